@@ -1,0 +1,133 @@
+"""What a backend is: something that decides on descriptors and executes them on buffers, as the API does.
+
+A backend never calls `spec.validator` or the reference: then its answers would be this project's own. It sees
+descriptors, levels and memory, nothing of what is expected of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from spec.levels import Level
+from spec.operator import OperatorDesc
+from spec.rules import Category
+
+Bytes = npt.NDArray[np.uint8]
+
+
+class Binding(NamedTuple):
+    """A range of a resource bound to a tensor, as `DML_BUFFER_BINDING`.
+
+    Attributes:
+        buffer: the whole resource, one byte an entry. A device backend copies all of it to the device and, for an
+            output, all of it back, so that writes outside the bound range show.
+        offset: bytes from the resource's start; a multiple of 16 and of the tensor's GuaranteedBaseOffsetAlignment.
+        size: bytes bound; at least the tensor's TotalTensorSizeInBytes, and a multiple of 4.
+    """
+
+    buffer: Bytes
+    offset: int
+    size: int
+
+    @property
+    def view(self) -> Bytes:
+        """The bound bytes alone."""
+        return self.buffer[self.offset : self.offset + self.size]
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A backend's decision on a descriptor.
+
+    Attributes:
+        accepted: whether the backend would create the operator.
+        reason: why not, in the backend's own words.
+    """
+
+    accepted: bool
+    reason: str = ""
+
+
+class Unsupported(Exception):
+    """Raised by a backend for what it does not claim to do; reported as not-supported, never as a pass."""
+
+
+class Capabilities(msgspec.Struct, frozen=True):
+    """What a backend says of itself. It is held to these claims and to nothing else.
+
+    Attributes:
+        name: as on the command line, `torch:cpu`.
+        device: the hardware, in words.
+        versions: of the libraries and drivers that the answers depend on.
+        levels: feature levels claimed.
+        operators: operator names claimed (`GATHER`).
+        enforces: rule categories that its decisions claim to cover.
+        executes: whether it executes at all.
+    """
+
+    name: str
+    device: str
+    versions: dict[str, str]
+    levels: tuple[Level, ...]
+    operators: tuple[str, ...]
+    enforces: frozenset[Category]
+    executes: bool = True
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "device": self.device,
+            "versions": dict(sorted(self.versions.items())),
+            "levels": [level.label for level in self.levels],
+            "operators": list(self.operators),
+            "enforces": sorted(str(category) for category in self.enforces),
+            "executes": self.executes,
+        }
+
+
+class Backend(Protocol):
+    """The three things that a backend does. Tensors are named by their Python attribute (`input_tensor`)."""
+
+    def capabilities(self) -> Capabilities:
+        """What the backend claims; called once, cheap."""
+
+    def validate(self, desc: OperatorDesc, level: Level) -> Answer:
+        """Decide on a descriptor, as CreateOperator does.
+
+        Raises:
+            Unsupported: this operator, level or kind of descriptor is not claimed.
+        """
+
+    def execute(
+        self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
+    ) -> None:
+        """Run the operator once: read the inputs' bound ranges, write the outputs'.
+
+        The descriptor has been accepted by `validate`. Inputs must come back unchanged, and so must every byte of an
+        output's resource outside the output's TotalTensorSizeInBytes.
+
+        Raises:
+            Unsupported: it cannot be executed here.
+        """
+
+
+@runtime_checkable
+class Timed(Protocol):
+    """What a backend adds if it can time its device; without it the harness times `execute` on the host's clock."""
+
+    def time_execution(
+        self,
+        desc: OperatorDesc,
+        level: Level,
+        inputs: Mapping[str, Binding],
+        outputs: Mapping[str, Binding],
+        repeats: int,
+    ) -> list[float]:
+        """Seconds of each of `repeats` runs on the device, after a warm-up, transfers to and from it excluded."""
+
+    def time_copy(self, size: int, repeats: int) -> list[float]:
+        """Seconds of each of `repeats` copies of `size` bytes from device memory to device memory."""

@@ -1,0 +1,161 @@
+"""The one stream of results that every report consumes.
+
+The runner emits a `Campaign` first, then `Record`s one by one, then `Throughput` rows; the store, JUnit, HTML,
+certificate and console are consumers of it. Nothing here knows how results come about.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+
+class Verdict(StrEnum):
+    """The judged outcome of one case on one backend. Every case ends in exactly one."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    NOT_SUPPORTED = "not-supported"
+    WAIVED = "waived"
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    OBSERVED = "observed"
+    ERROR = "error"
+
+
+# What makes a backend not conformant, and what makes a run broken.
+NOT_CONFORMANT = (Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT)
+
+
+class Phase(StrEnum):
+    """The phases of a campaign, in order."""
+
+    EXAMPLES = "examples"
+    BOUNDARIES = "boundaries"
+    SEARCH = "search"
+    SWEEP = "sweep"
+
+
+class Difference(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One output element that is not what it should be.
+
+    Attributes:
+        coordinates: logical, in the output tensor.
+        expected: value as text; "any element of the input" where the specification leaves it open.
+        expected_bits: hexadecimal, as wide as the type; "" where open.
+        actual: value as text.
+        actual_bits: hexadecimal.
+    """
+
+    coordinates: tuple[int, ...]
+    expected: str
+    expected_bits: str
+    actual: str
+    actual_bits: str
+
+
+class Record(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One judged case.
+
+    Attributes:
+        case: the case's digest (SHA-256, hexadecimal): the same case has the same id in every campaign.
+        operator: `GATHER`.
+        level: `3_0`.
+        phase: which phase made it.
+        rule: id of the rule that the verdict is about.
+        verdict: the outcome.
+        expected: the specification's decision: ACCEPT, REJECT, UNSPECIFIED.
+        answered: the backend's decision: accept, reject, or "" if it was not asked.
+        reason: why the verdict is not a pass, in a sentence; for observed what was seen.
+        data_type: of the output.
+        index_type: of the index tensor, "" if there is none.
+        rank: DimensionCount of the output.
+        layout: packed, padded, permuted, broadcast, other.
+        pattern: of the values or, where there are indices, of the indices.
+        seconds: spent in the backend.
+        case_json: the whole case (descriptor, level, data), so that it can be shown and run again.
+        differences: the first differing elements.
+        difference_count: how many elements differ.
+        reproduce: one shell line that runs the case again.
+    """
+
+    case: str
+    operator: str
+    level: str
+    phase: Phase
+    rule: str
+    verdict: Verdict
+    expected: str
+    answered: str
+    reason: str = ""
+    data_type: str = ""
+    index_type: str = ""
+    rank: int = 0
+    layout: str = ""
+    pattern: str = ""
+    seconds: float = 0.0
+    case_json: dict[str, Any] = {}
+    differences: tuple[Difference, ...] = ()
+    difference_count: int = 0
+    reproduce: str = ""
+
+
+class Throughput(msgspec.Struct, frozen=True):
+    """One operator timed with one data type on large tensors.
+
+    Attributes:
+        operator: `GATHER`.
+        data_type: of the elements.
+        shape: the case in words.
+        useful_bytes: each input element read, each index, each output element written, once.
+        seconds: each timed run.
+        copy_bytes_per_second: the device's own copy bandwidth in the same run, bytes read plus bytes written.
+    """
+
+    operator: str
+    data_type: str
+    shape: str
+    useful_bytes: int
+    seconds: tuple[float, ...]
+    copy_bytes_per_second: float
+
+    @property
+    def median_seconds(self) -> float:
+        ordered = sorted(self.seconds)
+        return ordered[len(ordered) // 2]
+
+    @property
+    def bytes_per_second(self) -> float:
+        return self.useful_bytes / self.median_seconds
+
+    @property
+    def fraction_of_copy(self) -> float:
+        return self.bytes_per_second / self.copy_bytes_per_second
+
+
+class Campaign(msgspec.Struct, frozen=True):
+    """What a run is about; known before its first record.
+
+    Attributes:
+        backend: the backend's capabilities as JSON (name, device, versions, levels, operators, enforces, executes).
+        suite_version: of this package.
+        operators: operators asked for.
+        levels: levels asked for.
+        budget: quick, standard or full.
+        seed: of everything random.
+        started: ISO 8601, UTC.
+        environment: Python, NumPy, operating system, processor.
+        rules: every rule of the operators asked for: id, category, statement, source url, since, kind.
+    """
+
+    backend: dict[str, Any]
+    suite_version: str
+    operators: tuple[str, ...]
+    levels: tuple[str, ...]
+    budget: str
+    seed: int
+    started: str
+    environment: dict[str, str]
+    rules: tuple[dict[str, Any], ...] = ()

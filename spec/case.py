@@ -1,0 +1,118 @@
+"""A case: one descriptor at one level, its input data as a recipe, and what the specification expects of it.
+
+A case is plain JSON and means the same on every machine: contents are never stored, a recipe names a pattern and a
+seed (`strategies.values` fills buffers from it). Only worked examples carry explicit values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from spec.forms import FormError, desc_from_json, desc_to_json
+from spec.levels import Level
+from spec.operator import OperatorDesc
+from spec.registry import spec_of
+from spec.validator import Outcome, decide
+
+
+class Recipe(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How one input tensor's buffer is filled.
+
+    Attributes:
+        pattern: name of a pattern in `strategies.values`.
+        seed: picks one of the pattern's fillings; together they fix every byte.
+        values: for the pattern `explicit`, the logical elements in row-major order.
+    """
+
+    pattern: str
+    seed: int = 0
+    values: tuple[int | float, ...] = ()
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One case.
+
+    Attributes:
+        desc: the operator descriptor.
+        level: the feature level that it is held against.
+        data: a recipe for each input tensor, by Python attribute name; empty where nothing is executed.
+        rule: id of the rule that the case is about, "" if none in particular.
+        outcome: the specification's decision.
+        broken: ids of the rules that the descriptor breaks, or that leave its fate open.
+        origin: where the case comes from: a worked example's id, or the phase's own numbering.
+    """
+
+    desc: OperatorDesc
+    level: Level
+    data: dict[str, Recipe]
+    rule: str
+    outcome: Outcome
+    broken: tuple[str, ...] = ()
+    origin: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        desc: OperatorDesc,
+        level: Level,
+        data: dict[str, Recipe] | None = None,
+        *,
+        rule: str = "",
+        origin: str = "",
+    ) -> Case:
+        """A case whose expectation is what the validator decides."""
+        decision = decide(desc, level)
+        return cls(desc, level, data or {}, rule, decision.outcome, decision.rules, origin)
+
+    @property
+    def operator(self) -> str:
+        return self.desc.operator
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **desc_to_json(self.desc),
+            "level": self.level.label,
+            "data": {
+                field.name: msgspec.to_builtins(self.data[field.attribute])
+                for field in spec_of(self.desc).input_fields
+                if field.attribute in self.data
+            },
+            "rule": self.rule,
+            "expect": {"decision": str(self.outcome), "rules": list(self.broken)},
+            "origin": self.origin,
+        }
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the canonical JSON of what is executed: the descriptor, level and data, not the labels."""
+        content = self.to_json()
+        for label in ("rule", "expect", "origin"):
+            del content[label]
+        return hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()
+
+    @classmethod
+    def from_json(cls, value: Any, where: str = "case") -> Case:
+        """Read what `to_json` wrote. The expectation is decided anew: a case cannot bring its own verdict.
+
+        Raises:
+            FormError: naming the field and what was expected there.
+        """
+        if not isinstance(value, dict):
+            raise FormError(where, "expected an object with type, desc, level and data")
+        desc = desc_from_json({key: value[key] for key in ("type", "desc") if key in value}, where)
+        try:
+            level = Level.parse(msgspec.convert(value.get("level"), str))
+            named = msgspec.convert(value.get("data", {}), dict[str, Recipe])
+            rule = msgspec.convert(value.get("rule", ""), str)
+            origin = msgspec.convert(value.get("origin", ""), str)
+        except (ValueError, msgspec.ValidationError) as error:
+            raise FormError(where, str(error)) from None
+        attributes = {field.name: field.attribute for field in spec_of(desc).input_fields}
+        for name in named:
+            if name not in attributes:
+                raise FormError(f"{where}.data.{name}", f"no such input tensor; there are {', '.join(attributes)}")
+        data = {attributes[name]: recipe for name, recipe in named.items()}
+        return cls.of(desc, level, data, rule=rule, origin=origin)

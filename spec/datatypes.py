@@ -1,0 +1,86 @@
+"""The enumerations of DirectML.h that a tensor description uses.
+
+Source: DML_TENSOR_DATA_TYPE, DML_TENSOR_TYPE, DML_TENSOR_FLAGS (header and their pages).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class DataType(IntEnum):
+    """`DML_TENSOR_DATA_TYPE`; the values are the header's."""
+
+    UNKNOWN = 0
+    FLOAT32 = 1
+    FLOAT16 = 2
+    UINT32 = 3
+    UINT16 = 4
+    UINT8 = 5
+    INT32 = 6
+    INT16 = 7
+    INT8 = 8
+    FLOAT64 = 9
+    UINT64 = 10
+    INT64 = 11
+    UINT4 = 12
+    INT4 = 13
+
+    @property
+    def size(self) -> int:
+        """Bytes of one element; 0 for UNKNOWN and for the 4-bit types, whose size formula no page gives."""
+        return ELEMENT_SIZE[self]
+
+    @property
+    def is_float(self) -> bool:
+        return self.name.startswith("FLOAT")
+
+    @property
+    def is_signed_integer(self) -> bool:
+        return self.name.startswith("INT")
+
+
+ELEMENT_SIZE = {
+    DataType.UNKNOWN: 0,
+    DataType.FLOAT32: 4,
+    DataType.FLOAT16: 2,
+    DataType.UINT32: 4,
+    DataType.UINT16: 2,
+    DataType.UINT8: 1,
+    DataType.INT32: 4,
+    DataType.INT16: 2,
+    DataType.INT8: 1,
+    DataType.FLOAT64: 8,
+    DataType.UINT64: 8,
+    DataType.INT64: 8,
+    DataType.UINT4: 0,
+    DataType.INT4: 0,
+}
+
+
+class TensorType(IntEnum):
+    """`DML_TENSOR_TYPE`."""
+
+    INVALID = 0
+    BUFFER = 1
+
+
+class TensorFlag(IntEnum):
+    """`DML_TENSOR_FLAGS`; a bit field, so a tensor's flags are a plain integer."""
+
+    NONE = 0
+    OWNED_BY_DML = 1
+
+
+def types(names: str) -> frozenset[DataType]:
+    """`types("FLOAT32 FLOAT16")`: the set of these data types."""
+    return frozenset(DataType[name] for name in names.split())
+
+
+# The sets that the operators' tables are made of; each adds the name of the page's list to a search.
+FLOATS = types("FLOAT32 FLOAT16")
+UP_TO_32_BIT = FLOATS | types("INT32 INT16 INT8 UINT32 UINT16 UINT8")
+UP_TO_64_BIT_NO_FLOAT64 = UP_TO_32_BIT | types("INT64 UINT64")
+ALL = UP_TO_64_BIT_NO_FLOAT64 | types("FLOAT64")
+UINT32_ONLY = types("UINT32")
+INDEX_TYPES = types("INT64 INT32 UINT64 UINT32")

@@ -1,0 +1,85 @@
+"""Rules that the operators which read through an index tensor share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spec.levels import Level
+from spec.operator import shapes_comparable
+from spec.rules import Breach, Category, Rule
+from spec.sources import Source
+
+
+def axis_range_rule(operator: str, page: str) -> Rule:
+    """`0 <= Axis < InputTensor.DimensionCount`."""
+
+    def check(desc: Any, level: Level) -> Breach | None:
+        count = len(desc.input_tensor.sizes)
+        return None if desc.axis < count else Breach("Axis", f"{desc.axis}, InputTensor has {count} dimensions")
+
+    return Rule(
+        f"{operator}.axis-range",
+        Category.ATTRIBUTES,
+        "Axis is below InputTensor.DimensionCount",
+        Source(page, "Axis"),
+        "count axes from 0, over all dimensions, leading ones included",
+        check=check,
+        needs=shapes_comparable(operator),
+    )
+
+
+def dimension_count_range_rule(operator: str, page: str, tensor: str, field: str, **more: Any) -> Rule:
+    """`1 <= InputDimensionCount <= InputTensor.DimensionCount`, and the same for the indices."""
+    attribute = {"InputDimensionCount": "input_dimension_count", "IndicesDimensionCount": "indices_dimension_count"}
+    tensor_attribute = {"InputTensor": "input_tensor", "IndicesTensor": "indices_tensor"}[tensor]
+
+    def check(desc: Any, level: Level) -> Breach | None:
+        value, count = getattr(desc, attribute[field]), len(getattr(desc, tensor_attribute).sizes)
+        return None if 1 <= value <= count else Breach(field, f"{value}, {tensor} has {count} dimensions")
+
+    name = "input" if tensor == "InputTensor" else "indices"
+    return Rule(
+        f"{operator}.{name}-dimension-count",
+        Category.ATTRIBUTES,
+        f"{field} is from 1 to {tensor}.DimensionCount",
+        Source(page, field),
+        f"count the meaningful dimensions of {tensor}, without its leading ones",
+        check=check,
+        needs=shapes_comparable(operator),
+        **more,
+    )
+
+
+def indexing_execution_rules(operator: str, page: str, since: Level, dimension: str) -> tuple[Rule, ...]:
+    """What executing an indexing operator has to do with its values and indices.
+
+    Args:
+        operator: name of the operator.
+        page: its page.
+        since: the level that introduced it.
+        dimension: what an index runs over, in words.
+    """
+    return (
+        Rule(
+            f"{operator}.values",
+            Category.EXECUTION,
+            "every output element is the input element that the indices name, bit for bit",
+            Source(page),
+            since=since,
+        ),
+        Rule(
+            f"{operator}.negative-indices",
+            Category.EXECUTION,
+            f"a negative index of a signed type counts from the end of {dimension}: -1 is the last element",
+            Source(page, "IndicesTensor"),
+            since=max(since, Level.L3_0),
+        ),
+        Rule(
+            f"{operator}.out-of-range-indices",
+            Category.EXECUTION,
+            "an index out of range does not fail; what it reads is some element of the input tensor's memory",
+            Source(page, "IndicesTensor"),
+            since=since,
+            settles=() if operator == "GATHER" else (f"{operator}-oob",),
+        ),
+    )

@@ -1,0 +1,98 @@
+"""What a rule is: one checkable statement of the specification, with an id that is the same everywhere.
+
+The id stands in the rule, in the builder that breaks it, in the verdict, in the report and in the docs, so a
+search for it finds everything. Two kinds exist: *descriptor* rules have a check that the validator runs;
+*execution* rules say what happens to memory and values, and the judge in `conformance/` holds a backend to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from spec.levels import LOWEST, Level
+from spec.sources import Source
+
+
+class Category(StrEnum):
+    """What a rule is about. A backend says which categories it enforces."""
+
+    LEVEL_SUPPORT = "level-support"  # what exists at a feature level: operators, data types, dimension counts
+    TENSOR_DESC = "tensor-desc"  # a tensor description on its own
+    MEMORY_LAYOUT = "memory-layout"  # strides, total size, alignment
+    AGREEMENT = "agreement"  # what must be equal between an operator's tensors
+    ATTRIBUTES = "attributes"  # ranges of the operator's attributes
+    SHAPE = "shape"  # sizes that follow from other sizes
+    EXECUTION = "execution"  # values computed and memory touched
+
+
+DESCRIPTOR_CATEGORIES = frozenset(Category) - {Category.EXECUTION}
+
+
+class Breach(NamedTuple):
+    """One place where a rule is broken: the field's path below the rule's subject, and what was found there."""
+
+    where: str
+    found: str
+
+
+# A tensor rule's check takes (tensor, is_output, level); an operator rule's check takes (descriptor, level).
+Check = Callable[..., "Breach | list[Breach] | None"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One statement of the specification.
+
+    Attributes:
+        id: `SUBJECT.name`; SUBJECT is an operator, TENSOR or EXECUTION.
+        statement: what the rule says, in our own words.
+        remedy: what would mend a descriptor that breaks it.
+        since: the level it starts at.
+        until: the level it no longer applies at, if any.
+        check: None for an execution rule; else returns None where the rule holds, or the breaches.
+        needs: ids of rules without which this one has no meaning; it is skipped where one of them is broken.
+        erratum: set where the pages leave open what breaking it means: the decision is then UNSPECIFIED.
+        settles: errata that this rule's wording corrects.
+    """
+
+    id: str
+    category: Category
+    statement: str
+    source: Source
+    remedy: str = ""
+    since: Level = LOWEST
+    until: Level | None = None
+    check: Check | None = None
+    needs: frozenset[str] = frozenset()
+    erratum: str | None = None
+    settles: tuple[str, ...] = ()
+
+    @property
+    def is_descriptor_rule(self) -> bool:
+        return self.check is not None
+
+    def applies_at(self, level: Level) -> bool:
+        return self.since <= level and (self.until is None or level < self.until)
+
+
+class Violation(NamedTuple):
+    """A broken rule in one descriptor, told to a person."""
+
+    rule: Rule
+    where: str
+    found: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "rule": self.rule.id,
+            "category": str(self.rule.category),
+            "where": self.where,
+            "found": self.found,
+            "says": self.rule.statement,
+            "remedy": self.rule.remedy,
+            "erratum": self.rule.erratum,
+            "source": self.rule.source.url,
+        }

@@ -1,0 +1,35 @@
+"""Where a fact stands: a page of the DirectML documentation and, where it helps, the section."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_SDK = "https://learn.microsoft.com/windows/win32/api/directml/"
+_GUIDE = "https://learn.microsoft.com/windows/ai/directml/"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A page, named by its file name without suffix, and the field or section on it."""
+
+    page: str
+    section: str = ""
+
+    @property
+    def url(self) -> str:
+        """The published address of the page."""
+        is_reference = self.page[:2] in ("ns", "ne", "nf", "nn")
+        return (_SDK if is_reference else _GUIDE) + self.page
+
+    def __str__(self) -> str:
+        return f"{self.page}, {self.section}" if self.section else self.page
+
+
+BUFFER_TENSOR_DESC = "ns-directml-dml_buffer_tensor_desc"
+TENSOR_DESC = "ns-directml-dml_tensor_desc"
+TENSOR_DATA_TYPE = "ne-directml-dml_tensor_data_type"
+TENSOR_FLAGS = "ne-directml-dml_tensor_flags"
+LEVEL_HISTORY = "dml-feature-level-history"
+HELPERS = "dml-helper-functions"
+STRIDES_GUIDE = "dml-strides"
+BARRIERS_GUIDE = "dml-barriers"

@@ -1,0 +1,123 @@
+"""The decision of the specification on a descriptor: ACCEPT, REJECT with every broken rule, or UNSPECIFIED."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from spec.levels import Level
+from spec.operator import Field, Kind, OperatorDesc
+from spec.registry import operators
+from spec.rules import Breach, Check, Rule, Violation
+from spec.tensor_rules import TENSOR_RULES
+
+
+class Outcome(StrEnum):
+    """What the specification says of a descriptor."""
+
+    ACCEPT = "ACCEPT"
+    REJECT = "REJECT"
+    UNSPECIFIED = "UNSPECIFIED"
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """An outcome and what it rests on.
+
+    Attributes:
+        outcome: ACCEPT, REJECT or UNSPECIFIED.
+        violations: for REJECT the broken rules; for UNSPECIFIED those that the pages leave open.
+    """
+
+    outcome: Outcome
+    violations: tuple[Violation, ...] = ()
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Ids of the rules broken, each once, in order."""
+        return tuple(dict.fromkeys(violation.rule.id for violation in self.violations))
+
+    @property
+    def errata(self) -> tuple[str, ...]:
+        """Ids of the errata that leave the descriptor's fate open."""
+        return tuple(dict.fromkeys(v.rule.erratum for v in self.violations if v.rule.erratum is not None))
+
+
+ACCEPTED = Decision(Outcome.ACCEPT)
+
+_BoundRule = tuple[Rule, Check, frozenset[str]]
+
+
+class _Plan(NamedTuple):
+    """The rules that apply to one operator at one level, ready to run."""
+
+    tensors: tuple[tuple[Field, bool], ...]
+    tensor_rules: tuple[_BoundRule, ...]
+    operator_rules: tuple[_BoundRule, ...]
+
+
+def _bind(rules: tuple[Rule, ...], level: Level) -> tuple[_BoundRule, ...]:
+    return tuple((rule, rule.check, rule.needs) for rule in rules if rule.check is not None and rule.applies_at(level))
+
+
+@cache
+def _plan(operator: str, level: Level) -> _Plan:
+    spec = operators()[operator]
+    introduced = spec.introduced_in <= level
+    return _Plan(
+        tuple((field, field.kind is Kind.OUTPUT) for field in spec.tensor_fields),
+        _bind(TENSOR_RULES, level) if introduced else (),
+        _bind(spec.own_descriptor_rules, level),
+    )
+
+
+def decide(desc: OperatorDesc, level: Level) -> Decision:
+    """Hold a descriptor against every rule of its operator at a level.
+
+    A rule whose preconditions are broken is skipped, so that each violation named is a fault of its own. Below the
+    level that introduced the operator only that is reported: there is no table to compare with.
+
+    Args:
+        desc: the descriptor; tensors may be None where the caller has none.
+        level: the feature level asked for.
+
+    Returns:
+        The decision. A rejection outweighs an open question: UNSPECIFIED means that nothing else is wrong.
+    """
+    plan = _plan(desc.operator, level)
+    violations: list[Violation] = []
+    unmet: set[str] = set()  # rules broken or skipped, on any tensor
+    for field, is_output in plan.tensors:
+        tensor = getattr(desc, field.attribute)
+        if tensor is None:
+            continue
+        unmet_here: set[str] = set()
+        for rule, check, needs in plan.tensor_rules:
+            if unmet_here and not needs.isdisjoint(unmet_here):
+                unmet_here.add(rule.id)
+                continue
+            breach = check(tensor, is_output, level)
+            if breach:
+                unmet_here.add(rule.id)
+                _tell(violations, rule, breach, field.name + ".")
+        if unmet_here:
+            unmet |= unmet_here
+    for rule, check, needs in plan.operator_rules:
+        if unmet and not needs.isdisjoint(unmet):
+            unmet.add(rule.id)
+            continue
+        breach = check(desc, level)
+        if breach:
+            unmet.add(rule.id)
+            _tell(violations, rule, breach, "")
+    if not violations:
+        return ACCEPTED
+    broken = tuple(violation for violation in violations if violation.rule.erratum is None)
+    return Decision(Outcome.REJECT, broken) if broken else Decision(Outcome.UNSPECIFIED, tuple(violations))
+
+
+def _tell(violations: list[Violation], rule: Rule, breach: Any, prefix: str) -> None:
+    for where, found in [breach] if isinstance(breach, Breach) else breach:
+        violations.append(Violation(rule, prefix + where, found))
