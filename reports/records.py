@@ -1,15 +1,19 @@
 """The one stream of results that every report consumes.
 
-The runner emits a `Campaign` first, then `Record`s one by one, then `Throughput` rows; the store, JUnit, HTML,
-certificate and console are consumers of it. Nothing here knows how results come about.
+The runner emits a `Campaign` first, then `Record`s one by one, then `Throughput` rows, and an `Ending`; the store,
+JUnit, HTML, certificate and console are consumers of it. Nothing here knows how results come about.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
 import msgspec
+
+from spec.registry import rules_of
 
 
 class Verdict(StrEnum):
@@ -147,7 +151,8 @@ class Campaign(msgspec.Struct, frozen=True):
         seed: of everything random.
         started: ISO 8601, UTC.
         environment: Python, NumPy, operating system, processor.
-        rules: every rule of the operators asked for: id, category, statement, source url, since, kind.
+        rules: every rule of the operators asked for, as `describe_rules` gives them, so that a report made later, or
+            by another version, says what was tested.
     """
 
     backend: dict[str, Any]
@@ -159,3 +164,49 @@ class Campaign(msgspec.Struct, frozen=True):
     started: str
     environment: dict[str, str]
     rules: tuple[dict[str, Any], ...] = ()
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """How a run ended. A stream without one was cut off.
+
+    Attributes:
+        finished: ISO 8601, UTC.
+        complete: whether every case that was planned has its record.
+        reason: why not, in a sentence.
+    """
+
+    finished: str
+    complete: bool = True
+    reason: str = ""
+
+    @classmethod
+    def now(cls, interrupted: str = "") -> Ending:
+        """An ending at this moment; `interrupted` says why the run is not complete, "" that it is."""
+        return cls(utc_now(), not interrupted, interrupted)
+
+
+def utc_now() -> str:
+    """The time as the stream writes it: ISO 8601, UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def describe_rules(operators: Iterable[str]) -> tuple[dict[str, Any], ...]:
+    """Every rule of these operators, each once, as `Campaign.rules` holds them.
+
+    Returns:
+        For each rule its id, category, statement, source (address), since (level), kind (`descriptor` for what a
+        descriptor can break, `execution` for what memory and values are held to) and erratum (id, or "").
+    """
+    rules = {rule.id: rule for operator in operators for rule in rules_of(operator)}
+    return tuple(
+        {
+            "id": rule.id,
+            "category": str(rule.category),
+            "statement": rule.statement,
+            "source": rule.source.url,
+            "since": rule.since.label,
+            "kind": "descriptor" if rule.is_descriptor_rule else "execution",
+            "erratum": rule.erratum or "",
+        }
+        for rule in rules.values()
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from functools import cache
 from importlib import resources
+from typing import Any
 
 import msgspec
 
@@ -19,38 +20,58 @@ class Resolution(StrEnum):
     EDITORIAL = "editorial"  # wording or labels; no descriptor's fate depends on it
 
 
-class Erratum(msgspec.Struct, frozen=True):
+class Concern(StrEnum):
+    """What an erratum would leave unclear if nothing were done about it."""
+
+    DESCRIPTORS = "descriptors"  # whether a descriptor is valid
+    EXECUTION = "execution"  # what executing one does
+    TEXT = "text"  # only what the page says
+
+
+class Erratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One known fault of the pages.
 
     Attributes:
-        id: stable; `GATHER-1`, or `TENSOR-1` for what concerns every operator.
+        id: stable; `GATHER-1`, `TENSOR-1` for what concerns every tensor, `LEVEL-1` for what concerns the levels.
         operators: names of the operators concerned; empty = all.
+        concerns: what it would leave unclear.
         kind: range, formula, example, label, prose, missing, table, level.
+        page: the page's name.
         finding: what the page says and why that cannot stand.
         resolution: what this project does about it.
         reason: why that resolution.
-        page: the page's name.
         examples: worked examples that show it.
-        checks: findings of `spec check` that this erratum explains.
+        checks: findings of `spec check` that this erratum explains; empty where nothing mechanical can show it.
+        see: addresses of discussions elsewhere.
     """
 
     id: str
     operators: tuple[str, ...]
+    concerns: Concern
     kind: str
+    page: str
     finding: str
     resolution: Resolution
     reason: str
-    page: str
     examples: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+    see: tuple[str, ...] = ()
 
     @property
     def source(self) -> Source:
         return Source(self.page)
+
+    def as_json(self) -> dict[str, Any]:
+        """All attributes, and the page's address as `source`."""
+        fields: dict[str, Any] = msgspec.to_builtins(self)
+        return {**fields, "source": self.source.url}
 
 
 @cache
 def errata() -> dict[str, Erratum]:
     """All errata by id, in the order of the data file."""
     text = resources.files("spec").joinpath("data/errata.json").read_bytes()
-    return {erratum.id: erratum for erratum in msgspec.json.decode(text, type=list[Erratum])}
+    every = msgspec.json.decode(text, type=list[Erratum])
+    by_id = {erratum.id: erratum for erratum in every}
+    assert len(by_id) == len(every), "two errata have the same id"
+    return by_id

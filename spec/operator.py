@@ -8,7 +8,7 @@ and tables, so the module states only what is its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, ClassVar
@@ -20,6 +20,7 @@ from spec.levels import Level
 from spec.rules import Breach, Category, Rule
 from spec.sources import Source
 from spec.tensor import TensorDesc
+from spec.tensor_rules import TENSOR_RULES, max_dimension_count
 
 ONE_TO_EIGHT = frozenset(range(1, 9))
 FOUR_ONLY = frozenset({4})
@@ -129,8 +130,15 @@ class OperatorSpec:
 
     @cached_property
     def own_descriptor_rules(self) -> tuple[Rule, ...]:
-        """The rules with this operator's id that a descriptor can break, the generic ones first."""
-        return (*_generic_rules(self), *self.own_rules)
+        """The rules with this operator's id that a descriptor can break, the generic ones first.
+
+        A rule that can be broken at no level (an operator of level 1_0 exists everywhere) is left out, here and where
+        others need it.
+        """
+        stated = (*_generic_rules(self), *self.own_rules)
+        breakable = [rule for rule in stated if rule.until is None or rule.since < rule.until]
+        known = {rule.id for rule in (*TENSOR_RULES, *breakable)}
+        return tuple(replace(rule, needs=rule.needs & known) for rule in breakable)
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
@@ -262,6 +270,7 @@ def _generic_rules(spec: OperatorSpec) -> tuple[Rule, ...]:
             f"the operator exists from level {spec.introduced_in} on",
             Source(spec.source.page, "Availability"),
             f"ask for level {spec.introduced_in} or above",
+            until=spec.introduced_in,
             check=introduced_in,
         ),
         Rule(
@@ -291,6 +300,7 @@ def _generic_rules(spec: OperatorSpec) -> tuple[Rule, ...]:
             Source(spec.source.page, "Tensor support"),
             "add or drop leading dimensions of size 1, or ask for a higher level",
             since=tables_from,
+            until=_level_of_all_counts(spec),
             check=dimension_counts,
             needs=exists | {"TENSOR.type", "TENSOR.dimension-count"},
         ),
@@ -315,6 +325,15 @@ def _generic_rules(spec: OperatorSpec) -> tuple[Rule, ...]:
             needs=complete | {"TENSOR.type", "TENSOR.data-type"} | ids(spec.name, "data-types"),
         ),
     )
+
+
+def _level_of_all_counts(spec: OperatorSpec) -> Level | None:
+    """The level from which on the tables allow every dimension count that a tensor can have at all."""
+    for level, table in sorted(spec.tables.items()):
+        every = set(range(1, max_dimension_count(level) + 1))
+        if all(every <= support.dimension_counts for support in table.values()):
+            return level
+    return None
 
 
 def _names(data_types: frozenset[DataType]) -> str:

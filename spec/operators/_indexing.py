@@ -50,7 +50,9 @@ def dimension_count_range_rule(operator: str, page: str, tensor: str, field: str
     )
 
 
-def indexing_execution_rules(operator: str, page: str, since: Level, dimension: str) -> tuple[Rule, ...]:
+def indexing_execution_rules(
+    operator: str, page: str, since: Level, dimension: str, *, silent: tuple[str, ...] = ()
+) -> tuple[Rule, ...]:
     """What executing an indexing operator has to do with its values and indices.
 
     Args:
@@ -58,6 +60,7 @@ def indexing_execution_rules(operator: str, page: str, since: Level, dimension: 
         page: its page.
         since: the level that introduced it.
         dimension: what an index runs over, in words.
+        silent: the erratum which says that the page has no word on indices out of range; GATHER's page has.
     """
     return (
         Rule(
@@ -80,6 +83,6 @@ def indexing_execution_rules(operator: str, page: str, since: Level, dimension: 
             "an index out of range does not fail; what it reads is some element of the input tensor's memory",
             Source(page, "IndicesTensor"),
             since=since,
-            settles=() if operator == "GATHER" else (f"{operator}-oob",),
+            settles=silent,
         ),
     )

@@ -86,7 +86,9 @@ SPEC = OperatorSpec(
         ),
         output_sizes_rule("GATHER_ELEMENTS", Source(PAGE, "OutputTensor"), _COMPARABLE),
     ),
-    execution_rules=indexing_execution_rules("GATHER_ELEMENTS", PAGE, Level.L2_1, "the Axis dimension"),
+    execution_rules=indexing_execution_rules(
+        "GATHER_ELEMENTS", PAGE, Level.L2_1, "the Axis dimension", silent=("GATHER_ELEMENTS-2",)
+    ),
     source=Source(PAGE),
     summary="gathers single elements of the input along Axis, one for each index",
     pseudocode="output[..., i, ...] = input[..., indices[..., i, ...], ...]",

@@ -42,7 +42,9 @@ SPEC = OperatorSpec(
     tables={Level.L3_0: TABLE_3_0, Level.L4_1: TABLE_4_1},
     output_sizes=output_sizes,
     own_rules=gather_nd_rules("GATHER_ND1", PAGE, batch_rules("GATHER_ND1", PAGE)),
-    execution_rules=indexing_execution_rules("GATHER_ND1", PAGE, Level.L3_0, "the dimension that it addresses"),
+    execution_rules=indexing_execution_rules(
+        "GATHER_ND1", PAGE, Level.L3_0, "the dimension that it addresses", silent=("GATHER_ND1-6",)
+    ),
     source=Source(PAGE),
     summary="gathers subblocks of the input, each addressed by a tuple of indices, batch by batch",
     pseudocode="output[b..., i..., rest] = input[b..., indices[b..., i..., :], rest]",

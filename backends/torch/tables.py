@@ -1,0 +1,115 @@
+"""What this backend supports: for each operator its function, its tensors, and the types that each level takes.
+
+To add an operator, write its function in `operators` and give it a row here.
+
+Source: the "Tensor support" tables of the operators' pages, and DML_TENSOR_DIMENSION_COUNT_MAX (5) and
+DML_TENSOR_DIMENSION_COUNT_MAX1 (8, from level 3_0 on) on the page of DirectML's constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from torch import Tensor
+
+from backends.torch import operators
+from spec.datatypes import DataType
+from spec.levels import Level
+
+FLOAT = frozenset({DataType.FLOAT32, DataType.FLOAT16})
+TO_32_BIT = FLOAT | {
+    DataType.INT8,
+    DataType.INT16,
+    DataType.INT32,
+    DataType.UINT8,
+    DataType.UINT16,
+    DataType.UINT32,
+}
+INTEGER_TO_64_BIT = TO_32_BIT | {DataType.INT64, DataType.UINT64}
+TO_64_BIT = INTEGER_TO_64_BIT | {DataType.FLOAT64}
+UINT32 = frozenset({DataType.UINT32})
+INDEX = frozenset({DataType.INT32, DataType.INT64, DataType.UINT32, DataType.UINT64})
+NONE: frozenset[DataType] = frozenset()
+
+FOUR = range(4, 5)
+ANY = range(1, 9)
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """What one level takes: dimension counts of all tensors, data types, and types of an index tensor."""
+
+    dimension_counts: range
+    data_types: frozenset[DataType]
+    index_types: frozenset[DataType] = NONE
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Operator:
+    """One operator of this backend.
+
+    Attributes:
+        run: `run(desc, *inputs, out)`; see `operators`.
+        inputs: the descriptor's attributes that hold the input tensors, in the order of the function's parameters.
+        support: by level; a level that is not listed has what the next lower one has.
+        indices: which of the inputs is an index tensor, if one is.
+        output: the attribute that holds the output tensor.
+    """
+
+    run: Callable[..., Tensor]
+    inputs: tuple[str, ...]
+    support: Mapping[Level, Support]
+    indices: str = ""
+    output: str = "output_tensor"
+
+
+THROUGH_INDICES = ("input_tensor", "indices_tensor")
+AT_2_1 = Support(FOUR, TO_32_BIT, UINT32)
+AT_3_0 = Support(ANY, TO_32_BIT, INDEX)
+AT_4_1 = Support(ANY, TO_64_BIT, INDEX)
+
+OPERATORS: Mapping[str, Operator] = {
+    "GATHER": Operator(
+        operators.gather,
+        THROUGH_INDICES,
+        {Level.L1_0: Support(FOUR, FLOAT, UINT32), Level.L2_1: AT_2_1, Level.L3_0: AT_3_0, Level.L4_1: AT_4_1},
+        indices="indices_tensor",
+    ),
+    "TILE": Operator(
+        operators.tile,
+        ("input_tensor",),
+        {
+            Level.L1_0: Support(FOUR, FLOAT),
+            Level.L2_1: Support(FOUR, TO_32_BIT),
+            Level.L3_1: Support(ANY, TO_32_BIT),
+            Level.L4_1: Support(ANY, INTEGER_TO_64_BIT),
+        },
+    ),
+    "GATHER_ELEMENTS": Operator(
+        operators.gather_elements,
+        THROUGH_INDICES,
+        {Level.L2_1: AT_2_1, Level.L3_0: AT_3_0, Level.L4_1: AT_4_1},
+        indices="indices_tensor",
+    ),
+    "GATHER_ND": Operator(
+        operators.gather_nd,
+        THROUGH_INDICES,
+        {Level.L2_1: AT_2_1, Level.L3_0: AT_3_0, Level.L4_1: AT_4_1},
+        indices="indices_tensor",
+    ),
+    "GATHER_ND1": Operator(
+        operators.gather_nd1,
+        THROUGH_INDICES,
+        {Level.L3_0: AT_3_0, Level.L4_1: AT_4_1},
+        indices="indices_tensor",
+    ),
+}
+
+
+@cache
+def support_at(operator: Operator, level: Level) -> Support | None:
+    """What the operator takes at a level; None below the level that introduced it."""
+    at_or_below = [listed for listed in operator.support if listed <= level]
+    return operator.support[max(at_or_below)] if at_or_below else None

@@ -1,0 +1,110 @@
+"""A campaign: examples, boundaries, search, sweep on one backend, as one stream of records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from conformance.budget import Budget
+from conformance.judge import Judge
+from conformance.search import search
+from reports.records import NOT_CONFORMANT, Phase, Record
+from spec.case import Case
+from spec.examples import examples
+from spec.levels import Level
+from strategies.boundaries import boundary_cases
+from strategies.cases import any_case, applicable_rules
+from strategies.chooser import SeededChooser
+
+# Examples spent on making the smallest case of a rule that the boundaries already broke.
+SHRINK_EXAMPLES = 300
+
+
+def example_cases(operator: str, level: Level) -> dict[str, Case]:
+    """The pages' worked examples of an operator that a level allows, corrected where an erratum says so, by id."""
+    return {
+        name: example.case(level)
+        for name, example in examples().items()
+        if example.operator == operator and example.level is not None and level >= example.level
+    }
+
+
+@dataclass
+class Engine:
+    """Runs the phases of one campaign.
+
+    Attributes:
+        judge: holds the backend.
+        operators: names, in the order they are run.
+        levels: ascending.
+        budget: how much is done for each operator at each level.
+        seed: of search and sweep; examples and boundaries are the same in every campaign.
+    """
+
+    judge: Judge
+    operators: Sequence[str]
+    levels: Sequence[Level]
+    budget: Budget
+    seed: int
+    _broken: dict[tuple[str, str], Level] = field(default_factory=dict)
+    _shrunk: set[tuple[str, str]] = field(default_factory=set)
+
+    def records(self) -> Iterator[Record]:
+        """Every record, phase by phase."""
+        for phase, cases in (
+            (Phase.EXAMPLES, self._examples()),
+            (Phase.BOUNDARIES, self._boundaries()),
+        ):
+            for case in cases:
+                yield self._note(case, self.judge.record(case, phase))
+        yield from self._search()
+        for case in self._sweep():
+            yield self._note(case, self.judge.record(case, Phase.SWEEP))
+
+    def expected_counts(self) -> dict[Phase, int]:
+        """About how many records each phase will give, for a progress display; 0 = not known beforehand."""
+        cells = len(self.operators) * len(self.levels)
+        return {
+            Phase.EXAMPLES: 0,
+            Phase.BOUNDARIES: 0,
+            Phase.SEARCH: cells * self.budget.search,
+            Phase.SWEEP: cells * self.budget.sweep,
+        }
+
+    def _note(self, case: Case, record: Record) -> Record:
+        if record.verdict in NOT_CONFORMANT and case.rule:
+            self._broken.setdefault((case.operator, case.rule), case.level)
+        return record
+
+    def _examples(self) -> Iterator[Case]:
+        for operator in self.operators:
+            for level in self.levels:
+                yield from example_cases(operator, level).values()
+
+    def _boundaries(self) -> Iterator[Case]:
+        for operator in self.operators:
+            for level in self.levels:
+                yield from boundary_cases(operator, level)
+
+    def _search(self) -> Iterator[Record]:
+        """First the smallest case of every rule that is known to be broken, then the unknown."""
+        for (operator, rule), level in self._broken.items():
+            yield from self._search_cell(operator, level, (rule,), SHRINK_EXAMPLES)
+        for operator in self.operators:
+            for level in self.levels:
+                rules = [rule for rule in applicable_rules(operator, level) if (operator, rule) not in self._shrunk]
+                yield from self._search_cell(operator, level, rules, self.budget.search)
+
+    def _search_cell(self, operator: str, level: Level, rules: Sequence[str], examples: int) -> Iterator[Record]:
+        for record in search(self.judge, operator, level, rules, examples, self.seed):
+            if record.verdict in NOT_CONFORMANT:
+                self._shrunk.add((operator, str(record.case_json["rule"])))
+            yield record
+
+    def _sweep(self) -> Iterator[Case]:
+        for operator in self.operators:
+            for level in self.levels:
+                if applicable_rules(operator, level):
+                    for n in range(self.budget.sweep):
+                        name = f"{self.seed}/{operator}/{level}/{n}"
+                        yield any_case(SeededChooser(name), operator, level, name)

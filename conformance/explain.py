@@ -1,0 +1,44 @@
+"""A judged case told to a person: what was tried, which rule it is about, what differs, how to run it again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from reports.records import Record
+from spec.registry import rule as rule_named
+
+
+def explain(record: Record) -> str:
+    """Several lines of plain text about one record."""
+    rule = rule_named(record.rule)
+    lines = [
+        f"{record.operator} at level {record.level}: {record.verdict}, {record.rule}",
+        f"  the rule: {rule.statement}",
+        f"  its source: {rule.source.url}" + (f" ({rule.source.section})" if rule.source.section else ""),
+        f"  the specification: {record.expected}" + (f", the backend: {record.answered}" if record.answered else ""),
+    ]
+    if record.reason:
+        lines.append(f"  {record.reason}")
+    for difference in record.differences:
+        where = ", ".join(map(str, difference.coordinates))
+        wanted = difference.expected + (f" ({difference.expected_bits})" if difference.expected_bits else "")
+        lines.append(f"    at [{where}]: expected {wanted}, actual {difference.actual} ({difference.actual_bits})")
+    hidden = record.difference_count - len(record.differences)
+    if hidden > 0:
+        lines.append(f"    and {hidden} more")
+    lines.append("  descriptor:")
+    lines.extend(f"    {line}" for line in _descriptor(record.case_json))
+    if record.case_json.get("data"):
+        lines.append(f"  data: {msgspec.json.encode(record.case_json['data']).decode()}")
+    if record.reproduce:
+        lines.append(f"  reproduce: {record.reproduce}")
+    return "\n".join(lines)
+
+
+def _descriptor(case: dict[str, Any]) -> list[str]:
+    """One line a field: tensors are easier to compare below each other."""
+    lines = [str(case["type"])]
+    lines.extend(f"  {name}: {msgspec.json.encode(value).decode()}" for name, value in case["desc"].items())
+    return lines

@@ -1,0 +1,209 @@
+"""Judging one case on one backend: ask for its decision, execute, compare, and say which rule the verdict is about."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from backends.base import Answer, Backend, Binding, Capabilities, Unsupported
+from backends.reference import expected_output
+from conformance.compare import EQUAL, Comparison, compare
+from conformance.memory import InputMemory, OutputMemory, bind_input, bind_output, memory_elements
+from reports.records import Phase, Record, Verdict
+from spec.case import Case
+from spec.operator import OperatorSpec
+from spec.registry import rule as rule_named
+from spec.registry import spec_of
+from spec.rules import Category
+from spec.validator import Outcome
+from strategies.tensors import layout_kind
+from strategies.values import DATA_PATTERNS, materialize
+
+
+class Judgement(NamedTuple):
+    """A verdict and what it rests on, before it becomes a record."""
+
+    verdict: Verdict
+    rule: str
+    answered: str = ""
+    reason: str = ""
+    seconds: float = 0.0
+    comparison: Comparison = EQUAL
+
+
+class Judge:
+    """Judges cases on one backend. It holds the backend to its claims and to nothing else."""
+
+    def __init__(self, backend: Backend, backend_name: str) -> None:
+        """`backend_name` is how the command line names the backend, for the lines that reproduce a case."""
+        self.backend = backend
+        self.backend_name = backend_name
+        self.capabilities: Capabilities = backend.capabilities()
+        self._levels = frozenset(self.capabilities.levels)
+        self._operators = frozenset(self.capabilities.operators)
+
+    def record(self, case: Case, phase: Phase) -> Record:
+        """Judge a case and describe the outcome for the reports."""
+        judged = self.judge(case)
+        spec = spec_of(case.desc)
+        output = getattr(case.desc, spec.output_fields[0].attribute)
+        index_type, pattern = _index_facts(spec, case)
+        passed = judged.verdict is Verdict.PASS
+        return Record(
+            case=case.digest,
+            operator=spec.name,
+            level=case.level.label,
+            phase=phase,
+            rule=judged.rule,
+            verdict=judged.verdict,
+            expected=str(case.outcome),
+            answered=judged.answered,
+            reason=judged.reason,
+            data_type=output.data_type.name if output is not None else "",
+            index_type=index_type,
+            rank=len(output.sizes) if output is not None else 0,
+            layout=_layout(spec, case),
+            pattern=pattern,
+            seconds=judged.seconds,
+            case_json=case.to_json(),
+            differences=judged.comparison.shown,
+            difference_count=judged.comparison.count,
+            reproduce="" if passed else reproduce_line(case, self.backend_name),
+        )
+
+    def judge(self, case: Case) -> Judgement:
+        """The verdict on one case."""
+        if case.operator not in self._operators:
+            return Judgement(Verdict.NOT_SUPPORTED, case.rule, reason=f"operator {case.operator} is not claimed")
+        if case.level not in self._levels:
+            return Judgement(Verdict.NOT_SUPPORTED, case.rule, reason=f"level {case.level} is not claimed")
+        started = time.perf_counter()
+        try:
+            answer = self.backend.validate(case.desc, case.level)
+        except Unsupported as error:
+            return Judgement(Verdict.NOT_SUPPORTED, case.rule, reason=str(error) or "not claimed")
+        except Exception as error:
+            return Judgement(Verdict.CRASH, case.rule, reason=f"validate raised {_told(error)}")
+        if not isinstance(answer, Answer):
+            return Judgement(Verdict.CRASH, case.rule, reason=f"validate returned {answer!r}, not an Answer")
+        seconds = time.perf_counter() - started
+        answered = "accept" if answer.accepted else "reject"
+        if case.outcome is Outcome.UNSPECIFIED:
+            reason = answered + "ed" + (f": {answer.reason}" if answer.reason else "")
+            return Judgement(Verdict.OBSERVED, case.rule, answered, reason, seconds)
+        if case.outcome is Outcome.REJECT:
+            return self._judge_invalid(case, answer, answered, seconds)
+        if not answer.accepted:
+            reason = "rejected a valid descriptor" + (f": {answer.reason}" if answer.reason else "")
+            return Judgement(Verdict.FAIL, case.rule, answered, reason, seconds)
+        if not case.data:
+            return Judgement(Verdict.PASS, case.rule, answered, seconds=seconds)
+        if not self.capabilities.executes or Category.EXECUTION not in self.capabilities.enforces:
+            return Judgement(Verdict.NOT_SUPPORTED, case.rule, answered, "execution is not claimed", seconds)
+        return self._judge_execution(case, answered, seconds)
+
+    def _judge_invalid(self, case: Case, answer: Answer, answered: str, seconds: float) -> Judgement:
+        """A backend that does not claim a category is not held to it, and gets no credit for it either."""
+        rule = case.rule if case.rule in case.broken else case.broken[0]
+        claimed = [name for name in case.broken if rule_named(name).category in self.capabilities.enforces]
+        if not claimed:
+            category = rule_named(rule).category
+            return Judgement(Verdict.NOT_SUPPORTED, rule, answered, f"category {category} is not claimed", seconds)
+        if answer.accepted:
+            statement = rule_named(rule).statement
+            return Judgement(Verdict.FAIL, rule, answered, f"accepted, though the rule says: {statement}", seconds)
+        return Judgement(Verdict.PASS, rule, answered, seconds=seconds)
+
+    def _judge_execution(self, case: Case, answered: str, seconds: float) -> Judgement:
+        spec = spec_of(case.desc)
+        rule = case.rule if rule_named(case.rule).category is Category.EXECUTION else f"{spec.name}.values"
+        inputs = {
+            attribute: bind_input(getattr(case.desc, attribute), content)
+            for attribute, content in materialize(case).items()
+        }
+        bound = {attribute: memory.binding for attribute, memory in inputs.items()}
+        expected = expected_output(case.desc, bound)
+        outputs = {field.attribute: bind_output(getattr(case.desc, field.attribute)) for field in spec.output_fields}
+        for attribute, memory in outputs.items():
+            memory.poison(expected[attribute].values)
+        started = time.perf_counter()
+        try:
+            self.backend.execute(
+                case.desc, case.level, bound, {attribute: memory.binding for attribute, memory in outputs.items()}
+            )
+        except Unsupported as error:
+            return Judgement(Verdict.NOT_SUPPORTED, rule, answered, str(error) or "not claimed", seconds)
+        except Exception as error:
+            return Judgement(Verdict.CRASH, rule, answered, f"execute raised {_told(error)}", seconds)
+        seconds += time.perf_counter() - started
+        return self._judge_memory(case, rule, answered, seconds, inputs, outputs, expected)
+
+    def _judge_memory(
+        self,
+        case: Case,
+        rule: str,
+        answered: str,
+        seconds: float,
+        inputs: Mapping[str, InputMemory],
+        outputs: Mapping[str, OutputMemory],
+        expected: Mapping[str, Any],
+    ) -> Judgement:
+        spec = spec_of(case.desc)
+        for field in spec.output_fields:
+            outside = outputs[field.attribute].changed_outside()
+            if outside:
+                reason = f"{field.name}: bytes changed outside the tensor, at {outside} from its start"
+                return Judgement(Verdict.FAIL, "EXECUTION.output-bounds", answered, reason, seconds)
+        for field in spec.input_fields:
+            if not inputs[field.attribute].is_unchanged:
+                reason = f"{field.name}: the input's memory was written to"
+                return Judgement(Verdict.FAIL, "EXECUTION.inputs-unchanged", answered, reason, seconds)
+        for field in spec.output_fields:
+            wanted, tensor = expected[field.attribute], outputs[field.attribute].tensor
+            allowed = None
+            if wanted.open is not None and spec.index is not None:
+                source: Binding = inputs[spec.index.indexed].binding
+                allowed = memory_elements(getattr(case.desc, spec.index.indexed), source)
+            found = compare(outputs[field.attribute].elements, wanted.values, tensor.data_type, wanted.open, allowed)
+            if found.count:
+                reason = f"{field.name}: {found.count} of {tensor.element_count} elements differ"
+                return Judgement(Verdict.FAIL, rule, answered, reason, seconds, found)
+        return Judgement(Verdict.PASS, rule, answered, seconds=seconds)
+
+
+def reproduce_line(case: Case, backend_name: str) -> str:
+    """One shell line that judges the case again."""
+    content = case.to_json()
+    del content["expect"]
+    text = msgspec.json.encode(content).decode()
+    return f"dml-conformance replay --backend {shlex.quote(backend_name)} {shlex.quote(text)}"
+
+
+def _told(error: Exception) -> str:
+    text = f"{type(error).__name__}: {error}"
+    return text if len(text) <= 500 else text[:497] + "..."
+
+
+def _index_facts(spec: OperatorSpec, case: Case) -> tuple[str, str]:
+    """The index tensor's type, and the pattern of the indices or, without indices, of the values."""
+    if spec.index is not None:
+        tensor = getattr(case.desc, spec.index.indices)
+        recipe = case.data.get(spec.index.indices)
+        return (tensor.data_type.name if tensor is not None else ""), (recipe.pattern if recipe else "")
+    patterns = [recipe.pattern for recipe in case.data.values() if recipe.pattern in DATA_PATTERNS]
+    return "", patterns[0] if patterns else ""
+
+
+def _layout(spec: OperatorSpec, case: Case) -> str:
+    """The least ordinary layout among the tensors of a case that is executed."""
+    if not case.data:
+        return ""
+    kinds = {layout_kind(getattr(case.desc, field.attribute)) for field in spec.tensor_fields}
+    for kind in ("overlapping", "broadcast", "permuted", "padded"):
+        if kind in kinds:
+            return kind
+    return "packed"

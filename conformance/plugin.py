@@ -1,0 +1,41 @@
+"""The pytest plugin: the options of the gate. It is loaded in every pytest run, so it imports nothing heavy."""
+
+from __future__ import annotations
+
+import pytest
+
+DEFAULT_EXAMPLES = 25
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("dml-conformance", "conformance of a DirectML backend (pytest --pyargs conformance.suite)")
+    group.addoption(
+        "--dml-backend",
+        metavar="NAME",
+        help="the backend to test: reference, torch, torch:cpu, torch:cuda:0, or path/to/file.py:Class",
+    )
+    group.addoption(
+        "--dml-level",
+        action="append",
+        metavar="LEVEL",
+        help="feature level such as 3_0, or all; may be repeated (default: the highest that the backend claims)",
+    )
+    group.addoption(
+        "--dml-operator",
+        action="append",
+        metavar="OPERATOR",
+        help="operator such as GATHER; may be repeated (default: all)",
+    )
+    group.addoption(
+        "--dml-examples",
+        type=int,
+        default=DEFAULT_EXAMPLES,
+        metavar="N",
+        help="cases that Hypothesis tries for each test, after the fixed ones (default: %(default)s)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "dml_decision: does the backend accept and reject as the specification does")
+    config.addinivalue_line("markers", "dml_execution: does the backend compute what the specification says")
+    config.addinivalue_line("markers", "dml_example: the worked examples of the specification's pages")

@@ -1,0 +1,139 @@
+"""What the checks of the specification work on and what comes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from backends.base import Binding
+from backends.reference import expected_output
+from spec.errata import Erratum, errata
+from spec.examples import Example, Illustration, Layout, examples, illustrations, layouts
+from spec.history import History, history
+from spec.operator import OperatorDesc, OperatorSpec
+from spec.registry import operators
+
+Reference = Callable[[OperatorDesc, Mapping[str, Binding]], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One contradiction.
+
+    Attributes:
+        id: `SUBJECT:what`; the subject is an operator, an example or a figure of a page.
+        what: both sides of it, in a sentence.
+    """
+
+    id: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Standard:
+    """All that is held against each other.
+
+    Attributes:
+        reference: computes an operator's output tensors, as `backends.reference.expected_output` does.
+    """
+
+    operators: Mapping[str, OperatorSpec]
+    examples: Mapping[str, Example]
+    illustrations: Mapping[str, Illustration]
+    layouts: Mapping[str, Layout]
+    history: History
+    errata: Mapping[str, Erratum]
+    reference: Reference
+
+    @classmethod
+    def own(cls) -> Standard:
+        """What this package states."""
+        return cls(operators(), examples(), illustrations(), layouts(), history(), errata(), expected_output)
+
+    @property
+    def typed_examples(self) -> list[Example]:
+        """The examples that the pages print with data types, so that they are whole descriptors."""
+        return [example for example in self.examples.values() if example.minimum_level is not None]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One comparison.
+
+    Attributes:
+        name: stable.
+        statement: what should hold.
+        subjects: how many things of a standard it looks at, so that an empty check shows.
+        find: yields what contradicts.
+    """
+
+    name: str
+    statement: str
+    subjects: Callable[[Standard], int]
+    find: Callable[[Standard], Iterator[Finding]]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What came of one check."""
+
+    name: str
+    statement: str
+    subjects: int
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of all checks, matched with the errata."""
+
+    checks: tuple[Checked, ...]
+    errata: Mapping[str, Erratum]
+
+    @cached_property
+    def findings(self) -> dict[str, Finding]:
+        """Every contradiction by id, in the order of the checks."""
+        return {finding.id: finding for check in self.checks for finding in check.findings}
+
+    @cached_property
+    def explained_by(self) -> dict[str, str]:
+        """The erratum of each finding that one expects."""
+        return {finding: erratum.id for erratum in self.errata.values() for finding in erratum.checks}
+
+    @cached_property
+    def new(self) -> tuple[Finding, ...]:
+        """Contradictions that no erratum explains."""
+        return tuple(finding for finding in self.findings.values() if finding.id not in self.explained_by)
+
+    @cached_property
+    def stale(self) -> tuple[tuple[str, str], ...]:
+        """(finding, erratum) where an erratum expects a finding that does not appear."""
+        return tuple(pair for pair in self.explained_by.items() if pair[0] not in self.findings)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every contradiction is known, and every known one is still there."""
+        return not self.new and not self.stale
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "format": 1,
+            "ok": self.ok,
+            "checks": [
+                {"name": c.name, "statement": c.statement, "subjects": c.subjects, "findings": len(c.findings)}
+                for c in self.checks
+            ],
+            "findings": [
+                {"id": f.id, "what": f.what, "erratum": self.explained_by.get(f.id)} for f in self.findings.values()
+            ],
+            "errata": [erratum.as_json() for erratum in self.errata.values()],
+            "new": [finding.id for finding in self.new],
+            "stale": [{"finding": finding, "erratum": erratum} for finding, erratum in self.stale],
+        }
+
+
+def braces(sizes: tuple[int, ...]) -> str:
+    """Sizes as the pages write them."""
+    return "{" + ",".join(map(str, sizes)) + "}"

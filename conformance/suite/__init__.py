@@ -1,0 +1,20 @@
+"""The gate: the conformance suite as pytest tests.
+
+On the command line
+
+    pytest --pyargs conformance.suite --dml-backend torch:cpu --dml-level 3_0
+
+or in a backend's own repository, as a class of its own:
+
+    from conformance.suite import ConformanceSuite
+
+    class TestMyBackend(ConformanceSuite):
+        backend = MyBackend
+        levels = ("3_0", "4_1")
+"""
+
+from __future__ import annotations
+
+from conformance.suite.base import ConformanceSuite
+
+__all__ = ["ConformanceSuite"]

@@ -1,0 +1,163 @@
+"""The tests themselves, one id for each operator, level and rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, ClassVar
+
+import pytest
+
+from backends import load_backend
+from backends.base import Backend
+from conformance.engine import example_cases
+from conformance.explain import explain
+from conformance.judge import Judge
+from conformance.search import search
+from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from spec.case import Case
+from spec.levels import Level
+from spec.registry import operators as all_operators
+from strategies.boundaries import boundary_cases
+from strategies.cases import applicable_rules, execution_rules
+
+
+class ConformanceSuite:
+    """Subclass it in a backend's own tests, or run it as it is with `--dml-backend`.
+
+    Attributes:
+        backend: a backend, a class that makes one without arguments, or a name as on the command line.
+        levels: feature levels to test; None = `--dml-level`, or the highest that the backend claims.
+        operators: names of operators; None = `--dml-operator`, or all.
+        examples: cases that Hypothesis tries for each test; None = `--dml-examples`.
+    """
+
+    backend: ClassVar[Backend | type[Backend] | str | None] = None
+    levels: ClassVar[Sequence[str] | None] = None
+    operators: ClassVar[Sequence[str] | None] = None
+    examples: ClassVar[int | None] = None
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """One test for each operator, level and rule; one for each worked example and level."""
+        wanted = set(metafunc.fixturenames) & {"dml_rule", "dml_example"}
+        if not wanted:
+            return
+        judge = self._judge(metafunc.config)
+        cells = [
+            (operator, level)
+            for operator in self._operators(metafunc.config)
+            for level in self._levels(metafunc.config, judge)
+        ]
+        if "dml_rule" in wanted:
+            metafunc.parametrize(
+                "dml_rule",
+                [
+                    pytest.param(
+                        (operator, level, rule), id=f"{operator}-{level}-{rule}", marks=_mark(operator, level, rule)
+                    )
+                    for operator, level in cells
+                    for rule in applicable_rules(operator, level)
+                ],
+            )
+        else:
+            metafunc.parametrize(
+                "dml_example",
+                [
+                    pytest.param((name, level), id=f"{name}-{level}")
+                    for operator, level in cells
+                    for name in example_cases(operator, level)
+                ],
+            )
+
+    @pytest.mark.dml_example
+    def test_example(self, dml_example: tuple[str, Level], request: pytest.FixtureRequest) -> None:
+        """A worked example of the pages is accepted and gives the printed values."""
+        name, level = dml_example
+        judge = self._judge(request.config)
+        _settle([judge.record(example_cases(name.partition("/")[0], level)[name], Phase.EXAMPLES)])
+
+    def test_rule(self, dml_rule: tuple[str, Level, str], request: pytest.FixtureRequest) -> None:
+        """The fixed cases about a rule, then cases that Hypothesis makes; a failure comes in its smallest form."""
+        operator, level, rule = dml_rule
+        judge = self._judge(request.config)
+        count = self.examples if self.examples is not None else request.config.getoption("--dml-examples")
+        fixed = [judge.record(case, Phase.BOUNDARIES) for case in _boundaries(operator, level).get(rule, ())]
+        found = list(search(judge, operator, level, (rule,), count, None)) if count > 0 else []
+        _settle([*found, *fixed])
+
+    def _judge(self, config: pytest.Config) -> Judge:
+        chosen = type(self).backend
+        if chosen is None:
+            chosen = config.getoption("--dml-backend")
+            if chosen is None:
+                raise pytest.UsageError(
+                    "name the backend to test: --dml-backend torch:cpu, or --dml-backend path/to/file.py:Class"
+                )
+        return _judge_of(chosen)
+
+    def _levels(self, config: pytest.Config, judge: Judge) -> list[Level]:
+        asked = self.levels if self.levels is not None else config.getoption("--dml-level")
+        if not asked:
+            return [max(judge.capabilities.levels)]
+        if "all" in asked:
+            return list(Level)
+        try:
+            return sorted(Level.parse(text) for text in asked)
+        except ValueError as error:
+            raise pytest.UsageError(f"--dml-level: {error}") from None
+
+    def _operators(self, config: pytest.Config) -> list[str]:
+        asked = self.operators if self.operators is not None else config.getoption("--dml-operator")
+        known = all_operators()
+        names = [name.removeprefix("DML_OPERATOR_") for name in asked or known]
+        for name in names:
+            if name not in known:
+                raise pytest.UsageError(f"--dml-operator: unknown operator {name!r}; known: {', '.join(known)}")
+        return names
+
+
+@cache
+def _judge_of(chosen: Any) -> Judge:
+    """One backend for all tests of a process: making one can be slow."""
+    if isinstance(chosen, str):
+        try:
+            return Judge(load_backend(chosen), chosen)
+        except (ValueError, ImportError) as error:
+            raise pytest.UsageError(f"--dml-backend: {error}") from None
+    backend = chosen() if isinstance(chosen, type) else chosen
+    return Judge(backend, _path_of(type(backend)))
+
+
+def _path_of(backend: type) -> str:
+    """How the command line finds a backend's class, for the line that reproduces a failure."""
+    import inspect
+
+    try:
+        return f"{inspect.getfile(backend)}:{backend.__qualname__}"
+    except (TypeError, OSError):
+        return backend.__qualname__
+
+
+@cache
+def _boundaries(operator: str, level: Level) -> dict[str, list[Case]]:
+    """The boundary cases of one cell by the rule that they are about."""
+    by_rule: dict[str, list[Case]] = {}
+    for case in boundary_cases(operator, level):
+        by_rule.setdefault(case.rule, []).append(case)
+    return by_rule
+
+
+def _mark(operator: str, level: Level, rule: str) -> pytest.MarkDecorator:
+    executed = rule in execution_rules(operator, level)
+    return pytest.mark.dml_execution if executed else pytest.mark.dml_decision
+
+
+def _settle(records: Sequence[Record]) -> None:
+    """Fail with the first failure, skip where nothing was claimed, pass otherwise."""
+    __tracebackhide__ = True
+    for record in records:
+        if record.verdict in NOT_CONFORMANT or record.verdict is Verdict.ERROR:
+            pytest.fail(explain(record), pytrace=False)
+    judged = [record for record in records if record.verdict is not Verdict.NOT_SUPPORTED]
+    if records and not judged:
+        pytest.skip(f"not claimed: {records[0].reason}")

@@ -1,0 +1,9 @@
+"""The suite on the backend named on the command line."""
+
+from __future__ import annotations
+
+from conformance.suite.base import ConformanceSuite
+
+
+class TestBackend(ConformanceSuite):
+    """`pytest --pyargs conformance.suite --dml-backend NAME` runs this class."""

@@ -1,0 +1,534 @@
+"""The certificate: the machine-readable outcome of a campaign, `certificate.json`.
+
+Its form is `Certificate`; the schema published in `docs/schemas/certificate.schema.json` is made from the types and
+texts here (`reports.schemas`), so the two cannot part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+
+from reports.records import Difference, Phase, Record, Throughput, Verdict
+from reports.summary import CellVerdict, Conformance, FailureKind, Summary
+
+SCHEMA_ID = "urn:dml-conformance:certificate"
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+LevelLabel = Annotated[str, msgspec.Meta(pattern="^[0-9]+_[0-9]+$")]
+Answer = Literal["accept", "reject", ""]
+Decision = Literal["ACCEPT", "REJECT", "UNSPECIFIED"]
+
+
+class CertificateError(ValueError):
+    """Text that is not a certificate; the message names the field and what was expected."""
+
+
+class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of everything in a certificate: every field is there, and no other."""
+
+
+_E = TypeVar("_E", bound=_Entry)
+
+
+def _entry(kind: type[_E], **values: Any) -> _E:
+    """An entry whose values are held against its types."""
+    return msgspec.convert(values, kind)
+
+
+class SchemaVersion(_Entry, frozen=True, kw_only=True):
+    """What this document is.
+
+    Attributes:
+        id: of the schema.
+        version: raised when a reader of the old form could misread the new one.
+    """
+
+    id: Literal["urn:dml-conformance:certificate"]
+    version: Literal[1]
+
+
+class Suite(_Entry, frozen=True, kw_only=True):
+    """The suite that ran.
+
+    Attributes:
+        name: of the package.
+        version: of the package.
+    """
+
+    name: Literal["dml-conformance"]
+    version: str
+
+
+class BackendClaims(_Entry, frozen=True, kw_only=True):
+    """What the backend says of itself; it is held to this and to nothing else.
+
+    Attributes:
+        name: as on the command line, `torch:cuda:0`.
+        device: the hardware, in the backend's words.
+        versions: of the libraries and drivers that its answers depend on.
+        levels: feature levels that it claims.
+        operators: operators that it claims.
+        enforces: categories of rules that its decisions claim to cover.
+        executes: whether it executes at all.
+    """
+
+    name: str
+    device: str
+    versions: dict[str, str]
+    levels: list[LevelLabel]
+    operators: list[str]
+    enforces: list[str]
+    executes: bool
+
+
+class Run(_Entry, frozen=True, kw_only=True):
+    """What was asked for, and when it ran.
+
+    Attributes:
+        operators: in the order of DML_OPERATOR_TYPE.
+        levels: ascending.
+        budget: quick, standard or full.
+        seed: of everything random; the same seed makes the same cases.
+        started: ISO 8601, UTC.
+        finished: ISO 8601, UTC; "" where the run was cut off.
+        complete: whether every planned case has its record.
+    """
+
+    operators: list[str]
+    levels: list[LevelLabel]
+    budget: str
+    seed: int
+    started: str
+    finished: str
+    complete: bool
+
+
+class VerdictCounts(_Entry, frozen=True, kw_only=True):
+    """Cases by verdict; each case ends in exactly one.
+
+    Attributes:
+        pass: as the specification says.
+        fail: a wrong decision, a wrong value, or memory touched that is not the output's.
+        not-supported: what the backend does not claim.
+        waived: a known difference that a waiver names.
+        crash: the process that ran the case died.
+        timeout: no answer in time.
+        observed: the specification leaves it open; recorded, not judged.
+        error: a fault of the harness.
+    """
+
+    passed: Count = msgspec.field(name="pass")
+    fail: Count
+    not_supported: Count = msgspec.field(name="not-supported")
+    waived: Count
+    crash: Count
+    timeout: Count
+    observed: Count
+    error: Count
+
+    @classmethod
+    def of(cls, counts: Mapping[Verdict, int]) -> VerdictCounts:
+        return msgspec.convert({str(verdict): counts.get(verdict, 0) for verdict in Verdict}, cls)
+
+
+class MatrixCell(_Entry, frozen=True, kw_only=True):
+    """One operator at one level.
+
+    Attributes:
+        operator: `GATHER`.
+        level: `3_0`.
+        verdict: what its cases come to.
+        counts: its cases by verdict.
+    """
+
+    operator: str
+    level: LevelLabel
+    verdict: CellVerdict
+    counts: VerdictCounts
+
+
+class RuleResult(_Entry, frozen=True, kw_only=True):
+    """How often one rule was held against the backend.
+
+    Attributes:
+        id: `GATHER.output-sizes`.
+        category: what the rule is about.
+        kind: `descriptor` for what a descriptor can break, `execution` for what memory and values are held to.
+        erratum: id of the erratum that leaves open what breaking it means, or "".
+        accepted: judged cases about the rule that the specification accepts.
+        rejected: judged cases that it rejects.
+        left_open: cases whose fate it leaves open.
+        differences: judged cases in which the backend differed.
+    """
+
+    id: str
+    category: str
+    kind: Literal["descriptor", "execution"]
+    erratum: str
+    accepted: Count
+    rejected: Count
+    left_open: Count
+    differences: Count
+
+
+class DecisionCount(_Entry, frozen=True, kw_only=True):
+    """Cases about one rule that came out the same way.
+
+    Attributes:
+        rule: id of the rule; "" where a case is about none in particular.
+        expected: the specification's decision.
+        answered: the backend's; "" where it was not asked.
+        verdict: what came of it.
+        count: how many cases.
+    """
+
+    rule: str
+    expected: Decision
+    answered: Answer
+    verdict: Verdict
+    count: Count
+
+
+class CoverageCount(_Entry, frozen=True, kw_only=True):
+    """Judged cases with one trait that the specification accepts.
+
+    Attributes:
+        facet: which trait.
+        value: of the trait; "" where a case has none, as TILE has no index type.
+        operator: `GATHER`.
+        cases: how many.
+    """
+
+    facet: Literal["data_type", "index_type", "rank", "layout", "pattern"]
+    value: str
+    operator: str
+    cases: Count
+
+
+class Unclaimed(_Entry, frozen=True, kw_only=True):
+    """What was asked for and the backend makes no promise about; it counts as neither pass nor failure.
+
+    Attributes:
+        operators: not claimed.
+        levels: not claimed.
+        categories: of rules, not enforced.
+        rules: of these categories.
+    """
+
+    operators: list[str]
+    levels: list[LevelLabel]
+    categories: list[str]
+    rules: list[str]
+
+
+class ReasonCount(_Entry, frozen=True, kw_only=True):
+    """Why cases were not judged.
+
+    Attributes:
+        verdict: not-supported or waived.
+        reason: in the backend's or the waiver's words.
+        count: how many cases.
+    """
+
+    verdict: Verdict
+    reason: str
+    count: Count
+
+
+class Sample(_Entry, frozen=True, kw_only=True):
+    """One failed case; the results file has all of them.
+
+    Attributes:
+        case: its digest: SHA-256 over descriptor, level and data.
+        level: `3_0`.
+        phase: which phase made it.
+        expected: the specification's decision.
+        answered: the backend's; "" where it was not asked.
+        reason: what is wrong, in a sentence.
+        difference_count: how many output elements differ.
+        differences: the first of them.
+        reproduce: one shell line that runs the case again.
+    """
+
+    case: Sha256
+    level: LevelLabel
+    phase: Phase
+    expected: Decision
+    answered: Answer
+    reason: str
+    difference_count: Count
+    differences: list[Difference]
+    reproduce: str
+
+    @classmethod
+    def of(cls, record: Record) -> Sample:
+        return _entry(
+            cls,
+            case=record.case,
+            level=record.level,
+            phase=record.phase,
+            expected=record.expected,
+            answered=record.answered,
+            reason=record.reason,
+            difference_count=record.difference_count,
+            differences=msgspec.to_builtins(record.differences),
+            reproduce=record.reproduce,
+        )
+
+
+class Failure(_Entry, frozen=True, kw_only=True):
+    """The failures of one kind, operator and rule.
+
+    Attributes:
+        kind: a wrong decision, a wrong output, a crash, a timeout, or an error of the harness.
+        operator: `GATHER`.
+        rule: id of the rule; "" where a case is about none in particular.
+        count: how many cases.
+        levels: at which they failed, ascending.
+        samples: the first, and the smallest.
+    """
+
+    kind: FailureKind
+    operator: str
+    rule: str
+    count: Count
+    levels: list[LevelLabel]
+    samples: list[Sample]
+
+
+class Observation(_Entry, frozen=True, kw_only=True):
+    """What the backend did where the specification leaves it open.
+
+    Attributes:
+        operator: `GATHER`.
+        rule: id of the rule.
+        erratum: id of the erratum that leaves it open, or "".
+        count: how many cases.
+        accepted: how many it accepted.
+        rejected: how many it rejected.
+    """
+
+    operator: str
+    rule: str
+    erratum: str
+    count: Count
+    accepted: Count
+    rejected: Count
+
+
+class Speed(_Entry, frozen=True, kw_only=True):
+    """One operator timed with one data type on large tensors.
+
+    Attributes:
+        operator: `GATHER`.
+        data_type: of the elements.
+        shape: the case in words.
+        useful_bytes: each input element read, each index, each output element written, once.
+        seconds: of each timed run.
+        median_seconds: of them.
+        bytes_per_second: useful bytes by the median.
+        copy_bytes_per_second: the device's own copy bandwidth in the same run, bytes read plus bytes written.
+        fraction_of_copy: the one by the other.
+    """
+
+    operator: str
+    data_type: str
+    shape: str
+    useful_bytes: Count
+    seconds: list[Positive]
+    median_seconds: Positive
+    bytes_per_second: Positive
+    copy_bytes_per_second: Positive
+    fraction_of_copy: Positive
+
+    @classmethod
+    def of(cls, row: Throughput) -> Speed:
+        return _entry(
+            cls,
+            operator=row.operator,
+            data_type=row.data_type,
+            shape=row.shape,
+            useful_bytes=row.useful_bytes,
+            seconds=row.seconds,
+            median_seconds=row.median_seconds,
+            bytes_per_second=row.bytes_per_second,
+            copy_bytes_per_second=row.copy_bytes_per_second,
+            fraction_of_copy=row.fraction_of_copy,
+        )
+
+
+class DigestEntry(_Entry, frozen=True, kw_only=True):
+    """What the certificate rests on; `reports.digests` says what exactly is digested.
+
+    Attributes:
+        algorithm: of both.
+        results: over the line `CASE VERDICT` of each record in order: the same for the same cases and verdicts.
+        content: over everything that the results file holds, timing and dates included.
+    """
+
+    algorithm: Literal["sha256"]
+    results: Sha256
+    content: Sha256
+
+
+class Certificate(_Entry, frozen=True, kw_only=True):
+    """The outcome of a conformance campaign on one backend.
+
+    Attributes:
+        schema: what this document is.
+        suite: the suite that ran.
+        outcome: `conformant`: something passed and nothing failed, crashed or timed out; `not conformant`: something
+            did; `incomplete`: neither, because the run is cut off, broken or has gaps.
+        headline: the outcome in a sentence.
+        why_incomplete: what the run lacks, a sentence each; empty where it lacks nothing.
+        backend: what the backend says of itself.
+        environment: Python, NumPy, operating system, processor.
+        run: what was asked for, and when it ran.
+        counts: cases by verdict.
+        matrix: a cell for each operator at each level asked for.
+        rules: every rule of the operators asked for, and how often it was held against the backend.
+        decisions: cases by rule, decision expected, decision given and verdict.
+        coverage: judged cases that the specification accepts, by trait.
+        not_claimed: what was asked for and the backend makes no promise about.
+        not_judged: why cases were not supported or waived.
+        failures: failed cases by kind, operator and rule, with samples.
+        observed: what the backend did where the specification leaves it open.
+        throughput: the measurements.
+        digests: of the results that this certificate rests on.
+    """
+
+    schema: SchemaVersion
+    suite: Suite
+    outcome: Conformance
+    headline: str
+    why_incomplete: list[str]
+    backend: BackendClaims
+    environment: dict[str, str]
+    run: Run
+    counts: VerdictCounts
+    matrix: list[MatrixCell]
+    rules: list[RuleResult]
+    decisions: list[DecisionCount]
+    coverage: list[CoverageCount]
+    not_claimed: Unclaimed
+    not_judged: list[ReasonCount]
+    failures: list[Failure]
+    observed: list[Observation]
+    throughput: list[Speed]
+    digests: DigestEntry
+
+    @classmethod
+    def of(cls, summary: Summary) -> Certificate:
+        """The certificate of a campaign."""
+        campaign, ending = summary.campaign, summary.ending
+        not_claimed = summary.not_claimed()
+        errata = {rule["id"]: rule["erratum"] for rule in campaign.rules}
+        level_order = {level: i for i, level in enumerate(campaign.levels)}
+        return cls(
+            schema=SchemaVersion(id=SCHEMA_ID, version=1),
+            suite=Suite(name="dml-conformance", version=campaign.suite_version),
+            outcome=summary.conformance,
+            headline=summary.headline(),
+            why_incomplete=summary.why_incomplete(),
+            backend=msgspec.convert(campaign.backend, BackendClaims),
+            environment=campaign.environment,
+            run=Run(
+                operators=list(campaign.operators),
+                levels=list(campaign.levels),
+                budget=campaign.budget,
+                seed=campaign.seed,
+                started=campaign.started,
+                finished="" if ending is None else ending.finished,
+                complete=summary.is_complete,
+            ),
+            counts=VerdictCounts.of(summary.counts),
+            matrix=[
+                MatrixCell(
+                    operator=cell.operator,
+                    level=cell.level,
+                    verdict=cell.verdict,
+                    counts=VerdictCounts.of(cell.counts),
+                )
+                for cell in summary.matrix()
+            ],
+            rules=[
+                RuleResult(
+                    id=coverage.rule["id"],
+                    category=coverage.rule["category"],
+                    kind=coverage.rule["kind"],
+                    erratum=coverage.rule["erratum"],
+                    accepted=coverage.accepted,
+                    rejected=coverage.rejected,
+                    left_open=coverage.left_open,
+                    differences=coverage.differences,
+                )
+                for coverage in summary.rule_coverage()
+            ],
+            decisions=[
+                _entry(DecisionCount, rule=rule, expected=expected, answered=answered, verdict=verdict, count=count)
+                for (rule, expected, answered, verdict), count in sorted(summary.decisions.items())
+            ],
+            coverage=[
+                _entry(CoverageCount, facet=facet, value=value, operator=operator, cases=count)
+                for facet, counts in summary.coverage.items()
+                for (value, operator), count in sorted(counts.items())
+            ],
+            not_claimed=Unclaimed(
+                operators=list(not_claimed.operators),
+                levels=list(not_claimed.levels),
+                categories=list(not_claimed.categories),
+                rules=list(not_claimed.rules),
+            ),
+            not_judged=[
+                ReasonCount(verdict=verdict, reason=reason, count=count)
+                for verdict, reasons in summary.reasons.items()
+                for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+            ],
+            failures=[
+                Failure(
+                    kind=group.kind,
+                    operator=group.operator,
+                    rule=group.rule,
+                    count=group.count,
+                    levels=sorted(group.levels, key=level_order.__getitem__),
+                    samples=[Sample.of(record) for record in group.shown()],
+                )
+                for group in summary.failure_groups(*FailureKind)
+            ],
+            observed=[
+                Observation(
+                    operator=group.operator,
+                    rule=group.rule,
+                    erratum=errata.get(group.rule, ""),
+                    count=group.count,
+                    accepted=group.answers["accept"],
+                    rejected=group.answers["reject"],
+                )
+                for _, group in sorted(summary.observed.items())
+            ],
+            throughput=[Speed.of(row) for row in summary.throughputs],
+            digests=DigestEntry(
+                algorithm="sha256", results=summary.digests.results, content=summary.digests.content
+            ),
+        )
+
+    def to_json(self) -> bytes:
+        """The file's content."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
+
+    @classmethod
+    def from_json(cls, text: bytes | str) -> Certificate:
+        """Read what `to_json` wrote.
+
+        Raises:
+            CertificateError: the text is no JSON, or not in this form; the message names the field.
+        """
+        try:
+            return msgspec.json.decode(text, type=cls)
+        except msgspec.MsgspecError as error:
+            raise CertificateError(f"not a certificate of version 1: {error}") from None

@@ -1,0 +1,485 @@
+"""What all reports are made of: counts and a few samples, gathered record by record in memory that does not grow.
+
+Here is defined what *conformant* means:
+
+* A backend is **not conformant** if one case failed, crashed or timed out.
+* Otherwise the result is **incomplete** if the run did not reach its end, a case ended in a fault of the harness,
+  nothing passed at all, or an operator that the backend claims at a level was left without a judged case.
+* Otherwise it is **conformant**: at least one case passed, and nothing speaks against it.
+
+What is observed, waived or not supported is no evidence either way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from reports.digests import Digests
+from reports.records import NOT_CONFORMANT, Campaign, Ending, Phase, Record, Throughput, Verdict
+from reports.store import Store
+from reports.stream import StreamError
+from spec.rules import Category
+from spec.validator import Outcome
+
+SAMPLES_PER_GROUP = 3  # failures shown of one kind, operator and rule
+SAMPLES_PER_TEST = 2  # failures shown of one operator, level, phase and rule ...
+MAX_TEST_SAMPLES = 2000  # ... until so many are kept altogether
+MAX_REASONS = 40  # distinct reasons counted before the rest are put together
+OTHER_REASONS = "other reasons"
+
+JUDGED = (Verdict.PASS, *NOT_CONFORMANT)
+FACETS = ("data_type", "index_type", "rank", "layout", "pattern")
+
+
+class Conformance(StrEnum):
+    """What a campaign comes to."""
+
+    CONFORMANT = "conformant"
+    NOT_CONFORMANT = "not conformant"
+    INCOMPLETE = "incomplete"
+
+    @property
+    def exit_code(self) -> int:
+        """The command line's exit code for it."""
+        return {Conformance.CONFORMANT: 0, Conformance.NOT_CONFORMANT: 1, Conformance.INCOMPLETE: 3}[self]
+
+
+class CellVerdict(StrEnum):
+    """What the cases of one operator at one level come to."""
+
+    CONFORMANT = "conformant"
+    NOT_CONFORMANT = "not conformant"
+    INCOMPLETE = "incomplete"
+    OBSERVED_ONLY = "observed only"
+    NOT_SUPPORTED = "not supported"
+
+
+class FailureKind(StrEnum):
+    """In what a backend differs from the specification; `error` is the harness's own fault."""
+
+    DECISION = "decision"
+    OUTPUT = "output"
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    ERROR = "error"
+
+
+_KIND_OF_VERDICT = {
+    Verdict.CRASH: FailureKind.CRASH,
+    Verdict.TIMEOUT: FailureKind.TIMEOUT,
+    Verdict.ERROR: FailureKind.ERROR,
+}
+
+
+def failure_kind(record: Record) -> FailureKind:
+    """The kind of a record that failed, crashed, timed out or broke the harness."""
+    if record.verdict is not Verdict.FAIL:
+        return _KIND_OF_VERDICT[record.verdict]
+    wrong = {(Outcome.ACCEPT, "reject"), (Outcome.REJECT, "accept")}
+    return FailureKind.DECISION if (record.expected, record.answered) in wrong else FailureKind.OUTPUT
+
+
+@dataclass(slots=True)
+class Test:
+    """The records of one operator, level, phase and rule: counts, time in the backend, the first failures."""
+
+    counts: Counter[Verdict] = field(default_factory=Counter)
+    seconds: float = 0.0
+    samples: list[Record] = field(default_factory=list)
+
+    __test__ = False  # no test of pytest's
+
+
+@dataclass(slots=True)
+class FailureGroup:
+    """The failures of one kind, operator and rule.
+
+    Attributes:
+        decisions: how often the backend answered what, by (expected, answered).
+        samples: the first ones.
+        smallest: the one whose case is shortest, which is where shrinking ends.
+    """
+
+    kind: FailureKind
+    operator: str
+    rule: str
+    smallest: Record
+    count: int = 0
+    levels: Counter[str] = field(default_factory=Counter)
+    decisions: Counter[tuple[str, str]] = field(default_factory=Counter)
+    samples: list[Record] = field(default_factory=list)
+    smallest_size: int = 1 << 62
+
+    def add(self, record: Record) -> None:
+        self.count += 1
+        self.levels[record.level] += 1
+        self.decisions[record.expected, record.answered] += 1
+        if len(self.samples) < SAMPLES_PER_GROUP:
+            self.samples.append(record)
+        size = len(msgspec.json.encode((record.case_json.get("desc"), record.case_json.get("data"))))
+        if size < self.smallest_size:
+            self.smallest, self.smallest_size = record, size
+
+    def shown(self) -> list[Record]:
+        """The samples, and the smallest unless it is among them."""
+        cases = {record.case for record in self.samples}
+        return self.samples if self.smallest.case in cases else [*self.samples, self.smallest]
+
+
+@dataclass(slots=True)
+class ObservedGroup:
+    """What a backend did where the specification leaves it open, for one operator and rule."""
+
+    operator: str
+    rule: str
+    sample: Record
+    count: int = 0
+    levels: Counter[str] = field(default_factory=Counter)
+    answers: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    def add(self, record: Record) -> None:
+        self.count += 1
+        self.levels[record.level] += 1
+        self.answers[record.answered] += 1
+        _count_reason(self.reasons, record.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One operator at one level."""
+
+    operator: str
+    level: str
+    verdict: CellVerdict
+    counts: Mapping[Verdict, int]
+
+    @property
+    def failures(self) -> int:
+        return sum(self.counts.get(verdict, 0) for verdict in NOT_CONFORMANT)
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCoverage:
+    """How often a rule was held against the backend.
+
+    Attributes:
+        rule: its entry in `Campaign.rules`.
+        accepted: judged cases about the rule that the specification accepts.
+        rejected: judged cases that it rejects.
+        left_open: cases whose fate it leaves open.
+        differences: judged cases in which the backend differed.
+    """
+
+    rule: Mapping[str, Any]
+    accepted: int
+    rejected: int
+    left_open: int
+    differences: int
+
+    @property
+    def can_reject(self) -> bool:
+        """Whether breaking the rule makes a descriptor invalid: neither an execution rule nor an open question."""
+        return self.rule["kind"] == "descriptor" and not self.rule["erratum"]
+
+    @property
+    def ways(self) -> str:
+        """`both ways`, `one way` or `none`; for a rule that cannot reject, one way is all there is."""
+        seen = [self.accepted > 0, (self.rejected if self.can_reject else self.left_open) > 0]
+        if not any(seen):
+            return "none"
+        return "both ways" if all(seen) or self.rule["kind"] == "execution" else "one way"
+
+
+class Summary:
+    """A consumer that counts. Every report is written from one of these.
+
+    Attributes:
+        campaign: None before `start`.
+        ending: None before `finish`.
+        counts: records by verdict.
+        tests: by (operator, level, phase, rule).
+        decisions: records by (rule, expected, answered, verdict).
+        coverage: for each of FACETS the judged cases that the specification accepts, by (value, operator).
+        failures: by (kind, operator, rule), in the order of their first record.
+        observed: by (operator, rule).
+        reasons: why cases were not supported or waived.
+        throughputs: the measurements.
+        digests: of the stream so far.
+    """
+
+    def __init__(self) -> None:
+        self._campaign: Campaign | None = None
+        self.ending: Ending | None = None
+        self.counts: Counter[Verdict] = Counter()
+        self.tests: dict[tuple[str, str, Phase, str], Test] = {}
+        self.decisions: Counter[tuple[str, str, str, Verdict]] = Counter()
+        self.coverage: dict[str, Counter[tuple[str, str]]] = {facet: Counter() for facet in FACETS}
+        self.failures: dict[tuple[FailureKind, str, str], FailureGroup] = {}
+        self.observed: dict[tuple[str, str], ObservedGroup] = {}
+        self.reasons: dict[Verdict, Counter[str]] = {Verdict.NOT_SUPPORTED: Counter(), Verdict.WAIVED: Counter()}
+        self.throughputs: list[Throughput] = []
+        self.digests = Digests()
+        self._test_samples = 0
+
+    @classmethod
+    def of_store(cls, store: Store) -> Summary:
+        """The summary of a stored campaign; the same as the stream's own."""
+        summary = cls()
+        store.replay(summary)
+        return summary
+
+    @property
+    def campaign(self) -> Campaign:
+        if self._campaign is None:
+            raise StreamError("no campaign was started")
+        return self._campaign
+
+    # The stream.
+
+    def start(self, campaign: Campaign) -> None:
+        self._campaign = campaign
+        self.digests.start(campaign)
+
+    def record(self, record: Record) -> None:
+        """Take one judged case.
+
+        Raises:
+            StreamError: its operator or level is none of the campaign's.
+        """
+        verdict = record.verdict
+        key = (record.operator, record.level, record.phase, record.rule)
+        test = self.tests.get(key)
+        if test is None:
+            test = self.tests[key] = self._new_test(record)
+        test.counts[verdict] += 1
+        test.seconds += record.seconds
+        self.counts[verdict] += 1
+        self.decisions[record.rule, record.expected, record.answered, verdict] += 1
+        if verdict in JUDGED and record.expected == Outcome.ACCEPT:
+            operator, coverage = record.operator, self.coverage
+            coverage["data_type"][record.data_type, operator] += 1
+            coverage["index_type"][record.index_type, operator] += 1
+            coverage["rank"][str(record.rank), operator] += 1
+            coverage["layout"][record.layout, operator] += 1
+            coverage["pattern"][record.pattern, operator] += 1
+        if verdict is not Verdict.PASS:
+            self._keep(record, test)
+        self.digests.record(record)
+
+    def throughput(self, row: Throughput) -> None:
+        self.throughputs.append(row)
+        self.digests.throughput(row)
+
+    def finish(self, ending: Ending) -> None:
+        self.ending = ending
+        self.digests.finish(ending)
+
+    def _new_test(self, record: Record) -> Test:
+        if record.operator not in self.campaign.operators or record.level not in self.campaign.levels:
+            raise StreamError(f"a record of {record.operator} at {record.level}, which the campaign leaves out")
+        return Test()
+
+    def _keep(self, record: Record, test: Test) -> None:
+        verdict = record.verdict
+        if verdict in self.reasons:
+            _count_reason(self.reasons[verdict], record.reason)
+        elif verdict is Verdict.OBSERVED:
+            key = (record.operator, record.rule)
+            if key not in self.observed:
+                self.observed[key] = ObservedGroup(*key, sample=record)
+            self.observed[key].add(record)
+        else:
+            kind = failure_kind(record)
+            group = self.failures.get((kind, record.operator, record.rule))
+            if group is None:
+                group = FailureGroup(kind, record.operator, record.rule, smallest=record)
+                self.failures[kind, record.operator, record.rule] = group
+            group.add(record)
+            if len(test.samples) < SAMPLES_PER_TEST and self._test_samples < MAX_TEST_SAMPLES:
+                test.samples.append(record)
+                self._test_samples += 1
+
+    # What it comes to.
+
+    @property
+    def total(self) -> int:
+        """Records."""
+        return sum(self.counts.values())
+
+    @property
+    def judged(self) -> int:
+        """Records that speak for or against the backend."""
+        return sum(self.counts[verdict] for verdict in JUDGED)
+
+    @property
+    def failed(self) -> int:
+        """Records that speak against it."""
+        return sum(self.counts[verdict] for verdict in NOT_CONFORMANT)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the run reached its end."""
+        return self.ending is not None and self.ending.complete
+
+    @property
+    def seconds(self) -> float | None:
+        """From start to end; None where one of them is unknown."""
+        try:
+            started = datetime.fromisoformat(self.campaign.started)
+            return (datetime.fromisoformat(self.ending.finished if self.ending else "") - started).total_seconds()
+        except (ValueError, TypeError):  # no date, or only one of them with a time zone
+            return None
+
+    def matrix(self) -> list[Cell]:
+        """A cell for each operator at each level asked for, operator by operator."""
+        counts: dict[tuple[str, str], Counter[Verdict]] = {}
+        for (operator, level, _, _), test in self.tests.items():
+            counts.setdefault((operator, level), Counter()).update(test.counts)
+        cells = []
+        for operator in self.campaign.operators:
+            for level in self.campaign.levels:
+                found = counts.get((operator, level), Counter())
+                cells.append(Cell(operator, level, self._cell_verdict(operator, level, found), found))
+        return cells
+
+    def _cell_verdict(self, operator: str, level: str, counts: Counter[Verdict]) -> CellVerdict:
+        if any(counts[verdict] for verdict in NOT_CONFORMANT):
+            return CellVerdict.NOT_CONFORMANT
+        if not counts and not self._claims(operator, level):
+            return CellVerdict.NOT_SUPPORTED
+        if counts[Verdict.ERROR] or not self.is_complete:
+            return CellVerdict.INCOMPLETE
+        if counts[Verdict.PASS]:
+            return CellVerdict.CONFORMANT
+        if not counts or counts[Verdict.WAIVED]:
+            return CellVerdict.INCOMPLETE
+        return CellVerdict.OBSERVED_ONLY if counts[Verdict.OBSERVED] else CellVerdict.NOT_SUPPORTED
+
+    def _claims(self, operator: str, level: str) -> bool:
+        backend = self.campaign.backend
+        return operator in backend["operators"] and level in backend["levels"]
+
+    @property
+    def conformance(self) -> Conformance:
+        """The outcome, as this module's head defines it."""
+        if self.failed:
+            return Conformance.NOT_CONFORMANT
+        return Conformance.INCOMPLETE if self.why_incomplete() else Conformance.CONFORMANT
+
+    def why_incomplete(self) -> list[str]:
+        """What the run lacks, a sentence each; empty where it lacks nothing."""
+        reasons = []
+        if not self.is_complete:
+            why = self.ending.reason if self.ending is not None else ""
+            reasons.append("The run did not reach its end" + (f": {why}." if why else "."))
+        if self.counts[Verdict.ERROR]:
+            reasons.append(f"{_number(self.counts[Verdict.ERROR], 'case')} ended in a fault of the harness.")
+        if not self.counts[Verdict.PASS]:
+            reasons.append("No case passed.")
+        if self.is_complete:
+            cells = self.matrix()
+            gaps = [c for c in cells if c.verdict is CellVerdict.INCOMPLETE and not c.counts.get(Verdict.ERROR)]
+            if gaps:
+                shown = ", ".join(f"{cell.operator} at {cell.level}" for cell in gaps[:3])
+                more = f" and {len(gaps) - 3} more" if len(gaps) > 3 else ""
+                reasons.append(f"Claimed, but without a judged case: {shown}{more}.")
+        return reasons
+
+    def headline(self) -> str:
+        """The outcome in a sentence or two."""
+        name, judged = self.campaign.backend["name"], _number(self.judged, "judged case")
+        if self.conformance is Conformance.NOT_CONFORMANT:
+            groups = [g for g in self.failures.values() if g.kind is not FailureKind.ERROR]
+            rules = _number(len({g.rule for g in groups}), "rule")
+            operators = _number(len({g.operator for g in groups}), "operator")
+            levels = _number(len({level for g in groups for level in g.levels}), "level")
+            where = f"concerning {rules}, {operators} and {levels}"
+            text = f"{name} differs from the specification in {self.failed:,} of {judged}, {where}."
+            return text if self.is_complete else f"{text} The run did not reach its end."
+        if self.conformance is Conformance.INCOMPLETE:
+            return f"No difference was found in {judged}, but {name} cannot be called conformant."
+        supported = sum(cell.verdict is CellVerdict.CONFORMANT for cell in self.matrix())
+        every = len(self.campaign.operators) * len(self.campaign.levels)
+        scope = f"all {every}" if supported == every else f"{supported} of {every}"
+        return f"{name} agrees with the specification in all {judged}, at {scope} combinations of operator and level."
+
+    def rule_coverage(self) -> list[RuleCoverage]:
+        """Each of the campaign's rules, with how often it was held against the backend."""
+        found: dict[str, Counter[str]] = {}
+        for (rule, expected, _, verdict), count in self.decisions.items():
+            of_rule = found.setdefault(rule, Counter())
+            if verdict in JUDGED or (expected == Outcome.UNSPECIFIED and verdict is Verdict.OBSERVED):
+                of_rule[expected] += count
+            if verdict in NOT_CONFORMANT:
+                of_rule["differences"] += count
+        return [
+            RuleCoverage(
+                rule, of_rule[Outcome.ACCEPT], of_rule[Outcome.REJECT], of_rule[Outcome.UNSPECIFIED], of_rule["differences"]
+            )
+            for rule in self.campaign.rules
+            for of_rule in (found.get(rule["id"], Counter()),)
+        ]
+
+    def phases(self) -> dict[Phase, Test]:
+        """Counts and time by phase, those that ran."""
+        phases: dict[Phase, Test] = {}
+        for phase in Phase:
+            tests = [test for (_, _, of, _), test in self.tests.items() if of is phase]
+            if tests:
+                total = phases[phase] = Test()
+                for test in tests:
+                    total.counts.update(test.counts)
+                    total.seconds += test.seconds
+        return phases
+
+    def not_claimed(self) -> NotClaimed:
+        """What the backend makes no promise about, out of what was asked for."""
+        backend = self.campaign.backend
+        enforced = set(backend["enforces"])
+        if backend["executes"]:
+            enforced.add(Category.EXECUTION)
+        else:
+            enforced.discard(Category.EXECUTION)
+        return NotClaimed(
+            operators=tuple(o for o in self.campaign.operators if o not in backend["operators"]),
+            levels=tuple(level for level in self.campaign.levels if level not in backend["levels"]),
+            categories=tuple(str(category) for category in Category if category not in enforced),
+            rules=tuple(rule["id"] for rule in self.campaign.rules if rule["category"] not in enforced),
+        )
+
+    def failure_groups(self, *kinds: FailureKind) -> Iterator[FailureGroup]:
+        """The failures of these kinds, most frequent first within an operator."""
+        order = {operator: i for i, operator in enumerate(self.campaign.operators)}
+        groups = (group for group in self.failures.values() if group.kind in kinds)
+        yield from sorted(groups, key=lambda group: (order[group.operator], -group.count, group.rule))
+
+
+@dataclass(frozen=True, slots=True)
+class NotClaimed:
+    """What a backend was asked for and makes no promise about; none of it counts as a pass."""
+
+    operators: tuple[str, ...]
+    levels: tuple[str, ...]
+    categories: tuple[str, ...]
+    rules: tuple[str, ...]
+
+
+def _count_reason(reasons: Counter[str], reason: str) -> None:
+    known = reason in reasons or len(reasons) < MAX_REASONS
+    reasons[reason if known else OTHER_REASONS] += 1
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,0 +1,210 @@
+"""The worked examples of the pages: as printed, and as corrected where an erratum says so.
+
+Three kinds of figures stand on the pages. An `Example` is an operator at work: descriptor, inputs and output. An
+`Illustration` shows on a list of sizes which dimensions a count selects. A `Layout` of the strides guide shows where
+a tensor's elements stand in memory.
+
+Source: the operators' pages and the strides guide; `spec/data/README.md` has the addresses and the licence.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import msgspec
+
+from spec.case import Case, Recipe
+from spec.datatypes import DataType
+from spec.forms import desc_from_json
+from spec.levels import Level
+from spec.operator import INDICES, OperatorDesc, OperatorSpec
+from spec.registry import operator
+from spec.sources import Source
+
+Value = int | float
+
+
+class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One worked example.
+
+    Attributes:
+        id: `GATHER/3`: the operator and the page's own number; 0 for a figure within the text.
+        title: in our own words.
+        desc: the descriptor's fields as printed; a tensor without DataType where the page prints none.
+        values: elements as printed, nested, by tensor name.
+        corrections: what the errata change, by the field's path (`OutputTensor.DataType`).
+        unprinted: fields that the page leaves out though the operator has them, with the value that fits.
+        labels: the names that tensors are printed under, where those are not theirs.
+        title_says: what the page's own title claims of attributes and of DimensionCount.
+        minimum_level: label of the lowest level whose tables allow it; None where types are not printed.
+        errata: ids of the errata that it shows.
+    """
+
+    id: str
+    title: str
+    desc: dict[str, Any]
+    values: dict[str, list[Any]] = {}
+    corrections: dict[str, Any] = {}
+    unprinted: dict[str, Any] = {}
+    labels: dict[str, str] = {}
+    title_says: dict[str, int] = {}
+    minimum_level: str | None = None
+    errata: tuple[str, ...] = ()
+
+    @property
+    def operator(self) -> str:
+        return self.id.partition("/")[0]
+
+    @property
+    def spec(self) -> OperatorSpec:
+        return operator(self.operator)
+
+    @property
+    def source(self) -> Source:
+        return Source(self.spec.source.page, f"example {self.id.partition('/')[2]}")
+
+    @property
+    def level(self) -> Level | None:
+        """The lowest level whose tables allow the example; None where types are not printed."""
+        return None if self.minimum_level is None else Level.parse(self.minimum_level)
+
+    @property
+    def printed(self) -> OperatorDesc | None:
+        """The descriptor as printed; None where types are not."""
+        return None if self.minimum_level is None else self._read(self.desc)
+
+    @property
+    def corrected(self) -> OperatorDesc | None:
+        """The descriptor with the corrections of its errata; None where types are not printed."""
+        return None if self.minimum_level is None else self._read(self._corrected_fields())
+
+    def with_types(self, data: DataType = DataType.FLOAT32, indices: DataType = DataType.UINT32) -> OperatorDesc:
+        """The corrected descriptor with these types where none is printed, for what does not depend on types."""
+        fields = self._corrected_fields()
+        for field in self.spec.tensor_fields:
+            fields[field.name].setdefault("DataType", (indices if field.group == INDICES else data).name)
+        return self._read(fields)
+
+    def elements(self, tensor: str) -> tuple[Value, ...]:
+        """The printed elements of a tensor (`InputTensor`), row-major.
+
+        Raises:
+            KeyError: the page prints no values for it.
+        """
+        return tuple(_flattened(self.values[tensor]))
+
+    def case(self, level: Level) -> Case:
+        """The corrected example as a case at a level, its inputs as explicit values.
+
+        Raises:
+            ValueError: the page prints no types, or the level is below the example's lowest.
+        """
+        desc, lowest = self.corrected, self.level
+        if desc is None or lowest is None:
+            raise ValueError(f"example {self.id} is printed without types; there is no case to make of it")
+        if level < lowest:
+            raise ValueError(f"example {self.id} is valid from level {lowest} on, not at {level}")
+        data = {
+            field.attribute: Recipe("explicit", values=self.elements(field.name)) for field in self.spec.input_fields
+        }
+        return Case.of(desc, level, data, rule=f"{self.operator}.values", origin=f"example {self.id}")
+
+    def _read(self, fields: Mapping[str, Any]) -> OperatorDesc:
+        return desc_from_json({"type": self.spec.dml_name, "desc": {**fields, **self.unprinted}}, self.id)
+
+    def _corrected_fields(self) -> dict[str, Any]:
+        fields = copy.deepcopy(self.desc)
+        for path, value in self.corrections.items():
+            *parents, name = path.split(".")
+            owner = fields
+            for parent in parents:
+                owner = owner[parent]
+            owner[name] = value
+        return fields
+
+
+class Illustration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Sizes on a page that show which dimensions a count selects.
+
+    Attributes:
+        id: `GATHER_ND/indices-dimension-count`: the operator, and the field whose text it stands in.
+        tensor: name of the tensor.
+        sizes: as printed.
+        dimension_count: the attribute that says how many of the last dimensions count.
+        batch_dimension_count: how many of those are batches.
+        meaningful: the sizes that count by the page, batches left out.
+        batches: the batch sizes by the page.
+    """
+
+    id: str
+    tensor: str
+    sizes: tuple[int, ...]
+    dimension_count: int
+    meaningful: tuple[int, ...]
+    batch_dimension_count: int = 0
+    batches: tuple[int, ...] = ()
+
+    @property
+    def operator(self) -> str:
+        return self.id.partition("/")[0]
+
+
+class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Sizes and strides of the strides guide and, where it shows them, the memory and the elements read from it.
+
+    Attributes:
+        id: `strides/padded`.
+        sizes: elements in each dimension.
+        strides: in elements.
+        packed: whether the guide gives the strides as those of a row-major tensor without padding.
+        memory: one letter an element, from the buffer's start; "" where the guide shows none.
+        reads: the tensor's elements, row-major.
+    """
+
+    id: str
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    packed: bool = False
+    memory: str = ""
+    reads: str = ""
+
+
+class _Figures(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    examples: tuple[Example, ...]
+    illustrations: tuple[Illustration, ...]
+    layouts: tuple[Layout, ...]
+
+
+@cache
+def _figures() -> _Figures:
+    return msgspec.json.decode(resources.files("spec").joinpath("data/examples.json").read_bytes(), type=_Figures)
+
+
+@cache
+def examples() -> dict[str, Example]:
+    """The worked examples by id, operator by operator."""
+    return {example.id: example for example in _figures().examples}
+
+
+@cache
+def illustrations() -> dict[str, Illustration]:
+    """The illustrations by id."""
+    return {illustration.id: illustration for illustration in _figures().illustrations}
+
+
+@cache
+def layouts() -> dict[str, Layout]:
+    """The stride layouts by id."""
+    return {layout.id: layout for layout in _figures().layouts}
+
+
+def _flattened(values: list[Any]) -> Iterator[Value]:
+    for value in values:
+        if isinstance(value, list):
+            yield from _flattened(value)
+        else:
+            yield value

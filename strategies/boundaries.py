@@ -1,0 +1,156 @@
+"""The deterministic phase: every rule both ways, every data type, index type, dimension count, layout and pattern.
+
+Nothing here is left to luck: the lists below are walked, and what is left open in a case (sizes, say) comes from a
+chooser seeded with the case's own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spec.case import Case, Recipe
+from spec.datatypes import DataType
+from spec.levels import Level
+from spec.operator import OperatorSpec
+from spec.registry import operator as operator_named
+from spec.tensor import TensorDesc
+from strategies import values
+from strategies.builders import builder
+from strategies.cases import applicable_rules, execution_rules, make_case, recipes
+from strategies.chooser import SeededChooser
+from strategies.context import Context
+from strategies.edits import edit, edit_tensor
+from strategies.tensors import strides_of_kind
+
+CASES_A_RULE = 4
+ALIGNMENTS = (0, 1, 2, 4, 8, 16, 32, 64, 256, 4096, 65536)
+INPUT_LAYOUTS = ("packed", "explicit", "padded", "permuted", "both", "broadcast", "window")
+OUTPUT_LAYOUTS = ("packed", "explicit", "padded", "permuted", "both")
+SURPLUS_BYTES = (1, 3, 4, 60, 4096)
+
+
+def boundary_cases(operator: str, level: Level) -> Iterator[Case]:
+    """All boundary cases of one operator at one level, in a fixed order; the same on every machine."""
+    spec = operator_named(operator)
+    for rule in applicable_rules(operator, level):
+        for n in range(CASES_A_RULE):
+            name = f"{operator}/{level}/{rule}/{n}"
+            yield make_case(SeededChooser(name), operator, level, rule, name)
+    if level >= spec.introduced_in:
+        yield from _types(spec, level)
+        yield from _dimension_counts(spec, level)
+        yield from _layouts(spec, level)
+        yield from _patterns(spec, level)
+        yield from _edges(spec, level)
+
+
+def _case(spec: OperatorSpec, level: Level, ctx: Context, name: str) -> Case:
+    desc = builder(spec.name).build(ctx)
+    return Case.of(desc, level, recipes(ctx.chooser, desc), rule=f"{spec.name}.values", origin=name)
+
+
+def _at(spec: OperatorSpec, level: Level, name: str) -> Context:
+    return Context.at(SeededChooser(name), spec, level)
+
+
+def _types(spec: OperatorSpec, level: Level) -> Iterator[Case]:
+    """Every data type with every index type."""
+    ctx = _at(spec, level, "")
+    for data_type in ctx.data_types:
+        for index_type in ctx.index_types or (None,):
+            name = f"{spec.name}/{level}/types/{data_type.name}" + (f"/{index_type.name}" if index_type else "")
+            changes = {"data_types": (data_type,), "layout": "packed", "spread": True}
+            if index_type is not None:
+                changes["index_types"] = (index_type,)
+            yield _case(spec, level, _at(spec, level, name).but(**changes), name)
+
+
+def _dimension_counts(spec: OperatorSpec, level: Level) -> Iterator[Case]:
+    """Every dimension count, a few shapes each."""
+    for rank in _at(spec, level, "").ranks:
+        for n in range(4):
+            name = f"{spec.name}/{level}/dimension-count/{rank}/{n}"
+            yield _case(spec, level, _at(spec, level, name).of_rank(rank, rank).but(layout="packed"), name)
+
+
+def _layouts(spec: OperatorSpec, level: Level) -> Iterator[Case]:
+    """Every memory layout, surplus of bytes and alignment on every tensor; OWNED_BY_DML on every input."""
+    for field in spec.tensor_fields:
+        is_output = field in spec.output_fields
+
+        def plain(name: str) -> tuple[Context, Case]:
+            ctx = _at(spec, level, name).but(layout="packed", spread=True)
+            return ctx, _case(spec, level, ctx, name)
+
+        def changed(case: Case, attribute: str, **changes: object) -> Case:
+            return Case.of(
+                edit_tensor(case.desc, attribute, **changes), level, case.data, rule=case.rule, origin=case.origin
+            )
+
+        for kind in OUTPUT_LAYOUTS if is_output else INPUT_LAYOUTS:
+            ctx, case = plain(f"{spec.name}/{level}/layout/{field.name}/{kind}")
+            old: TensorDesc = getattr(case.desc, field.attribute)
+            new = TensorDesc.of(old.data_type, old.sizes, strides_of_kind(ctx.chooser, kind, old.sizes))
+            desc = edit(case.desc, **{field.attribute: new})
+            data = case.data
+            if data.get(field.attribute, Recipe("")).pattern == values.EXPLICIT:  # shared memory cannot hold them all
+                data = {**data, field.attribute: Recipe(values.IN_RANGE)}
+            yield Case.of(desc, level, data, rule="EXECUTION.strides", origin=case.origin)
+        for surplus in SURPLUS_BYTES:
+            _, case = plain(f"{spec.name}/{level}/surplus/{field.name}/{surplus}")
+            total = getattr(case.desc, field.attribute).total_tensor_size_in_bytes + surplus
+            yield changed(case, field.attribute, total_tensor_size_in_bytes=total)
+        for alignment in ALIGNMENTS:
+            _, case = plain(f"{spec.name}/{level}/alignment/{field.name}/{alignment}")
+            if alignment == 0 or alignment >= getattr(case.desc, field.attribute).data_type.size:
+                yield changed(case, field.attribute, guaranteed_base_offset_alignment=alignment)
+        if not is_output:
+            _, case = plain(f"{spec.name}/{level}/owned-by-dml/{field.name}")
+            yield changed(case, field.attribute, flags=1)
+
+
+def _patterns(spec: OperatorSpec, level: Level) -> Iterator[Case]:
+    """Every pattern of values with every element size and kind of number; every pattern of indices with every type."""
+    for pattern in values.DATA_PATTERNS:
+        for data_type in _at(spec, level, "").data_types:
+            name = f"{spec.name}/{level}/values/{pattern}/{data_type.name}"
+            ctx = _at(spec, level, name).but(data_types=(data_type,), spread=True)
+            case = _case(spec, level, ctx, name)
+            data = {
+                attribute: Recipe(pattern, 0) if recipe.pattern in values.DATA_PATTERNS else recipe
+                for attribute, recipe in case.data.items()
+            }
+            yield Case.of(case.desc, level, data, rule=case.rule, origin=name)
+    if spec.index is None:
+        return
+    for index_type in _at(spec, level, "").index_types:
+        for pattern in values.INDEX_PATTERNS:
+            rule = f"{spec.name}.{_RULE_OF_PATTERN.get(pattern, 'values')}"
+            if rule in execution_rules(spec.name, level) and _has_sign(index_type, pattern):
+                name = f"{spec.name}/{level}/indices/{pattern}/{index_type.name}"
+                ctx = _at(spec, level, name).but(index_types=(index_type,), spread=True)
+                case = _case(spec, level, ctx, name)
+                data = {**case.data, spec.index.indices: Recipe(pattern, 1)}
+                yield Case.of(case.desc, level, data, rule=rule, origin=name)
+
+
+_RULE_OF_PATTERN = {
+    values.NEGATIVE: "negative-indices",
+    values.MIXED: "negative-indices",
+    values.OUT_OF_RANGE: "out-of-range-indices",
+}
+
+
+def _has_sign(index_type: DataType, pattern: str) -> bool:
+    return index_type.is_signed_integer or pattern not in (values.NEGATIVE, values.MIXED)
+
+
+def _edges(spec: OperatorSpec, level: Level) -> Iterator[Case]:
+    """The operator's own limits: attributes at both ends of their ranges, long axes, as many elements as may be."""
+    edges = builder(spec.name).edges(_at(spec, level, f"{spec.name}/{level}/edges"))
+    for n, desc in enumerate(edges):
+        name = f"{spec.name}/{level}/edges/{n}"
+        yield Case.of(desc, level, recipes(SeededChooser(name), desc), rule=f"{spec.name}.values", origin=name)
+    for n, desc in enumerate(builder(spec.name).huge(_at(spec, level, f"{spec.name}/{level}/huge"))):
+        rule = "TENSOR.element-count"  # decided, never executed: there is no data
+        yield Case.of(desc, level, rule=rule, origin=f"{spec.name}/{level}/huge/{n}")

@@ -1,0 +1,64 @@
+"""One builder an operator, in a module of the operator's name in lower case.
+
+A module defines
+    build(ctx) -> descriptor        a valid one, whatever the chooser says
+    edges(ctx) -> descriptors       valid ones at the ends of the operator's ranges, small enough to execute
+    huge(ctx) -> descriptors        valid ones with as many elements as may be, to decide on only
+    large(ctx, size) -> descriptor  one whose packed output has about `size` bytes, to measure throughput with
+    VIOLATIONS: {rule id: break}    for each rule of its own, break(ctx) -> descriptor that breaks that rule alone
+
+The rules that all operators share are broken in `strategies.violations`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any, Protocol
+
+from spec.operator import OperatorDesc
+from strategies.context import Context
+
+Violate = Callable[[Context], OperatorDesc]
+
+
+class Builder(Protocol):
+    """What a builder module offers."""
+
+    VIOLATIONS: Mapping[str, Violate]
+
+    def build(self, ctx: Context) -> Any:
+        """A valid descriptor for `ctx.level` within the context's choices."""
+
+    def edges(self, ctx: Context) -> Iterator[Any]:
+        """Valid descriptors at the ends of the operator's ranges, small enough to execute."""
+
+    def huge(self, ctx: Context) -> Iterator[Any]:
+        """Valid descriptors with a tensor of `LARGEST` elements, too large to execute."""
+
+    def large(self, ctx: Context, size: int) -> Any:
+        """A valid descriptor with packed tensors and an output of about `size` bytes, to measure throughput with."""
+
+
+# 2^32 - 1 elements, the most that a tensor may have, as two sizes.
+LARGEST = (65537, 65535)
+# Axes longer than an index of 8 and of 16 bits reaches.
+LONG_AXES = (300, 70_000)
+
+
+def matrix(size: int, element_size: int) -> tuple[int, int]:
+    """Rows and columns of about `size` bytes, a row of 1 KiB."""
+    columns = 1024 // element_size
+    return max(size // 1024, 1), columns
+
+
+def four(*sizes: int) -> tuple[int, ...]:
+    """Sizes with leading ones up to 4 dimensions, which every level allows."""
+    return (1,) * (4 - len(sizes)) + sizes
+
+
+@cache
+def builder(operator: str) -> Builder:
+    """The builder module of an operator."""
+    return importlib.import_module(f"strategies.builders.{operator.lower()}")

@@ -1,0 +1,187 @@
+"""Descriptors of GATHER_ND and GATHER_ND1: the same shape, with and without batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from spec.operator import OperatorDesc
+from spec.operators._gather_nd import output_sizes
+from spec.tensor import UINT32_MAX, TensorDesc
+from strategies.builders import LARGEST, LONG_AXES, four, matrix
+from strategies.context import Context
+from strategies.edits import edit, resize, resize_at, with_fitting_output
+from strategies.tensors import sizes, tensor
+
+
+class Shape:
+    """The counts of one GATHER_ND(1), all in range.
+
+    With n meaningful input dimensions, q of the indices, b batches and t coordinates a tuple, the output needs
+    q - 1 + n - b - t dimensions, at most `rank`.
+    """
+
+    def __init__(self, ctx: Context, *, batches: bool, rank: int = 0, n: int = 0, q: int = 0, least_batch: int = 0):
+        integer = ctx.chooser.integer
+        self.rank = rank or ctx.chooser.choice(ctx.ranks)
+        self.n = n or integer(1 + least_batch, self.rank)
+        most_batch = min(self.n, q) - 1 if q else self.n - 1
+        self.b = integer(least_batch, most_batch) if batches else 0
+        if q:
+            self.q = q
+            least_t = max(1, q - 1 + self.n - self.b - self.rank)
+            self.t = integer(least_t, self.n - self.b)
+        else:
+            self.t = integer(1, self.n - self.b)
+            most = min(self.rank, self.rank + 1 - (self.n - self.b - self.t))
+            # Two dimensions of indices beside the tuple's make an output of more than one element.
+            least = max(self.b + 1, min(2, most)) if ctx.spread else self.b + 1
+            self.q = integer(least, most)
+
+
+def build_nd(ctx: Context, desc_type: type[OperatorDesc], shape: Shape, *, tuple_size: int = 0) -> Any:
+    """A valid descriptor of this shape; a `tuple_size` other than the shape's makes the output's sizes provisional."""
+    chooser = ctx.chooser
+    data_type, index_type = chooser.choice(ctx.data_types), chooser.choice(ctx.index_types)
+    least = 2 if ctx.spread else 1
+    meaningful = sizes(ctx, shape.n, least)
+    input_sizes = (1,) * (shape.rank - shape.n) + meaningful
+    free = shape.q - 1 - shape.b
+    index_sizes = (
+        (1,) * (shape.rank - shape.q) + meaningful[: shape.b] + sizes(ctx, free, least) + (tuple_size or shape.t,)
+    )
+    counts = {"input_dimension_count": shape.n, "indices_dimension_count": shape.q}
+    if "batch_dimension_count" in desc_type.__struct_fields__:
+        counts["batch_dimension_count"] = shape.b
+    desc: Any = desc_type(
+        tensor(ctx, data_type, input_sizes),
+        tensor(ctx, index_type, index_sizes),
+        TensorDesc(data_type, ()),
+        **counts,
+    )
+    result = output_sizes(desc)
+    assert result is not None
+    return edit(desc, output_tensor=tensor(ctx, data_type, result, output=True))
+
+
+def nd_edges(ctx: Context, desc_type: type[OperatorDesc], *, batches: bool) -> Iterator[Any]:
+    """Counts at both ends of their ranges, and long axes."""
+    for rank in ctx.ranks:
+        for n in sorted({1, rank}):
+            for q in sorted({1, rank}):
+                yield build_nd(ctx, desc_type, Shape(ctx, batches=batches, rank=rank, n=n, q=q))
+    plain, rank = ctx.but(layout="packed"), ctx.ranks[-1]
+    for length in LONG_AXES:
+        desc = build_nd(plain, desc_type, Shape(plain, batches=False, rank=rank, n=1, q=2))
+        desc = resize(desc, "input_tensor", (1,) * (rank - 1) + (length,))
+        yield with_fitting_output(resize(desc, "indices_tensor", (1,) * (rank - 2) + (40, 1)))
+
+
+def nd_huge(ctx: Context, desc_type: type[OperatorDesc]) -> Iterator[Any]:
+    """An input of as many elements as may be, indexed along its first dimension."""
+    plain, rank = ctx.but(layout="packed"), ctx.ranks[-1]
+    desc = build_nd(plain, desc_type, Shape(plain, batches=False, rank=rank, n=2, q=2))
+    desc = resize(desc, "input_tensor", (1,) * (rank - 2) + LARGEST)
+    yield with_fitting_output(resize(desc, "indices_tensor", (1,) * (rank - 2) + (3, 1)))
+
+
+def nd_large(ctx: Context, desc_type: type[OperatorDesc], size: int) -> Any:
+    """Rows of 1 KiB of a stack of matrices, each addressed by a pair of indices."""
+    data_type, index_type = ctx.data_types[0], ctx.index_types[0]
+    rows, columns = matrix(size, data_type.size)
+    blocks = 16
+    per_block = max(rows // blocks, 1)
+    counts = {"input_dimension_count": 3, "indices_dimension_count": 2}
+    if "batch_dimension_count" in desc_type.__struct_fields__:
+        counts["batch_dimension_count"] = 0
+    desc: Any = desc_type(
+        TensorDesc.of(data_type, four(blocks, per_block, columns)),
+        TensorDesc.of(index_type, four(blocks * per_block, 2)),
+        TensorDesc(data_type, ()),
+        **counts,
+    )
+    return with_fitting_output(desc)
+
+
+def nd_violations(
+    operator: str, desc_type: type[OperatorDesc], *, batches: bool
+) -> Mapping[str, Callable[[Context], Any]]:
+    """How to break each rule that both operators have."""
+
+    def build(ctx: Context, **fixed: int) -> Any:
+        return build_nd(ctx, desc_type, Shape(ctx, batches=batches, **fixed))
+
+    def out_of_count(ctx: Context, attribute: str) -> Any:
+        desc = build(ctx)
+        rank = len(desc.input_tensor.sizes)
+        return edit(desc, **{attribute: ctx.chooser.choice((rank + 1, 0, rank + 2, 2**31, UINT32_MAX))})
+
+    def leading_input_sizes(ctx: Context) -> Any:
+        rank = ctx.chooser.choice(ctx.of_rank(2).ranks)
+        desc = build(ctx, rank=rank, n=ctx.chooser.integer(1, rank - 1))
+        position = ctx.chooser.integer(0, rank - desc.input_dimension_count - 1)
+        return resize_at(desc, "input_tensor", position, ctx.chooser.integer(2, 5))
+
+    def leading_index_sizes(ctx: Context) -> Any:
+        rank = ctx.chooser.choice(ctx.of_rank(2).ranks)
+        desc = build(ctx, rank=rank, q=ctx.chooser.integer(1, rank - 1))
+        position = ctx.chooser.integer(0, rank - desc.indices_dimension_count - 1)
+        return resize_at(desc, "indices_tensor", position, ctx.chooser.integer(2, 5))
+
+    def tuple_size(ctx: Context) -> Any:
+        desc = build(ctx)
+        rank = len(desc.input_tensor.sizes)
+        return resize_at(desc, "indices_tensor", rank - 1, ctx.chooser.integer(rank + 1, rank + 3))
+
+    def tuple_size_meaningful(ctx: Context) -> Any:
+        rank = ctx.chooser.choice(ctx.of_rank(2).ranks)
+        shape = Shape(ctx, batches=batches, rank=rank, n=ctx.chooser.integer(1, rank - 1))
+        return build_nd(ctx, desc_type, shape, tuple_size=ctx.chooser.integer(shape.n - shape.b + 1, rank))
+
+    def output_rank(ctx: Context) -> Any:
+        # q = rank and a tuple that leaves two input dimensions over need rank + 1 output dimensions.
+        rank = ctx.chooser.choice(ctx.of_rank(3).ranks)
+        desc = build(ctx, rank=rank, n=rank, q=rank) if not batches else _without_batches(ctx, rank)
+        return resize_at(desc, "indices_tensor", rank - 1, ctx.chooser.integer(1, rank - 2))
+
+    def _without_batches(ctx: Context, rank: int) -> Any:
+        shape = Shape(ctx, batches=False, rank=rank, n=rank, q=rank)
+        return build_nd(ctx, desc_type, shape)
+
+    return {
+        f"{operator}.input-dimension-count": lambda ctx: out_of_count(ctx, "input_dimension_count"),
+        f"{operator}.indices-dimension-count": lambda ctx: out_of_count(ctx, "indices_dimension_count"),
+        f"{operator}.leading-input-sizes": leading_input_sizes,
+        f"{operator}.leading-index-sizes": leading_index_sizes,
+        f"{operator}.tuple-size": tuple_size,
+        f"{operator}.tuple-size-meaningful": tuple_size_meaningful,
+        f"{operator}.output-rank": output_rank,
+    }
+
+
+def batch_violations(desc_type: type[OperatorDesc]) -> Mapping[str, Callable[[Context], Any]]:
+    """How to break what BatchDimensionCount adds."""
+
+    def batch_dimension_count(ctx: Context) -> Any:
+        desc = build_nd(ctx, desc_type, Shape(ctx, batches=True))
+        rank = len(desc.input_tensor.sizes)
+        return edit(desc, batch_dimension_count=ctx.chooser.choice((rank, rank + 1, 2**31, UINT32_MAX)))
+
+    def batch_dimension_count_meaningful(ctx: Context) -> Any:
+        rank = ctx.chooser.choice(ctx.of_rank(2).ranks)
+        desc = build_nd(ctx, desc_type, Shape(ctx, batches=True, rank=rank, n=ctx.chooser.integer(1, rank - 1)))
+        least = min(desc.input_dimension_count, desc.indices_dimension_count)
+        return edit(desc, batch_dimension_count=ctx.chooser.integer(least, rank - 1))
+
+    def batch_sizes(ctx: Context) -> Any:
+        desc = build_nd(ctx, desc_type, Shape(ctx.of_rank(2), batches=True, least_batch=1))
+        batch = ctx.chooser.integer(0, desc.batch_dimension_count - 1)
+        position = len(desc.indices_tensor.sizes) - desc.indices_dimension_count + batch
+        size = desc.indices_tensor.sizes[position]
+        return with_fitting_output(resize_at(desc, "indices_tensor", position, size + ctx.chooser.integer(1, 3)))
+
+    return {
+        "GATHER_ND1.batch-dimension-count": batch_dimension_count,
+        "GATHER_ND1.batch-dimension-count-meaningful": batch_dimension_count_meaningful,
+        "GATHER_ND1.batch-sizes": batch_sizes,
+    }

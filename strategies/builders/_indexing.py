@@ -1,0 +1,20 @@
+"""What the builders of indexing operators share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from spec.operator import OperatorDesc
+from spec.tensor import UINT32_MAX
+from strategies.context import Context
+from strategies.edits import edit
+
+D = TypeVar("D", bound=OperatorDesc)
+
+
+def break_axis_range(ctx: Context, build: Callable[[Context], D]) -> D:
+    """An Axis at or above the dimension count."""
+    desc = build(ctx)
+    rank = len(desc.input_tensor.sizes)  # type: ignore[attr-defined]
+    return edit(desc, axis=ctx.chooser.choice((rank, rank + 1, 2**31, UINT32_MAX)))

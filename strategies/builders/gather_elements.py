@@ -1,0 +1,75 @@
+"""Descriptors of GATHER_ELEMENTS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spec.operators.gather_elements import GatherElementsDesc
+from spec.tensor import TensorDesc
+from strategies.builders import LARGEST, LONG_AXES, four, matrix
+from strategies.builders._indexing import break_axis_range
+from strategies.context import Context
+from strategies.edits import resize, resize_at, with_fitting_output
+from strategies.tensors import sizes, tensor
+
+
+def build(ctx: Context) -> GatherElementsDesc:
+    rank = ctx.chooser.choice(ctx.ranks)
+    return _build(ctx, rank, ctx.chooser.integer(0, rank - 1))
+
+
+def edges(ctx: Context) -> Iterator[GatherElementsDesc]:
+    for rank in ctx.ranks:
+        for axis in range(rank):
+            yield _build(ctx, rank, axis)
+    for length in LONG_AXES:
+        rank = ctx.ranks[0]
+        desc = _build(ctx.but(layout="packed"), rank, rank - 1)
+        desc = resize(desc, "input_tensor", (1,) * (rank - 1) + (length,))
+        yield with_fitting_output(resize(desc, "indices_tensor", (1,) * (rank - 1) + (40,)))
+
+
+def huge(ctx: Context) -> Iterator[GatherElementsDesc]:
+    rank = ctx.ranks[-1]
+    desc = _build(ctx.but(layout="packed"), rank, rank - 2)
+    ones = (1,) * (rank - 2)
+    desc = resize(desc, "input_tensor", (*ones, *LARGEST))
+    yield with_fitting_output(resize(desc, "indices_tensor", (*ones, 3, LARGEST[1])))
+
+
+def large(ctx: Context, size: int) -> GatherElementsDesc:
+    """Every element by an index of its own, along the last axis."""
+    data_type, index_type = ctx.data_types[0], ctx.index_types[0]
+    sizes_ = four(*matrix(size, data_type.size))
+    data = TensorDesc.of(data_type, sizes_)
+    return GatherElementsDesc(data, TensorDesc.of(index_type, sizes_), data, 3)
+
+
+def _build(ctx: Context, rank: int, axis: int) -> GatherElementsDesc:
+    chooser = ctx.chooser
+    data_type, index_type = chooser.choice(ctx.data_types), chooser.choice(ctx.index_types)
+    least = 2 if ctx.spread else 1
+    input_sizes = sizes(ctx, rank, least)
+    index_sizes = (*input_sizes[:axis], chooser.integer(least, 6), *input_sizes[axis + 1 :])
+    return GatherElementsDesc(
+        tensor(ctx, data_type, input_sizes),
+        tensor(ctx, index_type, index_sizes),
+        tensor(ctx, data_type, index_sizes, output=True),
+        axis,
+    )
+
+
+def break_sizes_off_axis(ctx: Context) -> GatherElementsDesc:
+    desc = build(ctx.of_rank(2))
+    rank = len(desc.input_tensor.sizes)
+    position = ctx.chooser.integer(0, rank - 2)
+    position += position >= desc.axis
+    size = desc.indices_tensor.sizes[position]
+    other = ctx.chooser.choice(tuple(n for n in (1, size + 1, size - 1) if n > 0 and n != size))
+    return with_fitting_output(resize_at(desc, "indices_tensor", position, other))
+
+
+VIOLATIONS = {
+    "GATHER_ELEMENTS.axis-range": lambda ctx: break_axis_range(ctx, build),
+    "GATHER_ELEMENTS.sizes-off-axis": break_sizes_off_axis,
+}

@@ -1,0 +1,30 @@
+"""Descriptors of GATHER_ND."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+from spec.operators.gather_nd import GatherNdDesc
+from strategies.builders._gather_nd import Shape, build_nd, nd_edges, nd_huge, nd_large, nd_violations
+from strategies.context import Context
+
+
+def build(ctx: Context) -> GatherNdDesc:
+    ctx = ctx.of_rank(2) if ctx.spread else ctx
+    return cast(GatherNdDesc, build_nd(ctx, GatherNdDesc, Shape(ctx, batches=False)))
+
+
+def edges(ctx: Context) -> Iterator[GatherNdDesc]:
+    return nd_edges(ctx, GatherNdDesc, batches=False)
+
+
+def huge(ctx: Context) -> Iterator[GatherNdDesc]:
+    return nd_huge(ctx, GatherNdDesc)
+
+
+def large(ctx: Context, size: int) -> GatherNdDesc:
+    return cast(GatherNdDesc, nd_large(ctx, GatherNdDesc, size))
+
+
+VIOLATIONS = nd_violations("GATHER_ND", GatherNdDesc, batches=False)

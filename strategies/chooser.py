@@ -1,0 +1,62 @@
+"""One small source of decisions, with two drivers.
+
+Every builder is written once against `Chooser`. Hypothesis drives it where a failure should be found and shrunk;
+a seeded `random.Random` drives it in sweeps, two orders of magnitude faster. Both shrink and start towards the
+first option and the lowest number, so builders list the simplest first.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Protocol, TypeVar
+
+from hypothesis import strategies as st
+
+T = TypeVar("T")
+
+
+class Chooser(Protocol):
+    """Where a builder's decisions come from."""
+
+    def integer(self, low: int, high: int) -> int:
+        """A number from `low` to `high`, both included."""
+
+    def choice(self, options: Sequence[T]) -> T:
+        """One of the options; the first is the simplest."""
+
+
+class SeededChooser:
+    """Decisions from `random.Random`: the same on every machine for the same seed.
+
+    `random.Random.random` is the one generator call that Python promises to keep reproducible across versions, so
+    everything is made from it.
+    """
+
+    def __init__(self, seed: int | str) -> None:
+        self._random = random.Random(seed).random  # noqa: S311
+
+    def integer(self, low: int, high: int) -> int:
+        return low + int(self._random() * (high - low + 1))
+
+    def choice(self, options: Sequence[T]) -> T:
+        return options[int(self._random() * len(options))]
+
+
+class HypothesisChooser:
+    """Decisions drawn by Hypothesis; strategies are made once for each range, since making them costs most."""
+
+    def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
+        self._draw = draw
+
+    def integer(self, low: int, high: int) -> int:
+        return low if low == high else self._draw(_integers(low, high))
+
+    def choice(self, options: Sequence[T]) -> T:
+        return options[self.integer(0, len(options) - 1)]
+
+
+@lru_cache(maxsize=4096)
+def _integers(low: int, high: int) -> st.SearchStrategy[int]:
+    return st.integers(low, high)

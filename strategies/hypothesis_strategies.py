@@ -1,0 +1,81 @@
+"""The public Hypothesis strategies: the builders, driven by Hypothesis, so that failures shrink."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import strategies as st
+
+from spec.case import Case
+from spec.levels import Level
+from spec.operator import OperatorDesc
+from spec.registry import operator as operator_named
+from strategies.builders import builder
+from strategies.cases import any_case, applicable_rules, make_case
+from strategies.chooser import Chooser, HypothesisChooser
+from strategies.context import Context
+from strategies.violations import breakable_rules, violate
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+
+def descriptors(operator: str, level: Level | str) -> st.SearchStrategy[OperatorDesc]:
+    """Valid descriptors of an operator at a level; the specification accepts every one.
+
+    Args:
+        operator: `GATHER` or `DML_OPERATOR_GATHER`.
+        level: a Level, or its label `3_0`.
+
+    Raises:
+        KeyError: no such operator.
+        ValueError: no such level, or the operator does not exist there yet.
+    """
+    spec, level = operator_named(operator), _level(level)
+    if level < spec.introduced_in:
+        raise ValueError(f"{spec.name} exists from level {spec.introduced_in} on, not at {level}")
+    return _driven(lambda chooser: builder(spec.name).build(Context.at(chooser, spec, level)))
+
+
+def invalid_descriptors(operator: str, level: Level | str, rule: str | None = None) -> st.SearchStrategy[OperatorDesc]:
+    """Descriptors that break exactly one rule: `rule`, or any that can be broken at the level.
+
+    A rule with an erratum makes descriptors whose fate the pages leave open (UNSPECIFIED).
+
+    Raises:
+        KeyError: no such operator.
+        ValueError: no such level, or the rule cannot be broken alone there.
+    """
+    spec, level = operator_named(operator), _level(level)
+    breakable = breakable_rules(spec.name, level)
+    if rule is not None and rule not in breakable:
+        raise ValueError(f"no descriptor of {spec.name} breaks {rule} alone at level {level}")
+    rules = breakable if rule is None else (rule,)
+    return _driven(lambda chooser: violate(chooser, spec.name, level, chooser.choice(rules)))
+
+
+def cases(operator: str, level: Level | str, rule: str | None = None) -> st.SearchStrategy[Case]:
+    """Whole cases about one rule, or about any: descriptor, data and what the specification expects.
+
+    Raises:
+        KeyError: no such operator.
+        ValueError: no such level, or no case is about the rule there.
+    """
+    spec, level = operator_named(operator), _level(level)
+    if rule is None:
+        return _driven(lambda chooser: any_case(chooser, spec.name, level))
+    if rule not in applicable_rules(spec.name, level):
+        raise ValueError(f"no case of {spec.name} is about {rule} at level {level}")
+    return _driven(lambda chooser: make_case(chooser, spec.name, level, rule))
+
+
+def _level(level: Level | str) -> Level:
+    return level if isinstance(level, Level) else Level.parse(level)
+
+
+def _driven(make: Callable[[Chooser], Any]) -> st.SearchStrategy[Any]:
+    @st.composite
+    def strategy(draw: Draw) -> Any:
+        return make(HypothesisChooser(draw))
+
+    return strategy()

@@ -1,0 +1,244 @@
+"""What tensors hold: named patterns that, with a seed, fix every byte of a buffer on every machine.
+
+Contents are never drawn. A recipe names a pattern and a seed; bytes come from SHAKE-128, which is the same
+everywhere. Only explicit values, of worked examples and of index tensors small enough to shrink, stand in a case.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spec.case import Case, Recipe
+from spec.datatypes import DataType
+from spec.registry import spec_of
+from spec.tensor import TensorDesc
+
+Bytes = npt.NDArray[np.uint8]
+Unsigned = npt.NDArray[Any]
+
+NUMPY_TYPE: Mapping[DataType, np.dtype] = {
+    data_type: np.dtype(data_type.name.lower()).newbyteorder("<") for data_type in DataType if data_type.size
+}
+UNSIGNED_OF_SIZE: Mapping[int, np.dtype] = {size: np.dtype(f"<u{size}") for size in (1, 2, 4, 8)}
+
+RAMP, RANDOM_BITS, SPECIAL = "ramp", "random-bits", "special"
+DATA_PATTERNS = (RAMP, RANDOM_BITS, SPECIAL)
+
+IN_RANGE, BOUNDARY, REPEATED, NEGATIVE, MIXED, OUT_OF_RANGE = (
+    "in-range",
+    "boundary",
+    "repeated",
+    "negative",
+    "mixed-sign",
+    "out-of-range",
+)
+UNSIGNED_INDEX_PATTERNS = (IN_RANGE, BOUNDARY, REPEATED)
+SIGNED_INDEX_PATTERNS = (*UNSIGNED_INDEX_PATTERNS, NEGATIVE, MIXED)
+INDEX_PATTERNS = (*SIGNED_INDEX_PATTERNS, OUT_OF_RANGE)
+EXPLICIT = "explicit"
+
+
+def random_bytes(count: int, pattern: str, seed: int) -> Bytes:
+    """`count` bytes that depend on nothing but pattern and seed; read-only."""
+    return np.frombuffer(hashlib.shake_128(f"{pattern}/{seed}".encode()).digest(count), np.uint8)
+
+
+def buffer_size(tensor: TensorDesc) -> int:
+    """Bytes bound for a tensor: TotalTensorSizeInBytes rounded up to 4, as every bound buffer must be."""
+    return (tensor.total_tensor_size_in_bytes + 3) & ~3
+
+
+def materialize(case: Case) -> dict[str, Bytes]:
+    """The bytes of every input tensor of a case, by attribute; a multiple of 4 long each.
+
+    Raises:
+        ValueError: a recipe names an unknown pattern, or explicit values that do not fit the tensor.
+    """
+    spec = spec_of(case.desc)
+    limits: dict[str, Sequence[int]] = {}
+    if spec.index is not None:
+        limits[spec.index.indices] = spec.index.limits(case.desc)
+    return {
+        field.attribute: fill(
+            getattr(case.desc, field.attribute), case.data[field.attribute], limits.get(field.attribute, ())
+        )
+        for field in spec.input_fields
+    }
+
+
+def fill(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int] = ()) -> Bytes:
+    """The bytes of one tensor's buffer.
+
+    Args:
+        tensor: a valid tensor.
+        recipe: pattern and seed.
+        limits: for index patterns, the sizes that indices run over: one for all, or one for each position along the
+            last dimension.
+
+    Raises:
+        ValueError: unknown pattern, or values that do not fit.
+    """
+    size = buffer_size(tensor)
+    if recipe.pattern in DATA_PATTERNS:
+        return _DATA[recipe.pattern](tensor.data_type, size, recipe.seed)
+    if recipe.pattern == EXPLICIT:
+        values = _explicit(tensor, recipe.values)
+    elif recipe.pattern in INDEX_PATTERNS:
+        values = _indices(tensor, recipe, limits)
+    else:
+        raise ValueError(f"unknown pattern {recipe.pattern!r}; known: {', '.join((*DATA_PATTERNS, *INDEX_PATTERNS))}")
+    buffer = random_bytes(size, "padding", recipe.seed).copy()
+    element = tensor.data_type.size
+    view = np.ndarray(
+        tensor.sizes,
+        UNSIGNED_OF_SIZE[element],
+        buffer,
+        strides=tuple(stride * element for stride in tensor.effective_strides),
+    )
+    view[...] = values
+    return buffer
+
+
+def _ramp(data_type: DataType, size: int, seed: int) -> Bytes:
+    """Every element of the buffer, padding included, another value, as far as the type has so many."""
+    element = UNSIGNED_OF_SIZE[data_type.size]
+    count = -(-size // data_type.size)
+    return (np.arange(seed, seed + count, dtype=np.uint64).astype(element)).view(np.uint8)[:size]
+
+
+def _random_bits(data_type: DataType, size: int, seed: int) -> Bytes:
+    """Every bit pattern: with NaN payloads, infinities, subnormals and both zeros among floats."""
+    return random_bytes(size, RANDOM_BITS, seed)
+
+
+def _special(data_type: DataType, size: int, seed: int) -> Bytes:
+    """The patterns that implementations get wrong, in turn, from the seed's on."""
+    table = _special_bits(data_type)
+    count = -(-size // data_type.size)
+    return table[(np.arange(count) + seed) % len(table)].view(np.uint8)[:size]
+
+
+_DATA: Mapping[str, Callable[[DataType, int, int], Bytes]] = {
+    RAMP: _ramp,
+    RANDOM_BITS: _random_bits,
+    SPECIAL: _special,
+}
+
+
+@lru_cache
+def _special_bits(data_type: DataType) -> Unsigned:
+    """Special bit patterns of a type. Floats: both zeros, the least and largest subnormal, the least normal, the
+    largest finite, infinities, quiet and signalling NaN with payloads, of both signs. Integers: 0, 1, all ones, the
+    extremes of the signed type, and values that a detour through a float of that width would change."""
+    bits = data_type.size * 8
+    if data_type.is_float:
+        mantissa = {16: 10, 32: 23, 64: 52}[bits]
+        infinity = ((1 << (bits - 1 - mantissa)) - 1) << mantissa
+        quiet = 1 << (mantissa - 1)
+        positive = (
+            0,
+            1,
+            (1 << mantissa) - 1,
+            1 << mantissa,
+            infinity - 1,
+            infinity,
+            infinity | quiet,
+            infinity | quiet | 0x15,
+            infinity | 1,
+            infinity | (quiet - 1),
+        )
+        patterns = [*positive, *(value | 1 << (bits - 1) for value in positive)]
+    else:
+        top = 1 << (bits - 1)
+        patterns = [0, 1, 2 * top - 1, top, top - 1, top + 1, 2 * top - 2, 0x55 * (2 * top // 255), top // 2 + 1]
+    return np.array(patterns, dtype=np.uint64).astype(UNSIGNED_OF_SIZE[data_type.size])
+
+
+def _explicit(tensor: TensorDesc, values: Sequence[int | float]) -> Unsigned:
+    if len(values) != tensor.element_count:
+        raise ValueError(f"{len(values)} explicit values for {tensor.element_count} elements")
+    exact = [int(value) for value in values] if not tensor.data_type.is_float else list(values)
+    try:
+        array = np.array(exact, dtype=NUMPY_TYPE[tensor.data_type])
+    except OverflowError:
+        raise ValueError(f"an explicit value does not fit {tensor.data_type.name}") from None
+    return array.view(UNSIGNED_OF_SIZE[tensor.data_type.size]).reshape(tensor.sizes)
+
+
+def _indices(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int]) -> Unsigned:
+    """Index values of a pattern as bits of the tensor's type, in the tensor's sizes."""
+    if len(limits) > 1 and tensor.strides is not None and not _rows_apart(tensor):
+        limits = (min(limits),)  # elements share memory, so a value must be in range for every coordinate
+    count = tensor.element_count
+    draws = np.frombuffer(random_bytes(8 * count, recipe.pattern, recipe.seed), "<u8").reshape(tensor.sizes)
+    limit = np.array(limits, np.uint64)
+    with np.errstate(over="ignore"):
+        values = _INDEX[recipe.pattern](draws, limit, tensor.data_type)
+    return values.astype(UNSIGNED_OF_SIZE[tensor.data_type.size])
+
+
+def _rows_apart(tensor: TensorDesc) -> bool:
+    """Whether no two elements share memory; packed-like layouts only, which is what matters for speed."""
+    step = 1
+    for stride, size in sorted(zip(tensor.effective_strides, tensor.sizes, strict=True)):
+        if size > 1:
+            if stride < step:
+                return False
+            step = stride * size
+    return True
+
+
+def _in_range(draws: Unsigned, limit: Unsigned, data_type: DataType) -> Unsigned:
+    return draws % limit
+
+
+def _boundary(draws: Unsigned, limit: Unsigned, data_type: DataType) -> Unsigned:
+    return np.where(draws & np.uint64(1), limit - np.uint64(1), np.uint64(0))
+
+
+def _repeated(draws: Unsigned, limit: Unsigned, data_type: DataType) -> Unsigned:
+    return np.full(draws.shape, draws.flat[0] % limit.min())
+
+
+def _negative(draws: Unsigned, limit: Unsigned, data_type: DataType) -> Unsigned:
+    return np.uint64(0) - np.uint64(1) - draws % limit
+
+
+def _mixed(draws: Unsigned, limit: Unsigned, data_type: DataType) -> Unsigned:
+    positive = (draws >> np.uint64(1)) % limit
+    return np.where(draws & np.uint64(1), positive - limit, positive)
+
+
+def _out_of_range(draws: Unsigned, limit: Unsigned, data_type: DataType) -> Unsigned:
+    """One element in two out of range, the first one always: just outside, far outside, and at the type's ends."""
+    one, all_ones = np.uint64(1), np.uint64(2**64 - 1)
+    bits = np.uint64(data_type.size * 8)
+    top = one << (bits - one)
+    far = [limit, limit + one, top - one, limit + np.uint64(255), limit + np.uint64(65535)]
+    if data_type.is_signed_integer:
+        far += [np.uint64(0) - limit - one, np.uint64(0) - limit - np.uint64(2), top]
+    else:
+        far += [top, (all_ones >> (np.uint64(64) - bits)), top + one]
+    if data_type.size == 8:
+        far += [limit + np.uint64(2**32), np.uint64(2**63) - limit]
+    outside = np.stack([np.broadcast_to(value, draws.shape) for value in far])
+    chosen = np.take_along_axis(outside, ((draws >> one) % np.uint64(len(far))).astype(np.intp)[None], axis=0)[0]
+    is_outside = (draws & one).astype(bool)
+    is_outside.flat[0] = True
+    return np.where(is_outside, chosen, (draws >> np.uint64(8)) % limit)
+
+
+_INDEX: Mapping[str, Callable[[Unsigned, Unsigned, DataType], Unsigned]] = {
+    IN_RANGE: _in_range,
+    BOUNDARY: _boundary,
+    REPEATED: _repeated,
+    NEGATIVE: _negative,
+    MIXED: _mixed,
+    OUT_OF_RANGE: _out_of_range,
+}

@@ -1,0 +1,322 @@
+"""A stream of results as a campaign gives it, made up: real descriptors and decisions, invented answers.
+
+`sound()` is a backend without a fault; `faulty()` gets decisions and values wrong, crashes, hangs, leaves things out.
+Both are the same for the same arguments.
+"""
+
+from __future__ import annotations
+
+import random
+import shlex
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reports.records import (
+    Campaign,
+    Difference,
+    Ending,
+    Phase,
+    Record,
+    Throughput,
+    Verdict,
+    describe_rules,
+)
+from reports.stream import Consumer
+from spec.case import Case, Recipe
+from spec.datatypes import DataType
+from spec.forms import desc_to_json
+from spec.levels import Level
+from spec.operator import DATA, INDICES, OperatorDesc, OperatorSpec, Table
+from spec.operators.gather import GatherDesc
+from spec.operators.gather_elements import GatherElementsDesc
+from spec.operators.gather_nd import GatherNdDesc
+from spec.operators.gather_nd1 import GatherNd1Desc
+from spec.operators.tile import TileDesc
+from spec.registry import operators
+from spec.rules import Category
+from spec.tensor import TensorDesc, packed_strides
+from spec.validator import Outcome, decide
+
+STARTED, FINISHED = "2025-03-04T09:30:00Z", "2025-03-04T09:31:12Z"
+BACKEND = "torch:cuda:0"
+VALUE_PATTERNS = ("random-bits", "ramp", "specials")
+INDEX_PATTERNS = ("in-range", "boundary", "negative", "repeated", "out-of-range")
+
+
+class Answered(NamedTuple):
+    """What a backend made of a case; `rule` is what the verdict is about, where that is not what the case is about."""
+
+    verdict: Verdict
+    answered: str
+    reason: str = ""
+    difference_count: int = 0
+    rule: str = ""
+
+
+Backend = Callable[[Case, random.Random], Answered]
+
+
+def campaign(**changes: Any) -> Campaign:
+    names = tuple(operators())
+    return msgspec.structs.replace(
+        Campaign(
+            backend={
+                "name": BACKEND,
+                "device": "NVIDIA H100 80GB HBM3",
+                "versions": {"cuda": "12.8", "driver": "570.86.15", "torch": "2.8.0"},
+                "levels": [level.label for level in Level],
+                "operators": list(names),
+                "enforces": sorted(str(c) for c in Category if c is not Category.MEMORY_LAYOUT),
+                "executes": True,
+            },
+            suite_version="0.1.0",
+            operators=names,
+            levels=tuple(level.label for level in Level),
+            budget="standard",
+            seed=20250304,
+            started=STARTED,
+            environment={
+                "python": "3.11.9",
+                "numpy": "2.2.3",
+                "system": "Linux 6.8.0 x86_64",
+                "processor": "AMD EPYC 9554 64-Core Processor",
+            },
+            rules=describe_rules(names),
+        ),
+        **changes,
+    )
+
+
+def ending(interrupted: str = "") -> Ending:
+    return Ending(FINISHED, not interrupted, interrupted)
+
+
+def sound(count: int, seed: int = 1) -> Iterator[Record]:
+    """`count` records of a backend that does everything it claims."""
+    return _records(count, seed, _sound)
+
+
+def faulty(count: int, seed: int = 1) -> Iterator[Record]:
+    """`count` records of a backend with planted faults of every kind; some hundreds show all of them."""
+    return _records(count, seed, _faulty)
+
+
+def throughputs() -> tuple[Throughput, ...]:
+    """A few rows for each operator, all on one device."""
+    rng = random.Random(7)
+    copy = 2.61e12
+    rows = []
+    for operator in operators():
+        for data_type, share in (("FLOAT32", 0.72), ("FLOAT16", 0.49), ("INT8", 0.21), ("INT64", 0.88)):
+            useful = 512 << 20
+            fair = useful / (copy * share * (0.4 if operator.startswith("GATHER_ND") else 1.0))
+            seconds = tuple(fair * rng.uniform(0.98, 1.06) for _ in range(7))
+            rows.append(Throughput(operator, data_type, "{1,1,16384,4096}", useful, seconds, copy))
+    return tuple(rows)
+
+
+def feed(consumer: Consumer, records: Iterator[Record] | list[Record], **changes: Any) -> None:
+    """The whole stream into one consumer: a complete run with measurements."""
+    consumer.start(campaign(**changes))
+    for record in records:
+        consumer.record(record)
+    for row in throughputs():
+        consumer.throughput(row)
+    consumer.finish(ending())
+
+
+def _records(count: int, seed: int, backend: Backend) -> Iterator[Record]:
+    rng = random.Random(seed)
+    examples, boundaries, search = max(1, count // 100), count // 8, count // 4
+    phases = [Phase.EXAMPLES] * examples + [Phase.BOUNDARIES] * boundaries + [Phase.SEARCH] * search
+    combinations = [(spec, level) for spec in operators().values() for level in Level]
+    for number in range(count):
+        phase = phases[number] if number < len(phases) else Phase.SWEEP
+        spec, level = combinations[number % len(combinations)]
+        case = _case(spec, level, rng, f"{phase}/{number}")
+        yield _record(case, phase, backend(case, rng), rng)
+
+
+def _record(case: Case, phase: Phase, answer: Answered, rng: random.Random) -> Record:
+    desc: Any = case.desc
+    index = getattr(desc, "indices_tensor", None)
+    output = desc.output_tensor
+    content = case.to_json()
+    short = {key: content[key] for key in ("type", "desc", "level", "data")}
+    shown = min(answer.difference_count, 8)
+    return Record(
+        case=case.digest,
+        operator=case.operator,
+        level=case.level.label,
+        phase=phase,
+        rule=answer.rule or case.rule,
+        verdict=answer.verdict,
+        expected=str(case.outcome),
+        answered=answer.answered,
+        reason=answer.reason,
+        data_type=output.data_type.name,
+        index_type=index.data_type.name if index is not None else "",
+        rank=len(output.sizes),
+        layout=_layout(desc.input_tensor),
+        pattern=next((r.pattern for name, r in reversed(case.data.items())), ""),
+        seconds=round(rng.uniform(20e-6, 400e-6), 7),
+        case_json=content,
+        differences=tuple(_difference(output, rng) for _ in range(shown)),
+        difference_count=answer.difference_count,
+        reproduce=f"dml-conformance run --backend {BACKEND} {shlex.quote(msgspec.json.encode(short).decode())}",
+    )
+
+
+def _layout(tensor: TensorDesc) -> str:
+    if tensor.strides is None or tensor.strides == packed_strides(tensor.sizes):
+        return "packed"
+    return "broadcast" if 0 in tensor.strides else "padded"
+
+
+def _difference(output: TensorDesc, rng: random.Random) -> Difference:
+    coordinates = tuple(rng.randrange(max(size, 1)) for size in output.sizes)
+    if output.data_type is DataType.FLOAT32:
+        expected, actual = rng.uniform(-4, 4), float("nan") if rng.random() < 0.2 else rng.uniform(-4, 4)
+        return Difference(
+            coordinates,
+            f"{expected:.9g}",
+            f"0x{struct.unpack('<I', struct.pack('<f', expected))[0]:08x}",
+            f"{actual:.9g}",
+            f"0x{struct.unpack('<I', struct.pack('<f', actual))[0]:08x}",
+        )
+    width = 2 * max(output.data_type.size, 1)
+    a, b = rng.randrange(1 << 7), rng.randrange(1 << 7)
+    return Difference(coordinates, str(a), f"0x{a:0{width}x}", str(b), f"0x{b:0{width}x}")
+
+
+def _sound(case: Case, rng: random.Random) -> Answered:
+    if case.outcome is Outcome.UNSPECIFIED:
+        return Answered(Verdict.OBSERVED, rng.choice(("accept", "reject")), f"{case.broken[0]} is left open")
+    return Answered(Verdict.PASS, "accept" if case.outcome is Outcome.ACCEPT else "reject")
+
+
+def _faulty(case: Case, rng: random.Random) -> Answered:
+    """The planted faults, each on a trait of the case, so that they group as real ones do."""
+    desc: Any = case.desc
+    output = desc.output_tensor
+    patterns = {recipe.pattern for recipe in case.data.values()}
+    if case.outcome is Outcome.REJECT:
+        if case.rule in ("TENSOR.total-size", "TENSOR.alignment-power-of-two"):
+            return Answered(Verdict.NOT_SUPPORTED, "", "memory-layout is not claimed")
+        if case.rule == "GATHER.axis-range" and case.level >= Level.L4_1:
+            return Answered(Verdict.FAIL, "accept", "accepted though Axis is not below InputTensor.DimensionCount")
+    if case.outcome is Outcome.ACCEPT:
+        values = f"{case.operator}.values"
+        differing = rng.randrange(1, max(2, output.element_count))
+        if case.operator == "TILE" and output.data_type is DataType.INT8 and case.level >= Level.L3_1:
+            return Answered(Verdict.FAIL, "reject", "rejected: 'tile_i8 is not implemented'", rule="TILE.data-types")
+        if case.operator == "GATHER_ELEMENTS" and "negative" in patterns:
+            rule = "GATHER_ELEMENTS.negative-indices" if case.level >= Level.L3_0 else values
+            return Answered(Verdict.FAIL, "accept", "the output differs", differing, rule)
+        if case.operator == "GATHER_ND" and _layout(desc.input_tensor) == "padded" and case.level >= Level.L5_0:
+            return Answered(Verdict.FAIL, "accept", "the output differs", differing, "EXECUTION.strides")
+        if case.operator == "GATHER_ND1" and len(output.sizes) == 8 and rng.random() < 0.5:
+            return Answered(Verdict.CRASH, "accept", "the worker died with signal 11 (SIGSEGV)", rule=values)
+        if case.operator == "GATHER" and output.data_type is DataType.FLOAT64 and rng.random() < 0.2:
+            return Answered(Verdict.TIMEOUT, "accept", "no answer within 30 s", rule=values)
+        if case.operator == "GATHER_ND1" and output.data_type is DataType.FLOAT64:
+            return Answered(Verdict.NOT_SUPPORTED, "", "FLOAT64 is not claimed for GATHER_ND1")
+    return _sound(case, rng)
+
+
+def _case(spec: OperatorSpec, level: Level, rng: random.Random, origin: str) -> Case:
+    table = spec.table_at(level)
+    exists = table is not None
+    if table is None:
+        table = spec.tables[min(spec.tables)]
+    desc = _valid(spec, table, rng)
+    if rng.random() < 0.35:
+        desc = _broken(desc, rng)
+    decision = decide(desc, level)
+    data: dict[str, Recipe] = {}
+    if exists and decision.outcome is Outcome.ACCEPT:
+        data["input_tensor"] = Recipe(rng.choice(VALUE_PATTERNS), rng.randrange(1 << 32))
+        if spec.index is not None:
+            data["indices_tensor"] = Recipe(rng.choice(INDEX_PATTERNS), rng.randrange(1 << 32))
+    rule = decision.rules[0] if decision.rules else f"{spec.name}.values"
+    if not decision.rules and rng.random() < 0.4:  # a valid case made to witness one rule
+        own = [r.id for r in spec.own_descriptor_rules if r.erratum is None and r.applies_at(level)]
+        rule = rng.choice([*own, "TENSOR.total-size", "TENSOR.dimension-count", "EXECUTION.output-bounds"])
+    elif any(recipe.pattern == "negative" for recipe in data.values()) and level >= Level.L3_0:
+        rule = f"{spec.name}.negative-indices"
+    return Case.of(desc, level, data, rule=rule, origin=origin)
+
+
+def _tensor(data_type: DataType, sizes: tuple[int, ...], rng: random.Random) -> TensorDesc:
+    if rng.random() < 0.25:  # padded rows
+        strides, step = [0] * len(sizes), 1
+        for d in range(len(sizes) - 1, -1, -1):
+            strides[d] = step
+            step *= sizes[d] + (rng.randrange(3) if d else 0)
+        return TensorDesc.of(data_type, sizes, tuple(strides))
+    return TensorDesc.of(data_type, sizes)
+
+
+def _sizes(rank: int, rng: random.Random) -> tuple[int, ...]:
+    return tuple(rng.randint(1, 5) for _ in range(rank))
+
+
+def _valid(spec: OperatorSpec, table: Table, rng: random.Random) -> OperatorDesc:
+    """A descriptor that the operator's table allows (or close to one: the validator has the last word)."""
+    rank = rng.choice(sorted(table[DATA].dimension_counts))
+    data_type = rng.choice(sorted(table[DATA].data_types))
+    sizes = _sizes(rank, rng)
+    source = _tensor(data_type, sizes, rng)
+    placeholder = TensorDesc.of(data_type, sizes)
+    desc: Any
+    if spec.name == "TILE":
+        desc = TileDesc(source, placeholder, tuple(rng.randint(1, 3) for _ in range(rank)))
+    else:
+        index_type = rng.choice(sorted(table[INDICES].data_types))
+        axis = rng.randrange(rank)
+        if spec.name == "GATHER":
+            index_sizes = (1,) * (rank - 1) + (rng.randint(1, 6),)
+            desc = GatherDesc(source, TensorDesc.of(index_type, index_sizes), placeholder, axis, 1)
+        elif spec.name == "GATHER_ELEMENTS":
+            index_sizes = tuple(rng.randint(1, 4) if d == axis else size for d, size in enumerate(sizes))
+            desc = GatherElementsDesc(source, TensorDesc.of(index_type, index_sizes), placeholder, axis)
+        else:
+            batch = rng.randrange(rank) if spec.name == "GATHER_ND1" else 0
+            index_sizes = (*sizes[:batch], *_sizes(rank - batch - 1, rng), rng.randint(1, rank - batch))
+            index = TensorDesc.of(index_type, index_sizes)
+            if spec.name == "GATHER_ND1":
+                desc = GatherNd1Desc(source, index, placeholder, rank, rank, batch)
+            else:
+                desc = GatherNdDesc(source, index, placeholder, rank, rank)
+    output_sizes = spec.output_sizes(desc)
+    output = _tensor(data_type, sizes if output_sizes is None else output_sizes, rng)
+    return msgspec.structs.replace(desc, output_tensor=output)
+
+
+def _broken(desc: Any, rng: random.Random) -> OperatorDesc:
+    """The descriptor with one thing changed that it should not survive."""
+    output: TensorDesc = desc.output_tensor
+    replace = msgspec.structs.replace
+    edits: list[Callable[[], Any]] = [
+        lambda: replace(desc, output_tensor=TensorDesc.of(output.data_type, (*output.sizes[:-1], output.sizes[-1] + 1))),
+        lambda: replace(desc, output_tensor=replace(output, total_tensor_size_in_bytes=0)),
+        lambda: replace(desc, output_tensor=replace(output, guaranteed_base_offset_alignment=24)),
+        lambda: replace(desc, output_tensor=replace(output, flags=1)),
+        lambda: replace(desc, input_tensor=replace(desc.input_tensor, flags=6)),
+        lambda: replace(desc, input_tensor=replace(desc.input_tensor, data_type=DataType.UNKNOWN)),
+        lambda: replace(desc, output_tensor=TensorDesc.of(output.data_type, output.sizes, (0,) * len(output.sizes))),
+    ]
+    if hasattr(desc, "axis"):
+        edits += [lambda: replace(desc, axis=len(output.sizes) + rng.randrange(3))] * 2
+    if hasattr(desc, "repeats"):
+        edits.append(lambda: replace(desc, repeats=(0, *desc.repeats[1:])))
+    if hasattr(desc, "indices_tensor"):
+        edits.append(lambda: replace(desc, indices_tensor=replace(desc.indices_tensor, data_type=DataType.FLOAT32)))
+    if hasattr(desc, "input_dimension_count"):
+        edits.append(lambda: replace(desc, input_dimension_count=0))
+    changed: OperatorDesc = rng.choice(edits)()
+    desc_to_json(changed)  # every edit leaves something that can be written
+    return changed
