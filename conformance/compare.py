@@ -20,7 +20,7 @@ Elements = npt.NDArray[np.unsignedinteger]
 class Comparison(NamedTuple):
     """What differs: how many elements, and the first of them in row-major order."""
 
-    count: int
+    wrong: int
     shown: tuple[Difference, ...]
 
 

@@ -61,15 +61,18 @@ class Engine:
         for case in self._sweep():
             yield self._note(case, self.judge.record(case, Phase.SWEEP))
 
-    def expected_counts(self) -> dict[Phase, int]:
-        """About how many records each phase will give, for a progress display; 0 = not known beforehand."""
-        cells = len(self.operators) * len(self.levels)
-        return {
-            Phase.EXAMPLES: 0,
-            Phase.BOUNDARIES: 0,
-            Phase.SEARCH: cells * self.budget.search,
-            Phase.SWEEP: cells * self.budget.sweep,
-        }
+    def planned(self) -> dict[Phase, int]:
+        """How many cases the phases will have whose number is known beforehand."""
+        return {Phase.SWEEP: sum(self.budget.sweep_shares(len(self._cells())))}
+
+    def _cells(self) -> list[tuple[str, Level]]:
+        """The operators and levels that a case can be about."""
+        return [
+            (operator, level)
+            for operator in self.operators
+            for level in self.levels
+            if applicable_rules(operator, level)
+        ]
 
     def _note(self, case: Case, record: Record) -> Record:
         if record.verdict in NOT_CONFORMANT and case.rule:
@@ -90,10 +93,9 @@ class Engine:
         """First the smallest case of every rule that is known to be broken, then the unknown."""
         for (operator, rule), level in self._broken.items():
             yield from self._search_cell(operator, level, (rule,), SHRINK_EXAMPLES)
-        for operator in self.operators:
-            for level in self.levels:
-                rules = [rule for rule in applicable_rules(operator, level) if (operator, rule) not in self._shrunk]
-                yield from self._search_cell(operator, level, rules, self.budget.search)
+        for operator, level in self._cells():
+            rules = [rule for rule in applicable_rules(operator, level) if (operator, rule) not in self._shrunk]
+            yield from self._search_cell(operator, level, rules, self.budget.search)
 
     def _search_cell(self, operator: str, level: Level, rules: Sequence[str], examples: int) -> Iterator[Record]:
         for record in search(self.judge, operator, level, rules, examples, self.seed):
@@ -102,9 +104,8 @@ class Engine:
             yield record
 
     def _sweep(self) -> Iterator[Case]:
-        for operator in self.operators:
-            for level in self.levels:
-                if applicable_rules(operator, level):
-                    for n in range(self.budget.sweep):
-                        name = f"{self.seed}/{operator}/{level}/{n}"
-                        yield any_case(SeededChooser(name), operator, level, name)
+        cells = self._cells()
+        for (operator, level), share in zip(cells, self.budget.sweep_shares(len(cells)), strict=True):
+            for n in range(share):
+                name = f"{self.seed}/{operator}/{level}/{n}"
+                yield any_case(SeededChooser(name), operator, level, name)

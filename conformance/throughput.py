@@ -34,7 +34,7 @@ def measure(judge: Judge, operators: Sequence[str], levels: Sequence[Level], bud
         return
     level = max(claimed)
     size = budget.throughput_bytes(capabilities)
-    copy = 2 * size / _median(_time_copy(judge.backend, size, budget.repeats))
+    copies = _Copies(judge.backend, budget.repeats)
     for operator in operators:
         spec = operator_named(operator)
         if level < spec.introduced_in or operator not in capabilities.operators:
@@ -51,7 +51,9 @@ def measure(judge: Judge, operators: Sequence[str], levels: Sequence[Level], bud
             case = Case.of(desc, level, data, rule=f"{operator}.values")
             seconds = _time_case(judge.backend, case, budget.repeats)
             if seconds:
-                yield Throughput(operator, data_type.name, _shape(case), useful_bytes(case), tuple(seconds), copy)
+                useful = useful_bytes(case)
+                copy = copies.bytes_per_second(useful)
+                yield Throughput(operator, data_type.name, _shape(case), useful, tuple(seconds), copy)
 
 
 def useful_bytes(case: Case) -> int:
@@ -59,6 +61,21 @@ def useful_bytes(case: Case) -> int:
     spec = spec_of(case.desc)
     tensors: list[TensorDesc] = [getattr(case.desc, field.attribute) for field in spec.tensor_fields]
     return sum(tensor.element_count * tensor.data_type.size for tensor in tensors)
+
+
+class _Copies:
+    """The device's copy bandwidth for as many bytes as an operator moves, so that caches help both alike."""
+
+    def __init__(self, backend: Backend, repeats: int) -> None:
+        self._backend, self._repeats = backend, repeats
+        self._known: dict[int, float] = {}
+
+    def bytes_per_second(self, moved: int) -> float:
+        """Bytes read plus bytes written a second, in a copy that reads and writes `moved` bytes together."""
+        size = max(moved // 2, 1)
+        if size not in self._known:
+            self._known[size] = 2 * size / _median(_time_copy(self._backend, size, self._repeats))
+        return self._known[size]
 
 
 def _time_case(backend: Backend, case: Case, repeats: int) -> list[float]:

@@ -14,8 +14,6 @@ import msgspec
 from reports.records import Difference, Phase, Record, Throughput, Verdict
 from reports.summary import CellVerdict, Conformance, FailureKind, Summary
 
-SCHEMA_ID = "urn:dml-conformance:certificate"
-
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
@@ -430,7 +428,7 @@ class Certificate(_Entry, frozen=True, kw_only=True):
         errata = {rule["id"]: rule["erratum"] for rule in campaign.rules}
         level_order = {level: i for i, level in enumerate(campaign.levels)}
         return cls(
-            schema=SchemaVersion(id=SCHEMA_ID, version=1),
+            schema=SchemaVersion(id="urn:dml-conformance:certificate", version=1),
             suite=Suite(name="dml-conformance", version=campaign.suite_version),
             outcome=summary.conformance,
             headline=summary.headline(),
@@ -512,9 +510,7 @@ class Certificate(_Entry, frozen=True, kw_only=True):
                 for _, group in sorted(summary.observed.items())
             ],
             throughput=[Speed.of(row) for row in summary.throughputs],
-            digests=DigestEntry(
-                algorithm="sha256", results=summary.digests.results, content=summary.digests.content
-            ),
+            digests=DigestEntry(algorithm="sha256", results=summary.digests.results, content=summary.digests.content),
         )
 
     def to_json(self) -> bytes:

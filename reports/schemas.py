@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from enum import Enum
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import msgspec
 
 from reports.certificate import Certificate
-from reports.records import Difference, Record
+from reports.records import Record
 from spec.case import Case, Recipe
 from spec.datatypes import DataType, TensorType
 from spec.levels import Level
@@ -37,9 +36,7 @@ _UINTS = {"type": "array", "items": _UINT}
 
 def certificate_schema() -> Schema:
     """Of `certificate.json`."""
-    schema = _of_types("urn:dml-conformance:certificate:1", "Certificate", Certificate)
-    # An entry always has all its fields; what a type leaves out at its default it leaves out here too.
-    return schema
+    return _of_types("urn:dml-conformance:certificate:1", "Certificate", Certificate)
 
 
 def record_schema() -> Schema:

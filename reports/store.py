@@ -79,7 +79,7 @@ CREATE VIEW result AS SELECT
     record.id, digest, {", ".join(f"{trait}_label.text AS {trait}" for trait in TRAITS)},
     rank, seconds, difference_count, reason
 FROM record {" ".join(f"JOIN label AS {trait}_label ON {trait}_label.id = record.{trait}" for trait in TRAITS)};
-"""
+"""  # noqa: S608 - constants only
 _INDICES = """
 CREATE INDEX record_by_verdict ON record (verdict, operator, level);
 CREATE INDEX record_by_operator ON record (operator, level, verdict);
@@ -99,6 +99,18 @@ class _Body(msgspec.Struct, array_like=True, frozen=True):
     differences: tuple[Difference, ...]
     reproduce: str
 
+
+# What reading a damaged file can raise, from SQLite to the decoders.
+_DAMAGE = (
+    sqlite3.Error,
+    OSError,
+    zlib.error,
+    msgspec.MsgspecError,
+    ValueError,
+    TypeError,
+    LookupError,
+    RecursionError,
+)
 
 _ENCODER = msgspec.json.Encoder()
 _BLOCK_DECODER = msgspec.json.Decoder(list[msgspec.Raw])
@@ -312,10 +324,10 @@ class Store:
         conditions, parameters = ["1"], []
         for trait, values in wanted.items():
             if values is not None:
-                values = [values] if isinstance(values, str) else list(values)
-                marks = ", ".join("?" * len(values))
-                conditions.append(f"{trait} IN (SELECT id FROM label WHERE text IN ({marks}))")
-                parameters += [str(value) for value in values]
+                several = [values] if isinstance(values, str) else list(values)
+                marks = ", ".join("?" * len(several))
+                conditions.append(f"{trait} IN (SELECT id FROM label WHERE text IN ({marks}))")  # noqa: S608 - marks
+                parameters += [str(value) for value in several]
         query = f"SELECT {', '.join(_COLUMNS)} FROM record WHERE {' AND '.join(conditions)} ORDER BY id"  # noqa: S608
         with self._reading():
             labels = dict(self._connection.execute("SELECT id, text FROM label"))
@@ -328,9 +340,8 @@ class Store:
 
     def throughputs(self) -> tuple[Throughput, ...]:
         """The measurements, in the order of the stream."""
-        query = (
-            "SELECT operator, data_type, shape, useful_bytes, seconds, copy_bytes_per_second FROM throughput ORDER BY id"
-        )
+        columns = "operator, data_type, shape, useful_bytes, seconds, copy_bytes_per_second"
+        query = f"SELECT {columns} FROM throughput ORDER BY id"  # noqa: S608 - constants only
         with self._reading():
             return tuple(
                 Throughput(
@@ -385,7 +396,7 @@ class Store:
         """Whatever a damaged file makes SQLite, zlib or the decoders raise, as StoreError."""
         try:
             yield
-        except (sqlite3.Error, OSError, zlib.error, msgspec.MsgspecError, ValueError, LookupError, RecursionError) as error:
+        except _DAMAGE as error:
             raise StoreError(
                 f"{self.path}: not a results file of this suite, or a damaged one; expected an SQLite file of version "
                 f"1 to {SCHEMA_VERSION} ({error})"

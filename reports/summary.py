@@ -60,6 +60,20 @@ class CellVerdict(StrEnum):
     OBSERVED_ONLY = "observed only"
     NOT_SUPPORTED = "not supported"
 
+    @property
+    def symbol(self) -> str:
+        """One character, so that no report tells verdicts apart by colour alone."""
+        return _SYMBOLS[self]
+
+
+_SYMBOLS = {
+    CellVerdict.CONFORMANT: "✓",
+    CellVerdict.NOT_CONFORMANT: "✗",
+    CellVerdict.INCOMPLETE: "?",
+    CellVerdict.OBSERVED_ONLY: "○",
+    CellVerdict.NOT_SUPPORTED: "–",
+}
+
 
 class FailureKind(StrEnum):
     """In what a backend differs from the specification; `error` is the harness's own fault."""
@@ -195,11 +209,11 @@ class RuleCoverage:
 
     @property
     def ways(self) -> str:
-        """`both ways`, `one way` or `none`; for a rule that cannot reject, one way is all there is."""
-        seen = [self.accepted > 0, (self.rejected if self.can_reject else self.left_open) > 0]
-        if not any(seen):
-            return "none"
-        return "both ways" if all(seen) or self.rule["kind"] == "execution" else "one way"
+        """`both ways` (kept and broken), `one way`, `executed` (for an execution rule, all there is) or `none`."""
+        seen = (self.accepted > 0) + ((self.rejected if self.can_reject else self.left_open) > 0)
+        if seen and self.rule["kind"] == "execution":
+            return "executed"
+        return ("none", "one way", "both ways")[seen]
 
 
 class Summary:
@@ -413,7 +427,11 @@ class Summary:
         supported = sum(cell.verdict is CellVerdict.CONFORMANT for cell in self.matrix())
         every = len(self.campaign.operators) * len(self.campaign.levels)
         scope = f"all {every}" if supported == every else f"{supported} of {every}"
-        return f"{name} agrees with the specification in all {judged}, at {scope} combinations of operator and level."
+        text = f"{name} agrees with the specification in all {judged}, at {scope} combinations of operator and level."
+        unclaimed = len(self.not_claimed().rules)
+        if unclaimed:
+            text += f" It makes no promise about {unclaimed} of {_number(len(self.campaign.rules), 'rule')}."
+        return text
 
     def rule_coverage(self) -> list[RuleCoverage]:
         """Each of the campaign's rules, with how often it was held against the backend."""
@@ -426,7 +444,11 @@ class Summary:
                 of_rule["differences"] += count
         return [
             RuleCoverage(
-                rule, of_rule[Outcome.ACCEPT], of_rule[Outcome.REJECT], of_rule[Outcome.UNSPECIFIED], of_rule["differences"]
+                rule,
+                of_rule[Outcome.ACCEPT],
+                of_rule[Outcome.REJECT],
+                of_rule[Outcome.UNSPECIFIED],
+                of_rule["differences"],
             )
             for rule in self.campaign.rules
             for of_rule in (found.get(rule["id"], Counter()),)
@@ -448,9 +470,7 @@ class Summary:
         """What the backend makes no promise about, out of what was asked for."""
         backend = self.campaign.backend
         enforced = set(backend["enforces"])
-        if backend["executes"]:
-            enforced.add(Category.EXECUTION)
-        else:
+        if not backend["executes"]:
             enforced.discard(Category.EXECUTION)
         return NotClaimed(
             operators=tuple(o for o in self.campaign.operators if o not in backend["operators"]),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
 
 # C0 and C1 controls but tab and line feed; what reorders text on screen; surrogates and non-characters. The first
 # would steer a terminal, the second show something else than what is there, the last are no XML and no UTF-8.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
 
 
 def printable(text: str) -> str:
@@ -28,20 +31,50 @@ def one_line(text: str, most: int) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
-def pretty_json(value: Any, width: int = 88, indent: int = 0) -> str:
+def pretty_json(value: Any, width: int = 88) -> str:
     """JSON for people: whatever fits on a line is on one line, so that sizes and strides stay together."""
+    return _laid_out(value, width, "", 0)
+
+
+def _laid_out(value: Any, width: int, indent: str, used: int) -> str:
+    """`value` in lines of `width`, of which the first has `used` characters already."""
     flat = _flat(value)
-    if len(flat) + indent <= width or not isinstance(value, dict | list) or not value:
+    if used + len(flat) <= width or not isinstance(value, dict | list) or not value:
         return flat
-    pad, end = " " * (indent + 2), " " * indent
+    inner = indent + "  "
     if isinstance(value, dict):
-        parts = []
-        for name, item in value.items():
-            label = f"{_flat(name)}: "
-            parts.append(pad + label + pretty_json(item, width - len(label), indent + 2))
-        return "{\n" + ",\n".join(parts) + f"\n{end}}}"
-    return "[\n" + ",\n".join(pad + pretty_json(item, width, indent + 2) for item in value) + f"\n{end}]"
+        labels = [f"{_flat(name)}: " for name in value]
+        items, brackets = list(value.values()), "{}"
+    else:
+        labels, items, brackets = [""] * len(value), value, "[]"
+    lines = [
+        inner + label + _laid_out(item, width, inner, len(inner) + len(label))
+        for label, item in zip(labels, items, strict=True)
+    ]
+    return brackets[0] + "\n" + ",\n".join(lines) + "\n" + indent + brackets[1]
 
 
 def _flat(value: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
+
+
+def duration(seconds: float | None) -> str:
+    """`1 h 05 min`, `2 min 08 s`, `1.2 s`; "" for None."""
+    if seconds is None:
+        return ""
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def level_ranges(levels: Collection[str], order: Sequence[str]) -> str:
+    """Levels as ranges over those of a campaign: `1_0, 3_0 to 6_4`."""
+    runs: list[list[str]] = []
+    for i, level in enumerate(order):
+        if level in levels:
+            if runs and i and runs[-1][-1] == order[i - 1]:
+                runs[-1].append(level)
+            else:
+                runs.append([level])
+    return ", ".join(run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)

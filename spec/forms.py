@@ -21,6 +21,7 @@ from spec.datatypes import DataType, TensorFlag, TensorType
 from spec.operator import Field, Kind, OperatorDesc, OperatorSpec
 from spec.registry import operators, spec_of
 from spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc, minimum_size_in_bytes
+from spec.tensor_rules import MAX_DIMENSIONS
 
 _E = TypeVar("_E", bound=IntEnum)
 
@@ -131,7 +132,7 @@ def tensor_from_json(value: Any, where: str) -> TensorDesc:
     total = _uint(value.get("TotalTensorSizeInBytes", 0), _join(where, "TotalTensorSizeInBytes"), UINT64_MAX)
     alignment = _uint(value.get("GuaranteedBaseOffsetAlignment", 0), _join(where, "GuaranteedBaseOffsetAlignment"))
     flags = _flags(value.get("Flags", 0), _join(where, "Flags"))
-    if total == 0 and 0 not in sizes:
+    if total == 0 and 0 not in sizes and len(sizes) <= MAX_DIMENSIONS:  # beyond, the product may have a million digits
         total = min(minimum_size_in_bytes(data_type, sizes, strides), UINT64_MAX)
     return TensorDesc(data_type, sizes, strides, total, flags, alignment, tensor_type)
 

@@ -133,9 +133,10 @@ class OperatorSpec:
         """The rules with this operator's id that a descriptor can break, the generic ones first.
 
         A rule that can be broken at no level (an operator of level 1_0 exists everywhere) is left out, here and where
-        others need it.
+        others need it. The operator's own rules start at its level.
         """
-        stated = (*_generic_rules(self), *self.own_rules)
+        own = (replace(rule, since=max(rule.since, self.introduced_in)) for rule in self.own_rules)
+        stated = (*_generic_rules(self), *own)
         breakable = [rule for rule in stated if rule.until is None or rule.since < rule.until]
         known = {rule.id for rule in (*TENSOR_RULES, *breakable)}
         return tuple(replace(rule, needs=rule.needs & known) for rule in breakable)

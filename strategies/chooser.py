@@ -8,7 +8,7 @@ first option and the lowest number, so builders list the simplest first.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
@@ -25,6 +25,9 @@ class Chooser(Protocol):
 
     def choice(self, options: Sequence[T]) -> T:
         """One of the options; the first is the simplest."""
+
+    def variant(self, options: Sequence[T]) -> T:
+        """The same, of the ways in which a rule can be broken: `every_variant` walks through all of them."""
 
 
 class SeededChooser:
@@ -43,6 +46,42 @@ class SeededChooser:
     def choice(self, options: Sequence[T]) -> T:
         return options[int(self._random() * len(options))]
 
+    def variant(self, options: Sequence[T]) -> T:
+        return self.choice(options)
+
+
+class _WalkingChooser(SeededChooser):
+    """Decisions from a seed, but for variants: the first ones follow a path, the rest are the first of their options."""
+
+    def __init__(self, seed: int | str, path: Sequence[int]) -> None:
+        super().__init__(seed)
+        self._path = path
+        self.taken: list[tuple[int, int]] = []  # of each variant asked for, which was taken and how many there were
+
+    def variant(self, options: Sequence[T]) -> T:
+        n = len(self.taken)
+        taken = self._path[n] if n < len(self._path) else 0
+        self.taken.append((taken, len(options)))
+        return options[taken]
+
+
+def every_variant(seed: int | str, make: Callable[[Chooser], T]) -> Iterator[T]:
+    """What `make` makes with each combination of variants, once each; everything else comes from the seed."""
+    path: list[int] | None = []
+    while path is not None:
+        chooser = _WalkingChooser(seed, path)
+        yield make(chooser)
+        path = _next_path(chooser.taken)
+
+
+def _next_path(taken: list[tuple[int, int]]) -> list[int] | None:
+    """Count up by one, the last variant first; None after the last combination."""
+    for n in range(len(taken) - 1, -1, -1):
+        index, count = taken[n]
+        if index + 1 < count:
+            return [*(earlier for earlier, _ in taken[:n]), index + 1]
+    return None
+
 
 class HypothesisChooser:
     """Decisions drawn by Hypothesis; strategies are made once for each range, since making them costs most."""
@@ -55,6 +94,9 @@ class HypothesisChooser:
 
     def choice(self, options: Sequence[T]) -> T:
         return options[self.integer(0, len(options) - 1)]
+
+    def variant(self, options: Sequence[T]) -> T:
+        return self.choice(options)
 
 
 @lru_cache(maxsize=4096)

@@ -25,6 +25,7 @@ Unsigned = npt.NDArray[Any]
 NUMPY_TYPE: Mapping[DataType, np.dtype] = {
     data_type: np.dtype(data_type.name.lower()).newbyteorder("<") for data_type in DataType if data_type.size
 }
+MANTISSA_BITS: Mapping[int, int] = {2: 10, 4: 23, 8: 52}
 UNSIGNED_OF_SIZE: Mapping[int, np.dtype] = {size: np.dtype(f"<u{size}") for size in (1, 2, 4, 8)}
 
 RAMP, RANDOM_BITS, SPECIAL = "ramp", "random-bits", "special"
@@ -106,10 +107,12 @@ def fill(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int] = ()) -> Byte
 
 
 def _ramp(data_type: DataType, size: int, seed: int) -> Bytes:
-    """Every element of the buffer, padding included, another value, as far as the type has so many."""
-    element = UNSIGNED_OF_SIZE[data_type.size]
+    """0, 1, 2, ... from the seed on over the whole buffer, padding included, as far as the type counts exactly."""
     count = -(-size // data_type.size)
-    return (np.arange(seed, seed + count, dtype=np.uint64).astype(element)).view(np.uint8)[:size]
+    numbers = np.arange(seed, seed + count, dtype=np.uint64)
+    if data_type.is_float:
+        numbers %= np.uint64(2 ** (MANTISSA_BITS[data_type.size] + 1))
+    return numbers.astype(NUMPY_TYPE[data_type]).view(np.uint8)[:size]
 
 
 def _random_bits(data_type: DataType, size: int, seed: int) -> Bytes:
@@ -138,7 +141,7 @@ def _special_bits(data_type: DataType) -> Unsigned:
     extremes of the signed type, and values that a detour through a float of that width would change."""
     bits = data_type.size * 8
     if data_type.is_float:
-        mantissa = {16: 10, 32: 23, 64: 52}[bits]
+        mantissa = MANTISSA_BITS[data_type.size]
         infinity = ((1 << (bits - 1 - mantissa)) - 1) << mantissa
         quiet = 1 << (mantissa - 1)
         positive = (

@@ -9,7 +9,8 @@ from __future__ import annotations
 import random
 import shlex
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -104,6 +105,22 @@ def faulty(count: int, seed: int = 1) -> Iterator[Record]:
     return _records(count, seed, _faulty)
 
 
+@cache
+def some_sound() -> tuple[Record, ...]:
+    return tuple(sound(900))
+
+
+@cache
+def some_faulty() -> tuple[Record, ...]:
+    return tuple(faulty(1500))
+
+
+def plain(verdict: Verdict = Verdict.PASS, **changes: Any) -> Record:
+    """One record with nothing in it that matters but what is said."""
+    base = Record("0" * 64, "GATHER", "3_0", Phase.SWEEP, "GATHER.values", verdict, "ACCEPT", "accept")
+    return msgspec.structs.replace(base, **changes)
+
+
 def throughputs() -> tuple[Throughput, ...]:
     """A few rows for each operator, all on one device."""
     rng = random.Random(7)
@@ -118,7 +135,7 @@ def throughputs() -> tuple[Throughput, ...]:
     return tuple(rows)
 
 
-def feed(consumer: Consumer, records: Iterator[Record] | list[Record], **changes: Any) -> None:
+def feed(consumer: Consumer, records: Iterable[Record], **changes: Any) -> None:
     """The whole stream into one consumer: a complete run with measurements."""
     consumer.start(campaign(**changes))
     for record in records:
@@ -301,7 +318,9 @@ def _broken(desc: Any, rng: random.Random) -> OperatorDesc:
     output: TensorDesc = desc.output_tensor
     replace = msgspec.structs.replace
     edits: list[Callable[[], Any]] = [
-        lambda: replace(desc, output_tensor=TensorDesc.of(output.data_type, (*output.sizes[:-1], output.sizes[-1] + 1))),
+        lambda: replace(
+            desc, output_tensor=TensorDesc.of(output.data_type, (*output.sizes[:-1], output.sizes[-1] + 1))
+        ),
         lambda: replace(desc, output_tensor=replace(output, total_tensor_size_in_bytes=0)),
         lambda: replace(desc, output_tensor=replace(output, guaranteed_base_offset_alignment=24)),
         lambda: replace(desc, output_tensor=replace(output, flags=1)),

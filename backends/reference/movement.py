@@ -34,20 +34,12 @@ def positions(indices: Integers, size: int) -> tuple[Integers, Mask | None]:
     """
     # Read as unsigned, a negative index is huge: where all are plain, one pass tells.
     if int(indices.view(UNSIGNED[indices.itemsize]).max()) < size:
-        return _addressable(indices), None
-    if indices.dtype.kind == "u":
-        outside = indices >= size
-        places = np.where(outside, 0, indices).astype(np.int64)  # exact: what is left is below a UINT size
-    else:
-        outside = (indices < -size) | (indices >= size)
-        wide = indices.astype(np.int64)
-        places = np.where(outside, 0, np.where(wide < 0, wide + size, wide))
+        # UINT64 is the one type that NumPy does not take as an index.
+        return indices.view(np.int64) if indices.dtype == np.uint64 else indices, None
+    outside = (indices < -size) | (indices >= size)
+    wide = indices.astype(np.int64)  # exact for every index that is not outside
+    places = np.where(outside, 0, np.where(wide < 0, wide + size, wide))
     return places, np.asarray(outside) if outside.any() else None
-
-
-def _addressable(places: Integers) -> Integers:
-    """The same places in a type that NumPy takes as an index; UINT64 is the one that it does not."""
-    return places.view(np.int64) if places.dtype == np.uint64 else places
 
 
 def take_slices(source: Bits, axis: int, places: Integers, out: Bits) -> None:
@@ -120,5 +112,6 @@ def repeat(source: Bits, repeats: tuple[int, ...], out: Bits) -> None:
     row = source.shape[-1] * source.itemsize
     if source.itemsize < row <= SHORT_ROW and target.strides[-1] == origin.strides[-1] == source.itemsize:
         # One wide element a row: loops over a few elements each would take several times as long.
-        target, origin = target.view(f"V{row}"), origin.view(f"V{row}")
+        wide: np.dtype[Any] = UNSIGNED.get(row) or np.dtype((np.void, row))
+        target, origin = target.view(wide), origin.view(wide)
     target[...] = origin

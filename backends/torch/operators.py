@@ -1,9 +1,9 @@
 """The operators on torch tensors: one function each, run on meta tensors to decide and on the device to execute.
 
 A function takes the descriptor for its attributes, the inputs as views of their described sizes, and `out`: a packed
-tensor to write into, or None for a new one. It returns the output with the sizes that the operator gives it, aligned
-to the dimension count of the input. Elements travel as signed integers of their width, so that every bit pattern
-comes through; an index tensor keeps its own type, which says whether a negative index can be meant.
+tensor to write into, or None for a new one. It returns the output with the sizes that the operator gives it, with
+leading ones up to the dimension count of the input. Elements travel as signed integers of their width, so that every
+bit pattern comes through; an index tensor keeps its own type, which says whether a negative index can be meant.
 
 Where shapes or attributes do not fit, `Refused` or torch's own error is raised. Values never raise: an index is
 brought into range before it is used, since an index out of range would read foreign memory or, on CUDA, end the
@@ -36,8 +36,7 @@ def gather(desc: Any, source: Tensor, indices: Tensor, out: Tensor | None = None
     sizes = source.shape
     shape = (*sizes[:axis], *chosen.shape, *sizes[axis + 1 :])
     surplus = len(shape) - len(sizes)
-    if surplus > 0 and max(shape[:surplus]) > 1:
-        raise Refused(f"the inputs give an output of sizes {shape}, too many for {len(sizes)} dimensions")
+    # Where a size above 1 were cropped, elements are left over and torch refuses the shape.
     aligned = shape[surplus:] if surplus > 0 else (1,) * -surplus + shape
     return _select(source, axis, in_range(chosen, sizes[axis]), aligned, out)
 
@@ -107,8 +106,6 @@ def _gather_tuples(desc: Any, source: Tensor, indices: Tensor, batch: int, out: 
     if sizes[:batch] != index_sizes[:batch]:
         raise Refused(f"batches are {tuple(sizes[:batch])} in InputTensor, {tuple(index_sizes[:batch])} in the indices")
     shape = (*index_sizes[:-1], *sizes[addressed:])
-    if len(shape) > rank:
-        raise Refused(f"the inputs give an output of sizes {shape}, too many for {rank} dimensions")
 
     # The batch and addressed dimensions become one, of rows that may overlap, so that a tuple becomes the number of
     # its row. The step from row to row divides all their strides; of a packed input it is exactly one row.

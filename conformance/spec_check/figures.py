@@ -9,7 +9,7 @@ import numpy as np
 from conformance.spec_check import printed
 from conformance.spec_check.model import Check, Finding, Standard, braces
 from spec.datatypes import DataType
-from spec.tensor import minimum_size_in_bytes, packed_strides, product, span_in_elements
+from spec.tensor import elements_overlap, minimum_size_in_bytes, packed_strides, product, span_in_elements
 
 
 def _illustrations(standard: Standard) -> Iterator[Finding]:
@@ -24,10 +24,11 @@ def _illustrations(standard: Standard) -> Iterator[Finding]:
                 f"{braces(figure.meaningful)} after {braces(figure.batches)}",
             )
         holds_tuples = figure.operator in printed.TUPLES and figure.tensor == "IndicesTensor"
-        if holds_tuples and figure.sizes[-1] not in printed.tuple_sizes(len(figure.sizes)):
+        count = len(figure.sizes)
+        if holds_tuples and figure.sizes[-1] not in printed.tuple_sizes(count):
             yield Finding(
                 f"{figure.id}:tuple-size",
-                f"sizes {braces(figure.sizes)}: {figure.sizes[-1]} coordinates a tuple on {len(figure.sizes)} dimensions",
+                f"sizes {braces(figure.sizes)}: {figure.sizes[-1]} coordinates a tuple on {count} dimensions",
             )
 
 
@@ -48,10 +49,14 @@ def _layouts(standard: Standard) -> Iterator[Finding]:
             yield Finding(f"{figure.id}:span", f"{span} elements by the formula, the last is at {max(places)}")
         elif "".join(figure.memory[place] for place in places) != figure.reads:
             yield Finding(f"{figure.id}:reads", f"the strides do not read {figure.reads}")
-        if len(set(places)) == len(places) and product(figure.sizes) != span:
+        overlap = len(set(places)) < len(places)
+        if elements_overlap(figure.sizes, figure.strides) is not overlap:
+            yield Finding(f"{figure.id}:overlap", f"elements {'share' if overlap else 'do not share'} memory")
+        elements = product(figure.sizes)
+        if not overlap and elements != span:
             yield Finding(
                 f"{figure.id}:product-of-sizes",
-                f"no elements overlap, the sizes' product is {product(figure.sizes)}, the last element is the {span}th",
+                f"no elements share memory, the sizes' product is {elements}, the last element is no. {span}",
             )
 
 
@@ -64,17 +69,16 @@ def _printed_bounds(standard: Standard) -> Iterator[Finding]:
         meaningless_batches = [
             c for c in every if c.batch_dimension_count >= min(c.input_dimension_count, c.indices_dimension_count)
         ]
-        meaningless_tuples = [
-            c
-            for c in every
-            if c not in set(meaningless_batches) and c.tuple_size > c.input_dimension_count - c.batch_dimension_count
-        ]
+        sound = set(every).difference(meaningless_batches)
+        meaningless_tuples = sorted(
+            c for c in sound if c.tuple_size > c.input_dimension_count - c.batch_dimension_count
+        )
         if meaningless_tuples:
             c = meaningless_tuples[0]
+            left = c.input_dimension_count - c.batch_dimension_count
             yield Finding(
                 f"{name}:tuple-size-bound",
-                f"allowed: {c.tuple_size} coordinates a tuple where {c.input_dimension_count - c.batch_dimension_count} "
-                f"of {c.dimension_count} dimensions are left to address",
+                f"allowed: {c.tuple_size} coordinates a tuple with {left} of {c.dimension_count} dimensions to address",
             )
         if with_batches and meaningless_batches:
             c = meaningless_batches[0]

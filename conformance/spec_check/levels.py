@@ -44,7 +44,7 @@ def _entries(table: Table) -> set[tuple[str, str]]:
 
 
 def _rules(standard: Standard) -> Iterator[Finding]:
-    """No rule that a descriptor can break starts above its operator: it would take from a level what a lower one has."""
+    """No rule that a descriptor can break starts above its operator: that level would lose what a lower one has."""
     for introduced, rules in _rule_sets(standard):
         for rule in rules:
             if rule.since > introduced:
@@ -89,15 +89,13 @@ def _shown_by_page(spec: OperatorSpec, aspect: Aspect, level: Level) -> bool:
     """Whether tables or rules of an operator differ at a level, in one aspect, from the level below."""
     if aspect is Aspect.SHAPES:
         return any(level in (rule.since, rule.until) for rule in spec.own_rules if rule.erratum is None)
-    if level not in spec.tables:
+    below = [lower for lower in spec.tables if lower < level]
+    if level not in spec.tables or not below:
         return False
-    below = [spec.tables[lower] for lower in spec.tables if lower < level]
-    attribute = {Aspect.DATA_TYPES: "data_types", Aspect.DIMENSION_COUNTS: "dimension_counts"}[aspect]
-    return all(
-        any(getattr(table[group], attribute) != getattr(support, attribute) for table in below)
-        for group, support in spec.tables[level].items()
-        if group == DATA
-    )
+    old, new = spec.tables[max(below)][DATA], spec.tables[level][DATA]
+    if aspect is Aspect.DATA_TYPES:
+        return old.data_types != new.data_types
+    return old.dimension_counts != new.dimension_counts
 
 
 def _data_types(standard: Standard) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from backends import load_backend
+from backends import BackendError, load_backend
 from backends.base import Backend
 from conformance.engine import example_cases
 from conformance.explain import explain
@@ -116,13 +116,23 @@ class ConformanceSuite:
         return names
 
 
-@cache
-def _judge_of(chosen: Any) -> Judge:
-    """One backend for all tests of a process: making one can be slow."""
+def _judge_of(chosen: Backend | type[Backend] | str) -> Judge:
+    """One backend for all tests of a process: making one can be slow, and one instance keeps its state."""
+    key = chosen if isinstance(chosen, str) else id(chosen)
+    if key not in _JUDGES:
+        _JUDGES[key] = chosen, _new_judge(chosen)
+    return _JUDGES[key][1]
+
+
+# What was chosen is kept beside its judge, so that its id stays its own.
+_JUDGES: dict[str | int, tuple[Any, Judge]] = {}
+
+
+def _new_judge(chosen: Backend | type[Backend] | str) -> Judge:
     if isinstance(chosen, str):
         try:
             return Judge(load_backend(chosen), chosen)
-        except (ValueError, ImportError) as error:
+        except BackendError as error:
             raise pytest.UsageError(f"--dml-backend: {error}") from None
     backend = chosen() if isinstance(chosen, type) else chosen
     return Judge(backend, _path_of(type(backend)))

@@ -1,0 +1,206 @@
+"""COM with ctypes: calling objects of a C++ library, and giving it objects that live in Python.
+
+A COM object is a pointer to a pointer to a table of functions; the first three are IUnknown's. On Linux, as on 64-bit
+Windows, each is a plain C function with the object as its first argument, so ctypes needs no C++ of its own.
+
+Source: the calling convention of C++ virtual functions in DirectX-Headers (unknwnbase.h, MIT) and the System V ABI.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from enum import IntEnum
+from typing import Any, ClassVar, TypeVar
+from uuid import UUID
+
+BOOL = ctypes.c_int32
+BOOL_OF_CPP = ctypes.c_bool  # DXCore's interfaces use C++'s own one-byte bool
+UINT = ctypes.c_uint32
+SIZE_T = ctypes.c_size_t
+POINTER = ctypes.c_void_p
+RESULT = ctypes.c_int32  # HRESULT; ctypes has one of its own on Windows only
+
+GUID_SIZE = 16
+IID_IUNKNOWN = UUID("00000000-0000-0000-c000-000000000046")
+IUNKNOWN = ("QueryInterface", "AddRef", "Release")
+
+
+class HResult(IntEnum):
+    """The HRESULT codes that DirectML and Direct3D 12 answer with, as unsigned numbers."""
+
+    S_OK = 0
+    E_NOTIMPL = 0x80004001
+    E_NOINTERFACE = 0x80004002
+    E_POINTER = 0x80004003
+    E_FAIL = 0x80004005
+    E_UNEXPECTED = 0x8000FFFF
+    E_OUTOFMEMORY = 0x8007000E
+    E_INVALIDARG = 0x80070057
+    DXGI_ERROR_UNSUPPORTED = 0x887A0004
+    DXGI_ERROR_DEVICE_REMOVED = 0x887A0005
+
+    @property
+    def signed(self) -> int:
+        """The code as a C function returns it."""
+        return self.value - 2**32 if self.value >= 2**31 else self.value
+
+
+def result_name(code: int) -> str:
+    """`E_INVALIDARG` for its code, signed or not; the number in hexadecimal where it has no name here."""
+    code &= 0xFFFF_FFFF
+    known = HResult._value2member_map_.get(code)
+    return known.name if isinstance(known, HResult) else f"HRESULT {code:#010x}"
+
+
+class ComError(RuntimeError):
+    """A call that failed; the message names it and its code."""
+
+
+def check(call: str, code: int) -> None:
+    """Raise if a call failed.
+
+    Raises:
+        ComError: the code is negative, which is how HRESULT says failure.
+    """
+    if code < 0:
+        raise ComError(f"{call} answered {result_name(code)}")
+
+
+def guid_bytes(guid: UUID) -> bytes:
+    """A GUID as it lies in memory."""
+    return guid.bytes_le
+
+
+def read_guid(address: int) -> UUID:
+    return UUID(bytes_le=ctypes.string_at(address, GUID_SIZE))
+
+
+def write_pointer(address: int, value: int | None) -> None:
+    ctypes.c_void_p.from_address(address).value = value
+
+
+# --- calling objects of a library ---------------------------------------------------------------------------------
+
+
+def method(pointer: int, slot: int, restype: Any, *argtypes: Any) -> Callable[..., Any]:
+    """The function in a slot of an object's table; it takes the object's address first.
+
+    It stays valid as long as the object does, and may be called for every object of the same class.
+    """
+    table = ctypes.c_void_p.from_address(pointer).value
+    assert table is not None, "an object without a table"
+    address = ctypes.c_void_p.from_address(table + slot * ctypes.sizeof(ctypes.c_void_p)).value
+    return ctypes.CFUNCTYPE(restype, POINTER, *argtypes)(address)
+
+
+def release(pointer: int) -> int:
+    """Give a reference back. Returns how many are left."""
+    left: int = method(pointer, IUNKNOWN.index("Release"), UINT)(pointer)
+    return left
+
+
+# --- objects that live in Python ----------------------------------------------------------------------------------
+
+_M = TypeVar("_M", bound=Callable[..., Any])
+
+
+def implements(name: str, restype: Any, *argtypes: Any) -> Callable[[_M], _M]:
+    """Mark a Python method as the function called `name` in its class's `slots`."""
+
+    def mark(function: _M) -> _M:
+        function.com_signature = (name, restype, argtypes)  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+class ComObject:
+    """A COM object in Python. A subclass says what it is, and marks its methods with `implements`.
+
+    A call of a function that the subclass does not have is put on record and answered with E_NOTIMPL; so is, with
+    E_FAIL, one whose Python method raises. The object lives as long as Python holds it, whatever the library does to
+    its reference count; that is kept for what it tells.
+
+    Attributes:
+        slots: names of the functions in the table, in order, from IUnknown's three on.
+        interfaces: what QueryInterface has; IUnknown always is one.
+        references: what AddRef and Release have left, from 1 on.
+    """
+
+    slots: ClassVar[tuple[str, ...]] = IUNKNOWN
+    interfaces: ClassVar[frozenset[UUID]] = frozenset()
+
+    def __init__(self, unexpected: list[str]) -> None:
+        """`unexpected` gets a line for each call that is not provided for."""
+        self._unexpected = unexpected
+        self.references = 1
+        own = self._implemented()
+        self._functions = [own[name] if name in own else self._missing(name) for name in self.slots]
+        addresses = (ctypes.cast(function, POINTER).value for function in self._functions)
+        self._table = (POINTER * len(self.slots))(*addresses)
+        self._object = POINTER(ctypes.addressof(self._table))
+
+    @property
+    def address(self) -> int:
+        """What the library takes for a pointer to the object."""
+        return ctypes.addressof(self._object)
+
+    def hand_out(self, pointer: int) -> int:
+        """Write the object's address where a library wants one, with a reference of its own. Returns S_OK."""
+        self.references += 1
+        write_pointer(pointer, self.address)
+        return HResult.S_OK
+
+    def record(self, call: str) -> None:
+        """Put a call on record as one that was not provided for."""
+        self._unexpected.append(f"{type(self).__name__}.{call}")
+
+    @implements("QueryInterface", RESULT, POINTER, POINTER)
+    def query_interface(self, iid: int, pointer: int) -> int:
+        wanted = read_guid(iid)
+        if wanted == IID_IUNKNOWN or wanted in self.interfaces:
+            return self.hand_out(pointer)
+        self.record(f"QueryInterface({wanted})")
+        write_pointer(pointer, None)
+        return HResult.E_NOINTERFACE.signed
+
+    @implements("AddRef", UINT)
+    def add_ref(self) -> int:
+        self.references += 1
+        return self.references
+
+    @implements("Release", UINT)
+    def release(self) -> int:
+        self.references -= 1
+        return self.references
+
+    def _implemented(self) -> Mapping[str, Any]:
+        functions = {}
+        for attribute in dir(type(self)):
+            signature = getattr(getattr(type(self), attribute), "com_signature", None)
+            if signature is not None:
+                name, restype, argtypes = signature
+                assert name in self.slots, f"{type(self).__name__} has no function {name}"
+                functions[name] = ctypes.CFUNCTYPE(restype, POINTER, *argtypes)(self._guarded(name, attribute))
+        return functions
+
+    def _guarded(self, name: str, attribute: str) -> Callable[..., Any]:
+        bound = getattr(self, attribute)
+
+        def call(this: int, *arguments: Any) -> Any:
+            try:
+                return bound(*arguments)
+            except Exception as error:  # ctypes would print it and answer 0, which is success
+                self.record(f"{name} raised {type(error).__name__}: {error}")
+                return HResult.E_FAIL.signed
+
+        return call
+
+    def _missing(self, name: str) -> Any:
+        # No argument but the object is declared: on this calling convention the caller clears up what it passed.
+        def call(this: int) -> int:
+            self.record(name)
+            return HResult.E_NOTIMPL.signed
+
+        return ctypes.CFUNCTYPE(RESULT, POINTER)(call)

@@ -1,0 +1,203 @@
+"""Backends by name: `reference`, `torch:cuda:0`, `path/to/file.py:Class`, or a name that a package registered.
+
+A name may end in `:` and a device, which the backend's class gets as its only argument; without one it gets none.
+
+A file is loaded under a private module name made from its path, so it may be called anything and lie anywhere, also
+in a folder called `backends`: the modules of this project stay what they are, for the file's own imports too. What
+lies beside the file can be imported from it, but only after everything else was tried: its folder does not go on
+`sys.path`, where it could come before a package not yet imported, but into a finder that Python asks last.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib.machinery
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+from backends.base import Backend, Capabilities
+
+GROUP = "dml_conformance.backends"
+METHODS = ("validate", "execute", "capabilities")
+
+# Also found where this project is run from a folder without being installed; no package can take these names.
+BUILT_IN = {
+    "reference": EntryPoint("reference", "backends.reference:ReferenceBackend", GROUP),
+    "torch": EntryPoint("torch", "backends.torch:TorchBackend", GROUP),
+}
+
+
+class BackendError(ValueError):
+    """A backend that cannot be had; the message is one line that says why and what there is instead."""
+
+
+def known_backends() -> tuple[str, ...]:
+    """Names that `load_backend` takes besides files: the built-in ones first, then those of installed packages."""
+    return tuple(_registered())
+
+
+def load_backend(name: str) -> Backend:
+    """Make the backend that a name means.
+
+    Args:
+        name: `family`, `family:device`, `path/to/file.py:Class` or `path/to/file.py:Class:device`.
+
+    Raises:
+        BackendError: there is no such backend, it cannot be made here, or what it makes is no backend.
+    """
+    # A file without a class gets the colon that is missing, and so an error that names the classes there are.
+    path, is_file, rest = (name + ":" if name.endswith(".py") else name).rpartition(".py:")
+    if is_file:
+        class_name, _, device = rest.partition(":")
+        factory = _from_file(Path(path + ".py"), class_name, name)
+    else:
+        family, _, device = name.partition(":")
+        factory = _from_registry(family, name)
+    return _made(factory, device, name)
+
+
+def _registered() -> dict[str, EntryPoint]:
+    return BUILT_IN | {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in BUILT_IN}
+
+
+def _from_registry(family: str, name: str) -> Any:
+    registered = _registered()
+    if family not in registered:
+        close = difflib.get_close_matches(family, registered, n=1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise BackendError(
+            f"unknown backend {name!r}: {hint}known are {', '.join(registered)} and path/to/file.py:Class"
+        )
+    entry = registered[family]
+    try:
+        return entry.load()
+    except Exception as error:
+        raise BackendError(f"backend {name!r}: loading {entry.value} failed: {_told(error)}") from error
+
+
+def _from_file(path: Path, class_name: str, name: str) -> Any:
+    if not path.is_file():
+        raise BackendError(f"backend {name!r}: there is no file {str(path)!r}")
+    module = _module(path.resolve(), name)
+    found = getattr(module, class_name, None) if class_name else None
+    if found is None:
+        problem = f"has no class {class_name!r}" if class_name else "needs a class, as in file.py:Class"
+        there = ", ".join(_candidates(module)) or "none"
+        raise BackendError(f"backend {name!r}: {str(path)!r} {problem}; classes with validate and execute: {there}")
+    return found
+
+
+def _module(path: Path, name: str) -> ModuleType:
+    """Run the file as it is now, as a module of a name that nothing else has."""
+    digest = hashlib.sha256(str(path).encode()).hexdigest()[:16]
+    private = f"_dml_conformance_backend_{digest}"
+    _SIBLINGS.add(path)
+    spec = importlib.util.spec_from_file_location(private, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[private] = module  # before it runs: dataclasses and pickle look their module up by name
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[private]
+        raise BackendError(f"backend {name!r}: {str(path)!r} failed{_line(error, path)}: {_told(error)}") from error
+    return module
+
+
+class _Siblings:
+    """The finder that Python asks last, for modules that lie beside a backend's file."""
+
+    def __init__(self) -> None:
+        self._files: dict[Path, set[Path]] = {}  # by folder, the files loaded from it
+
+    def add(self, path: Path) -> None:
+        self._files.setdefault(path.parent, set()).add(path)
+        if self not in sys.meta_path:
+            sys.meta_path.append(self)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if path is not None:  # a submodule: where it is looked for is its package's business
+            return None
+        for folder, files in self._files.items():
+            spec = importlib.machinery.PathFinder.find_spec(fullname, [str(folder)])
+            # A backend's file is never its own sibling: one called torch.py must not stand in for a missing torch.
+            if spec is not None and spec.origin is not None and Path(spec.origin) not in files:
+                return spec
+        return None
+
+
+_SIBLINGS = _Siblings()
+
+
+def _made(factory: Any, device: str, name: str) -> Backend:
+    if not callable(factory):
+        raise BackendError(f"backend {name!r}: expected a class, found {type(factory).__name__}")
+    called = getattr(factory, "__name__", repr(factory))
+    if inspect.isclass(factory):
+        _require_methods(factory, called, name)
+    arguments = (device,) if device else ()
+    if device and not _takes(factory, arguments):
+        raise BackendError(f"backend {name!r}: {called} takes no device; leave out {':' + device!r}")
+    try:
+        backend = factory(*arguments)
+    except Exception as error:
+        raise BackendError(f"backend {name!r} cannot be made: {_told(error)}") from error
+    _require_methods(backend, type(backend).__name__, name)
+    try:
+        capabilities = backend.capabilities()
+    except Exception as error:
+        raise BackendError(f"backend {name!r}: capabilities() failed: {_told(error)}") from error
+    if not isinstance(capabilities, Capabilities):
+        kind = type(capabilities).__name__
+        raise BackendError(f"backend {name!r}: capabilities() gave {kind}, expected backends.base.Capabilities")
+    return cast(Backend, backend)
+
+
+def _require_methods(subject: Any, called: str, name: str) -> None:
+    missing = [method for method in METHODS if not callable(getattr(subject, method, None))]
+    if missing:
+        raise BackendError(f"backend {name!r}: {called} is no backend, it lacks {', '.join(missing)}")
+
+
+def _takes(factory: Callable[..., Any], arguments: tuple[str, ...]) -> bool:
+    try:
+        inspect.signature(factory).bind(*arguments)
+    except TypeError:
+        return False
+    except ValueError:  # a class written in C may have no signature; calling it tells
+        return True
+    return True
+
+
+def _candidates(module: ModuleType) -> list[str]:
+    """Classes of the module's own that look like backends."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if inspect.isclass(value)
+        and value.__module__ == module.__name__
+        and all(callable(getattr(value, method, None)) for method in ("validate", "execute"))
+    ]
+
+
+def _told(error: BaseException) -> str:
+    """An exception in one line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _line(error: BaseException, path: Path) -> str:
+    """` at line 12`, the last line of the file that was reached, or "" where none of it ran."""
+    reached = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return f" at line {reached[-1]}" if reached else ""

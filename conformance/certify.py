@@ -1,0 +1,56 @@
+"""Certifying a backend: a campaign from start to end, told to whoever listens."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib.metadata import version
+
+import numpy as np
+
+from conformance.engine import Engine
+from conformance.throughput import measure
+from reports.records import Campaign, Ending, describe_rules, utc_now
+from reports.stream import Consumer
+
+
+def certify(engine: Engine, consumer: Consumer) -> None:
+    """Run a whole campaign and feed its stream to `consumer`: the campaign, each record, each row, the end."""
+    consumer.start(describe_campaign(engine))
+    for record in engine.records():
+        consumer.record(record)
+    for row in measure(engine.judge, engine.operators, engine.levels, engine.budget):
+        consumer.throughput(row)
+    consumer.finish(Ending.now())
+
+
+def describe_campaign(engine: Engine) -> Campaign:
+    """What a campaign is about, before its first record."""
+    return Campaign(
+        backend=engine.judge.capabilities.as_json(),
+        suite_version=suite_version(),
+        operators=tuple(engine.operators),
+        levels=tuple(level.label for level in engine.levels),
+        budget=engine.budget.name,
+        seed=engine.seed,
+        started=utc_now(),
+        environment=environment(),
+        rules=describe_rules(engine.operators),
+    )
+
+
+def suite_version() -> str:
+    """The version of this package."""
+    return version("dml-conformance")
+
+
+def environment() -> dict[str, str]:
+    """The machine and the libraries that the harness itself runs on."""
+    return {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "hypothesis": version("hypothesis"),
+        "system": f"{platform.system()} {platform.release()}",
+        "machine": platform.machine(),
+        "byte order": sys.byteorder,
+    }

@@ -1,0 +1,130 @@
+"""`operators` and `rules`: what the specification covers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from conformance.cli.options import LEVEL, OPERATOR, format_option
+from conformance.cli.output import print_json, print_table
+from spec.levels import Level
+from spec.operator import OperatorSpec, Support
+from spec.registry import operators as all_operators
+from spec.registry import rules as all_rules
+from spec.registry import rules_of
+from spec.rules import Category, Rule
+
+
+@click.command()
+@format_option("text", "json")
+def operators(format_: str) -> None:
+    """List the operators: since when, which levels changed their tables, their tensors."""
+    specs = all_operators().values()
+    if format_ == "json":
+        print_json({"format": 1, "operators": [_operator_json(spec) for spec in specs]})
+        return
+    print_table(
+        ("operator", "introduced", "tables at", "tensors", "summary"),
+        (
+            (
+                spec.name,
+                spec.introduced_in.label,
+                " ".join(level.label for level in sorted(spec.tables)),
+                " ".join(field.name for field in spec.tensor_fields),
+                spec.summary,
+            )
+            for spec in specs
+        ),
+    )
+
+
+def _operator_json(spec: OperatorSpec) -> dict[str, Any]:
+    return {
+        "operator": spec.name,
+        "type": spec.dml_name,
+        "type_value": spec.type_value,
+        "introduced_in": spec.introduced_in.label,
+        "summary": spec.summary,
+        "pseudocode": spec.pseudocode,
+        "source": spec.source.url,
+        "fields": [{"name": field.name, "kind": str(field.kind), "optional": field.optional} for field in spec.fields],
+        "tables": {
+            level.label: {field.name: _support_json(spec.tables[level][field.group]) for field in spec.tensor_fields}
+            for level in sorted(spec.tables)
+        },
+    }
+
+
+def _support_json(support: Support) -> dict[str, Any]:
+    return {
+        "dimension_counts": sorted(support.dimension_counts),
+        "data_types": [data_type.name for data_type in sorted(support.data_types)],
+    }
+
+
+@click.command()
+@click.argument("operator", required=False, type=OPERATOR)
+@click.option("--level", type=LEVEL, help="Only rules that apply at this feature level.")
+@click.option(
+    "--category", type=click.Choice([str(category) for category in Category]), help="Only rules of this kind."
+)
+@format_option("text", "json", "md")
+def rules(operator: str | None, level: Level | None, category: str | None, format_: str) -> None:
+    """List the rules, or those of one OPERATOR with the tensors' and executions' that hold for every operator."""
+    selected = [
+        rule
+        for rule in (all_rules().values() if operator is None else rules_of(operator))
+        if (level is None or rule.applies_at(level)) and (category is None or rule.category == category)
+    ]
+    if format_ == "json":
+        print_json({"format": 1, "rules": [rule_json(rule) for rule in selected]})
+    elif format_ == "md":
+        click.echo("\n".join(_markdown(selected)))
+    else:
+        print_table(
+            ("rule", "category", "levels", "says"),
+            ((rule.id, str(rule.category), _levels(rule), _statement(rule)) for rule in selected),
+        )
+
+
+def rule_json(rule: Rule) -> dict[str, Any]:
+    """All that is stated about a rule."""
+    return {
+        "id": rule.id,
+        "category": str(rule.category),
+        "kind": "descriptor" if rule.is_descriptor_rule else "execution",
+        "statement": rule.statement,
+        "remedy": rule.remedy,
+        "since": rule.since.label,
+        "until": None if rule.until is None else rule.until.label,
+        "needs": sorted(rule.needs),
+        "erratum": rule.erratum,
+        "settles": list(rule.settles),
+        "source": rule.source.url,
+        "section": rule.source.section,
+    }
+
+
+def _levels(rule: Rule) -> str:
+    return f"from {rule.since}" if rule.until is None else f"{rule.since} to below {rule.until}"
+
+
+def _statement(rule: Rule) -> str:
+    return rule.statement if rule.erratum is None else f"{rule.statement} [UNSPECIFIED, {rule.erratum}]"
+
+
+def _markdown(selected: Iterable[Rule]) -> list[str]:
+    """A section and a table for each subject."""
+    lines: list[str] = []
+    subject = ""
+    for rule in selected:
+        if rule.id.partition(".")[0] != subject:
+            subject = rule.id.partition(".")[0]
+            lines += [*([""] if lines else []), f"## {subject}", ""]
+            lines += ["| rule | category | levels | says | source |", "|---|---|---|---|---|"]
+        source = f"[{rule.source.section or rule.source.page}]({rule.source.url})"
+        cells = (f"`{rule.id}`", str(rule.category), _levels(rule), _statement(rule), source)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return lines

@@ -1,0 +1,188 @@
+"""`check`: what the specification decides on the descriptors in files."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import click
+
+from conformance.cli.errors import Exit, one_line
+from conformance.cli.options import LEVEL, format_option
+from conformance.cli.output import print_json
+from spec.errata import errata
+from spec.levels import HIGHEST, Level
+from spec.model_files import MAX_BYTES, Located, ModelError, ModelFile, read_model
+from spec.registry import operators, spec_of
+from spec.rules import Rule, Violation
+from spec.validator import Decision, Outcome, decide
+
+# Places named for one broken rule; a descriptor can have a million sizes of 0.
+SHOWN_PLACES = 8
+
+
+class Checked(NamedTuple):
+    """One operator of a file and the decision on it."""
+
+    located: Located
+    decision: Decision
+
+    def path(self, where: str) -> str:
+        """A violation's place as a path in the file."""
+        return ".".join(part for part in (self.located.fields, where) if part) if where else self.located.where
+
+
+class FileResult(NamedTuple):
+    """One file: what it holds and was decided, or why it cannot be read."""
+
+    file: str
+    checked: tuple[Checked, ...] = ()
+    skipped: tuple[Any, ...] = ()
+    error: ModelError | None = None
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="MODEL.json...", type=click.Path(allow_dash=True))
+@click.option(
+    "--level", type=LEVEL, default=HIGHEST.label, show_default=True, help="Feature level to hold them against."
+)
+@click.option("--strict", is_flag=True, help="Count UNSPECIFIED as not conformant.")
+@format_option("text", "json")
+@click.pass_context
+def check(context: click.Context, files: tuple[str, ...], level: Level, strict: bool, format_: str) -> None:
+    """Decide whether operator descriptors are valid at a feature level.
+
+    A file holds one descriptor ({"type": "DML_OPERATOR_GATHER", "desc": {...}}), a list of them, or a whole DxDispatch
+    model; - reads standard input.
+
+    For each operator: ACCEPT, REJECT with every rule that it breaks, or UNSPECIFIED where the pages leave it open, with
+    the erratum. Ends with 0 if nothing is rejected (UNSPECIFIED counts as 0, with --strict as 1), 1 if something is,
+    2 if a file cannot be read as descriptors; the other files are checked all the same.
+    """
+    results = [_check_file(file, level) for file in files]
+    if format_ == "json":
+        print_json(as_json(results, level))
+    elif any(result.checked for result in results):
+        click.echo("\n".join(as_text(results, level)))
+    for result in results:
+        if result.error is not None:
+            click.echo(f"dml-conformance: {one_line(str(result.error))}", err=True)
+    context.exit(_exit_code(results, strict))
+
+
+def _check_file(file: str, level: Level) -> FileResult:
+    name = "standard input" if file == "-" else click.format_filename(file)
+    try:
+        model = _read(file, name)
+        if not model.operators:
+            kinds = ", ".join(sorted({skipped.type for skipped in model.skipped})) or "nothing at all"
+            known = ", ".join(spec.dml_name for spec in operators().values())
+            raise ModelError(name, "", f"has no operator known here, only {kinds}; known are {known}")
+    except ModelError as error:
+        return FileResult(name, error=error)
+    checked = tuple(Checked(located, decide(located.desc, level)) for located in model.operators)
+    return FileResult(name, checked, model.skipped)
+
+
+def _read(file: str, name: str) -> ModelFile:
+    try:
+        if file == "-":
+            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+        else:
+            with open(file, "rb") as stream:  # noqa: PTH123 - a name that is no valid path gets its error here
+                data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ModelError(name, "", f"cannot be read: {error.strerror}") from None
+    return read_model(data, name)
+
+
+def _exit_code(results: Iterable[FileResult], strict: bool) -> Exit:
+    if any(result.error is not None for result in results):
+        return Exit.BAD_INPUT
+    outcomes = _outcomes(results)
+    failed = outcomes[Outcome.REJECT] + (outcomes[Outcome.UNSPECIFIED] if strict else 0)
+    return Exit.NOT_CONFORMANT if failed else Exit.CONFORMANT
+
+
+def _outcomes(results: Iterable[FileResult]) -> Counter[Outcome]:
+    return Counter(checked.decision.outcome for result in results for checked in result.checked)
+
+
+def as_json(results: Iterable[FileResult], level: Level) -> dict[str, Any]:
+    """The results in the form that the reference documents; `format` changes when something in it changes meaning."""
+    results = list(results)
+    outcomes = _outcomes(results)
+    return {
+        "format": 1,
+        "level": level.label,
+        "files": [
+            {
+                "file": result.file,
+                "operators": [_operator_json(checked) for checked in result.checked],
+                "skipped": [{"where": skipped.where, "type": skipped.type} for skipped in result.skipped],
+                "error": None
+                if result.error is None
+                else {"where": result.error.where, "problem": result.error.problem},
+            }
+            for result in results
+        ],
+        "summary": {str(outcome): outcomes[outcome] for outcome in Outcome},
+    }
+
+
+def _operator_json(checked: Checked) -> dict[str, Any]:
+    return {
+        "where": checked.located.where,
+        "operator": checked.located.desc.operator,
+        "decision": str(checked.decision.outcome),
+        "violations": [
+            {**violation.as_json(), "where": checked.path(violation.where)} for violation in checked.decision.violations
+        ],
+        "errata": [
+            {"id": name, "finding": errata()[name].finding, "reason": errata()[name].reason}
+            for name in checked.decision.errata
+        ],
+    }
+
+
+def as_text(results: Iterable[FileResult], level: Level) -> Iterator[str]:
+    """The results for a person to read, line by line."""
+    results = list(results)
+    for result in results:
+        for checked in result.checked:
+            name = spec_of(checked.located.desc).dml_name
+            place = ": ".join(part for part in (result.file, checked.located.where, name) if part)
+            yield one_line(f"{place} at {level}: {checked.decision.outcome}")
+            for rule, violations in groupby(checked.decision.violations, key=lambda violation: violation.rule):
+                yield ""
+                yield from _rule_lines(checked, rule, list(violations))
+            if checked.decision.violations:
+                yield ""
+        for skipped in result.skipped:
+            yield one_line(f"{result.file}: {skipped.where}: skipped, {skipped.type} is not known here")
+    outcomes = _outcomes(results)
+    counts = ", ".join(f"{outcomes[outcome]} {outcome}" for outcome in Outcome)
+    left_out = sum(len(result.skipped) for result in results)
+    total = outcomes.total()
+    yield f"{total} operator{'' if total == 1 else 's'} at {level}: {counts}" + (
+        f"; {left_out} skipped" if left_out else ""
+    )
+
+
+def _rule_lines(checked: Checked, rule: Rule, violations: list[Violation]) -> Iterator[str]:
+    yield f"  {rule.id} ({rule.category})"
+    for violation in violations[:SHOWN_PLACES]:
+        yield one_line(f"{checked.path(violation.where) or checked.located.desc.operator}: {violation.found}").join(
+            ("    found   ", "")
+        )
+    if len(violations) > SHOWN_PLACES:
+        yield f"            and {len(violations) - SHOWN_PLACES} more places"
+    yield f"    says    {rule.statement}"
+    if rule.erratum is not None:
+        yield f"    open    {rule.erratum}: {errata()[rule.erratum].reason}"
+    if rule.remedy:
+        yield f"    mend    {rule.remedy}"
+    yield f"    source  {rule.source.url}" + (f" ({rule.source.section})" if rule.source.section else "")

@@ -1,0 +1,49 @@
+"""The root command: subcommands imported when they are called, and every exception turned into one line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import click
+
+from conformance.cli.errors import State, Stopped, run
+
+
+class CommandLine(click.Group):
+    """A group whose commands stand in other modules.
+
+    Args:
+        commands_at: `module:attribute` of each command, by name.
+    """
+
+    def __init__(self, *args: Any, commands_at: Mapping[str, str], **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.commands_at = commands_at
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(self.commands_at)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.commands_at:
+            return None
+        module, _, attribute = self.commands_at[cmd_name].partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        # click would end both with code 1, which here says that a backend is not conformant.
+        try:
+            return super().invoke(ctx)
+        except (BrokenPipeError, KeyboardInterrupt) as error:
+            raise Stopped from error
+
+    def main(self, *args: Any, standalone_mode: bool = True, **more: Any) -> Any:
+        """As click's, with the exit codes of this program and one line for every error."""
+        if not standalone_mode:
+            return super().main(*args, standalone_mode=False, **{"obj": State(), **more})
+        state = State()
+        sys.exit(run(lambda: super(CommandLine, self).main(*args, standalone_mode=False, obj=state, **more), state))

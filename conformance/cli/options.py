@@ -1,0 +1,70 @@
+"""Option values that the commands share: feature levels, operators, output formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from spec.levels import Level
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class LevelType(click.ParamType):
+    """A feature level: `3_0`, `3.0` or `DML_FEATURE_LEVEL_3_0`."""
+
+    name = "level"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Level:
+        from spec.levels import Level
+
+        if isinstance(value, Level):
+            return value
+        try:
+            return Level.parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from spec.levels import Level
+
+        return [CompletionItem(level.label) for level in Level if level.label.startswith(incomplete)]
+
+
+class OperatorType(click.ParamType):
+    """An operator's name: `GATHER` or `DML_OPERATOR_GATHER`, in any case."""
+
+    name = "operator"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from spec.registry import operator
+
+        try:
+            return operator(value.upper()).name
+        except KeyError as error:
+            self.fail(error.args[0], param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from spec.registry import operators
+
+        return [CompletionItem(name) for name in operators() if name.startswith(incomplete.upper())]
+
+
+LEVEL = LevelType()
+OPERATOR = OperatorType()
+
+
+def format_option(*formats: str) -> Callable[[_F], _F]:
+    """`--format`, the first being the default."""
+    return click.option(
+        "--format",
+        "format_",
+        type=click.Choice(formats),
+        default=formats[0],
+        show_default=True,
+        help="Form of the output.",
+    )

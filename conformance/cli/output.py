@@ -1,0 +1,57 @@
+"""Output of the commands: JSON, and tables that wrap on a terminal and stay greppable in a file.
+
+On a terminal rich draws them, in its width and with its colours (NO_COLOR and COLUMNS are honoured). Elsewhere a row
+is a line, without colours, wrapping or anything cut off, unless COLUMNS asks for a width.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+_UNLIMITED = 100_000
+_NARROWEST = 12
+
+
+def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, whole: int = 1) -> None:
+    """Print a table.
+
+    Args:
+        headers: of the columns.
+        rows: texts, as many each.
+        whole: how many of the first columns are identifiers, which are never wrapped: where the terminal is too narrow
+            for them the table is wider than it.
+    """
+    rows = [tuple(row) for row in rows]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    taken = 0
+    for i, header in enumerate(headers):
+        if i < whole:
+            width = max(len(text) for text in (header, *(row[i] for row in rows)))
+            table.add_column(header, no_wrap=True, min_width=width, style="cyan")
+            taken += width + 2
+        else:
+            table.add_column(header, overflow="fold", min_width=min(len(header), _NARROWEST))
+            taken += _NARROWEST + 2
+    for row in rows:
+        table.add_row(*(Text(text) for text in row))
+    terminal = Console(highlight=False, markup=False, emoji=False)
+    if not terminal.is_terminal and "COLUMNS" not in os.environ:
+        terminal.width = _UNLIMITED
+    terminal.width = max(terminal.width, taken)
+    with terminal.capture() as capture:
+        terminal.print(table)
+    for line in capture.get().splitlines():
+        click.echo(line.rstrip())
+
+
+def print_json(value: Any) -> None:
+    """Print a value as indented JSON."""
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())

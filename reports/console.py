@@ -1,0 +1,265 @@
+"""What a person sees in a terminal: progress while the run goes on, and the outcome at its end.
+
+Rich looks after widths, colours and `NO_COLOR`. Where the output is no terminal (a log), progress is a line every few
+seconds, and where it cannot show symbols they are letters.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from rich import progress as bars
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from reports.records import NOT_CONFORMANT, Campaign, Ending, Phase, Record, Throughput, Verdict
+from reports.summary import Cell, CellVerdict, Conformance, FailureGroup, FailureKind, Summary
+from reports.text import duration, level_ranges, one_line, printable
+
+SHOWN_FAILURES = 10
+LINE_INTERVAL = 10.0  # seconds between lines where there is no terminal
+MAX_REASON = 160  # characters
+
+STYLES = {
+    CellVerdict.CONFORMANT: "green",
+    CellVerdict.NOT_CONFORMANT: "bold red",
+    CellVerdict.INCOMPLETE: "yellow",
+    CellVerdict.OBSERVED_ONLY: "blue",
+    CellVerdict.NOT_SUPPORTED: "dim",
+}
+LETTERS = {
+    CellVerdict.CONFORMANT: "+",
+    CellVerdict.NOT_CONFORMANT: "X",
+    CellVerdict.INCOMPLETE: "?",
+    CellVerdict.OBSERVED_ONLY: "o",
+    CellVerdict.NOT_SUPPORTED: "-",
+}
+OUTCOME_STYLES = {
+    Conformance.CONFORMANT: "bold green",
+    Conformance.NOT_CONFORMANT: "bold red",
+    Conformance.INCOMPLETE: "bold yellow",
+}
+
+
+class Progress:
+    """A consumer that shows how far the run is: in a terminal a bar for each phase, elsewhere a line now and then.
+
+    Args:
+        console: where to; standard error if none is given, so that standard output holds the outcome alone.
+        planned: cases that each phase will have, where that is known.
+        clock: seconds, rising.
+    """
+
+    def __init__(
+        self,
+        console: Console | None = None,
+        planned: Mapping[Phase, int] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._console = console or Console(stderr=True)
+        self._planned = dict(planned or {})
+        self._clock = clock
+        self._counts: dict[Phase, Counter[Verdict]] = {}
+        self._tasks: dict[Phase, bars.TaskID] = {}
+        self._bars: bars.Progress | None = None
+        self._phase: Phase | None = None
+        self._next = 0.0
+
+    def start(self, campaign: Campaign) -> None:
+        text = f"Testing {campaign.backend['name']} on {campaign.backend['device']}"
+        _print(self._console, Text(_fit(self._console, text)))
+        self._next = self._clock() + LINE_INTERVAL
+        if self._console.is_terminal:
+            self._bars = bars.Progress(
+                bars.TextColumn("{task.description:<10}"),
+                bars.BarColumn(bar_width=None),
+                _Tally(),
+                bars.TimeElapsedColumn(),
+                console=self._console,
+                refresh_per_second=8,
+                expand=True,
+            )
+            self._bars.start()
+
+    def record(self, record: Record) -> None:
+        phase = record.phase
+        if phase is not self._phase:
+            self._enter(phase)
+        counts = self._counts[phase]
+        counts[record.verdict] += 1
+        if self._bars is not None:
+            self._bars.update(self._tasks[phase], advance=1)
+        elif self._clock() >= self._next:
+            self._line(phase)
+
+    def throughput(self, row: Throughput) -> None:
+        """Nothing: these are few, and shown at the end."""
+
+    def finish(self, ending: Ending) -> None:
+        if self._phase is not None:
+            self._leave(self._phase)
+        self.close()
+        if not ending.complete:
+            _print(self._console, Text(_fit(self._console, f"Stopped before the end. {ending.reason}"), "yellow"))
+
+    def close(self) -> None:
+        """Give the terminal back where a run does not finish."""
+        if self._bars is not None:
+            self._bars.stop()
+
+    def _enter(self, phase: Phase) -> None:
+        if self._phase is not None:
+            self._leave(self._phase)
+        self._phase = phase
+        counts = self._counts.setdefault(phase, Counter())
+        if self._bars is not None and phase not in self._tasks:
+            self._tasks[phase] = self._bars.add_task(str(phase), total=self._planned.get(phase), counts=counts)
+
+    def _leave(self, phase: Phase) -> None:
+        if self._bars is None:
+            self._line(phase)
+        elif phase not in self._planned:  # known now: all there were
+            self._bars.update(self._tasks[phase], total=self._counts[phase].total())
+
+    def _line(self, phase: Phase) -> None:
+        self._next = self._clock() + LINE_INTERVAL
+        counts = self._counts[phase]
+        planned = f" of {self._planned[phase]:,}" if phase in self._planned else ""
+        _print(self._console, Text(f"{phase}: {counts.total():,}{planned} cases, {_told(counts)}"))
+
+
+class _Tally(bars.ProgressColumn):
+    """Cases so far, and how many of them passed and failed."""
+
+    def render(self, task: bars.Task) -> Text:
+        counts: Counter[Verdict] = task.fields["counts"]
+        text = Text(f"{counts[Verdict.PASS]:,} pass")
+        failed = sum(counts[verdict] for verdict in NOT_CONFORMANT)
+        text.append(f"  {failed:,} fail", "bold red" if failed else "dim")
+        if counts[Verdict.ERROR]:
+            text.append(f"  {counts[Verdict.ERROR]:,} error", "yellow")
+        return text
+
+
+def print_summary(summary: Summary, console: Console | None = None, *, output: str = "") -> None:
+    """Print what a campaign came to: matrix, totals, failures with the lines that reproduce them, throughput.
+
+    Args:
+        summary: of a stream that has ended.
+        console: where to; standard output if none is given.
+        output: the folder that the reports are in, to be named at the end.
+    """
+    console = console or Console()
+    symbols = LETTERS if console.options.ascii_only else {verdict: verdict.symbol for verdict in CellVerdict}
+    conformance = summary.conformance
+    parts: list[RenderableType] = [Text(), _matrix(console, summary, symbols), _legend(summary, symbols), Text()]
+    failures = list(summary.failure_groups(*FailureKind))
+    for group in failures[:SHOWN_FAILURES]:
+        parts += _failure(console, summary, group)
+    if len(failures) > SHOWN_FAILURES:
+        parts.append(Text(f"{len(failures) - SHOWN_FAILURES} more groups of failures are in the reports."))
+    if failures:
+        parts.append(Text())
+    if summary.throughputs:
+        parts += [_throughput(summary), Text()]
+    took = duration(summary.seconds)
+    parts.append(Text(_told(summary.counts) + (f", in {took}" if took else "")))
+    parts.append(Text(_fit(console, f"{conformance}: {summary.headline()}"), OUTCOME_STYLES[conformance]))
+    if conformance is Conformance.INCOMPLETE:
+        parts += [_indented(console, reason) for reason in summary.why_incomplete()]
+    if output:
+        parts.append(Text(_fit(console, f"Reports: {output}")))
+    for part in parts:
+        _print(console, part)
+
+
+def _failure(console: Console, summary: Summary, group: FailureGroup) -> list[RenderableType]:
+    """A group of failures with its smallest case."""
+    record = group.smallest
+    head = f"{group.operator} {group.rule or 'no rule in particular'}"
+    where = f": {group.count:,} at {level_ranges(group.levels, summary.campaign.levels)}"
+    kind = (f"{group.kind} ", STYLES[CellVerdict.NOT_CONFORMANT])
+    parts: list[RenderableType] = [Text.assemble(kind, (_fit(console, head), "bold"), where)]
+    if record.reason:
+        parts.append(_indented(console, one_line(record.reason, MAX_REASON)))
+    for difference in record.differences[:1]:
+        at = ",".join(map(str, difference.coordinates))
+        expected = f"{difference.expected} {difference.expected_bits}".strip()
+        actual = f"{difference.actual} {difference.actual_bits}".strip()
+        parts.append(_indented(console, f"output[{at}]: expected {expected}, got {actual}"))
+    if record.reproduce:
+        parts.append(_indented(console, record.reproduce, "cyan"))
+    return parts
+
+
+def _matrix(console: Console, summary: Summary, symbols: Mapping[CellVerdict, str]) -> RenderableType:
+    """Operators by levels; where that is too wide, for each operator the levels of each verdict."""
+    cells: dict[str, list[Cell]] = {}
+    for cell in summary.matrix():
+        cells.setdefault(cell.operator, []).append(cell)
+    levels = summary.campaign.levels
+    table = Table(box=None, pad_edge=False, padding=(0, 1))
+    table.add_column("operator", no_wrap=True)
+    for level in levels:
+        table.add_column(level, justify="center", no_wrap=True)
+    for operator, row in cells.items():
+        table.add_row(operator, *(Text(symbols[cell.verdict], STYLES[cell.verdict]) for cell in row))
+    unbounded = console.options.update(max_width=10_000)
+    if console.measure(table, options=unbounded).maximum <= console.width:
+        return table
+    lines = []
+    for operator, row in cells.items():
+        lines.append(Text(operator, "bold"))
+        for verdict in CellVerdict:
+            having = [cell.level for cell in row if cell.verdict is verdict]
+            if having:
+                told = f"{symbols[verdict]} {verdict} {level_ranges(having, levels)}"
+                lines.append(_indented(console, told, STYLES[verdict]))
+    return Group(*lines)
+
+
+def _legend(summary: Summary, symbols: Mapping[CellVerdict, str]) -> Text:
+    found = {cell.verdict for cell in summary.matrix()}
+    named = [(f"{symbols[verdict]} {verdict}", STYLES[verdict]) for verdict in CellVerdict if verdict in found]
+    return Text("   ").join(Text(text, style) for text, style in named)
+
+
+def _throughput(summary: Summary) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1))
+    for name in ("operator", "type"):
+        table.add_column(name, no_wrap=True)
+    for name in ("GB/s", "copy GB/s", "of copy"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in summary.throughputs:
+        table.add_row(
+            row.operator,
+            row.data_type,
+            f"{row.bytes_per_second / 1e9:,.4g}",
+            f"{row.copy_bytes_per_second / 1e9:,.4g}",
+            f"{row.fraction_of_copy:.0%}",
+        )
+    return table
+
+
+def _told(counts: Mapping[Verdict, int]) -> str:
+    """The verdicts that there are; always how many passed and failed."""
+    always = (Verdict.PASS, Verdict.FAIL)
+    found = [verdict for verdict in Verdict if counts.get(verdict) or verdict in always]
+    return ", ".join(f"{counts.get(verdict, 0):,} {verdict}" for verdict in found)
+
+
+def _fit(console: Console, text: str) -> str:
+    """The text in characters that the terminal takes, all of them harmless."""
+    return printable(text).encode(console.encoding, "backslashreplace").decode(console.encoding)
+
+
+def _indented(console: Console, text: str, style: str = "") -> Text:
+    return Text("  " + _fit(console, text), style)
+
+
+def _print(console: Console, part: RenderableType) -> None:
+    """Print without cutting: a reproducing line is copied as a whole, so it is wrapped by the terminal alone."""
+    console.print(part, soft_wrap=isinstance(part, Text), highlight=False, markup=False)

@@ -1,0 +1,338 @@
+"""The report for people: one HTML page that holds all it needs and asks no network for anything.
+
+The page is made from sums and a few samples, so its size does not follow the number of cases. All text is escaped by
+the template engine and rid of control characters on the way; links lead to https addresses only; the page's own
+policy (Content-Security-Policy) forbids it to load anything or to run any script but its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from reports.records import Record, Throughput, Verdict
+from reports.summary import (
+    FACETS,
+    JUDGED,
+    Cell,
+    CellVerdict,
+    FailureGroup,
+    FailureKind,
+    RuleCoverage,
+    Summary,
+)
+from reports.text import duration, level_ranges, one_line, pretty_json, printable
+from spec.levels import Level
+from spec.operator import DATA, INDICES
+from spec.registry import operators
+
+MAX_GROUPS = 60  # groups of failures of one kind that are shown
+MAX_REASON = 400  # characters
+
+# A word that fits under a symbol in the matrix.
+CELL_WORDS = {
+    CellVerdict.CONFORMANT: "conforms",
+    CellVerdict.NOT_CONFORMANT: "differs",
+    CellVerdict.INCOMPLETE: "incomplete",
+    CellVerdict.OBSERVED_ONLY: "observed",
+    CellVerdict.NOT_SUPPORTED: "unsupported",
+}
+CELL_MEANINGS = {
+    CellVerdict.CONFORMANT: "at least one case passed, none failed",
+    CellVerdict.NOT_CONFORMANT: "a case failed, crashed or timed out",
+    CellVerdict.INCOMPLETE: "claimed, but the run broke off, had a fault of its own, or judged nothing",
+    CellVerdict.OBSERVED_ONLY: "the specification leaves every case open",
+    CellVerdict.NOT_SUPPORTED: "the backend does not claim it",
+}
+VERDICT_MEANINGS = {
+    Verdict.PASS: "as the specification says",
+    Verdict.FAIL: "wrong decision, wrong value, or memory touched that is not the output’s",
+    Verdict.CRASH: "the process that ran the case died",
+    Verdict.TIMEOUT: "no answer in time",
+    Verdict.OBSERVED: "left open by the specification; recorded, not judged",
+    Verdict.NOT_SUPPORTED: "not claimed by the backend",
+    Verdict.WAIVED: "a known difference that a waiver names",
+    Verdict.ERROR: "a fault of the harness",
+}
+FACET_TITLES = {
+    "data_type": "Data types",
+    "index_type": "Index types",
+    "rank": "Dimension counts",
+    "layout": "Layouts of the input",
+    "pattern": "Patterns of values and indices",
+}
+
+
+def report_html(summary: Summary) -> str:
+    """The whole page."""
+    campaign = summary.campaign
+    script = _text("report.js")
+    page = _environment().get_template("report.html.j2")
+    return page.render(
+        summary=summary,
+        campaign=campaign,
+        conformance=summary.conformance,
+        why_incomplete=summary.why_incomplete() if summary.conformance != "not conformant" else [],
+        duration=duration(summary.seconds),
+        counts=[(verdict, summary.counts[verdict], VERDICT_MEANINGS[verdict]) for verdict in VERDICT_MEANINGS],
+        matrix=_matrix(summary),
+        cell_verdicts=_legend(summary),
+        decision_rules=_decision_rules(summary),
+        decision_count=_count(summary, FailureKind.DECISION),
+        value_groups=_groups(summary, FailureKind.OUTPUT),
+        value_count=_count(summary, FailureKind.OUTPUT),
+        lost_groups=_groups(summary, FailureKind.CRASH, FailureKind.TIMEOUT),
+        lost_count=_count(summary, FailureKind.CRASH, FailureKind.TIMEOUT),
+        error_groups=_groups(summary, FailureKind.ERROR),
+        error_count=_count(summary, FailureKind.ERROR),
+        max_groups=MAX_GROUPS,
+        observed=_observed(summary),
+        not_claimed=summary.not_claimed(),
+        reasons={verdict: reasons.most_common() for verdict, reasons in summary.reasons.items() if reasons},
+        speed=_speed(summary.throughputs),
+        coverage=_rule_coverage(summary),
+        facets=_facets(summary),
+        phases=summary.phases(),
+        style=Markup(_text("report.css")),  # noqa: S704 - this package's own files
+        script=Markup(script),  # noqa: S704
+        script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+
+
+@cache
+def _text(name: str) -> str:
+    return resources.files("reports").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_clean,
+    )
+    environment.filters.update(
+        count="{:,}".format,
+        plural=lambda count, noun: f"{count:,} {noun}{'' if count == 1 else 's'}",
+        case=_case,
+        sentence=lambda text: f"{text[:1].upper()}{text[1:]}.",
+        breakable=lambda name: escape(name).replace("_", Markup("_<wbr>")),
+        https=lambda address: address if address.startswith("https://") else "",
+        short=lambda text: one_line(text, MAX_REASON),
+    )
+    return environment
+
+
+def _clean(value: Any) -> Any:
+    """What the template prints, without control characters."""
+    return printable(value) if type(value) is str else value
+
+
+def _case(record: Record) -> str:
+    """What is executed, without the labels: the level stands in the caption."""
+    return pretty_json(
+        {name: record.case_json[name] for name in ("type", "desc", "data") if record.case_json.get(name)}
+    )
+
+
+@dataclass(frozen=True)
+class _MatrixCell:
+    cell: Cell
+    style: str
+    symbol: str
+    word: str
+    told: str
+
+
+def _matrix(summary: Summary) -> list[tuple[str, list[_MatrixCell]]]:
+    rows: dict[str, list[_MatrixCell]] = {operator: [] for operator in summary.campaign.operators}
+    for cell in summary.matrix():
+        counts = ", ".join(
+            f"{cell.counts[verdict]:,} {verdict}" for verdict in VERDICT_MEANINGS if cell.counts[verdict]
+        )
+        word = f"{cell.failures:,} differ" if cell.failures else CELL_WORDS[cell.verdict]
+        told = f"{cell.operator} at {cell.level}: {cell.verdict}; {counts or 'no cases'}"
+        style = str(cell.verdict).replace(" ", "-")
+        rows[cell.operator].append(_MatrixCell(cell, style, cell.verdict.symbol, word, told))
+    return list(rows.items())
+
+
+def _legend(summary: Summary) -> list[tuple[CellVerdict, int, str]]:
+    """The verdicts that the matrix has, how often, and what they mean."""
+    found = Counter(cell.verdict for cell in summary.matrix())
+    return [(verdict, found[verdict], CELL_MEANINGS[verdict]) for verdict in CellVerdict if found[verdict]]
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A rule as the page tells of it; the last three are "" for one that the campaign does not list."""
+
+    id: str
+    statement: str = ""
+    source: str = ""
+    erratum: str = ""
+
+
+def _rule(summary: Summary, rule_id: str) -> _Rule:
+    for rule in summary.campaign.rules:
+        if rule["id"] == rule_id:
+            return _Rule(rule_id, rule["statement"], rule["source"], rule["erratum"])
+    return _Rule(rule_id or "no rule in particular")
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Failures of one operator and rule, ready to be shown."""
+
+    group: FailureGroup
+    rule: _Rule
+    levels: str
+    samples: Sequence[Record]
+
+
+def _group(summary: Summary, group: FailureGroup) -> _Group:
+    samples = [group.smallest, *(record for record in group.shown() if record.case != group.smallest.case)]
+    levels = level_ranges(group.levels, summary.campaign.levels)
+    return _Group(group, _rule(summary, group.rule), levels, samples)
+
+
+def _groups(summary: Summary, *kinds: FailureKind) -> list[_Group]:
+    return [_group(summary, group) for group in summary.failure_groups(*kinds)]
+
+
+def _count(summary: Summary, *kinds: FailureKind) -> int:
+    return sum(group.count for group in summary.failure_groups(*kinds))
+
+
+@dataclass(frozen=True)
+class _DecisionRule:
+    """A rule on which backend and specification decide differently, over all operators."""
+
+    rule: _Rule
+    count: int
+    groups: Sequence[_Group]
+    smallest: Record
+
+
+def _decision_rules(summary: Summary) -> list[_DecisionRule]:
+    by_rule: dict[str, list[_Group]] = {}
+    for group in _groups(summary, FailureKind.DECISION):
+        by_rule.setdefault(group.group.rule, []).append(group)
+    found = [
+        _DecisionRule(
+            groups[0].rule,
+            sum(group.group.count for group in groups),
+            groups,
+            min((group.group for group in groups), key=lambda group: group.smallest_size).smallest,
+        )
+        for groups in by_rule.values()
+    ]
+    return sorted(found, key=lambda rule: (-rule.count, rule.rule.id))
+
+
+def _observed(summary: Summary) -> list[Mapping[str, Any]]:
+    order = summary.campaign.operators.index
+    return [
+        {
+            "group": group,
+            "rule": _rule(summary, group.rule),
+            "levels": level_ranges(group.levels, summary.campaign.levels),
+            "reasons": group.reasons.most_common(3),
+        }
+        for group in sorted(summary.observed.values(), key=lambda group: (group.rule, order(group.operator)))
+    ]
+
+
+@dataclass(frozen=True)
+class _SpeedRow:
+    row: Throughput
+    bar: float  # both in hundredths of the widest
+    copy: float
+
+
+def _speed(rows: Iterable[Throughput]) -> dict[str, list[_SpeedRow]]:
+    """The measurements by operator."""
+    rows = list(rows)
+    widest = max((max(row.bytes_per_second, row.copy_bytes_per_second) for row in rows), default=1.0)
+    found: dict[str, list[_SpeedRow]] = {}
+    for row in rows:
+        scaled = (100 * row.bytes_per_second / widest, 100 * row.copy_bytes_per_second / widest)
+        found.setdefault(row.operator, []).append(_SpeedRow(row, *scaled))
+    return found
+
+
+def _rule_coverage(summary: Summary) -> Mapping[str, Any]:
+    rules = summary.rule_coverage()
+    by_subject: dict[str, list[RuleCoverage]] = {}
+    for coverage in rules:
+        by_subject.setdefault(coverage.rule["id"].partition(".")[0], []).append(coverage)
+    return {"rules": rules, "by_subject": by_subject, "ways": Counter(coverage.ways for coverage in rules)}
+
+
+@dataclass(frozen=True)
+class _Facet:
+    """Judged, accepted cases by one trait (rows) and operator (columns); None where an operator cannot have it."""
+
+    title: str
+    rows: list[tuple[str, list[int | None]]]
+
+    @property
+    def gaps(self) -> int:
+        return sum(count == 0 for _, counts in self.rows for count in counts)
+
+
+def _facets(summary: Summary) -> list[_Facet]:
+    names = summary.campaign.operators
+    levels: dict[str, list[int | None]] = {level: [] for level in summary.campaign.levels}
+    for cell in summary.matrix():
+        levels[cell.level].append(sum(cell.counts[verdict] for verdict in JUDGED))
+    facets = [_Facet("Feature levels", list(levels.items()))]
+    for facet, possible in _possible(summary).items():
+        counts = summary.coverage[facet]
+        rows: list[tuple[str, list[int | None]]] = [
+            (value, [counts[value, name] if counts[value, name] or name in having else None for name in names])
+            for value, having in possible.items()
+        ]
+        facets.append(_Facet(FACET_TITLES[facet], rows))
+    return facets
+
+
+def _possible(summary: Summary) -> dict[str, dict[str, set[str]]]:
+    """For each facet its values, and for each value the operators that can have it at the levels asked for.
+
+    Types and dimension counts come from the operators' tables. Layouts and patterns are named by whoever makes the
+    cases: those seen, for all operators, but patterns of indices only for operators that have indices.
+    """
+    names = [name for name in summary.campaign.operators if name in operators()]
+    tables = [
+        (name, table)
+        for name in names
+        for label in summary.campaign.levels
+        if (table := operators()[name].table_at(Level.parse(label))) is not None
+    ]
+    found: dict[str, dict[str, set[str]]] = {facet: {} for facet in FACETS}
+    for facet, group in (("data_type", DATA), ("index_type", INDICES)):
+        support = {(kind, name) for name, table in tables if group in table for kind in table[group].data_types}
+        for kind, name in sorted(support):
+            found[facet].setdefault(kind.name, set()).add(name)
+    for rank, name in sorted({(rank, name) for name, table in tables for rank in table[DATA].dimension_counts}):
+        found["rank"].setdefault(str(rank), set()).add(name)
+    indexing = {name for name in names if operators()[name].index is not None}
+    for facet in FACETS:
+        for value, name in sorted(summary.coverage[facet]):
+            if value:
+                alike = {"layout": set(names), "pattern": indexing if name in indexing else set(names) - indexing}
+                found[facet].setdefault(value, set()).update(alike.get(facet, {name}))
+    return found

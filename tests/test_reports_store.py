@@ -1,0 +1,316 @@
+"""The results file: what goes in comes out, sums are right, and no damaged or foreign file is taken for results."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import zlib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import report_data
+from reports import store
+from reports.digests import Digests
+from reports.records import Phase, Record, Verdict
+from reports.store import BATCH, BLOCK, SCHEMA_VERSION, TRAITS, Store, StoreError, StoreWriter
+from reports.stream import StreamError
+from reports.summary import Conformance, Summary
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("store") / "results.sqlite"
+    report_data.feed(StoreWriter(path), report_data.some_faulty())
+    return path
+
+
+def written(path: Path, records: list[Record]) -> Path:
+    report_data.feed(StoreWriter(path), records)
+    return path
+
+
+def test_what_goes_in_comes_out(results: Path) -> None:
+    with Store(results) as opened:
+        assert opened.campaign == report_data.campaign()
+        assert opened.ending == report_data.ending()
+        assert tuple(opened.records()) == report_data.some_faulty()
+        assert opened.throughputs() == report_data.throughputs()
+        assert len(opened) == len(report_data.some_faulty())
+
+
+@pytest.mark.parametrize("count", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, BATCH, BATCH + 1, 2 * BATCH + BLOCK])
+def test_every_number_of_records_fits_the_blocks_and_batches(tmp_path: Path, count: int) -> None:
+    records = [report_data.plain(case=f"{i:064x}", case_json={"number": i}) for i in range(count)]
+    with Store(written(tmp_path / "results.sqlite", records)) as opened:
+        assert list(opened.records()) == records
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+    record = report_data.plain(
+        rule=data.draw(text), reason=data.draw(text), pattern=data.draw(text), reproduce=data.draw(text)
+    )
+    path = written(tmp_path_factory.mktemp("text") / "results.sqlite", [record])
+    with Store(path) as opened:
+        assert list(opened.records()) == [record]
+        assert list(opened.records(rule=record.rule)) == [record]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"verdict": Verdict.FAIL},
+        {"verdict": [Verdict.CRASH, Verdict.TIMEOUT]},
+        {"operator": "TILE"},
+        {"operator": "TILE", "level": ("1_0", "6_4")},
+        {"rule": "GATHER.axis-range", "verdict": "fail", "operator": "GATHER", "level": "6_0"},
+        {"rule": "no such rule"},
+        {"level": []},
+    ],
+)
+def test_filters_pick_what_they_say(results: Path, wanted: dict[str, Any]) -> None:
+    def fits(record: Record) -> bool:
+        several = {trait: [value] if isinstance(value, str) else value for trait, value in wanted.items()}
+        return all(getattr(record, trait) in values for trait, values in several.items())
+
+    expected = [record for record in report_data.some_faulty() if fits(record)]
+    with Store(results) as opened:
+        assert list(opened.records(**wanted)) == expected
+
+
+def test_text_in_a_filter_is_no_sql(results: Path) -> None:
+    with Store(results) as opened:
+        assert list(opened.records(rule="x') OR 1=1; DROP TABLE record; --")) == []
+        assert len(opened) == len(report_data.some_faulty())
+
+
+@pytest.mark.parametrize("traits", [("verdict",), ("operator", "level", "verdict"), ("rule", "expected", "answered")])
+def test_sums_are_those_of_the_records(results: Path, traits: tuple[str, ...]) -> None:
+    expected = Counter(tuple(str(getattr(record, t)) for t in traits) for record in report_data.some_faulty())
+    with Store(results) as opened:
+        assert opened.counts(*traits) == expected
+
+
+@pytest.mark.parametrize("traits", [(), ("verdict", "seconds"), ("1; DROP TABLE record",)])
+def test_only_traits_can_be_counted_by(results: Path, traits: tuple[str, ...]) -> None:
+    with Store(results) as opened, pytest.raises(ValueError, match="expected some of operator, level"):
+        opened.counts(*traits)
+
+
+def test_the_view_shows_records_in_words(results: Path) -> None:
+    record = report_data.some_faulty()[0]
+    with sqlite3.connect(results) as connection:
+        row = connection.execute(f"SELECT lower(hex(digest)), {', '.join(TRAITS)} FROM result WHERE id = 1").fetchone()
+    connection.close()
+    assert row == (record.case, *(str(getattr(record, trait)) for trait in TRAITS))
+
+
+def test_a_finished_run_is_one_file(results: Path) -> None:
+    assert [entry.name for entry in results.parent.iterdir()] == [results.name]
+    connection = sqlite3.connect(results)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    indices = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'index'")}
+    connection.close()
+    assert {"record_by_verdict", "record_by_operator", "record_by_rule"} <= indices
+
+
+def test_a_running_store_is_in_wal_mode_and_can_be_read(tmp_path: Path) -> None:
+    writer = StoreWriter(tmp_path / "results.sqlite")
+    writer.start(report_data.campaign())
+    for i in range(BATCH + 1):
+        writer.record(report_data.plain(case=f"{i:064x}"))
+    reader = sqlite3.connect(tmp_path / "results.sqlite")
+    assert reader.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert reader.execute("SELECT count(*) FROM record").fetchone() == (BATCH,)
+    reader.close()
+    writer.close()
+
+
+def test_a_run_that_was_cut_off_keeps_its_batches_and_says_so(tmp_path: Path) -> None:
+    writer = StoreWriter(tmp_path / "results.sqlite")
+    writer.start(report_data.campaign())
+    for i in range(BATCH + 10):
+        writer.record(report_data.plain(case=f"{i:064x}"))
+    writer.close()  # as when the process is killed: no `finish`
+    with Store(tmp_path / "results.sqlite") as opened:
+        assert opened.ending is None
+        summary = Summary.of_store(opened)
+    assert summary.total == BATCH
+    assert summary.conformance is Conformance.INCOMPLETE
+    assert "cut off" in summary.why_incomplete()[0]
+
+
+def test_bodies_are_compressed(results: Path) -> None:
+    plain = sum(
+        len(msgspec.json.encode((r.case_json, r.differences, r.reproduce))) for r in report_data.some_faulty()
+    )
+    connection = sqlite3.connect(results)
+    (stored,) = connection.execute("SELECT sum(length(bodies)) FROM body").fetchone()
+    connection.close()
+    assert stored < plain / 6
+
+
+def test_replay_gives_the_stream_that_was_stored(results: Path) -> None:
+    streamed, replayed = Digests(), Digests()
+    report_data.feed(streamed, report_data.some_faulty())
+    with Store(results) as opened:
+        opened.replay(replayed)
+    assert (replayed.results, replayed.content) == (streamed.results, streamed.content)
+
+
+def test_the_results_digest_can_be_had_with_sql_alone(results: Path) -> None:
+    digests = Digests()
+    report_data.feed(digests, report_data.some_faulty())
+    connection = sqlite3.connect(results)
+    rows = connection.execute("SELECT lower(hex(digest)) || ' ' || verdict FROM result ORDER BY id").fetchall()
+    connection.close()
+    assert hashlib.sha256("".join(f"{line}\n" for (line,) in rows).encode()).hexdigest() == digests.results
+
+
+def test_an_existing_file_is_not_written_over(results: Path) -> None:
+    before = results.read_bytes()
+    with pytest.raises(StoreError, match="exists already"):
+        StoreWriter(results).start(report_data.campaign())
+    assert results.read_bytes() == before
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "missing" / "results.sqlite"
+    with pytest.raises(StoreError, match=r"missing.results\.sqlite: cannot be written"):
+        StoreWriter(path).start(report_data.campaign())
+
+
+def test_a_stream_starts_with_its_campaign(tmp_path: Path) -> None:
+    with pytest.raises(StreamError, match="starts with its campaign"):
+        StoreWriter(tmp_path / "results.sqlite").finish(report_data.ending())
+
+
+# Files that are not ours, or no longer.
+
+
+def changed(results: Path, tmp_path: Path, sql: str, *parameters: Any) -> Path:
+    path = tmp_path / "changed.sqlite"
+    path.write_bytes(results.read_bytes())
+    with sqlite3.connect(path) as connection:
+        connection.execute(sql, parameters)
+    connection.close()
+    return path
+
+
+def read_all(path: Path) -> None:
+    with Store(path) as opened:
+        list(opened.records())
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"none\.sqlite: no such file"):
+        Store(tmp_path / "none.sqlite")
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"{}" * 5000, b"SQLite format 3\0" + b"\xff" * 4096])
+def test_what_is_no_sqlite_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "some.sqlite"
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match=r"some\.sqlite: .*not .*results file"):
+        Store(path)
+
+
+def test_another_sqlite_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE record (id)")
+    connection.close()
+    with pytest.raises(StoreError, match=r"other\.sqlite: an SQLite file, but not one of this suite's"):
+        Store(path)
+
+
+def test_results_of_a_newer_release_are_refused(results: Path, tmp_path: Path) -> None:
+    path = changed(results, tmp_path, f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    with pytest.raises(StoreError, match=rf"version {SCHEMA_VERSION + 1}, from a newer release.* {SCHEMA_VERSION}$"):
+        Store(path)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.6, 0.9])
+def test_a_truncated_file_is_no_results(results: Path, tmp_path: Path, share: float) -> None:
+    content = results.read_bytes()
+    path = tmp_path / "short.sqlite"
+    path.write_bytes(content[: int(len(content) * share)])
+    with pytest.raises(StoreError, match=r"short\.sqlite: not a results file"):
+        read_all(path)
+
+
+@pytest.mark.parametrize(
+    ("sql", "parameters"),
+    [
+        ("UPDATE body SET bodies = ? WHERE block = 1", (b"\0\1\2",)),
+        ("UPDATE body SET bodies = ? WHERE block = 1", (zlib.compress(b"[[1,2,3]]"),)),
+        ("UPDATE body SET bodies = ? WHERE block = 1", (zlib.compress(b"[]"),)),
+        ("UPDATE body SET bodies = ? WHERE block = 1", (zlib.compress(b"[" * 100_000),)),
+        ("UPDATE body SET bodies = substr(bodies, 1, length(bodies) / 2) WHERE block = 1", ()),
+        ("UPDATE body SET bodies = 'text' WHERE block = 1", ()),
+        ("DELETE FROM body WHERE block = 1", ()),
+        ("DELETE FROM label WHERE text = 'fail'", ()),
+        ("UPDATE label SET text = 'perhaps' WHERE text = 'fail'", ()),
+        ("UPDATE record SET digest = zeroblob(32), phase = 'x' WHERE id = 9", ()),
+        ("UPDATE stream SET json = '{}' WHERE part = 'campaign'", ()),
+        ("DELETE FROM stream", ()),
+        ("DROP TABLE record", ()),
+    ],
+)
+def test_damage_is_told_with_the_file(results: Path, tmp_path: Path, sql: str, parameters: tuple[Any, ...]) -> None:
+    path = changed(results, tmp_path, sql, *parameters)
+    with pytest.raises(StoreError, match=r"changed\.sqlite"):
+        read_all(path)
+
+
+def test_a_block_that_unpacks_without_end_is_refused(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = changed(results, tmp_path, "UPDATE body SET bodies = ? WHERE block = 0", zlib.compress(b" " * 2_000_000))
+    monkeypatch.setattr(store, "MAX_BLOCK_BYTES", 1_000_000)
+    with pytest.raises(StoreError, match="beyond all measure"):
+        read_all(path)
+
+
+def test_reading_changes_nothing(results: Path) -> None:
+    before = results.read_bytes()
+    with Store(results) as opened:
+        list(opened.records())
+        with pytest.raises(sqlite3.OperationalError):
+            opened._connection.execute("DELETE FROM record")
+    assert results.read_bytes() == before
+
+
+def test_every_column_has_its_value(tmp_path: Path) -> None:
+    """Each field differs from every other, so that no two can be mixed up on the way."""
+    record = Record(
+        case="ab" * 32,
+        operator="o",
+        level="l",
+        phase=Phase.SEARCH,
+        rule="ru",
+        verdict=Verdict.WAIVED,
+        expected="e",
+        answered="a",
+        reason="re",
+        data_type="d",
+        index_type="i",
+        rank=5,
+        layout="la",
+        pattern="p",
+        seconds=0.25,
+        case_json={"c": 1},
+        differences=report_data.some_faulty()[0].differences,
+        difference_count=3,
+        reproduce="rp",
+    )
+    with Store(written(tmp_path / "results.sqlite", [record])) as opened:
+        assert list(opened.records()) == [record]

@@ -1,0 +1,399 @@
+"""The validator on descriptors made by hand: each fault is named with its rule and place, and nothing else is."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+
+from spec.datatypes import DataType, TensorFlag, TensorType
+from spec.levels import Level
+from spec.operator import OperatorDesc
+from spec.operators.gather import GatherDesc
+from spec.operators.gather_elements import GatherElementsDesc
+from spec.operators.gather_nd import GatherNdDesc
+from spec.operators.gather_nd1 import GatherNd1Desc
+from spec.operators.tile import TileDesc
+from spec.rules import Category, Rule
+from spec.sources import Source
+from spec.tensor import MAX_ELEMENTS, TensorDesc
+from spec.validator import ACCEPTED, Outcome, decide
+
+F32, F16, U32, I64, I8 = DataType.FLOAT32, DataType.FLOAT16, DataType.UINT32, DataType.INT64, DataType.INT8
+of = TensorDesc.of
+
+
+SOURCE, INDICES, OUTPUT = of(F32, (3, 2)), of(U32, (1, 4)), of(F32, (4, 2))
+
+
+def gather(
+    source: TensorDesc = SOURCE,
+    indices: TensorDesc | None = INDICES,
+    output: TensorDesc = OUTPUT,
+    axis: int = 0,
+    index_dimensions: int = 1,
+) -> GatherDesc:
+    return GatherDesc(source, indices, output, axis, index_dimensions)  # type: ignore[arg-type]
+
+
+def tile(source: TensorDesc, output: TensorDesc, *repeats: int) -> TileDesc:
+    return TileDesc(source, output, repeats)
+
+
+def with_output(**fields: Any) -> GatherDesc:
+    return gather(output=msgspec.structs.replace(OUTPUT, **fields))
+
+
+def with_input(**fields: Any) -> GatherDesc:
+    return gather(source=msgspec.structs.replace(SOURCE, **fields))
+
+
+def elements(source: tuple[int, ...], indices: tuple[int, ...], output: tuple[int, ...], axis: int) -> OperatorDesc:
+    return GatherElementsDesc(of(F32, source), of(U32, indices), of(F32, output), axis)
+
+
+def nd(source: Any, indices: Any, output: Any, input_count: int, indices_count: int) -> OperatorDesc:
+    return GatherNdDesc(of(F32, source), of(U32, indices), of(F32, output), input_count, indices_count)
+
+
+def nd1(source: Any, indices: Any, output: Any, input_count: int, indices_count: int, batches: int) -> OperatorDesc:
+    return GatherNd1Desc(of(F32, source), of(U32, indices), of(F32, output), input_count, indices_count, batches)
+
+
+class Witness(NamedTuple):
+    """A rule, a descriptor that keeps it and one that breaks it and no other, the place and what is found there."""
+
+    rule: str
+    kept: OperatorDesc
+    broken: OperatorDesc
+    where: str
+    found: str
+    level: Level = Level.L3_0
+    kept_level: Level | None = None
+
+
+ONES = (1, 1)
+WITNESSES = [
+    Witness("TENSOR.type", gather(), with_input(type=TensorType.INVALID), "InputTensor.Type", "INVALID"),
+    Witness("TENSOR.data-type", gather(), with_input(data_type=DataType.UNKNOWN), "InputTensor.DataType", "UNKNOWN"),
+    Witness("TENSOR.flags", gather(), with_input(flags=6), "InputTensor.Flags", "unknown bits 0x6"),
+    Witness(
+        "TENSOR.owned-by-dml",
+        with_input(flags=TensorFlag.OWNED_BY_DML),
+        with_output(flags=TensorFlag.OWNED_BY_DML),
+        "OutputTensor.Flags",
+        "OWNED_BY_DML on an output",
+    ),
+    Witness(
+        "TENSOR.dimension-count",
+        tile(of(F32, (1,) * 8), of(F32, (1,) * 8), *[1] * 8),
+        tile(of(F32, (1,) * 9), of(F32, (1,) * 8), *[1] * 8),
+        "InputTensor.DimensionCount",
+        "9, outside 1 to 8",
+        Level.L3_1,
+    ),
+    Witness("TENSOR.sizes", gather(), with_output(sizes=(0, 2)), "OutputTensor.Sizes[0]", "0"),
+    Witness(
+        "TENSOR.element-count",
+        tile(of(I8, (MAX_ELEMENTS,), (0,)), of(I8, (MAX_ELEMENTS,)), 1),
+        tile(of(I8, (2**31,), (0,)), of(I8, (2**32,)), 2),
+        "OutputTensor.Sizes",
+        f"{2**32} elements",
+        Level.L3_1,
+    ),
+    Witness(
+        "TENSOR.total-size",
+        with_output(total_tensor_size_in_bytes=64),
+        with_output(total_tensor_size_in_bytes=31),
+        "OutputTensor.TotalTensorSizeInBytes",
+        "31, the elements need 32",
+    ),
+    Witness(
+        "TENSOR.total-size-rounding",
+        tile(of(I8, (3,)), of(I8, (3,)), 1),
+        tile(TensorDesc(I8, (3,), None, 3), of(I8, (3,)), 1),
+        "InputTensor.TotalTensorSizeInBytes",
+        "3, 3 rounded up to a multiple of 4 is 4",
+        Level.L3_1,
+    ),
+    Witness(
+        "TENSOR.alignment-power-of-two",
+        with_input(guaranteed_base_offset_alignment=64),
+        with_input(guaranteed_base_offset_alignment=24),
+        "InputTensor.GuaranteedBaseOffsetAlignment",
+        "24",
+    ),
+    Witness(
+        "TENSOR.alignment-element-size",
+        with_input(guaranteed_base_offset_alignment=4),
+        with_input(guaranteed_base_offset_alignment=2),
+        "InputTensor.GuaranteedBaseOffsetAlignment",
+        "2, an element has 4 bytes",
+    ),
+    Witness("GATHER.required-tensors", gather(), gather(indices=None), "IndicesTensor", "null"),
+    Witness(
+        "GATHER.data-types",
+        gather(indices=of(I64, (1, 4))),
+        gather(indices=of(DataType.INT16, (1, 4))),
+        "IndicesTensor.DataType",
+        "INT16, level 3_0 has UINT32, INT32, UINT64, INT64",
+    ),
+    Witness(
+        "GATHER.same-data-type",
+        gather(),
+        gather(output=of(F16, (4, 2))),
+        "",
+        "InputTensor is FLOAT32, OutputTensor is FLOAT16",
+    ),
+    Witness(
+        "GATHER.same-dimension-count",
+        gather(),
+        gather(indices=of(U32, (4,))),
+        "",
+        "InputTensor has 2, IndicesTensor has 1, OutputTensor has 2",
+    ),
+    Witness(
+        "GATHER.axis-range",
+        gather(output=of(F32, (3, 4)), axis=1),
+        gather(axis=2),
+        "Axis",
+        "2, InputTensor has 2 dimensions",
+    ),
+    Witness(
+        "GATHER.index-dimensions-range",
+        gather(of(F32, (1, 3)), of(U32, (4, 5)), of(F32, (4, 5)), axis=1, index_dimensions=2),
+        gather(index_dimensions=3),
+        "IndexDimensions",
+        "3, IndicesTensor has 2 dimensions",
+    ),
+    Witness(
+        "GATHER.output-rank",
+        gather(of(F32, (1, 3)), of(U32, (4, 5)), of(F32, (4, 5)), axis=1, index_dimensions=2),
+        gather(of(F32, (2, 3)), of(U32, (4, 5)), of(F32, (4, 5)), axis=1, index_dimensions=2),
+        "OutputTensor.DimensionCount",
+        "sizes (2, 4, 5) do not fit 2 dimensions",
+    ),
+    Witness(
+        "GATHER.output-sizes",
+        gather(indices=of(U32, ONES), output=of(F32, (1, 2)), index_dimensions=0),
+        gather(output=of(F32, (4, 3))),
+        "OutputTensor.Sizes",
+        "{4,3}, the inputs give {4,2}",
+    ),
+    Witness(
+        "GATHER_ELEMENTS.introduced-in",
+        elements((1, 1, 1, 1), (1, 1, 1, 1), (1, 1, 1, 1), 0),
+        elements((1, 1, 1, 1), (1, 1, 1, 1), (1, 1, 1, 1), 0),
+        "",
+        "level 2_0",
+        Level.L2_0,
+        Level.L2_1,
+    ),
+    Witness(
+        "GATHER_ELEMENTS.dimension-counts",
+        elements((2, 2), (2, 2), (2, 2), 0),
+        elements((2, 2), (2, 2), (2, 2), 0),
+        "InputTensor.DimensionCount",
+        "2, level 2_1 has 4",
+        Level.L2_1,
+        Level.L3_0,
+    ),
+    Witness(
+        "GATHER_ELEMENTS.sizes-off-axis",
+        elements((3, 2), (5, 2), (5, 2), 0),
+        elements((3, 2), (5, 1), (5, 1), 0),
+        "IndicesTensor.Sizes[1]",
+        "1, InputTensor has 2",
+    ),
+    Witness(
+        "GATHER_ND.input-dimension-count",
+        nd((3, 4), (2, 1), (2, 4), 2, 2),
+        nd((3, 4), (2, 1), (2, 4), 3, 2),
+        "InputDimensionCount",
+        "3, InputTensor has 2 dimensions",
+    ),
+    Witness(
+        "GATHER_ND.tuple-size",
+        nd((3, 4), (1, 2), (1, 1), 2, 1),
+        nd((3, 4), (1, 3), (1, 1), 2, 1),
+        "IndicesTensor.Sizes[1]",
+        "3 coordinates a tuple, InputTensor has 2",
+    ),
+    Witness(
+        "GATHER_ND1.batch-dimension-count",
+        nd1((2, 3), (2, 1), (1, 2), 2, 2, 1),
+        nd1((2, 3), (2, 1), (1, 2), 2, 2, 2),
+        "BatchDimensionCount",
+        "2, the tensors have 2 dimensions",
+    ),
+    Witness(
+        "GATHER_ND1.output-sizes",
+        nd1((2, 3), (2, 1), (1, 2), 2, 2, 1),
+        nd1((2, 3), (2, 1), (2, 3), 2, 2, 1),
+        "OutputTensor.Sizes",
+        "{2,3}, the inputs give {1,2}",
+    ),
+    Witness(
+        "TILE.repeats-count",
+        tile(of(F32, (2, 3)), of(F32, (4, 3)), 2, 1),
+        tile(of(F32, (2, 3)), of(F32, (4, 3)), 2),
+        "RepeatsCount",
+        "1, InputTensor has 2 dimensions",
+        Level.L3_1,
+    ),
+    Witness(
+        "TILE.repeats",
+        tile(of(F32, (2,)), of(F32, (2,)), 1),
+        tile(of(F32, (2,)), of(F32, (2,)), 0),
+        "Repeats[0]",
+        "0",
+        Level.L3_1,
+    ),
+]
+
+OPEN = [
+    Witness(
+        "TENSOR.output-overlap",
+        with_input(strides=(0, 0)),
+        with_output(strides=(0, 1)),
+        "OutputTensor.Strides",
+        "elements share memory",
+    ),
+    Witness(
+        "GATHER.leading-index-sizes",
+        gather(),
+        gather(of(F32, (3, 3)), of(U32, (3, 2)), of(F32, (3, 2)), axis=1),
+        "IndicesTensor.Sizes",
+        "leading sizes (3,)",
+    ),
+    Witness(
+        "GATHER.shape-before-2_1",
+        gather(of(F32, (1, 1, 1, 3)), of(U32, (1, 1, 4, 5)), of(F32, (1, 1, 4, 5)), axis=3, index_dimensions=2),
+        gather(of(F32, (1, 1, 1, 3)), of(U32, (1, 1, 4, 5)), of(F32, (1, 1, 4, 5)), axis=3, index_dimensions=2),
+        "IndexDimensions",
+        "2",
+        Level.L2_0,
+        Level.L2_1,
+    ),
+    Witness(
+        "GATHER_ND.tuple-size-meaningful",
+        nd((3, 4), (1, 2), (1, 1), 2, 1),
+        nd((1, 4), (1, 2), (1, 1), 1, 1),
+        "IndicesTensor.Sizes[1]",
+        "2 coordinates a tuple, 1 meaningful dimensions to address",
+    ),
+    Witness(
+        "GATHER_ND.leading-input-sizes",
+        nd((1, 4), (3, 1), (1, 3), 1, 2),
+        nd((2, 4), (3, 1), (1, 3), 1, 2),
+        "InputTensor.Sizes",
+        "leading sizes (2,)",
+    ),
+    Witness(
+        "GATHER_ND1.batch-sizes",
+        nd1((2, 3), (2, 1), (1, 2), 2, 2, 1),
+        nd1((2, 3), (3, 1), (1, 3), 2, 2, 1),
+        "BatchDimensionCount",
+        "batches (2,) of the input, (3,) of the indices",
+    ),
+    Witness(
+        "GATHER_ND1.batch-dimension-count-meaningful",
+        nd1((1, 3), (1, 1), (1, 1), 2, 2, 1),
+        nd1((1, 3), (1, 1), (1, 1), 2, 1, 1),
+        "BatchDimensionCount",
+        "1, not below 1",
+    ),
+]
+
+
+def by_rule(witness: Witness) -> str:
+    return witness.rule
+
+
+@pytest.mark.parametrize("witness", [*WITNESSES, *OPEN], ids=by_rule)
+def test_a_descriptor_that_keeps_the_rule_is_accepted(witness: Witness) -> None:
+    assert decide(witness.kept, witness.kept_level or witness.level) == ACCEPTED
+
+
+@pytest.mark.parametrize("witness", WITNESSES, ids=by_rule)
+def test_one_broken_rule_is_named_with_its_place(witness: Witness) -> None:
+    decision = decide(witness.broken, witness.level)
+    assert decision.outcome is Outcome.REJECT
+    assert decision.rules == (witness.rule,)
+    assert decision.errata == ()
+    first = decision.violations[0]
+    assert (first.where, first.found) == (witness.where, witness.found)
+
+
+@pytest.mark.parametrize("witness", OPEN, ids=by_rule)
+def test_what_the_pages_leave_open_is_unspecified(witness: Witness) -> None:
+    decision = decide(witness.broken, witness.level)
+    assert decision.outcome is Outcome.UNSPECIFIED
+    assert decision.rules == (witness.rule,)
+    assert decision.errata == (decision.violations[0].rule.erratum,)
+    first = decision.violations[0]
+    assert (first.where, first.found) == (witness.where, witness.found)
+
+
+def test_all_broken_rules_are_named() -> None:
+    decision = decide(
+        gather(output=of(F16, (4, 3), flags=TensorFlag.OWNED_BY_DML), source=of(F32, (3, 2), alignment=3)), Level.L3_0
+    )
+    assert decision.rules == (
+        "TENSOR.alignment-power-of-two",
+        "TENSOR.owned-by-dml",
+        "GATHER.same-data-type",
+        "GATHER.output-sizes",
+    )
+
+
+def test_a_rejection_outweighs_an_open_question() -> None:
+    desc = gather(of(F32, (3, 3)), of(U32, (3, 2)), of(F16, (3, 2)), axis=1)
+    decision = decide(desc, Level.L3_0)
+    assert decision.outcome is Outcome.REJECT
+    assert decision.rules == ("GATHER.same-data-type",)
+    assert decision.errata == ()
+
+
+def test_below_its_introduction_only_that_is_said_of_an_operator() -> None:
+    decision = decide(nd1((0, 3), (3,), (2, 2), 9, 9, 9), Level.L2_1)
+    assert decision.rules == ("GATHER_ND1.introduced-in",)
+
+
+def test_a_rule_is_skipped_where_what_it_needs_is_broken() -> None:
+    # No sizes follow from an axis that does not exist, nor from an unknown size.
+    assert decide(gather(axis=7, output=of(F32, (9, 9))), Level.L3_0).rules == ("GATHER.axis-range",)
+    assert decide(with_input(sizes=(0, 2)), Level.L3_0).rules == ("TENSOR.sizes",)
+
+
+def test_fitting_rules_depends_on_the_level() -> None:
+    desc = tile(of(DataType.INT32, (1, 1, 2, 2)), of(DataType.INT32, (1, 1, 2, 4)), 1, 1, 1, 2)
+    outcomes = {level: decide(desc, level).rules for level in Level}
+    assert {level for level, broken in outcomes.items() if broken} == {Level.L1_0, Level.L2_0}
+    assert set(outcomes.values()) == {(), ("TILE.data-types",)}
+
+
+def test_tile_has_no_float64_at_any_level() -> None:
+    desc = tile(of(DataType.FLOAT64, (2,)), of(DataType.FLOAT64, (2,)), 1)
+    assert decide(desc, Level.L6_4).rules == ("TILE.data-types",)
+    assert decide(tile(of(I64, (2,)), of(I64, (2,)), 1), Level.L4_1) == ACCEPTED
+
+
+def test_a_violation_as_json_says_all_of_it() -> None:
+    violation = decide(gather(output=of(F32, (4, 3))), Level.L3_0).violations[0]
+    assert violation.as_json() == {
+        "rule": "GATHER.output-sizes",
+        "category": "shape",
+        "where": "OutputTensor.Sizes",
+        "found": "{4,3}, the inputs give {4,2}",
+        "says": "the output has the sizes that follow from the inputs and attributes",
+        "remedy": "give the output the sizes named",
+        "erratum": None,
+        "source": "https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_gather_operator_desc",
+    }
+
+
+def test_a_rule_applies_between_its_levels() -> None:
+    rule = Rule("X.y", Category.SHAPE, "", Source("dml"), since=Level.L2_0, until=Level.L3_0)
+    assert [level for level in Level if rule.applies_at(level)] == [Level.L2_0, Level.L2_1]
