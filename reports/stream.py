@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from reports.records import Campaign, Ending, Record, Throughput
+from reports.text import encodable
 
 
 class StreamError(ValueError):
@@ -30,7 +33,9 @@ class Consumer(Protocol):
 class FanOut:
     """One stream to several consumers, in the order given.
 
-    An exception of a consumer is not held back: a run whose results cannot be kept should stop.
+    A backend's own words and a path on the command line may be no Unicode (a lone surrogate out of a file name); no
+    consumer could write them down, so here they are made to be. An exception of a consumer is not held back: a run
+    whose results cannot be kept should stop.
     """
 
     def __init__(self, *consumers: Consumer) -> None:
@@ -38,10 +43,13 @@ class FanOut:
         self._record_methods = tuple(consumer.record for consumer in consumers)
 
     def start(self, campaign: Campaign) -> None:
+        campaign = replace(campaign, backend=encodable(campaign.backend), environment=encodable(campaign.environment))
         for consumer in self._consumers:
             consumer.start(campaign)
 
     def record(self, record: Record) -> None:
+        if not (record.reason.isascii() and record.reproduce.isascii()):
+            record = replace(record, reason=encodable(record.reason), reproduce=encodable(record.reproduce))
         for take in self._record_methods:
             take(record)
 
@@ -50,5 +58,6 @@ class FanOut:
             consumer.throughput(row)
 
     def finish(self, ending: Ending) -> None:
+        ending = replace(ending, reason=encodable(ending.reason))
         for consumer in self._consumers:
             consumer.finish(ending)

@@ -424,10 +424,13 @@ class Summary:
             return text if self.is_complete else f"{text} The run did not reach its end."
         if self.conformance is Conformance.INCOMPLETE:
             return f"No difference was found in {judged}, but {name} cannot be called conformant."
-        supported = sum(cell.verdict is CellVerdict.CONFORMANT for cell in self.matrix())
-        every = len(self.campaign.operators) * len(self.campaign.levels)
-        scope = f"all {every}" if supported == every else f"{supported} of {every}"
-        text = f"{name} agrees with the specification in all {judged}, at {scope} combinations of operator and level."
+        verdicts = [cell.verdict for cell in self.matrix()]
+        supported = verdicts.count(CellVerdict.CONFORMANT)
+        scope = "every operator and level asked for"
+        if supported < len(verdicts):
+            scope = f"{supported} of {len(verdicts)} combinations of operator and level"
+        cases = f"all {judged}" if self.judged > 1 else "the one judged case"
+        text = f"{name} agrees with the specification in {cases}, at {scope}."
         unclaimed = len(self.not_claimed().rules)
         if unclaimed:
             text += f" It makes no promise about {unclaimed} of {_number(len(self.campaign.rules), 'rule')}."

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+
+_T = TypeVar("_T")
 
 # C0 and C1 controls but tab and line feed; what reorders text on screen; surrogates and non-characters. The first
 # would steer a terminal, the second show something else than what is there, the last are no XML and no UTF-8.
@@ -23,6 +25,17 @@ def printable(text: str) -> str:
 def _written_out(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def encodable(value: _T) -> _T:
+    """The value with lone surrogates, which no UTF-8 can hold, written out in every text that it is made of."""
+    if isinstance(value, str):
+        return type(value)(value.encode("utf-8", "backslashreplace").decode())
+    if isinstance(value, dict):
+        return type(value)((encodable(name), encodable(item)) for name, item in value.items())
+    if isinstance(value, list | tuple):
+        return type(value)(encodable(item) for item in value)
+    return value
 
 
 def one_line(text: str, most: int) -> str:

@@ -15,33 +15,39 @@ from spec.operator import OperatorSpec
 from spec.registry import operator as operator_named
 from spec.tensor import TensorDesc
 from strategies import values
-from strategies.builders import builder
+from strategies.builders import LARGEST, builder
 from strategies.cases import applicable_rules, execution_rules, make_case, recipes
-from strategies.chooser import SeededChooser
+from strategies.chooser import SeededChooser, every_variant
 from strategies.context import Context
 from strategies.edits import edit, edit_tensor
 from strategies.tensors import strides_of_kind
 
-CASES_A_RULE = 4
+CASES_A_RULE = 3
 ALIGNMENTS = (0, 1, 2, 4, 8, 16, 32, 64, 256, 4096, 65536)
-INPUT_LAYOUTS = ("packed", "explicit", "padded", "permuted", "both", "broadcast", "window")
-OUTPUT_LAYOUTS = ("packed", "explicit", "padded", "permuted", "both")
+INPUT_LAYOUTS = ("packed", "explicit", "apart", "padded", "permuted", "both", "broadcast", "window")
+OUTPUT_LAYOUTS = ("packed", "explicit", "apart", "padded", "permuted", "both")
 SURPLUS_BYTES = (1, 3, 4, 60, 4096)
+ALL_VALUES_BYTES = 4096  # of an output that holds every special value of a type
 
 
 def boundary_cases(operator: str, level: Level) -> Iterator[Case]:
     """All boundary cases of one operator at one level, in a fixed order; the same on every machine."""
     spec = operator_named(operator)
     for rule in applicable_rules(operator, level):
-        for n in range(CASES_A_RULE):
-            name = f"{operator}/{level}/{rule}/{n}"
-            yield make_case(SeededChooser(name), operator, level, rule, name)
+        yield from _about(rule, operator, level)
     if level >= spec.introduced_in:
         yield from _types(spec, level)
         yield from _dimension_counts(spec, level)
         yield from _layouts(spec, level)
         yield from _patterns(spec, level)
         yield from _edges(spec, level)
+
+
+def _about(rule: str, operator: str, level: Level) -> Iterator[Case]:
+    """A descriptor rule broken in every way that there is, in a few descriptors; a few cases of an execution rule."""
+    for n in range(CASES_A_RULE):
+        name = f"{operator}/{level}/{rule}/{n}"
+        yield from every_variant(name, lambda chooser, name=name: make_case(chooser, operator, level, rule, name))
 
 
 def _case(spec: OperatorSpec, level: Level, ctx: Context, name: str) -> Case:
@@ -110,17 +116,23 @@ def _layouts(spec: OperatorSpec, level: Level) -> Iterator[Case]:
 
 
 def _patterns(spec: OperatorSpec, level: Level) -> Iterator[Case]:
-    """Every pattern of values with every element size and kind of number; every pattern of indices with every type."""
+    """Every pattern of values with every data type; every pattern of indices with every type.
+
+    Values come in a small case of any layout, and in one that moves enough of them for all that is special to be there.
+    """
     for pattern in values.DATA_PATTERNS:
         for data_type in _at(spec, level, "").data_types:
             name = f"{spec.name}/{level}/values/{pattern}/{data_type.name}"
             ctx = _at(spec, level, name).but(data_types=(data_type,), spread=True)
-            case = _case(spec, level, ctx, name)
-            data = {
-                attribute: Recipe(pattern, 0) if recipe.pattern in values.DATA_PATTERNS else recipe
-                for attribute, recipe in case.data.items()
-            }
-            yield Case.of(case.desc, level, data, rule=case.rule, origin=name)
+            for size, desc in (
+                ("small", builder(spec.name).build(ctx)),
+                ("large", builder(spec.name).large(ctx, ALL_VALUES_BYTES)),
+            ):
+                data = {
+                    attribute: Recipe(pattern, 0) if recipe.pattern in values.DATA_PATTERNS else recipe
+                    for attribute, recipe in recipes(ctx.chooser, desc).items()
+                }
+                yield Case.of(desc, level, data, rule=f"{spec.name}.values", origin=f"{name}/{size}")
     if spec.index is None:
         return
     for index_type in _at(spec, level, "").index_types:
@@ -149,8 +161,11 @@ def _edges(spec: OperatorSpec, level: Level) -> Iterator[Case]:
     """The operator's own limits: attributes at both ends of their ranges, long axes, as many elements as may be."""
     edges = builder(spec.name).edges(_at(spec, level, f"{spec.name}/{level}/edges"))
     for n, desc in enumerate(edges):
-        name = f"{spec.name}/{level}/edges/{n}"
-        yield Case.of(desc, level, recipes(SeededChooser(name), desc), rule=f"{spec.name}.values", origin=name)
-    for n, desc in enumerate(builder(spec.name).huge(_at(spec, level, f"{spec.name}/{level}/huge"))):
+        # The ends of every axis, and bits that do not repeat: an index cut short would else find the same element.
+        data = {field.attribute: Recipe(values.RANDOM_BITS, n) for field in spec.input_fields}
+        if spec.index is not None:
+            data[spec.index.indices] = Recipe(values.BOUNDARY, n)
+        yield Case.of(desc, level, data, rule=f"{spec.name}.values", origin=f"{spec.name}/{level}/edges/{n}")
+    for n, desc in enumerate(builder(spec.name).huge(_at(spec, level, f"{spec.name}/{level}/huge"), LARGEST)):
         rule = "TENSOR.element-count"  # decided, never executed: there is no data
         yield Case.of(desc, level, rule=rule, origin=f"{spec.name}/{level}/huge/{n}")

@@ -21,6 +21,7 @@ from strategies import values
 from strategies.builders import builder
 from strategies.chooser import Chooser
 from strategies.context import Context, Impossible
+from strategies.tensors import layout_kind
 from strategies.violations import breakable_rules, violate
 
 # Index tensors of at most this many elements get explicit values, drawn one by one, so that they shrink.
@@ -107,7 +108,7 @@ def _index_recipe(chooser: Chooser, spec: OperatorSpec, desc: OperatorDesc, focu
     signed = tensor.data_type.is_signed_integer
     patterns = focus.index_patterns or (values.SIGNED_INDEX_PATTERNS if signed else values.UNSIGNED_INDEX_PATTERNS)
     pattern = chooser.choice(patterns)
-    own_memory = tensor.strides is None
+    own_memory = layout_kind(tensor) not in ("broadcast", "overlapping")
     if pattern != values.OUT_OF_RANGE and own_memory and tensor.element_count <= SHRINKABLE_INDICES:
         limits = spec.index.limits(desc)
         return Recipe(values.EXPLICIT, values=_explicit(chooser, pattern, tensor.element_count, limits))

@@ -51,7 +51,7 @@ class SeededChooser:
 
 
 class _WalkingChooser(SeededChooser):
-    """Decisions from a seed, but for variants: the first ones follow a path, the rest are the first of their options."""
+    """Decisions from a seed, except variants: the first ones follow a path, the rest take their first option."""
 
     def __init__(self, seed: int | str, path: Sequence[int]) -> None:
         super().__init__(seed)

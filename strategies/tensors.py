@@ -32,7 +32,7 @@ def sizes(ctx: Context, count: int, least: int = 1, *, wide: bool = True) -> tup
 # How often each layout occurs out of 16; the simplest first, for shrinking.
 _INPUT_LAYOUTS = ("packed",) * 8 + (
     "explicit",
-    "padded",
+    "apart",
     "padded",
     "permuted",
     "permuted",
@@ -40,7 +40,7 @@ _INPUT_LAYOUTS = ("packed",) * 8 + (
     "both",
     "window",
 )
-_OUTPUT_LAYOUTS = ("packed",) * 8 + ("explicit", "padded", "padded", "permuted", "permuted", "both", "both", "both")
+_OUTPUT_LAYOUTS = ("packed",) * 8 + ("explicit", "apart", "padded", "padded", "permuted", "permuted", "both", "both")
 _EXTRA_BYTES = (0, 0, 0, 0, 0, 4, 64, 1)
 _ALIGNMENTS = (0, 0, 0, 0, 16, 32, 256, 4096)
 
@@ -66,13 +66,16 @@ def tensor(ctx: Context, data_type: DataType, sizes: Sequence[int], *, output: b
 
 
 def strides_of_kind(chooser: Chooser, kind: str, sizes: Sequence[int]) -> tuple[int, ...] | None:
-    """Strides of one kind: packed (None), explicit, padded, permuted, both, broadcast, window."""
+    """Strides of one kind: packed (None), explicit, apart, padded, permuted, both, broadcast, window."""
     count = len(sizes)
     match kind:
         case "packed":
             return None
         case "explicit":
             return packed_strides(sizes)
+        case "apart":  # no element next to another, along no dimension
+            factor = chooser.integer(2, 4)
+            return tuple(factor * stride for stride in packed_strides(sizes))
         case "padded":
             return _strides(sizes, range(count), chooser.integer(1, 4))
         case "permuted":
@@ -80,9 +83,11 @@ def strides_of_kind(chooser: Chooser, kind: str, sizes: Sequence[int]) -> tuple[
         case "both":
             return _strides(sizes, _permutation(chooser, count), chooser.integer(1, 4))
         case "broadcast":
-            repeated = chooser.integer(1, 2**count - 1)
-            kept = [1 if repeated >> d & 1 else size for d, size in enumerate(sizes)]
-            return tuple(0 if repeated >> d & 1 else stride for d, stride in enumerate(packed_strides(kept)))
+            wide = [d for d, size in enumerate(sizes) if size > 1] or [0]
+            chosen = chooser.integer(1, max(2 ** len(wide) - 2, 1))  # some, and not all if there are several
+            repeated = {d for n, d in enumerate(wide) if chosen >> n & 1}
+            kept = [1 if d in repeated else size for d, size in enumerate(sizes)]
+            return tuple(0 if d in repeated else stride for d, stride in enumerate(packed_strides(kept)))
         case "window":  # neighbours share all but one element, as in a sliding window
             return (1,) * count
     raise AssertionError(kind)

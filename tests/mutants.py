@@ -101,10 +101,10 @@ def with_indices(desc: Any, inputs: Mapping[str, Binding], numbers: Any) -> Any:
 
 
 def memory_in_order(tensor: TensorDesc, binding: Binding) -> Any:
-    """A tensor's memory read element by element as if it were packed, from the start again where it ends."""
+    """A tensor's memory read element by element as if it were packed, the last one over and over where it ends."""
     width = tensor.data_type.size
-    count = tensor.total_tensor_size_in_bytes // width
-    return np.resize(np.frombuffer(binding.view, layout.UNSIGNED[width], count), tensor.sizes)
+    memory = np.frombuffer(binding.view, layout.UNSIGNED[width], tensor.total_tensor_size_in_bytes // width)
+    return memory[np.minimum(np.arange(tensor.element_count), memory.size - 1)].reshape(tensor.sizes)
 
 
 def limits(desc: Any) -> Any:

@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 import pytest
+import report_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import report_data
 from reports import store
 from reports.digests import Digests
 from reports.records import Phase, Record, Verdict
@@ -149,9 +149,7 @@ def test_a_run_that_was_cut_off_keeps_its_batches_and_says_so(tmp_path: Path) ->
 
 
 def test_bodies_are_compressed(results: Path) -> None:
-    plain = sum(
-        len(msgspec.json.encode((r.case_json, r.differences, r.reproduce))) for r in report_data.some_faulty()
-    )
+    plain = sum(len(msgspec.json.encode((r.case_json, r.differences, r.reproduce))) for r in report_data.some_faulty())
     connection = sqlite3.connect(results)
     (stored,) = connection.execute("SELECT sum(length(bodies)) FROM body").fetchone()
     connection.close()

@@ -91,6 +91,7 @@ def method(pointer: int, slot: int, restype: Any, *argtypes: Any) -> Callable[..
     table = ctypes.c_void_p.from_address(pointer).value
     assert table is not None, "an object without a table"
     address = ctypes.c_void_p.from_address(table + slot * ctypes.sizeof(ctypes.c_void_p)).value
+    assert address is not None, f"no function in slot {slot}"
     return ctypes.CFUNCTYPE(restype, POINTER, *argtypes)(address)
 
 

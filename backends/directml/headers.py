@@ -11,6 +11,11 @@ from uuid import UUID
 from backends.directml.com import IUNKNOWN
 
 
+def _functions(names: str, after: tuple[str, ...]) -> tuple[str, ...]:
+    """An interface's functions in the order of its table: those of the interface that it extends, then its own."""
+    return (*after, *names.split())
+
+
 class OperatorType(IntEnum):
     """`DML_OPERATOR_TYPE` of the operators that this backend takes. To add one, give it a line here."""
 
@@ -33,19 +38,13 @@ CREATE_DEVICE_FLAG_NONE = 0
 IID_IDML_DEVICE = UUID("6dbd6437-96fd-423f-a98c-ae5e7c2a573f")
 IID_IDML_OPERATOR = UUID("26caae7a-3081-4633-9581-226fbe57695d")
 
-IDML_OBJECT = (*IUNKNOWN, "GetPrivateData", "SetPrivateData", "SetPrivateDataInterface", "SetName")
-IDML_DEVICE = (
-    *IDML_OBJECT,
-    "CheckFeatureSupport",
-    "CreateOperator",
-    "CompileOperator",
-    "CreateOperatorInitializer",
-    "CreateCommandRecorder",
-    "CreateBindingTable",
-    "Evict",
-    "MakeResident",
-    "GetDeviceRemovedReason",
-    "GetParentDevice",
+IDML_OBJECT = _functions("GetPrivateData SetPrivateData SetPrivateDataInterface SetName", after=IUNKNOWN)
+IDML_DEVICE = _functions(
+    """
+    CheckFeatureSupport CreateOperator CompileOperator CreateOperatorInitializer CreateCommandRecorder
+    CreateBindingTable Evict MakeResident GetDeviceRemovedReason GetParentDevice
+    """,
+    after=IDML_OBJECT,
 )
 
 
@@ -67,11 +66,9 @@ IID_ID3D12_DEVICE3 = UUID("81dadc15-2bad-4392-93c5-101345c4aa98")
 IID_ID3D12_DEVICE4 = UUID("e865df17-a9ee-46f9-a463-3098315aa2e5")
 IID_ID3D12_DEVICE5 = UUID("8b4f173b-2fea-4b80-8f58-4307191ab95d")
 
-# ID3D12Device5, one line an interface that adds to the one before: IUnknown, ID3D12Object, ID3D12Device to Device5.
-ID3D12_DEVICE5 = (
-    *IUNKNOWN,
-    *"GetPrivateData SetPrivateData SetPrivateDataInterface SetName".split(),
-    *"""
+ID3D12_OBJECT = _functions("GetPrivateData SetPrivateData SetPrivateDataInterface SetName", after=IUNKNOWN)
+ID3D12_DEVICE = _functions(
+    """
     GetNodeCount CreateCommandQueue CreateCommandAllocator CreateGraphicsPipelineState CreateComputePipelineState
     CreateCommandList CheckFeatureSupport CreateDescriptorHeap GetDescriptorHandleIncrementSize CreateRootSignature
     CreateConstantBufferView CreateShaderResourceView CreateUnorderedAccessView CreateRenderTargetView
@@ -79,18 +76,29 @@ ID3D12_DEVICE5 = (
     GetCustomHeapProperties CreateCommittedResource CreateHeap CreatePlacedResource CreateReservedResource
     CreateSharedHandle OpenSharedHandle OpenSharedHandleByName MakeResident Evict CreateFence GetDeviceRemovedReason
     GetCopyableFootprints CreateQueryHeap SetStablePowerState CreateCommandSignature GetResourceTiling GetAdapterLuid
-    """.split(),
-    *"CreatePipelineLibrary SetEventOnMultipleFenceCompletion SetResidencyPriority".split(),
-    *"CreatePipelineState".split(),
-    *"OpenExistingHeapFromAddress OpenExistingHeapFromFileMapping EnqueueMakeResident".split(),
-    *"""
+    """,
+    after=ID3D12_OBJECT,
+)
+ID3D12_DEVICE1 = _functions(
+    "CreatePipelineLibrary SetEventOnMultipleFenceCompletion SetResidencyPriority", after=ID3D12_DEVICE
+)
+ID3D12_DEVICE2 = _functions("CreatePipelineState", after=ID3D12_DEVICE1)
+ID3D12_DEVICE3 = _functions(
+    "OpenExistingHeapFromAddress OpenExistingHeapFromFileMapping EnqueueMakeResident", after=ID3D12_DEVICE2
+)
+ID3D12_DEVICE4 = _functions(
+    """
     CreateCommandList1 CreateProtectedResourceSession CreateCommittedResource1 CreateHeap1 CreateReservedResource1
     GetResourceAllocationInfo1
-    """.split(),
-    *"""
+    """,
+    after=ID3D12_DEVICE3,
+)
+ID3D12_DEVICE5 = _functions(
+    """
     CreateLifetimeTracker RemoveDevice EnumerateMetaCommands EnumerateMetaCommandParameters CreateMetaCommand
     CreateStateObject GetRaytracingAccelerationStructurePrebuildInfo CheckDriverMatchingIdentifier
-    """.split(),
+    """,
+    after=ID3D12_DEVICE4,
 )
 
 
@@ -108,17 +116,17 @@ class AdapterProperty(IntEnum):
 IID_IDXCORE_ADAPTER_FACTORY = UUID("78ee5945-c36e-4b13-a669-005dd11c0f06")
 IID_IDXCORE_ADAPTER = UUID("f0db4c7f-fe5a-42a2-bd62-f2a6cf6fc83e")
 
-IDXCORE_ADAPTER_FACTORY = (
-    *IUNKNOWN,
-    *"""
+IDXCORE_ADAPTER_FACTORY = _functions(
+    """
     CreateAdapterList GetAdapterByLuid IsNotificationTypeSupported RegisterEventNotification
     UnregisterEventNotification
-    """.split(),
+    """,
+    after=IUNKNOWN,
 )
-IDXCORE_ADAPTER = (
-    *IUNKNOWN,
-    *"""
+IDXCORE_ADAPTER = _functions(
+    """
     IsValid IsAttributeSupported IsPropertySupported GetProperty GetPropertySize IsQueryStateSupported QueryState
     IsSetStateSupported SetState GetFactory
-    """.split(),
+    """,
+    after=IUNKNOWN,
 )

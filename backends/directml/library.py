@@ -92,8 +92,8 @@ class Library:
 
 def cache_folder() -> Path:
     """Where installed libraries and compiled stubs are kept: below XDG_CACHE_HOME, or ~/.cache."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(base) if os.path.isabs(base) else Path.home() / ".cache"  # noqa: PTH117
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    root = base if base.is_absolute() else Path.home() / ".cache"
     return root / "dml-conformance" / "directml"
 
 
@@ -127,9 +127,7 @@ def find_library(level: Level | None = None) -> Library:
         return verified(there[0])
     release = release_of(level)
     if not installed_path(release).is_file():
-        raise DirectmlError(
-            f"the DirectML library of level {level} is not installed; run '{INSTALL} --level {level}'"
-        )
+        raise DirectmlError(f"the DirectML library of level {level} is not installed; run '{INSTALL} --level {level}'")
     return verified(release)
 
 

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 UINT32_MAX = 2**32 - 1
+LEAST_ROW = 64  # bytes; with shorter rows, numbering them costs more than torch.gather's element by element
 
 
 class Refused(ValueError):
@@ -33,12 +34,18 @@ def gather(desc: Any, source: Tensor, indices: Tensor, out: Tensor | None = None
     """GATHER: `output[before, i..., after] = input[before, indices[i...], after]`, right-aligned."""
     axis = _axis(desc, source)
     chosen = _last_dimensions(indices, desc.index_dimensions, "IndexDimensions", least=0)
-    sizes = source.shape
-    shape = (*sizes[:axis], *chosen.shape, *sizes[axis + 1 :])
-    surplus = len(shape) - len(sizes)
+    before, after = source.shape[:axis], source.shape[axis + 1 :]
+    shape = (*before, *chosen.shape, *after)
+    surplus = len(shape) - source.dim()
     # Where a size above 1 were cropped, elements are left over and torch refuses the shape.
     aligned = shape[surplus:] if surplus > 0 else (1,) * -surplus + shape
-    return _select(source, axis, in_range(chosen, sizes[axis]), aligned, out)
+    if math.prod(before) == 1 or math.prod(after) * source.itemsize >= LEAST_ROW:
+        return _take_rows(source, [*(None for _ in before), chosen], (*before, *chosen.shape), aligned, out)
+    index = in_range(chosen, source.shape[axis]).reshape((-1,) + (1,) * len(after)).expand(*before, -1, *after)
+    if out is None:
+        return torch.gather(source, axis, index).reshape(aligned)
+    torch.gather(source, axis, index, out=out.view(index.shape))
+    return out
 
 
 def gather_elements(desc: Any, source: Tensor, indices: Tensor, out: Tensor | None = None) -> Tensor:
@@ -71,9 +78,11 @@ def tile(desc: Any, source: Tensor, out: Tensor | None = None) -> Tensor:
     if max(shape) > UINT32_MAX:
         raise Refused(f"the repeats give an output of sizes {tuple(shape)}, beyond what a size can be")
     if out is None:
-        out = source.new_empty(shape)
-    blocks = [n for pair in zip(repeats, sizes, strict=True) for n in pair]
-    out.view(blocks).copy_(source.view([n for size in sizes for n in (1, size)]))
+        out = torch.empty(shape, dtype=source.dtype, device=source.device)
+    wide = _widest(source, out)
+    source, target = source.view(wide), out.view(wide)
+    blocks = [n for pair in zip(repeats, source.shape, strict=True) for n in pair]
+    target.view(blocks).copy_(source.view([n for size in source.shape for n in (1, size)]))
     return out
 
 
@@ -105,43 +114,64 @@ def _gather_tuples(desc: Any, source: Tensor, indices: Tensor, batch: int, out: 
         )
     if sizes[:batch] != index_sizes[:batch]:
         raise Refused(f"batches are {tuple(sizes[:batch])} in InputTensor, {tuple(index_sizes[:batch])} in the indices")
-    shape = (*index_sizes[:-1], *sizes[addressed:])
-
-    # The batch and addressed dimensions become one, of rows that may overlap, so that a tuple becomes the number of
-    # its row. The step from row to row divides all their strides; of a packed input it is exactly one row.
-    strides = source.stride()
-    walked = [(size, stride) for size, stride in zip(sizes[:addressed], strides[:addressed], strict=True) if size > 1]
-    step = math.gcd(*(stride for _, stride in walked)) or 1
-    count = 1 + sum((size - 1) * stride for size, stride in walked) // step
-    rows = source.as_strided((count, *sizes[addressed:]), (step, *strides[addressed:]))
-    numbers = _row_numbers(tuples, sizes, [stride // step for stride in strides[:addressed]], batch)
-    return _select(rows, 0, numbers, (1,) * (rank - len(shape)) + shape, out)
+    grid, rest = index_sizes[:-1], sizes[addressed:]
+    coordinates = [*(None for _ in range(batch)), *tuples.unbind(-1)]
+    return _take_rows(source, coordinates, grid, (1,) * (rank - len(grid) - len(rest)) + grid + rest, out)
 
 
-def _row_numbers(tuples: Tensor, sizes: Sequence[int], steps: Sequence[int], batch: int) -> Tensor:
-    """For each tuple along the last dimension, the sum of its coordinates and its batch's, times their steps."""
-    if tuples.is_meta:
-        return tuples.select(-1, 0)
-    numbers = torch.zeros(tuples.shape[:-1], dtype=torch.int64, device=tuples.device)
-    for d, (size, step) in enumerate(zip(sizes, steps, strict=False)):
-        if size == 1 or step == 0:  # every coordinate stands on the same rows
-            continue
-        if d < batch:
-            along = torch.arange(0, size * step, step, device=tuples.device)
-            numbers += along.view((-1,) + (1,) * (numbers.dim() - 1 - d))
-        else:
-            numbers.add_(in_range(tuples.select(-1, d - batch), size), alpha=step)
-    return numbers
+def _take_rows(
+    source: Tensor, coordinates: Sequence[Tensor | None], grid: Sequence[int], shape: Sequence[int], out: Tensor | None
+) -> Tensor:
+    """`source[coordinates[0], coordinates[1], ...]` at every place of a grid, arranged in `shape`.
 
-
-def _select(source: Tensor, dim: int, index: Tensor, shape: Sequence[int], out: Tensor | None) -> Tensor:
-    """The slices of `source` along `dim` that `index` (of any shape, in range) numbers, arranged in `shape`."""
-    index = index.reshape(-1)
+    Args:
+        source: of which the first dimensions are addressed, as many as there are coordinates; the others make a row.
+        coordinates: index tensors that broadcast to the grid; None where a dimension runs along the grid's own.
+        grid: sizes of what the coordinates run over.
+        shape: of the result, with as many elements as the grid has rows.
+        out: packed, to write into; or None.
+    """
+    # The addressed dimensions become one, of rows that may overlap, so that each place has a row's number. The step
+    # from row to row divides all their strides; where the rows are packed it is exactly one row.
+    sizes, strides, count = source.shape, source.stride(), len(coordinates)
+    walked = [d for d in range(count) if sizes[d] > 1 and strides[d] > 0]
+    step = math.gcd(*(strides[d] for d in walked)) or 1
+    last = sum((sizes[d] - 1) * strides[d] for d in walked) // step
+    rows = source.as_strided((last + 1, *sizes[count:]), (step, *strides[count:]))
+    if source.is_meta:
+        numbers = torch.empty(grid, dtype=torch.int64, device=source.device)
+    else:
+        numbers = torch.zeros((), dtype=torch.int64, device=source.device)
+        for d in walked:
+            along = coordinates[d]
+            if along is None:
+                along = torch.arange(sizes[d], device=source.device).view((-1,) + (1,) * (len(grid) - 1 - d))
+            else:
+                along = in_range(along, sizes[d])
+            factor = strides[d] // step
+            numbers = along if d == walked[0] and factor == 1 else torch.add(numbers, along, alpha=factor)
+        numbers = numbers.expand(grid)
+    index = numbers.reshape(-1)
     if out is None:
-        return source.index_select(dim, index).reshape(shape)
-    selected = (*source.shape[:dim], index.shape[0], *source.shape[dim + 1 :])
-    torch.index_select(source, dim, index, out=out.view(selected))
+        return rows.index_select(0, index).reshape(shape)
+    torch.index_select(rows, 0, index, out=out.view(index.shape[0], *sizes[count:]))
     return out
+
+
+def _widest(*tensors: Tensor) -> torch.dtype:
+    """The widest type that all these tensors can be viewed as: what moves together moves in fewer, larger pieces."""
+    size = tensors[0].itemsize
+    for dtype in (torch.int64, torch.int32, torch.int16):
+        ratio = dtype.itemsize // size
+        if ratio > 1 and all(
+            tensor.stride(-1) == 1
+            and tensor.shape[-1] % ratio == 0
+            and tensor.storage_offset() % ratio == 0
+            and all(stride % ratio == 0 for stride in tensor.stride()[:-1])
+            for tensor in tensors
+        ):
+            return dtype
+    return tensors[0].dtype
 
 
 def _axis(desc: Any, source: Tensor) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
@@ -15,9 +15,9 @@ from conformance.cli.options import LEVEL, format_option
 from conformance.cli.output import print_json
 from spec.errata import errata
 from spec.levels import HIGHEST, Level
-from spec.model_files import MAX_BYTES, Located, ModelError, ModelFile, read_model
+from spec.model_files import MAX_BYTES, Located, ModelError, ModelFile, Skipped, read_model
 from spec.registry import operators, spec_of
-from spec.rules import Rule, Violation
+from spec.rules import Violation
 from spec.validator import Decision, Outcome, decide
 
 # Places named for one broken rule; a descriptor can have a million sizes of 0.
@@ -32,7 +32,9 @@ class Checked(NamedTuple):
 
     def path(self, where: str) -> str:
         """A violation's place as a path in the file."""
-        return ".".join(part for part in (self.located.fields, where) if part) if where else self.located.where
+        if not where:
+            return self.located.where
+        return f"{self.located.fields}.{where}" if self.located.fields else where
 
 
 class FileResult(NamedTuple):
@@ -40,7 +42,7 @@ class FileResult(NamedTuple):
 
     file: str
     checked: tuple[Checked, ...] = ()
-    skipped: tuple[Any, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
     error: ModelError | None = None
 
 
@@ -92,7 +94,7 @@ def _read(file: str, name: str) -> ModelFile:
         if file == "-":
             data = sys.stdin.buffer.read(MAX_BYTES + 1)
         else:
-            with open(file, "rb") as stream:  # noqa: PTH123 - a name that is no valid path gets its error here
+            with Path(file).open("rb") as stream:
                 data = stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise ModelError(name, "", f"cannot be read: {error.strerror}") from None
@@ -112,7 +114,15 @@ def _outcomes(results: Iterable[FileResult]) -> Counter[Outcome]:
 
 
 def as_json(results: Iterable[FileResult], level: Level) -> dict[str, Any]:
-    """The results in the form that the reference documents; `format` changes when something in it changes meaning."""
+    """The results as `check --format json` prints them.
+
+    Returns:
+        `format` (1; another number when a member changes its meaning), `level`, `files` in the order asked for and
+        `summary` (how many ACCEPT, REJECT, UNSPECIFIED). A file has `file`, `operators`, `skipped` (where, type) and
+        `error` (where, problem; null if it could be read). An operator has `where`, `operator`, `decision`,
+        `violations` (rule, category, where, found, says, remedy, erratum, source) and `errata` (id, finding, reason)
+        that leave it open.
+    """
     results = list(results)
     outcomes = _outcomes(results)
     return {
@@ -156,9 +166,9 @@ def as_text(results: Iterable[FileResult], level: Level) -> Iterator[str]:
             name = spec_of(checked.located.desc).dml_name
             place = ": ".join(part for part in (result.file, checked.located.where, name) if part)
             yield one_line(f"{place} at {level}: {checked.decision.outcome}")
-            for rule, violations in groupby(checked.decision.violations, key=lambda violation: violation.rule):
+            for rule_id in checked.decision.rules:
                 yield ""
-                yield from _rule_lines(checked, rule, list(violations))
+                yield from _rule_lines(checked, [v for v in checked.decision.violations if v.rule.id == rule_id])
             if checked.decision.violations:
                 yield ""
         for skipped in result.skipped:
@@ -172,12 +182,12 @@ def as_text(results: Iterable[FileResult], level: Level) -> Iterator[str]:
     )
 
 
-def _rule_lines(checked: Checked, rule: Rule, violations: list[Violation]) -> Iterator[str]:
+def _rule_lines(checked: Checked, violations: list[Violation]) -> Iterator[str]:
+    rule = violations[0].rule
     yield f"  {rule.id} ({rule.category})"
     for violation in violations[:SHOWN_PLACES]:
-        yield one_line(f"{checked.path(violation.where) or checked.located.desc.operator}: {violation.found}").join(
-            ("    found   ", "")
-        )
+        place = checked.path(violation.where) or checked.located.desc.operator
+        yield "    found   " + one_line(f"{place}: {violation.found}")
     if len(violations) > SHOWN_PLACES:
         yield f"            and {len(violations) - SHOWN_PLACES} more places"
     yield f"    says    {rule.statement}"

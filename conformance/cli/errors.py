@@ -116,7 +116,7 @@ def one_line(message: str) -> str:
     text = " ".join(message.split())
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 3] + "..."
+    return text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE // 2]} ... {text[-LONGEST_LINE // 2 :]}"
 
 
 def _discard_output() -> None:

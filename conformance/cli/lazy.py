@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -41,9 +41,20 @@ class CommandLine(click.Group):
         except (BrokenPipeError, KeyboardInterrupt) as error:
             raise Stopped from error
 
-    def main(self, *args: Any, standalone_mode: bool = True, **more: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
         """As click's, with the exit codes of this program and one line for every error."""
+        state = extra.setdefault("obj", State())
+
+        def command() -> Any:
+            return super(CommandLine, self).main(args, prog_name, complete_var, standalone_mode=False, **extra)
+
         if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **{"obj": State(), **more})
-        state = State()
-        sys.exit(run(lambda: super(CommandLine, self).main(*args, standalone_mode=False, obj=state, **more), state))
+            return command()
+        sys.exit(run(command, state))

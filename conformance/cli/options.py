@@ -11,10 +11,15 @@ from click.shell_completion import CompletionItem
 if TYPE_CHECKING:
     from spec.levels import Level
 
+    _LevelParam = click.ParamType[Level]
+    _NameParam = click.ParamType[str]
+else:  # generic only in newer versions of click
+    _LevelParam = _NameParam = click.ParamType
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-class LevelType(click.ParamType):
+class LevelType(_LevelParam):
     """A feature level: `3_0`, `3.0` or `DML_FEATURE_LEVEL_3_0`."""
 
     name = "level"
@@ -35,7 +40,7 @@ class LevelType(click.ParamType):
         return [CompletionItem(level.label) for level in Level if level.label.startswith(incomplete)]
 
 
-class OperatorType(click.ParamType):
+class OperatorType(_NameParam):
     """An operator's name: `GATHER` or `DML_OPERATOR_GATHER`, in any case."""
 
     name = "operator"

@@ -118,6 +118,13 @@ class Report:
         return not self.new and not self.stale
 
     def as_json(self) -> dict[str, Any]:
+        """The report as `spec check --format json` prints it.
+
+        Returns:
+            `format` (1), `ok`, `checks` (name, statement, subjects, findings), `findings` (id, what, erratum or null),
+            `errata` (all that is known of each; `checks` is empty where nothing mechanical can show it), and the ids
+            of `new` findings and the `stale` ones with their errata.
+        """
         return {
             "format": 1,
             "ok": self.ok,

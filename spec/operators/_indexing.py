@@ -10,7 +10,7 @@ from spec.rules import Breach, Category, Rule
 from spec.sources import Source
 
 
-def axis_range_rule(operator: str, page: str) -> Rule:
+def axis_range_rule(operator: str, page: str, **more: Any) -> Rule:
     """`0 <= Axis < InputTensor.DimensionCount`."""
 
     def check(desc: Any, level: Level) -> Breach | None:
@@ -25,6 +25,7 @@ def axis_range_rule(operator: str, page: str) -> Rule:
         "count axes from 0, over all dimensions, leading ones included",
         check=check,
         needs=shapes_comparable(operator),
+        **more,
     )
 
 

@@ -103,7 +103,7 @@ SPEC = OperatorSpec(
     },
     output_sizes=output_sizes,
     own_rules=(
-        axis_range_rule("GATHER", PAGE),
+        axis_range_rule("GATHER", PAGE, settles=("GATHER-3",)),
         Rule(
             "GATHER.index-dimensions-range",
             Category.ATTRIBUTES,
@@ -112,7 +112,7 @@ SPEC = OperatorSpec(
             "count the meaningful dimensions of IndicesTensor, without its leading ones",
             check=_index_dimensions_range,
             needs=_COMPARABLE,
-            settles=("GATHER-1", "GATHER-3"),
+            settles=("GATHER-1",),
         ),
         Rule(
             "GATHER.leading-index-sizes",

@@ -3,7 +3,7 @@
 A module defines
     build(ctx) -> descriptor        a valid one, whatever the chooser says
     edges(ctx) -> descriptors       valid ones at the ends of the operator's ranges, small enough to execute
-    huge(ctx) -> descriptors        valid ones with as many elements as may be, to decide on only
+    huge(ctx, sizes) -> descriptors with a tensor of these two sizes and leading ones, to decide on only
     large(ctx, size) -> descriptor  one whose packed output has about `size` bytes, to measure throughput with
     VIOLATIONS: {rule id: break}    for each rule of its own, break(ctx) -> descriptor that breaks that rule alone
 
@@ -34,8 +34,8 @@ class Builder(Protocol):
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Valid descriptors at the ends of the operator's ranges, small enough to execute."""
 
-    def huge(self, ctx: Context) -> Iterator[Any]:
-        """Valid descriptors with a tensor of `LARGEST` elements, too large to execute."""
+    def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Any]:
+        """Descriptors with a tensor of these two sizes, too large to execute; valid up to `LARGEST`."""
 
     def large(self, ctx: Context, size: int) -> Any:
         """A valid descriptor with packed tensors and an output of about `size` bytes, to measure throughput with."""
@@ -43,6 +43,8 @@ class Builder(Protocol):
 
 # 2^32 - 1 elements, the most that a tensor may have, as two sizes.
 LARGEST = (65537, 65535)
+# One element more.
+TOO_LARGE = (65536, 65536)
 # Axes longer than an index of 8 and of 16 bits reaches.
 LONG_AXES = (300, 70_000)
 

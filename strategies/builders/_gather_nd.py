@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from spec.operator import OperatorDesc
-from spec.operators._gather_nd import output_sizes
+from spec.operators._gather_nd import output_sizes, unpadded_sizes
 from spec.tensor import UINT32_MAX, TensorDesc
-from strategies.builders import LARGEST, LONG_AXES, four, matrix
+from strategies.builders import LONG_AXES, four, matrix
 from strategies.context import Context
 from strategies.edits import edit, resize, resize_at, with_fitting_output
 from strategies.tensors import sizes, tensor
@@ -77,11 +77,11 @@ def nd_edges(ctx: Context, desc_type: type[OperatorDesc], *, batches: bool) -> I
         yield with_fitting_output(resize(desc, "indices_tensor", (1,) * (rank - 2) + (40, 1)))
 
 
-def nd_huge(ctx: Context, desc_type: type[OperatorDesc]) -> Iterator[Any]:
-    """An input of as many elements as may be, indexed along its first dimension."""
+def nd_huge(ctx: Context, desc_type: type[OperatorDesc], sizes: tuple[int, int]) -> Iterator[Any]:
+    """An input of these sizes, indexed along the first of them."""
     plain, rank = ctx.but(layout="packed"), ctx.ranks[-1]
     desc = build_nd(plain, desc_type, Shape(plain, batches=False, rank=rank, n=2, q=2))
-    desc = resize(desc, "input_tensor", (1,) * (rank - 2) + LARGEST)
+    desc = resize(desc, "input_tensor", (1,) * (rank - 2) + sizes)
     yield with_fitting_output(resize(desc, "indices_tensor", (1,) * (rank - 2) + (3, 1)))
 
 
@@ -114,7 +114,7 @@ def nd_violations(
     def out_of_count(ctx: Context, attribute: str) -> Any:
         desc = build(ctx)
         rank = len(desc.input_tensor.sizes)
-        return edit(desc, **{attribute: ctx.chooser.choice((rank + 1, 0, rank + 2, 2**31, UINT32_MAX))})
+        return edit(desc, **{attribute: ctx.chooser.variant((rank + 1, 0, rank + 2, 2**31, UINT32_MAX))})
 
     def leading_input_sizes(ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.of_rank(2).ranks)
@@ -131,7 +131,8 @@ def nd_violations(
     def tuple_size(ctx: Context) -> Any:
         desc = build(ctx)
         rank = len(desc.input_tensor.sizes)
-        return resize_at(desc, "indices_tensor", rank - 1, ctx.chooser.integer(rank + 1, rank + 3))
+        size = ctx.chooser.variant((rank + 1, rank + 2, rank + 3))
+        return with_fitting_output(resize_at(desc, "indices_tensor", rank - 1, size))
 
     def tuple_size_meaningful(ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.of_rank(2).ranks)
@@ -142,7 +143,8 @@ def nd_violations(
         # q = rank and a tuple that leaves two input dimensions over need rank + 1 output dimensions.
         rank = ctx.chooser.choice(ctx.of_rank(3).ranks)
         desc = build(ctx, rank=rank, n=rank, q=rank) if not batches else _without_batches(ctx, rank)
-        return resize_at(desc, "indices_tensor", rank - 1, ctx.chooser.integer(1, rank - 2))
+        desc = resize_at(desc, "indices_tensor", rank - 1, ctx.chooser.integer(1, rank - 2))
+        return resize(desc, "output_tensor", unpadded_sizes(desc)[-rank:])
 
     def _without_batches(ctx: Context, rank: int) -> Any:
         shape = Shape(ctx, batches=False, rank=rank, n=rank, q=rank)
@@ -163,9 +165,10 @@ def batch_violations(desc_type: type[OperatorDesc]) -> Mapping[str, Callable[[Co
     """How to break what BatchDimensionCount adds."""
 
     def batch_dimension_count(ctx: Context) -> Any:
-        desc = build_nd(ctx, desc_type, Shape(ctx, batches=True))
-        rank = len(desc.input_tensor.sizes)
-        return edit(desc, batch_dimension_count=ctx.chooser.choice((rank, rank + 1, 2**31, UINT32_MAX)))
+        rank = ctx.chooser.choice(ctx.ranks)
+        shape = Shape(ctx, batches=True, rank=rank, n=rank, q=rank, least_batch=rank - 1)
+        desc = build_nd(ctx, desc_type, shape)  # with as many batches as may be: a count cut short would pass
+        return edit(desc, batch_dimension_count=ctx.chooser.variant((rank, rank + 1, 2**31, UINT32_MAX)))
 
     def batch_dimension_count_meaningful(ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.of_rank(2).ranks)

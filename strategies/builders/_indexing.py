@@ -13,8 +13,8 @@ from strategies.edits import edit
 D = TypeVar("D", bound=OperatorDesc)
 
 
-def break_axis_range(ctx: Context, build: Callable[[Context], D]) -> D:
-    """An Axis at or above the dimension count."""
-    desc = build(ctx)
+def break_axis_range(ctx: Context, build_on_last_axis: Callable[[Context], D]) -> D:
+    """An Axis at or above the dimension count, where the sizes fit the last axis: an Axis cut short would pass."""
+    desc = build_on_last_axis(ctx)
     rank = len(desc.input_tensor.sizes)  # type: ignore[attr-defined]
-    return edit(desc, axis=ctx.chooser.choice((rank, rank + 1, 2**31, UINT32_MAX)))
+    return edit(desc, axis=ctx.chooser.variant((rank, rank + 1, 2**31, UINT32_MAX)))

@@ -7,18 +7,19 @@ from collections.abc import Iterator
 from spec.levels import Level
 from spec.operators.gather import GatherDesc, output_sizes
 from spec.tensor import UINT32_MAX, TensorDesc
-from strategies.builders import LARGEST, LONG_AXES, four, matrix
+from strategies.builders import LONG_AXES, four, matrix
 from strategies.builders._indexing import break_axis_range
 from strategies.context import Context, Impossible
 from strategies.edits import edit, resize, resize_at, with_fitting_output
 from strategies.tensors import sizes, tensor
 
 
-def build(ctx: Context) -> GatherDesc:
+def build(ctx: Context, *, last_axis: bool = False) -> GatherDesc:
     rank = ctx.chooser.choice(ctx.ranks)
+    axis = rank - 1 if last_axis else None
     if ctx.level < Level.L2_1:  # GATHER-7: other IndexDimensions are left open there
-        return _build(ctx, rank, 1)
-    return _build(ctx, rank, ctx.chooser.integer(1 if ctx.spread else 0, rank))
+        return _build(ctx, rank, 1, axis)
+    return _build(ctx, rank, ctx.chooser.integer(1 if ctx.spread else 0, rank), axis)
 
 
 def edges(ctx: Context) -> Iterator[GatherDesc]:
@@ -33,11 +34,11 @@ def edges(ctx: Context) -> Iterator[GatherDesc]:
         yield with_fitting_output(resize(desc, "indices_tensor", (1,) * (rank - 1) + (40,)))
 
 
-def huge(ctx: Context) -> Iterator[GatherDesc]:
+def huge(ctx: Context, sizes: tuple[int, int]) -> Iterator[GatherDesc]:
     rank = ctx.ranks[-1]
     desc = _build(ctx.but(layout="packed"), rank, 1, rank - 2)
     ones = (1,) * (rank - 2)
-    desc = resize(desc, "input_tensor", (*ones, *LARGEST))
+    desc = resize(desc, "input_tensor", (*ones, *sizes))
     yield with_fitting_output(resize(desc, "indices_tensor", (*ones, 1, 3)))
 
 
@@ -76,7 +77,7 @@ def _build(ctx: Context, rank: int, index_dimensions: int, axis: int | None = No
 def break_index_dimensions_range(ctx: Context) -> GatherDesc:
     desc = build(ctx)
     rank = len(desc.input_tensor.sizes)
-    return edit(desc, index_dimensions=ctx.chooser.choice((rank + 1, rank + 2, 2**31, UINT32_MAX)))
+    return edit(desc, index_dimensions=ctx.chooser.variant((rank + 1, rank + 2, 2**31, UINT32_MAX)))
 
 
 def break_leading_index_sizes(ctx: Context) -> GatherDesc:
@@ -101,11 +102,11 @@ def break_shape_before_2_1(ctx: Context) -> GatherDesc:
     if ctx.level >= Level.L2_1:
         raise Impossible
     rank = ctx.chooser.choice(ctx.ranks)
-    return with_fitting_output(_build(ctx, rank, ctx.chooser.choice((0, *range(2, rank + 1)))))
+    return with_fitting_output(_build(ctx, rank, ctx.chooser.variant((0, *range(2, rank + 1)))))
 
 
 VIOLATIONS = {
-    "GATHER.axis-range": lambda ctx: break_axis_range(ctx, build),
+    "GATHER.axis-range": lambda ctx: break_axis_range(ctx, lambda ctx: build(ctx, last_axis=True)),
     "GATHER.index-dimensions-range": break_index_dimensions_range,
     "GATHER.leading-index-sizes": break_leading_index_sizes,
     "GATHER.output-rank": break_output_rank,

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from spec.operators.gather_elements import GatherElementsDesc
 from spec.tensor import TensorDesc
-from strategies.builders import LARGEST, LONG_AXES, four, matrix
+from strategies.builders import LONG_AXES, four, matrix
 from strategies.builders._indexing import break_axis_range
 from strategies.context import Context
 from strategies.edits import resize, resize_at, with_fitting_output
 from strategies.tensors import sizes, tensor
 
 
-def build(ctx: Context) -> GatherElementsDesc:
+def build(ctx: Context, *, last_axis: bool = False) -> GatherElementsDesc:
     rank = ctx.chooser.choice(ctx.ranks)
-    return _build(ctx, rank, ctx.chooser.integer(0, rank - 1))
+    return _build(ctx, rank, rank - 1 if last_axis else ctx.chooser.integer(0, rank - 1))
 
 
 def edges(ctx: Context) -> Iterator[GatherElementsDesc]:
@@ -29,12 +29,12 @@ def edges(ctx: Context) -> Iterator[GatherElementsDesc]:
         yield with_fitting_output(resize(desc, "indices_tensor", (1,) * (rank - 1) + (40,)))
 
 
-def huge(ctx: Context) -> Iterator[GatherElementsDesc]:
+def huge(ctx: Context, sizes: tuple[int, int]) -> Iterator[GatherElementsDesc]:
     rank = ctx.ranks[-1]
     desc = _build(ctx.but(layout="packed"), rank, rank - 2)
     ones = (1,) * (rank - 2)
-    desc = resize(desc, "input_tensor", (*ones, *LARGEST))
-    yield with_fitting_output(resize(desc, "indices_tensor", (*ones, 3, LARGEST[1])))
+    desc = resize(desc, "input_tensor", (*ones, *sizes))
+    yield with_fitting_output(resize(desc, "indices_tensor", (*ones, 3, sizes[1])))
 
 
 def large(ctx: Context, size: int) -> GatherElementsDesc:
@@ -65,11 +65,11 @@ def break_sizes_off_axis(ctx: Context) -> GatherElementsDesc:
     position = ctx.chooser.integer(0, rank - 2)
     position += position >= desc.axis
     size = desc.indices_tensor.sizes[position]
-    other = ctx.chooser.choice(tuple(n for n in (1, size + 1, size - 1) if n > 0 and n != size))
+    other = ctx.chooser.variant(tuple(n for n in (1, size + 1, size - 1) if n > 0 and n != size))
     return with_fitting_output(resize_at(desc, "indices_tensor", position, other))
 
 
 VIOLATIONS = {
-    "GATHER_ELEMENTS.axis-range": lambda ctx: break_axis_range(ctx, build),
+    "GATHER_ELEMENTS.axis-range": lambda ctx: break_axis_range(ctx, lambda ctx: build(ctx, last_axis=True)),
     "GATHER_ELEMENTS.sizes-off-axis": break_sizes_off_axis,
 }

@@ -19,8 +19,8 @@ def edges(ctx: Context) -> Iterator[GatherNdDesc]:
     return nd_edges(ctx, GatherNdDesc, batches=False)
 
 
-def huge(ctx: Context) -> Iterator[GatherNdDesc]:
-    return nd_huge(ctx, GatherNdDesc)
+def huge(ctx: Context, sizes: tuple[int, int]) -> Iterator[GatherNdDesc]:
+    return nd_huge(ctx, GatherNdDesc, sizes)
 
 
 def large(ctx: Context, size: int) -> GatherNdDesc:

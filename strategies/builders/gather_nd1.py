@@ -19,8 +19,8 @@ def edges(ctx: Context) -> Iterator[GatherNd1Desc]:
     return nd_edges(ctx, GatherNd1Desc, batches=True)
 
 
-def huge(ctx: Context) -> Iterator[GatherNd1Desc]:
-    return nd_huge(ctx, GatherNd1Desc)
+def huge(ctx: Context, sizes: tuple[int, int]) -> Iterator[GatherNd1Desc]:
+    return nd_huge(ctx, GatherNd1Desc, sizes)
 
 
 def large(ctx: Context, size: int) -> GatherNd1Desc:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from spec.operators.tile import TileDesc
 from spec.tensor import TensorDesc
-from strategies.builders import LARGEST, LONG_AXES, four, matrix
+from strategies.builders import LONG_AXES, four, matrix
 from strategies.context import Context
-from strategies.edits import edit
+from strategies.edits import edit, resize_at
 from strategies.tensors import sizes, tensor
 
 
@@ -29,11 +29,11 @@ def edges(ctx: Context) -> Iterator[TileDesc]:
         yield _build(ctx, (*ones, 2), (*ones, length))
 
 
-def huge(ctx: Context) -> Iterator[TileDesc]:
+def huge(ctx: Context, sizes: tuple[int, int]) -> Iterator[TileDesc]:
     plain, ones = ctx.but(layout="packed"), (1,) * (ctx.ranks[-1] - 2)
-    yield _build(plain, (*ones, *LARGEST), (*ones, 1, 1))
-    yield _build(plain, (*ones, 1, 1), (*ones, *LARGEST))
-    yield _build(plain, (*ones, 1, LARGEST[1]), (*ones, LARGEST[0], 1))
+    yield _build(plain, (*ones, *sizes), (*ones, 1, 1))
+    yield _build(plain, (*ones, 1, 1), (*ones, *sizes))
+    yield _build(plain, (*ones, 1, sizes[1]), (*ones, sizes[0], 1))
 
 
 def large(ctx: Context, size: int) -> TileDesc:
@@ -55,16 +55,14 @@ def _build(ctx: Context, input_sizes: tuple[int, ...], repeats: tuple[int, ...])
 
 def break_repeats_count(ctx: Context) -> TileDesc:
     desc = build(ctx)
-    if ctx.chooser.integer(0, 1):
-        return edit(desc, repeats=desc.repeats[1:])
-    return edit(desc, repeats=(1,) * ctx.chooser.integer(1, 3) + desc.repeats)
+    return edit(desc, repeats=ctx.chooser.variant(((1, *desc.repeats), desc.repeats[1:], (*desc.repeats, 1), ())))
 
 
 def break_repeats(ctx: Context) -> TileDesc:
     desc = build(ctx)
-    repeats = list(desc.repeats)
-    repeats[ctx.chooser.integer(0, len(repeats) - 1)] = 0
-    return edit(desc, repeats=tuple(repeats))
+    d = ctx.chooser.integer(0, len(desc.repeats) - 1)
+    repeats = (*desc.repeats[:d], 0, *desc.repeats[d + 1 :])
+    return edit(resize_at(desc, "output_tensor", d, desc.input_tensor.sizes[d]), repeats=repeats)  # as if it were 1
 
 
 VIOLATIONS = {"TILE.repeats-count": break_repeats_count, "TILE.repeats": break_repeats}

@@ -1,0 +1,8 @@
+"""The real DirectML library as a backend: live decisions on Linux x86-64, without a GPU."""
+
+from __future__ import annotations
+
+from backends.directml.backend import DirectmlBackend, OwnLevelCapabilities
+from backends.directml.errors import DirectmlError, LibraryCrash
+
+__all__ = ["DirectmlBackend", "DirectmlError", "LibraryCrash", "OwnLevelCapabilities"]

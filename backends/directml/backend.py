@@ -1,0 +1,162 @@
+"""The `directml` backend: the decisions of the DirectML library, on a device that exists in name only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from backends.base import Answer, Binding, Capabilities, Unsupported
+from backends.directml import stubs
+from backends.directml.com import result_name
+from backends.directml.errors import DirectmlError, LibraryCrash
+from backends.directml.headers import OperatorType
+from backends.directml.library import cache_folder, find_library
+from backends.directml.process import Worker, worker_command
+from backends.directml.profiles import FULL, PROFILES, Profile
+from backends.directml.structs import Packer
+from spec.datatypes import DataType
+from spec.levels import Level
+from spec.operator import OperatorDesc
+from spec.rules import DESCRIPTOR_CATEGORIES
+from spec.tensor import TensorDesc
+
+ACCEPTED = Answer(True)
+
+
+class OwnLevelCapabilities(Capabilities, frozen=True, kw_only=True):
+    """Capabilities of a backend that decides by one level's rules, whatever level it is asked for.
+
+    Attributes:
+        decides_at: that level. What a lower level alone forbids (an operator, a data type, a dimension count that came
+            later) is taken, so a decision for a lower level is claimed only where it does not depend on that.
+    """
+
+    decides_at: Level
+
+    def as_json(self) -> dict[str, Any]:
+        return {**super().as_json(), "decides_at": self.decides_at.label}
+
+
+class DirectmlBackend:
+    """The real library, without a GPU: it decides, and executes nothing.
+
+    The library runs in a process of its own, so that a crash in it costs one case.
+
+    Args:
+        device: words joined by commas, in any order: a feature level picks the installed library that speaks it
+            (`5_2`), a name what the null device claims to be (`no-doubles`, see `profiles`). "" is the library that
+            `DML_CONFORMANCE_DIRECTML` names, or the newest installed, on a device that claims all.
+
+    Raises:
+        ValueError: a word means nothing here.
+        DirectmlError: the library cannot be had or does not run here.
+    """
+
+    def __init__(self, device: str = "") -> None:
+        level, profile = _read_device(device)
+        library = find_library(level)
+        folder = stubs.build(cache_folder())
+        self._command = worker_command(str(library.path), str(folder), profile.name)
+        self._worker: Worker | None = Worker(self._command)
+        hello = self._worker.hello
+        self._level = Level(hello.level)
+        if library.release is not None and library.release.level != self._level:
+            raise DirectmlError(f"{library.path} says that it speaks level {self._level}, not {library.release.level}")
+        self._packer = Packer(hello.address)
+        self._lacking = frozenset(t for t in DataType if t.size) - {DataType(value) for value in hello.data_types}
+        self._reasons: dict[int, Answer] = {}
+        self._name = ":".join(filter(None, ("directml", device)))
+        self._profile = profile
+        self._versions = {
+            "directml": library.version,
+            "directml feature level": self._level.label,
+            "directml sha256": library.sha256,
+        }
+
+    def capabilities(self) -> OwnLevelCapabilities:
+        return OwnLevelCapabilities(
+            name=self._name,
+            device=f"null device ({self._profile.name})",
+            versions=self._versions,
+            levels=tuple(level for level in Level if level <= self._level),
+            operators=tuple(OperatorType.__members__),
+            enforces=frozenset(DESCRIPTOR_CATEGORIES),
+            executes=False,
+            decides_at=self._level,
+        )
+
+    def validate(self, desc: OperatorDesc, level: Level) -> Answer:
+        """Have the library create the operator, and release it.
+
+        Raises:
+            Unsupported: the level is above the library's, the API's structs cannot hold the descriptor, or it was
+                rejected and has a data type that the library does not support on this device.
+            LibraryCrash: the library took its process down.
+        """
+        if level > self._level:
+            raise Unsupported(f"the DirectML library speaks level {self._level}")
+        if self._worker is None:
+            self._worker = Worker(self._command)
+            self._packer = Packer(self._worker.hello.address)
+        block = self._packer.pack(desc)
+        try:
+            code, unexpected = self._worker.ask(block)
+        except LibraryCrash as crash:
+            raise LibraryCrash(f"the DirectML library {crash}; it was asked for {_told(desc)}") from None
+        except DirectmlError:
+            self._worker = None
+            raise
+        if code < 0 and self._lacking:
+            self._check_device_has_types(desc)
+        if unexpected:
+            return Answer(code >= 0, f"{result_name(code)}; the null device lacks what was called: {unexpected}")
+        if code == 0:
+            return ACCEPTED
+        answer = self._reasons.get(code)
+        if answer is None:
+            answer = self._reasons[code] = Answer(code > 0, result_name(code))
+        return answer
+
+    def execute(
+        self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
+    ) -> None:
+        raise Unsupported("a null device executes nothing")
+
+    def close(self) -> None:
+        """End the library's process; the next decision starts a new one."""
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+
+    def _check_device_has_types(self, desc: OperatorDesc) -> None:
+        lacking = sorted({tensor.data_type for tensor in _tensors(desc)} & self._lacking)
+        if lacking:
+            names = ", ".join(data_type.name for data_type in lacking)
+            raise Unsupported(f"the library does not support {names} on this device")
+
+
+def _read_device(device: str) -> tuple[Level | None, Profile]:
+    level: Level | None = None
+    profile: Profile | None = None
+    for word in filter(None, device.split(",")):
+        if word in PROFILES and profile is None:
+            profile = PROFILES[word]
+        elif word[0].isdigit() and level is None:
+            level = Level.parse(word)
+        else:
+            known = ", ".join(PROFILES)
+            raise ValueError(f"{word!r} in {device!r}: expected one feature level or one device profile of {known}")
+    return level, profile or FULL
+
+
+def _tensors(desc: OperatorDesc) -> Iterator[TensorDesc]:
+    for attribute in desc.__struct_fields__:
+        value = getattr(desc, attribute)
+        if isinstance(value, TensorDesc):
+            yield value
+
+
+def _told(desc: OperatorDesc) -> str:
+    return f"{desc.operator} {msgspec.json.encode(desc).decode()}"

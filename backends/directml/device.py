@@ -1,0 +1,119 @@
+"""The DirectML library itself: its device, what it says of itself, and its decisions."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from backends.directml import headers
+from backends.directml.com import POINTER, RESULT, UINT, check, guid_bytes, method, release
+from backends.directml.errors import DirectmlError
+from backends.directml.headers import Feature
+from spec.datatypes import DataType
+from spec.levels import LOWEST, Level
+
+CHECK_FEATURE_SUPPORT = headers.IDML_DEVICE.index("CheckFeatureSupport")
+CREATE_OPERATOR = headers.IDML_DEVICE.index("CreateOperator")
+RELEASE = headers.IDML_DEVICE.index("Release")
+
+
+class DirectmlDevice:
+    """An IDMLDevice, in this process.
+
+    Args:
+        library: path of the library.
+        d3d12_device: address of the ID3D12Device to stand on.
+        minimum_level: what is asked of DMLCreateDevice1. It is a minimum only: the decisions do not depend on it.
+
+    Raises:
+        DirectmlError: the library cannot be loaded.
+        ComError: it would not make a device.
+    """
+
+    def __init__(self, library: Path, d3d12_device: int, minimum_level: Level = LOWEST) -> None:
+        try:
+            self._library = ctypes.CDLL(str(library))
+            create: Any = self._library.DMLCreateDevice1
+        except (OSError, AttributeError) as error:
+            raise DirectmlError(f"cannot load the DirectML library: {error}") from error
+        create.restype = RESULT
+        create.argtypes = [POINTER, UINT, UINT, POINTER, POINTER]
+        device = POINTER()
+        iid = _guid(headers.IID_IDML_DEVICE)
+        flags = headers.CREATE_DEVICE_FLAG_NONE
+        check("DMLCreateDevice1", create(d3d12_device, flags, minimum_level, iid, ctypes.addressof(device)))
+        assert device.value is not None
+        self._device = device.value
+        self._check_feature_support = method(
+            self._device, CHECK_FEATURE_SUPPORT, RESULT, UINT, UINT, POINTER, UINT, POINTER
+        )
+        self._create_operator = method(self._device, CREATE_OPERATOR, RESULT, POINTER, POINTER, POINTER)
+        self._operator_iid = _guid(headers.IID_IDML_OPERATOR)
+        self._operator = POINTER()
+        self._release_of: dict[int, Callable[[int], int]] = {}  # by address of the class's table
+
+    def level(self) -> Level:
+        """The highest feature level that the library says it supports.
+
+        Raises:
+            ComError: it would not say.
+        """
+        levels = (UINT * len(Level))(*Level)
+        query = struct.pack("@IP", len(Level), ctypes.addressof(levels))
+        return Level(self._feature(Feature.FEATURE_LEVELS, query))
+
+    def data_types(self) -> frozenset[DataType]:
+        """The data types that the library says it supports on this device.
+
+        Raises:
+            ComError: it would not say.
+        """
+        return frozenset(
+            data_type
+            for data_type in DataType
+            if self._feature(Feature.TENSOR_DATA_TYPE_SUPPORT, struct.pack("@I", data_type))
+        )
+
+    def create_operator(self, desc: int) -> int:
+        """Have an operator created, and release it at once.
+
+        Args:
+            desc: address of the DML_OPERATOR_DESC.
+
+        Returns:
+            The HRESULT: 0 or above where the descriptor was accepted.
+        """
+        operator = self._operator
+        code: int = self._create_operator(self._device, desc, self._operator_iid, ctypes.addressof(operator))
+        if operator.value is not None:
+            self._release(operator.value)
+            operator.value = None
+        return code
+
+    def close(self) -> None:
+        """Release the device; the object is of no use afterwards."""
+        release(self._device)
+
+    def _release(self, pointer: int) -> int:
+        table = ctypes.c_void_p.from_address(pointer).value
+        assert table is not None
+        function = self._release_of.get(table)
+        if function is None:
+            function = self._release_of[table] = method(pointer, RELEASE, UINT)
+        return function(pointer)
+
+    def _feature(self, feature: Feature, query: bytes) -> int:
+        answer = UINT()
+        code = self._check_feature_support(
+            self._device, feature, len(query), query, ctypes.sizeof(answer), ctypes.addressof(answer)
+        )
+        check(f"IDMLDevice::CheckFeatureSupport({feature.name})", code)
+        return answer.value
+
+
+def _guid(value: Any) -> Any:
+    """A GUID in memory of its own."""
+    return ctypes.create_string_buffer(guid_bytes(value), len(guid_bytes(value)))

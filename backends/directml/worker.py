@@ -1,0 +1,109 @@
+"""The process that has the library: it receives descriptors as blocks of memory and answers with the decisions.
+
+The library is asked with descriptors that are meant to break it, and some do. So this process loads it, makes a
+device, and leaves the decisions to a copy of itself; when that dies, the guilty descriptor is answered for, and a new
+copy takes its place. A copy costs milliseconds, where loading the library anew would cost a third of a second. It may
+be made by fork because the library has no threads of its own before something is compiled.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+
+from backends.directml import stubs
+from backends.directml.com import ComError
+from backends.directml.device import DirectmlDevice
+from backends.directml.errors import DirectmlError
+from backends.directml.null_device import NullDevice
+from backends.directml.profiles import PROFILES
+from backends.directml.protocol import REPLY, Hello
+from backends.directml.structs import BLOCK_SIZE, HEADER, OPERATOR_DESC_AT
+
+ANSWER_SECONDS = 30  # a decision takes microseconds
+
+
+def main(library: str, stub_folder: str, profile: str) -> None:
+    """Serve requests from standard input on standard output until it ends.
+
+    Args:
+        library: path of the DirectML library.
+        stub_folder: where `stubs.build` put the system libraries.
+        profile: name of the null device's profile.
+    """
+    requests, replies = os.dup(0), os.dup(1)
+    os.dup2(2, 1)  # what the library prints must not come between the replies
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is an answer here; nobody wants its core
+    null = NullDevice(PROFILES[profile])
+    memory = ctypes.create_string_buffer(BLOCK_SIZE)
+    try:
+        kept = stubs.load(Path(stub_folder), null.create_adapter_factory, null.serialize_versioned_root_signature)
+        device = DirectmlDevice(Path(library), null.device.address)
+        hello = Hello(
+            address=ctypes.addressof(memory),
+            level=device.level(),
+            data_types=tuple(sorted(device.data_types())),
+            unexpected=tuple(null.unexpected),
+        )
+    except (DirectmlError, ComError, OSError) as error:
+        told = "; ".join([str(error), *(f"not provided for: {call}" for call in null.unexpected)])
+        _write(replies, msgspec.json.encode(Hello(error=told)) + b"\n")
+        return
+    _write(replies, msgspec.json.encode(hello) + b"\n")
+    while True:
+        copy = os.fork()
+        if copy == 0:
+            _decide(requests, replies, memory, device, null.unexpected)
+        _, status = os.waitpid(copy, 0)
+        code = os.waitstatus_to_exitcode(status)
+        if code >= 0:  # the requests have ended
+            break
+        _write(replies, REPLY.pack(0, -code, 0))
+    device.close()
+    del kept
+
+
+def _decide(
+    requests: int, replies: int, memory: ctypes.Array[ctypes.c_char], device: DirectmlDevice, unexpected: list[str]
+) -> NoReturn:
+    """Answer until the requests end. The process ends here, without what Python would do at its end."""
+    block = memoryview(memory).cast("B")
+    desc = ctypes.addressof(memory) + OPERATOR_DESC_AT
+    while _receive(requests, block):
+        unexpected.clear()
+        signal.alarm(ANSWER_SECONDS)  # which ends the process
+        code = device.create_operator(desc)
+        signal.alarm(0)
+        text = "; ".join(unexpected).encode()
+        _write(replies, REPLY.pack(code, 0, len(text)) + text)
+    os._exit(0)
+
+
+def _receive(requests: int, block: memoryview) -> bool:
+    """Read one block. Returns False at the end of the stream."""
+    filled, size = 0, HEADER.size
+    while filled < size:
+        count = os.readv(requests, [block[filled:]])
+        if not count:
+            return False
+        filled += count
+        if filled >= HEADER.size:
+            (size,) = HEADER.unpack_from(block)
+    return True
+
+
+def _write(file: int, data: bytes) -> None:
+    written = 0
+    while written < len(data):
+        written += os.write(file, data[written:])
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

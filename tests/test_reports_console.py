@@ -1,0 +1,177 @@
+"""The terminal: a summary that fits, colours only where wanted, and nothing that steers the terminal from outside."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+import report_data
+from report_data import plain
+from rich.console import Console
+
+from reports.console import LINE_INTERVAL, SHOWN_FAILURES, Progress, print_summary
+from reports.records import Phase, Record, Verdict
+from reports.stream import FanOut
+from reports.summary import CellVerdict, Summary
+
+
+def summary_of(records: tuple[Record, ...] | list[Record], **changes: object) -> Summary:
+    summary = Summary()
+    report_data.feed(FanOut(summary), records, **changes)
+    return summary
+
+
+def printed(summary: Summary, width: int = 120, *, output: str = "", encoding: str = "utf-8", **options: object) -> str:
+    raw = io.BytesIO()
+    file = io.TextIOWrapper(raw, encoding=encoding, newline="\n")
+    print_summary(summary, Console(file=file, width=width, **options), output=output)
+    file.flush()
+    return raw.getvalue().decode(encoding)
+
+
+@pytest.fixture(scope="module")
+def faulty() -> Summary:
+    return summary_of(report_data.some_faulty())
+
+
+def test_the_matrix_has_a_symbol_for_each_cell(faulty: Summary) -> None:
+    lines = printed(faulty).splitlines()
+    for operator in faulty.campaign.operators:
+        row = next(line for line in lines if line.split()[:1] == [operator])
+        assert row.split()[1:] == [cell.verdict.symbol for cell in faulty.matrix() if cell.operator == operator]
+    assert "✓ conformant   ✗ not conformant" in lines
+
+
+def test_a_narrow_terminal_gets_the_same_in_few_columns(faulty: Summary) -> None:
+    lines = printed(faulty, width=50).splitlines()
+    reproducing = {"  " + group.smallest.reproduce for group in faulty.failures.values()}
+    start = lines.index("GATHER_ELEMENTS")
+    assert lines[start + 1 : start + 3] == ["  ✓ conformant 1_0 to 2_0", "  ✗ not conformant 2_1 to 6_4"]
+    assert all(len(line) <= 50 for line in lines[start : lines.index("", start)])
+    assert reproducing <= set(lines)
+
+
+def test_failures_come_with_the_line_that_reproduces_them(faulty: Summary) -> None:
+    text = printed(faulty, width=60)
+    for group in faulty.failures.values():
+        record = group.smallest
+        assert f"{group.kind} {group.operator} {group.rule}: {group.count} at " in text
+        assert f"\n  {record.reproduce}\n" in text  # whole, on one line
+        for difference in record.differences[:1]:
+            assert f"got {difference.actual} {difference.actual_bits}" in text
+
+
+def test_only_so_many_failures_are_listed() -> None:
+    records = [plain(Verdict.FAIL, rule=f"GATHER.r{i}") for i in range(SHOWN_FAILURES + 4)]
+    text = printed(summary_of(records))
+    assert text.count("output GATHER GATHER.r") == SHOWN_FAILURES
+    assert "4 more groups of failures are in the reports." in text
+
+
+def test_totals_outcome_throughput_and_place(faulty: Summary) -> None:
+    text = printed(faulty, output="build/certification")
+    totals = ", ".join(f"{faulty.counts[verdict]:,} {verdict}" for verdict in Verdict if faulty.counts[verdict])
+    assert f"{totals}, in 1 min 12 s" in text
+    assert f"not conformant: {faulty.headline()}" in text
+    assert text.endswith("Reports: build/certification\n")
+    row = report_data.throughputs()[0]
+    assert re.search(rf"GATHER +FLOAT32 +{row.bytes_per_second / 1e9:,.4g} +2,610 +{row.fraction_of_copy:.0%}", text)
+
+
+def test_an_incomplete_run_says_why() -> None:
+    summary = Summary()
+    summary.start(report_data.campaign())
+    summary.record(plain())
+    summary.finish(report_data.ending("the device was lost"))
+    text = printed(summary)
+    assert "incomplete: No difference was found" in text
+    assert "\n  The run did not reach its end: the device was lost.\n" in text
+
+
+def test_colours_are_used_in_a_terminal_and_not_with_no_color(faulty: Summary, monkeypatch: pytest.MonkeyPatch) -> None:
+    colour = re.compile(r"\x1b\[[\d;]*3\dm")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert colour.search(printed(faulty, force_terminal=True))
+    assert "\x1b" not in printed(faulty)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not colour.search(printed(faulty, force_terminal=True))
+
+
+def test_a_terminal_without_symbols_gets_letters(faulty: Summary) -> None:
+    backend = {**report_data.campaign().backend, "name": "gerät:☃"}
+    text = printed(summary_of(report_data.some_faulty(), backend=backend), encoding="ascii")
+    assert "+ conformant   X not conformant" in text
+    assert r"ger\xe4t:\u2603 differs" in text
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_words_from_outside_do_not_steer_the_terminal(verdict: Verdict) -> None:
+    nasty = "[bold]\x1b[2J\x07\x9b31m\u202e\ud800[/bold]"
+    backend = {**report_data.campaign().backend, "name": nasty, "device": nasty}
+    summary = summary_of([plain(verdict, reason=nasty, reproduce=nasty, rule="r")], backend=backend)
+    shown = io.StringIO()
+    progress = Progress(Console(file=shown, width=100))
+    report_data.feed(FanOut(progress), [plain(verdict)], backend=backend)
+    for text in (printed(summary, output=nasty), shown.getvalue()):
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\ud800]", text)
+        assert r"[bold]\x1b[2J\x07\x9b31m\u202e\ud800[/bold]" in text
+
+
+def test_every_verdict_of_a_cell_has_a_style_and_a_letter() -> None:
+    from reports.console import LETTERS, STYLES
+
+    assert set(LETTERS) == set(STYLES) == set(CellVerdict)
+    assert len(set(LETTERS.values())) == len({verdict.symbol for verdict in CellVerdict}) == len(CellVerdict)
+
+
+# Progress.
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_without_a_terminal_progress_is_a_line_now_and_then() -> None:
+    clock, shown = Clock(), io.StringIO()
+    progress = Progress(Console(file=shown, width=100), {Phase.SWEEP: 500}, clock)
+    progress.start(report_data.campaign())
+    for i in range(30):
+        clock.now = i * LINE_INTERVAL / 10
+        progress.record(plain(Verdict.FAIL if i == 3 else Verdict.PASS))
+    progress.record(plain(phase=Phase.SEARCH))
+    progress.finish(report_data.ending("a worker died"))
+    assert shown.getvalue().splitlines() == [
+        "Testing torch:cuda:0 on NVIDIA H100 80GB HBM3",
+        "sweep: 11 of 500 cases, 10 pass, 1 fail",
+        "sweep: 21 of 500 cases, 20 pass, 1 fail",
+        "sweep: 30 of 500 cases, 29 pass, 1 fail",
+        "search: 1 cases, 1 pass, 0 fail",
+        "Stopped before the end. a worker died",
+    ]
+
+
+def test_in_a_terminal_progress_is_a_bar_for_each_phase() -> None:
+    shown = io.StringIO()
+    progress = Progress(Console(file=shown, width=90, force_terminal=True), {Phase.EXAMPLES: 15})
+    report_data.feed(FanOut(progress), report_data.some_faulty())
+    last = re.sub(r"\x1b\[[\d;?]*\w", "", shown.getvalue())
+    for phase in Phase:
+        counts = [r.verdict for r in report_data.some_faulty() if r.phase is phase]
+        failed = sum(verdict in ("fail", "crash", "timeout") for verdict in counts)
+        assert re.search(rf"{phase} +━+ {counts.count(Verdict.PASS):,} pass  {failed:,} fail", last), phase
+    assert shown.getvalue().count("\x1b[?25l") == shown.getvalue().count("\x1b[?25h") == 1  # cursor hidden and back
+
+
+def test_a_run_that_does_not_finish_gives_the_terminal_back() -> None:
+    shown = io.StringIO()
+    progress = Progress(Console(file=shown, width=90, force_terminal=True))
+    progress.start(report_data.campaign())
+    progress.record(plain())
+    progress.close()
+    assert shown.getvalue().count("\x1b[?25h") == 1

@@ -1,0 +1,387 @@
+"""The page: it says what the records say, shows what comes from outside as text, and needs no network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import msgspec
+import pytest
+import report_data
+from report_data import plain
+
+from reports import html as html_module
+from reports.html import report_html
+from reports.records import Record, Verdict
+from reports.summary import CellVerdict, Conformance, FailureKind, Summary
+
+VOID = {"meta", "link", "br", "wbr", "rect", "line", "img", "input"}
+URL_ATTRIBUTES = {"src", "href", "action", "poster", "data", "srcset", "xlink:href", "formaction"}
+
+
+class Page(HTMLParser):
+    """A parsed page: its elements, each with its parents' tags and its text; every element must be closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str], tuple[str, ...]]] = []
+        self.texts: list[list[str]] = []
+        self._open: list[int] = []
+        self.feed(text)
+        self.close()
+        assert not self._open, [self.elements[i][0] for i in self._open]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = [name for name, _ in attrs]
+        assert len(names) == len(set(names)), f"an attribute twice: {tag} {names}"
+        self.elements.append(
+            (tag, {name: value or "" for name, value in attrs}, tuple(self.elements[i][0] for i in self._open))
+        )
+        self.texts.append([])
+        if tag not in VOID:
+            self._open.append(len(self.elements) - 1)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        opened = self.elements[self._open.pop()][0]
+        assert opened == tag, f"</{tag}> closes <{opened}>"
+
+    def handle_data(self, data: str) -> None:
+        for i in self._open:
+            self.texts[i].append(data)
+
+    def all(self, tag: str) -> list[tuple[dict[str, str], str]]:
+        """Attributes and text of each element of this tag."""
+        return [
+            (attributes, " ".join("".join(text).split()))
+            for (name, attributes, _), text in zip(self.elements, self.texts, strict=True)
+            if name == tag
+        ]
+
+    def text(self) -> str:
+        return self.all("body")[0][1]
+
+
+def rendered(records: Iterable[Record], **changes: object) -> str:
+    summary = Summary()
+    report_data.feed(summary, records, **changes)
+    return report_html(summary)
+
+
+@pytest.fixture(scope="module")
+def faulty() -> str:
+    return rendered(report_data.some_faulty())
+
+
+@pytest.fixture(scope="module")
+def page(faulty: str) -> Page:
+    return Page(faulty)
+
+
+def test_the_verdict_comes_first(page: Page) -> None:
+    assert page.all("h1")[0][1] == "torch:cuda:0 is not conformant"
+    assert page.all("title")[0][1] == "torch:cuda:0: not conformant"
+    summary = Summary()
+    report_data.feed(summary, report_data.some_faulty())
+    assert summary.headline() in page.text()
+
+
+def test_a_conformant_backend_has_no_differences() -> None:
+    page = Page(rendered(report_data.some_sound()))
+    assert page.all("h1")[0][1] == "torch:cuda:0 is conformant"
+    assert "Nothing. No judged case came out otherwise" in page.text()
+
+
+def test_an_incomplete_run_says_what_it_lacks() -> None:
+    summary = Summary()
+    summary.start(report_data.campaign())
+    summary.record(plain())
+    summary.finish(report_data.ending("the device was lost"))
+    page = Page(report_html(summary))
+    assert page.all("h1")[0][1] == "The result for torch:cuda:0 is incomplete"
+    assert "The run did not reach its end: the device was lost." in page.text()
+
+
+def test_a_page_can_be_made_before_anything_happened() -> None:
+    summary = Summary()
+    summary.start(report_data.campaign())
+    text = Page(report_html(summary)).text()
+    assert "No case passed." in text
+    assert "Nothing was timed in this run." in text
+    assert "No case touched what the specification leaves open." in text
+
+
+# What comes from outside.
+
+SCRIPT = "<script>alert(1)</script>"
+
+
+def test_a_device_called_like_a_script_is_shown_as_text() -> None:
+    backend = {**report_data.campaign().backend, "device": SCRIPT, "name": f'"{SCRIPT}', "versions": {SCRIPT: SCRIPT}}
+    environment = {SCRIPT: SCRIPT}
+    text = rendered(report_data.some_faulty(), backend=backend, environment=environment)
+    assert text.count("<script>") == 1  # the page's own
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    page = Page(text)
+    assert [f for f in page.all("dd") if f[1] == SCRIPT]
+    assert "alert(1)" not in page.all("script")[0][1]
+
+
+def hostile(record: Record) -> Record:
+    """A record with markup wherever a backend or a corpus could put it."""
+    difference = msgspec.structs.replace(
+        next(r.differences[0] for r in report_data.some_faulty() if r.differences), expected=SCRIPT, actual=SCRIPT
+    )
+    return msgspec.structs.replace(
+        record,
+        rule=f'"{SCRIPT}',
+        answered=SCRIPT,
+        reason=f'" onload="x {SCRIPT}',
+        data_type=SCRIPT,
+        index_type=SCRIPT,
+        layout=SCRIPT,
+        pattern=SCRIPT,
+        reproduce=f"'{SCRIPT}",
+        case_json={"type": SCRIPT, "desc": {SCRIPT: SCRIPT}, "data": [SCRIPT]},
+        differences=(difference,),
+        difference_count=1,
+    )
+
+
+def test_no_field_of_a_record_becomes_markup() -> None:
+    records = [hostile(plain(verdict)) for verdict in Verdict]
+    rows = [msgspec.structs.replace(report_data.throughputs()[0], shape=SCRIPT, data_type=SCRIPT, operator=SCRIPT)]
+    summary = Summary()
+    rules = [{**rule, "statement": SCRIPT, "erratum": SCRIPT} for rule in report_data.campaign().rules]
+    summary.start(report_data.campaign(rules=tuple(rules), budget=SCRIPT, suite_version=SCRIPT, started=SCRIPT))
+    for record in [*records, plain(Verdict.OBSERVED), plain(Verdict.FAIL)]:
+        summary.record(record)
+    summary.throughput(rows[0])
+    summary.finish(report_data.ending())
+    text = report_html(summary)
+    assert text.count("<script") == 1
+    assert not [attributes for _, attributes, _ in Page(text).elements if any(n.startswith("on") for n in attributes)]
+
+
+def test_links_lead_to_https_alone() -> None:
+    rules = [{**rule, "source": "javascript:alert(1)"} for rule in report_data.campaign().rules]
+    page = Page(rendered(report_data.some_faulty(), rules=tuple(rules)))
+    assert {attributes["href"][:1] for attributes, _ in page.all("a")} == {"#"}
+
+
+def test_control_characters_are_written_out() -> None:
+    record = plain(Verdict.FAIL, reason="a\x00b\x1b[31mc\u202ed", reproduce="x\x07y")
+    backend = {**report_data.campaign().backend, "device": "card\x08\u2066"}
+    text = rendered([record], backend=backend)
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
+    for shown in (r"a\x00b\x1b[31mc\u202ed", r"x\x07y", r"card\x08\u2066"):
+        assert shown in text
+
+
+# No network.
+
+
+def test_the_page_loads_nothing(page: Page, faulty: str) -> None:
+    for tag, attributes, _ in page.elements:
+        for name in URL_ATTRIBUTES & set(attributes):
+            if tag == "a":
+                assert attributes[name].startswith(("#", "https://learn.microsoft.com/")), attributes
+            else:
+                assert attributes[name] == "data:,", (tag, attributes)
+    style = page.all("style")[0][1]
+    assert "@import" not in style
+    assert "url(" not in style
+    assert not {"iframe", "object", "embed", "base", "form"} & {tag for tag, _, _ in page.elements}
+
+
+def test_the_policy_allows_the_pages_own_script_and_nothing_else(page: Page, faulty: str) -> None:
+    policy = next(a["content"] for a, _ in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
+    script = faulty[faulty.index("<script>") + len("<script>") : faulty.index("</script>")]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+    assert "http" not in policy
+
+
+# What it says.
+
+
+def test_the_matrix_tells_verdicts_in_words_and_symbols(page: Page) -> None:
+    summary = Summary()
+    report_data.feed(summary, report_data.some_faulty())
+    cells = [(a, text) for a, text in page.all("td") if "title" in a]
+    assert len(cells) == len(summary.matrix())
+    for (attributes, text), cell in zip(cells, summary.matrix(), strict=True):
+        assert attributes["title"].startswith(f"{cell.operator} at {cell.level}: {cell.verdict}; ")
+        assert text.startswith(cell.verdict.symbol)
+        word = f"{cell.failures:,} differ" if cell.failures else html_module.CELL_WORDS[cell.verdict]
+        assert text.endswith(word)
+
+
+def test_every_verdict_of_a_cell_has_a_word_a_meaning_and_a_colour() -> None:
+    style = html_module._text("report.css")
+    for verdict in CellVerdict:
+        assert html_module.CELL_WORDS[verdict]
+        assert html_module.CELL_MEANINGS[verdict]
+        assert f".{str(verdict).replace(' ', '-')} {{ --tone" in style
+    for conformance in Conformance:
+        assert f".{str(conformance).replace(' ', '-')} {{ --tone" in style
+    assert set(html_module.VERDICT_MEANINGS) == set(Verdict)
+
+
+def test_differences_are_shown_with_rule_source_witness_and_command(page: Page, faulty: str) -> None:
+    summary = Summary()
+    report_data.feed(summary, report_data.some_faulty())
+    commands = {text for _, text in page.all("pre")}
+    links = {attributes["href"] for attributes, text in page.all("a") if text == "Source"}
+    rules = {rule["id"]: rule for rule in summary.campaign.rules}
+    assert {group.kind for group in summary.failures.values()} == set(FailureKind) - {FailureKind.ERROR}
+    for group in summary.failures.values():
+        assert " ".join(group.smallest.reproduce.split()) in commands
+        assert rules[group.rule]["source"] in links
+        assert f"{group.count:,} cases" in page.text()
+        for difference in group.smallest.differences:
+            assert difference.expected_bits in faulty
+            assert difference.actual_bits in faulty
+    decision = next(g for g in summary.failures.values() if g.kind is FailureKind.DECISION and g.operator == "GATHER")
+    assert any(text.startswith(f"GATHERrejectaccept{decision.count:,}") for _, text in page.all("tr"))
+
+
+def test_throughput_is_text_beside_its_bar(page: Page) -> None:
+    rows = [text for _, text in page.all("tr")]
+    for row in report_data.throughputs():
+        told = (
+            f"{row.data_type}{row.shape}{row.bytes_per_second / 1e9:,.4g}{row.copy_bytes_per_second / 1e9:,.4g}"
+            f"{100 * row.fraction_of_copy:.0f} %"
+        )
+        assert any(text.endswith(told) for text in rows), told
+    widths = [float(attributes["width"]) for attributes, _ in page.all("rect")]
+    fastest = max(max(row.bytes_per_second, row.copy_bytes_per_second) for row in report_data.throughputs())
+    assert widths == [round(100 * row.bytes_per_second / fastest, 2) for row in report_data.throughputs()]
+
+
+def test_what_is_observed_and_what_is_not_claimed(page: Page) -> None:
+    records = [record for record in report_data.some_faulty() if record.verdict == "observed"]
+    counts = Counter(record.operator for record in records)
+    for operator, count in counts.items():
+        answers = Counter(record.answered for record in records if record.operator == operator)
+        told = f"TENSOR.output-overlapTENSOR-1{operator}{count}{answers['accept']}{answers['reject']}"
+        assert any(text.startswith(told) for _, text in page.all("tr")), told
+    assert "5 rules not enforced" in page.text()
+    assert any(text == "TENSOR.total-size" for _, text in page.all("li"))
+
+
+def test_coverage_shows_gaps_but_not_where_the_tables_allow_none() -> None:
+    records = [plain(data_type="FLOAT32", rank=4, pattern="in-range", index_type="UINT32", layout="packed")]
+    tile = msgspec.structs.replace(records[0], operator="TILE", index_type="", pattern="ramp")
+    page = Page(rendered([*records, tile], operators=("GATHER", "TILE"), levels=("3_0",)))
+    rows = {text for _, text in page.all("tr")}
+    assert "FLOAT3211" in rows  # one case each
+    assert "INT800" in rows  # a gap in both
+    assert "UINT321·" in rows  # TILE has no indices
+    assert "in-range1·" in rows  # nor patterns of them
+    assert "ramp·1" in rows
+    assert not any(text.startswith("FLOAT64") for text in rows)  # no table at 3_0 has it
+
+
+def test_environment_seed_and_digests_are_there(page: Page) -> None:
+    summary = Summary()
+    report_data.feed(summary, report_data.some_faulty())
+    text = page.text()
+    for value in (
+        summary.digests.results,
+        summary.digests.content,
+        "AMD EPYC 9554 64-Core Processor",
+        "20250304",
+        "torch 2.8.0",
+        "took 1 min 12 s",
+    ):
+        assert value in text
+
+
+# The page's size.
+
+
+def test_the_page_does_not_grow_with_the_cases() -> None:
+    records = report_data.some_faulty()
+    once, often = rendered(records), rendered(records * 20)
+    assert len(often) < 1.05 * len(once)
+
+
+def test_groups_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html_module, "MAX_GROUPS", 3)
+    records = [plain(Verdict.FAIL, rule=f"GATHER.rule-{i}") for i in range(8)]
+    decisions = [msgspec.structs.replace(record, answered="reject") for record in records]
+    page = Page(rendered([*records, *decisions]))
+    assert len(page.all("article")) == 6
+    assert "5 more groups in results.sqlite." in page.text()
+    assert "5 more rules in results.sqlite." in page.text()
+
+
+# Reading it without a mouse or without eyes.
+
+
+def test_landmarks_headings_and_names(page: Page) -> None:
+    tags = Counter(tag for tag, _, _ in page.elements)
+    assert (tags["main"], tags["h1"], tags["nav"]) == (1, 1, 1)
+    assert page.all("html")[0][0]["lang"] == "en"
+    levels = [int(tag[1]) for tag, _, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    ids = [attributes["id"] for _, attributes, _ in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for tag, attributes, _ in page.elements:
+        if attributes.get("href", "").startswith("#"):
+            assert attributes["href"][1:] in ids
+        if tag == "section":
+            assert attributes["aria-labelledby"] in ids
+        if attributes.get("role") == "region":
+            assert attributes["aria-label"]
+            assert attributes["tabindex"] == "0"
+
+
+def test_tables_have_header_cells_with_scope(page: Page) -> None:
+    scopes = [attributes.get("scope") for attributes, _ in page.all("th")]
+    assert set(scopes) == {"col", "row", "rowgroup"}
+    for tag, _, parents in page.elements:
+        if tag == "table" and "figure" not in parents:
+            assert "div" in parents  # which scrolls, so that the page does not
+
+
+def test_light_dark_print_and_narrow_are_styled() -> None:
+    style = html_module._text("report.css")
+    assert "color-scheme: light dark" in style
+    for query in ("prefers-color-scheme: dark", "@media print", "max-width: 40rem", "prefers-reduced-motion"):
+        assert query in style
+
+
+def contrast(first: str, second: str) -> float:
+    """WCAG 2 contrast of two colours `#rrggbb`."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_text_has_contrast_in_light_and_dark() -> None:
+    style = html_module._text("report.css")
+    schemes = re.findall(r":root \{([^}]*--page[^}]*--ink[^}]*)\}", style)
+    assert len(schemes) == 2
+    for scheme in schemes:
+        colours = dict(re.findall(r"--([\w-]+): (#\w{6})", scheme))
+        for name in ("good", "bad", "part", "open", "none"):
+            assert contrast(colours[name], colours[f"{name}-wash"]) >= 4.5, name
+        for name in ("ink", "soft", "link", "good", "bad", "part"):
+            assert contrast(colours[name], colours["page"]) >= 4.5, name

@@ -1,0 +1,318 @@
+"""What a campaign comes to: cells, outcome, coverage, samples, digests; and that memory does not follow the cases."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import pytest
+import report_data
+from report_data import plain
+
+from reports.digests import Digests
+from reports.records import Ending, Phase, Record, Verdict
+from reports.store import Store, StoreWriter
+from reports.stream import FanOut, StreamError
+from reports.summary import (
+    MAX_REASONS,
+    OTHER_REASONS,
+    SAMPLES_PER_GROUP,
+    SAMPLES_PER_TEST,
+    CellVerdict,
+    Conformance,
+    FailureKind,
+    Summary,
+    failure_kind,
+)
+from spec.rules import Category
+
+ONE_CELL = {"operators": ("GATHER",), "levels": ("3_0",)}
+
+
+def summed(*records: Record, ending: Ending | None = None, **changes: object) -> Summary:
+    summary = Summary()
+    summary.start(report_data.campaign(**{**ONE_CELL, **changes}))
+    for record in records:
+        summary.record(record)
+    summary.finish(ending or report_data.ending())
+    return summary
+
+
+def of(*verdicts: Verdict) -> list[Record]:
+    return [plain(verdict) for verdict in verdicts]
+
+
+V, C = Verdict, CellVerdict
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "cell", "outcome"),
+    [
+        ([V.PASS], C.CONFORMANT, Conformance.CONFORMANT),
+        ([V.PASS, V.OBSERVED, V.NOT_SUPPORTED, V.WAIVED], C.CONFORMANT, Conformance.CONFORMANT),
+        ([V.PASS, V.FAIL], C.NOT_CONFORMANT, Conformance.NOT_CONFORMANT),
+        ([V.PASS, V.CRASH], C.NOT_CONFORMANT, Conformance.NOT_CONFORMANT),
+        ([V.PASS, V.TIMEOUT], C.NOT_CONFORMANT, Conformance.NOT_CONFORMANT),
+        ([V.FAIL, V.ERROR], C.NOT_CONFORMANT, Conformance.NOT_CONFORMANT),
+        ([V.PASS, V.ERROR], C.INCOMPLETE, Conformance.INCOMPLETE),
+        ([], C.INCOMPLETE, Conformance.INCOMPLETE),
+        ([V.WAIVED], C.INCOMPLETE, Conformance.INCOMPLETE),
+        ([V.OBSERVED, V.NOT_SUPPORTED], C.OBSERVED_ONLY, Conformance.INCOMPLETE),
+        ([V.NOT_SUPPORTED], C.NOT_SUPPORTED, Conformance.INCOMPLETE),
+    ],
+)
+def test_what_verdicts_come_to(verdicts: list[Verdict], cell: CellVerdict, outcome: Conformance) -> None:
+    summary = summed(*of(*verdicts))
+    assert [found.verdict for found in summary.matrix()] == [cell]
+    assert summary.conformance is outcome
+
+
+def test_exit_codes_are_those_of_the_command_line() -> None:
+    assert {outcome: outcome.exit_code for outcome in Conformance} == {
+        Conformance.CONFORMANT: 0,
+        Conformance.NOT_CONFORMANT: 1,
+        Conformance.INCOMPLETE: 3,
+    }
+
+
+def test_a_cell_that_is_not_claimed_is_no_gap() -> None:
+    backend = {**report_data.campaign().backend, "levels": ["3_0"]}
+    summary = summed(plain(), levels=("3_0", "4_1"), backend=backend)
+    assert [cell.verdict for cell in summary.matrix()] == [C.CONFORMANT, C.NOT_SUPPORTED]
+    assert summary.conformance is Conformance.CONFORMANT
+
+
+def test_a_cell_that_is_claimed_and_empty_is_a_gap() -> None:
+    summary = summed(plain(), levels=("3_0", "4_1"))
+    assert summary.conformance is Conformance.INCOMPLETE
+    assert summary.why_incomplete() == ["Claimed, but without a judged case: GATHER at 4_1."]
+
+
+def test_a_run_that_was_stopped_is_incomplete_unless_something_failed() -> None:
+    stopped = report_data.ending("stopped by the user")
+    summary = summed(plain(), ending=stopped)
+    assert summary.conformance is Conformance.INCOMPLETE
+    assert [cell.verdict for cell in summary.matrix()] == [C.INCOMPLETE]
+    assert summary.why_incomplete() == ["The run did not reach its end: stopped by the user."]
+    failed = summed(plain(Verdict.FAIL), ending=stopped)
+    assert failed.conformance is Conformance.NOT_CONFORMANT
+    assert "did not reach its end" in failed.headline()
+
+
+def test_before_its_end_a_stream_is_incomplete() -> None:
+    summary = Summary()
+    summary.start(report_data.campaign(**ONE_CELL))
+    summary.record(plain())
+    assert summary.conformance is Conformance.INCOMPLETE
+    assert summary.seconds is None
+
+
+@pytest.mark.parametrize(
+    ("record", "kind"),
+    [
+        (plain(Verdict.FAIL, expected="ACCEPT", answered="reject"), FailureKind.DECISION),
+        (plain(Verdict.FAIL, expected="REJECT", answered="accept"), FailureKind.DECISION),
+        (plain(Verdict.FAIL, expected="ACCEPT", answered="accept"), FailureKind.OUTPUT),
+        (plain(Verdict.FAIL, expected="UNSPECIFIED", answered="accept"), FailureKind.OUTPUT),
+        (plain(Verdict.CRASH, expected="ACCEPT", answered="reject"), FailureKind.CRASH),
+        (plain(Verdict.TIMEOUT), FailureKind.TIMEOUT),
+        (plain(Verdict.ERROR), FailureKind.ERROR),
+    ],
+)
+def test_kinds_of_failures(record: Record, kind: FailureKind) -> None:
+    assert failure_kind(record) is kind
+
+
+def test_the_stream_and_the_store_give_the_same_summary(tmp_path: Path) -> None:
+    streamed = Summary()
+    report_data.feed(FanOut(StoreWriter(tmp_path / "r.sqlite"), streamed), report_data.some_faulty())
+    with Store(tmp_path / "r.sqlite") as store:
+        stored = Summary.of_store(store)
+    for attribute in ("counts", "tests", "decisions", "coverage", "failures", "observed", "reasons", "throughputs"):
+        assert getattr(stored, attribute) == getattr(streamed, attribute), attribute
+    assert stored.headline() == streamed.headline()
+    assert stored.digests.content == streamed.digests.content
+
+
+def test_counts_are_those_of_the_records() -> None:
+    summary = Summary()
+    report_data.feed(summary, report_data.some_faulty())
+    records = report_data.some_faulty()
+    assert summary.counts == Counter(record.verdict for record in records)
+    assert summary.total == len(records)
+    assert summary.decisions == Counter((r.rule, r.expected, r.answered, r.verdict) for r in records)
+    assert sum(group.count for group in summary.failures.values()) == summary.failed
+    cells = {(cell.operator, cell.level): Counter(cell.counts) for cell in summary.matrix()}
+    for (operator, level), counts in cells.items():
+        assert counts == Counter(r.verdict for r in records if (r.operator, r.level) == (operator, level))
+    assert sum(test.counts.total() for test in summary.phases().values()) == len(records)
+    assert summary.seconds == 72
+
+
+def test_coverage_counts_judged_cases_that_the_specification_accepts() -> None:
+    summary = summed(
+        plain(data_type="FLOAT32", rank=4),
+        plain(Verdict.FAIL, data_type="FLOAT32", rank=4),
+        plain(Verdict.NOT_SUPPORTED, data_type="FLOAT32"),
+        plain(expected="REJECT", answered="reject", data_type="FLOAT32"),
+    )
+    assert summary.coverage["data_type"] == {("FLOAT32", "GATHER"): 2}
+    assert summary.coverage["rank"] == {("4", "GATHER"): 2}
+
+
+def test_rule_coverage_tells_both_ways_apart() -> None:
+    def about(rule: str, expected: str, verdict: Verdict = Verdict.PASS) -> Record:
+        return plain(verdict, rule=rule, expected=expected, answered="accept" if expected == "ACCEPT" else "reject")
+
+    summary = summed(
+        about("GATHER.axis-range", "ACCEPT"),
+        about("GATHER.axis-range", "REJECT", Verdict.CRASH),
+        about("GATHER.output-sizes", "REJECT"),
+        about("TENSOR.sizes", "REJECT", Verdict.NOT_SUPPORTED),
+        about("TENSOR.output-overlap", "UNSPECIFIED", Verdict.OBSERVED),
+        about("TENSOR.output-overlap", "ACCEPT"),
+        about("GATHER.values", "ACCEPT"),
+    )
+    coverage = {found.rule["id"]: found for found in summary.rule_coverage()}
+    assert {name: found.ways for name, found in coverage.items() if found.ways != "none"} == {
+        "GATHER.axis-range": "both ways",
+        "GATHER.output-sizes": "one way",
+        "TENSOR.output-overlap": "both ways",
+        "GATHER.values": "executed",
+    }
+    axis = coverage["GATHER.axis-range"]
+    assert (axis.accepted, axis.rejected, axis.left_open, axis.differences) == (1, 1, 0, 1)
+
+
+def test_what_is_not_claimed() -> None:
+    backend = report_data.campaign().backend
+    backend = {**backend, "levels": ["3_0"], "operators": ["GATHER"], "enforces": ["shape", "execution"]}
+    summary = summed(operators=("GATHER", "TILE"), levels=("2_1", "3_0"), backend={**backend, "executes": False})
+    not_claimed = summary.not_claimed()
+    assert not_claimed.operators == ("TILE",)
+    assert not_claimed.levels == ("2_1",)
+    assert "execution" in not_claimed.categories
+    assert "shape" not in not_claimed.categories
+    assert {"TENSOR.sizes", "GATHER.axis-range", "GATHER.values"} <= set(not_claimed.rules)
+    assert "GATHER.output-sizes" not in not_claimed.rules
+    executing = summed(backend={**backend, "executes": True})
+    assert "execution" not in executing.not_claimed().categories
+
+
+def test_a_conformant_headline_says_how_far_it_reaches_and_what_was_not_promised() -> None:
+    everything = {**report_data.campaign().backend, "enforces": [str(category) for category in Category]}
+    assert summed(plain(), backend=everything).headline() == (
+        "torch:cuda:0 agrees with the specification in the one judged case, at every operator and level asked for."
+    )
+    backend = {**everything, "enforces": ["execution"], "levels": ["3_0"]}
+    summary = summed(plain(), plain(), levels=("3_0", "4_1"), backend=backend)
+    rules = [rule["category"] for rule in summary.campaign.rules]
+    unclaimed = len(rules) - rules.count("execution")
+    assert summary.headline() == (
+        "torch:cuda:0 agrees with the specification in all 2 judged cases, at 1 of 2 combinations of operator and "
+        f"level. It makes no promise about {unclaimed} of {len(rules)} rules."
+    )
+
+
+def test_samples_are_the_first_and_the_smallest_and_no_more() -> None:
+    sizes = [5, 4, 9, 3, 8]
+    records = [
+        plain(Verdict.FAIL, case=f"{i:064x}", case_json={"desc": list(range(size))}) for i, size in enumerate(sizes)
+    ]
+    (group,) = summed(*records).failures.values()
+    assert group.count == len(sizes)
+    assert group.samples == records[:SAMPLES_PER_GROUP]
+    assert group.smallest is records[3]
+    assert group.shown() == [*records[:SAMPLES_PER_GROUP], records[3]]
+
+
+def test_memory_does_not_follow_the_number_of_failures() -> None:
+    def failing(count: int) -> Summary:
+        return summed(
+            *(plain(Verdict.FAIL, case=f"{i:064x}", case_json={"desc": {"n": i}}) for i in range(count)),
+            *(plain(Verdict.NOT_SUPPORTED, reason=f"reason {i}") for i in range(count)),
+            *(plain(Verdict.OBSERVED, reason=f"reason {i}") for i in range(count)),
+        )
+
+    few, many = failing(200), failing(2000)
+    (group,) = many.failures.values()
+    assert len(group.samples) == SAMPLES_PER_GROUP
+    (test,) = many.tests.values()
+    assert len(test.samples) == SAMPLES_PER_TEST
+    for summary in (few, many):
+        reasons = summary.reasons[Verdict.NOT_SUPPORTED]
+        assert len(reasons) == MAX_REASONS + 1
+        assert reasons.total() == summary.counts[Verdict.NOT_SUPPORTED]
+    assert many.reasons[Verdict.NOT_SUPPORTED][OTHER_REASONS] == 2000 - MAX_REASONS
+    assert len(many.observed["GATHER", "GATHER.values"].reasons) == MAX_REASONS + 1
+    assert [len(few.tests), len(few.decisions)] == [len(many.tests), len(many.decisions)]
+
+
+def test_a_record_that_the_campaign_leaves_out_does_not_belong() -> None:
+    with pytest.raises(StreamError, match="TILE at 3_0"):
+        summed(plain(operator="TILE"))
+    with pytest.raises(StreamError, match="GATHER at 6_4"):
+        summed(plain(level="6_4"))
+
+
+# Digests.
+
+
+def digests(records: list[Record], **changes: object) -> Digests:
+    found = Digests()
+    report_data.feed(found, records, **changes)
+    return found
+
+
+def test_the_results_digest_is_of_cases_and_verdicts_alone() -> None:
+    records = list(report_data.some_faulty()[:50])
+    slower = [msgspec.structs.replace(record, seconds=record.seconds * 3, reason="other") for record in records]
+    first, second = digests(records), digests(slower, started="2031-01-01T00:00:00Z")
+    assert first.results == second.results
+    assert first.content != second.content
+
+
+def test_the_results_digest_tells_verdicts_cases_and_order_apart() -> None:
+    records = [plain(case="a" * 64), plain(Verdict.FAIL, case="b" * 64)]
+    variants = [
+        records,
+        records[::-1],
+        records[:1],
+        [records[0], plain(case="b" * 64)],
+        [records[0], plain(Verdict.FAIL, case="c" * 64)],
+    ]
+    assert len({digests(variant).results for variant in variants}) == len(variants)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"seconds": 1.0}, {"reason": "r"}, {"case_json": {"a": 1}}, {"phase": Phase.SEARCH}, {"reproduce": "x"}],
+)
+def test_the_content_digest_covers_every_field(change: dict[str, object]) -> None:
+    assert digests([plain()]).content != digests([plain(**change)]).content
+
+
+def test_a_fan_out_tells_each_consumer_everything_in_order() -> None:
+    class Listener:
+        def __init__(self) -> None:
+            self.heard: list[object] = []
+
+        start = record = throughput = finish = lambda self, item: self.heard.append(item)
+
+    first, second = Listener(), Listener()
+    report_data.feed(FanOut(first, second), report_data.some_sound()[:3])
+    assert first.heard == [
+        report_data.campaign(),
+        *report_data.some_sound()[:3],
+        *report_data.throughputs(),
+        report_data.ending(),
+    ]
+    assert second.heard == first.heard
+
+
+def test_an_ending_says_whether_the_run_was_stopped() -> None:
+    assert Ending.now().complete
+    assert Ending.now().finished.endswith("Z")
+    stopped = Ending.now("out of disk")
+    assert (stopped.complete, stopped.reason) == (False, "out of disk")

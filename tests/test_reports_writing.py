@@ -1,0 +1,195 @@
+"""The output folder: complete or not there, never anyone else's files, and refused before a run rather than after."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import report_data
+
+from reports import writing
+from reports.certificate import Certificate
+from reports.html import report_html
+from reports.junit import junit_xml
+from reports.store import Store
+from reports.summary import Conformance, Summary
+from reports.writing import CERTIFICATE, FILES, JUNIT, REPORT, RESULTS, OutputError, OutputFolder, ReportFolder
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def write_run(path: Path, *, replace: bool = False) -> ReportFolder:
+    with OutputFolder(path, replace=replace) as output:
+        reports = ReportFolder(output)
+        report_data.feed(reports, report_data.some_faulty())
+    return reports
+
+
+def test_a_run_leaves_its_four_files_and_nothing_else(tmp_path: Path) -> None:
+    reports = write_run(tmp_path / "build" / "certification")
+    folder = tmp_path / "build" / "certification"
+    assert names(folder) == sorted(FILES)
+    assert names(tmp_path / "build") == ["certification"]
+    assert reports.summary.conformance is Conformance.NOT_CONFORMANT
+    with Store(folder / RESULTS) as store:
+        stored = Summary.of_store(store)
+    assert (folder / CERTIFICATE).read_bytes() == Certificate.of(stored).to_json()
+    assert (folder / JUNIT).read_bytes() == junit_xml(stored)
+    assert (folder / REPORT).read_text(encoding="utf-8") == report_html(stored)
+    certificate = json.loads((folder / CERTIFICATE).read_bytes())
+    assert certificate["digests"]["content"] == stored.digests.content
+
+
+def test_while_a_run_goes_on_its_folder_is_not_there(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    with OutputFolder(target) as output:
+        reports = ReportFolder(output)
+        reports.start(report_data.campaign())
+        assert not target.exists()
+        assert output.folder.parent == tmp_path
+        reports.close()
+    assert names(tmp_path) == []
+
+
+def test_a_run_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    def run() -> None:
+        with OutputFolder(tmp_path / "out") as output:
+            reports = ReportFolder(output)
+            try:
+                reports.start(report_data.campaign())
+                raise RuntimeError("the harness broke")
+            finally:
+                reports.close()
+
+    with pytest.raises(RuntimeError, match="the harness broke"):
+        run()
+    assert names(tmp_path) == []
+
+
+def test_a_report_that_cannot_be_made_leaves_nothing_and_keeps_what_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_run(tmp_path / "out")
+    before = (tmp_path / "out" / CERTIFICATE).read_bytes()
+
+    def broken(summary: Summary) -> bytes:
+        raise RuntimeError("no page")
+
+    monkeypatch.setattr(writing, "junit_xml", broken)
+    with pytest.raises(RuntimeError, match="no page"):
+        write_run(tmp_path / "out", replace=True)
+    assert names(tmp_path) == ["out"]
+    assert (tmp_path / "out" / CERTIFICATE).read_bytes() == before
+
+
+def test_an_empty_folder_may_be_there_already(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    write_run(tmp_path / "out")
+    assert names(tmp_path / "out") == sorted(FILES)
+    assert names(tmp_path) == ["out"]
+
+
+def test_an_earlier_result_is_replaced_only_when_asked(tmp_path: Path) -> None:
+    write_run(tmp_path / "out")
+    (tmp_path / "out" / REPORT).write_text("old", encoding="utf-8")
+    with pytest.raises(OutputError, match="is not empty; name another folder, or ask to replace it"):
+        OutputFolder(tmp_path / "out")
+    assert (tmp_path / "out" / REPORT).read_text(encoding="utf-8") == "old"
+    write_run(tmp_path / "out", replace=True)
+    assert (tmp_path / "out" / REPORT).read_text(encoding="utf-8") != "old"
+    assert names(tmp_path) == ["out"]
+
+
+def test_a_folder_with_other_files_is_never_replaced(tmp_path: Path) -> None:
+    write_run(tmp_path / "out")
+    (tmp_path / "out" / "thesis.tex").write_text("years of work", encoding="utf-8")
+    with pytest.raises(OutputError, match=r"holds thesis\.tex, which is no report"):
+        OutputFolder(tmp_path / "out", replace=True)
+    assert names(tmp_path / "out") == sorted([*FILES, "thesis.tex"])
+
+
+def test_what_comes_there_during_the_run_is_not_overwritten(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    with OutputFolder(target) as output:
+        target.mkdir()
+        (target / "thesis.tex").write_text("years of work", encoding="utf-8")
+        with pytest.raises(OutputError, match="is not empty"):
+            output.commit()
+    assert names(target) == ["thesis.tex"]
+    assert names(tmp_path) == ["out"]
+
+
+def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(OutputError, match=r"file: exists and is no folder"):
+        OutputFolder(tmp_path / "file")
+    with pytest.raises(OutputError, match=r"file.out: cannot be written: "):
+        OutputFolder(tmp_path / "file" / "out")
+    assert names(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("method", ["mkdir", "iterdir"])
+def test_a_place_without_permission_is_refused_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    (tmp_path / "out").mkdir()
+
+    def denied(self: Path, *args: object, **kwargs: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, method, denied)
+    with pytest.raises(OutputError, match=r"out: cannot be (written|read): Permission denied"):
+        OutputFolder(tmp_path / "out")
+
+
+def test_a_mount_point_is_refused_before_the_run(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="mount point"):
+        OutputFolder(Path(tmp_path.anchor), replace=True)
+
+
+def test_a_name_too_long_is_refused_before_the_run(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="cannot be"):
+        OutputFolder(tmp_path / ("x" * 300))
+
+
+def test_a_link_to_a_folder_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write_run(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert names(tmp_path / "real") == sorted(FILES)
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(OutputError, match="loop"):
+        OutputFolder(tmp_path / "loop")
+
+
+def test_when_the_last_step_fails_the_earlier_result_is_put_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_run(tmp_path / "out")
+    rename = Path.rename
+
+    def failing(self: Path, target: Path) -> Path:
+        if ".partial-" in self.name:
+            raise OSError(5, "Input/output error")
+        return rename(self, target)
+
+    with OutputFolder(tmp_path / "out", replace=True) as output:
+        monkeypatch.setattr(Path, "rename", failing)
+        with pytest.raises(OutputError, match="out: cannot be written: Input/output error"):
+            output.commit()
+    assert names(tmp_path) == ["out"]
+    assert names(tmp_path / "out") == sorted(FILES)
+
+
+def test_a_full_disk_is_told_with_the_folder_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, content: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OutputError, match="out: cannot be written: No space left on device"):
+        write_run(tmp_path / "out")
+    assert names(tmp_path) == []
