@@ -16,17 +16,18 @@ WIDE_BUDGET = 400  # crosses the widths of vector units and work groups
 def sizes(ctx: Context, count: int, least: int = 1, *, wide: bool = True) -> tuple[int, ...]:
     """`count` sizes of at least `least` whose product stays small; one tensor in eight may have a wide dimension."""
     integer = ctx.chooser.integer
-    if count == 0:
-        return ()
     most, budget = 5, ELEMENT_BUDGET
     if wide and integer(0, 7) == 7:
         most, budget = 130, WIDE_BUDGET
-    result = []
-    for _ in range(count):
-        size = integer(least, max(least, min(most, budget)))
+    result: list[int] = []
+    # From the last dimension on, as many decisions for every count and whatever room is left: a dimension count or a
+    # size can then shrink alone, without moving the decisions that come after it.
+    for _ in range(max(ctx.ranks)):
+        room = max(least, min(most, budget)) - least + 1
+        size = least + integer(0, most - least) % room
         budget //= size
         result.append(size)
-    return tuple(result)
+    return tuple(result[:count][::-1])
 
 
 # How often each layout occurs out of 16; the simplest first, for shrinking.

@@ -1,8 +1,7 @@
 """Wrong backends, each with one bug that real ones have had or could have, and the rules that must give it away.
 
-Every one is the reference with a single fault. `Mutant.rules` are the ids at which the suite has to catch it; one
-without a subject is the operator's own (`values` stands for `TILE.values`). `operators` and `levels` say where the bug
-shows: it must be found by each operator alone, at each level alone.
+Every one is the reference with a single fault: it takes something for something else (`seen`, `level_seen`, `taken`),
+computes, alters or writes something else. `MUTANTS` has them all.
 """
 
 from __future__ import annotations
@@ -10,41 +9,67 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from typing import Any, ClassVar
+from unittest import mock
 
 import numpy as np
 from msgspec.structs import replace
 
 from backends.base import Answer, Binding
-from backends.reference import ReferenceBackend, expected_output, layout
+from backends.reference import ReferenceBackend, decisions, expected_output, layout
 from conformance.spec_check.printed import gather_nd_sizes
 from spec.datatypes import DataType
 from spec.levels import Level
+from spec.operators._gather_nd import unpadded_sizes
+from spec.registry import rules as all_rules
 from spec.tensor import TensorDesc, implied_size_in_bytes, minimum_size_in_bytes
 
 INDEXING = ("GATHER", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1")
 EVERY = (*INDEXING, "TILE")
 TENSORS = ("input_tensor", "indices_tensor", "output_tensor")
+EXECUTED = (
+    "values",
+    "negative-indices",
+    "out-of-range-indices",
+    "EXECUTION.strides",
+    "EXECUTION.output-bounds",
+    "EXECUTION.inputs-unchanged",
+)
 INT64_MAX = 2**63 - 1
 
 
 class Mutant(ReferenceBackend):
-    """A backend with a bug in one of its steps: which descriptor it sees, what it reads, computes, and writes."""
+    """A backend with a bug in one of its steps; a subclass that is not `abstract` is one of `MUTANTS`.
+
+    Attributes:
+        rules: where the suite must catch it; one without a subject is the operator's own (`values`: `TILE.values`).
+        also: rules that it breaks besides.
+        operators: what the bug shows in; each must find it alone.
+        levels: where it shows; each must find it alone.
+    """
 
     rules: ClassVar[tuple[str, ...]]
+    also: ClassVar[tuple[str, ...]] = ()
     operators: ClassVar[tuple[str, ...]] = EVERY
     levels: ClassVar[tuple[str, ...]] = ("3_0", "6_4")
 
+    def __init_subclass__(cls, *, abstract: bool = False) -> None:
+        if not abstract:
+            MUTANTS.append(cls)
+
     @classmethod
-    def rule_ids(cls, operator: str) -> frozenset[str]:
+    def caught_at(cls, operator: str) -> frozenset[str]:
         """Ids of `rules` for one operator."""
-        return frozenset(rule if "." in rule else f"{operator}.{rule}" for rule in cls.rules)
+        return _ids(operator, cls.rules)
+
+    @classmethod
+    def broken(cls, operator: str) -> frozenset[str]:
+        """Ids of `rules` and `also` for one operator."""
+        return _ids(operator, cls.rules + cls.also)
 
     def validate(self, desc: Any, level: Level) -> Answer:
         return super().validate(self.seen(desc, level), self.level_seen(desc, level))
 
-    def execute(
-        self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
-    ) -> None:
+    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
         values = self.computed(desc, inputs)
         self.written(desc, self.altered(desc, values), outputs["output_tensor"])
 
@@ -66,6 +91,14 @@ class Mutant(ReferenceBackend):
 
     def written(self, desc: Any, values: Any, output: Binding) -> None:
         layout.bits(output, desc.output_tensor)[...] = values
+
+
+MUTANTS: list[type[Mutant]] = []
+
+
+def _ids(operator: str, rules: tuple[str, ...]) -> frozenset[str]:
+    named = (rule if "." in rule else f"{operator}.{rule}" for rule in rules)
+    return frozenset(rule for rule in named if rule in all_rules())
 
 
 def tensors(desc: Any) -> list[tuple[str, TensorDesc]]:
@@ -100,6 +133,15 @@ def with_indices(desc: Any, inputs: Mapping[str, Binding], numbers: Any) -> Any:
     return expected_output(changed, {**inputs, "indices_tensor": binding})["output_tensor"].values
 
 
+def with_packed_source(desc: Any, inputs: Mapping[str, Binding]) -> Any:
+    """The output's elements, had the input tensor no strides."""
+    source = memory_in_order(desc.input_tensor, inputs["input_tensor"])
+    tensor, binding = bound(desc.input_tensor.data_type, source)
+    return expected_output(replace(desc, input_tensor=tensor), {**inputs, "input_tensor": binding})[
+        "output_tensor"
+    ].values
+
+
 def memory_in_order(tensor: TensorDesc, binding: Binding) -> Any:
     """A tensor's memory read element by element as if it were packed, the last one over and over where it ends."""
     width = tensor.data_type.size
@@ -118,7 +160,7 @@ def limits(desc: Any) -> Any:
 # --- indices ----------------------------------------------------------------------------------------------------------
 
 
-class WrongIndices(Mutant):
+class WrongIndices(Mutant, abstract=True):
     operators = INDEXING
     rules = ("values",)
 
@@ -184,29 +226,13 @@ class IndexTruncatedTo8Bits(WrongIndices):
         return np.where(numbers >= 0, numbers & 0xFF, numbers)
 
 
-class IndexThroughFloat32(WrongIndices):
-    """Converts an index to a float and back before use; exact up to 2^24, so only its sign bit can be lost here."""
-
-    rules = ("negative-indices",)
-
-    def taken(self, desc: Any, inputs: Mapping[str, Binding], numbers: Any) -> Any:
-        return np.abs(numbers.astype(np.float32)).astype(np.int64)
-
-
 class IndexStridesIgnored(WrongIndices):
     rules = ("EXECUTION.strides",)
 
     def taken(self, desc: Any, inputs: Mapping[str, Binding], numbers: Any) -> Any:
-        tensor = desc.indices_tensor
-        flat = memory_in_order(tensor, inputs["indices_tensor"])
-        return index_numbers(desc, {"indices_tensor": bound(tensor.data_type, flat)[1]}) if False else _as_int64(
-            flat, tensor.data_type
-        )
-
-
-def _as_int64(bits: Any, data_type: DataType) -> Any:
-    signed = bits.view(f"<i{data_type.size}") if data_type.is_signed_integer else bits
-    return np.minimum(signed, INT64_MAX).astype(np.int64)
+        flat = memory_in_order(desc.indices_tensor, inputs["indices_tensor"])
+        tensor, binding = bound(desc.indices_tensor.data_type, flat)
+        return index_numbers(replace(desc, indices_tensor=tensor), {"indices_tensor": binding})
 
 
 class OutOfRangeIndexGivesZero(WrongIndices):
@@ -368,23 +394,30 @@ class InputStridesIgnored(Mutant):
     rules = ("EXECUTION.strides",)
 
     def computed(self, desc: Any, inputs: Mapping[str, Binding]) -> Any:
-        tensor, binding = bound(desc.input_tensor.data_type, memory_in_order(desc.input_tensor, inputs["input_tensor"]))
-        changed = replace(desc, input_tensor=tensor)
-        return expected_output(changed, {**inputs, "input_tensor": binding})["output_tensor"].values
+        return with_packed_source(desc, inputs)
 
 
 class BroadcastNotSupported(Mutant):
-    """Takes a stride of 0 for one that was not given."""
+    """Takes strides with a 0 among them for ones that were not given."""
+
+    rules = ("EXECUTION.strides",)
+
+    def computed(self, desc: Any, inputs: Mapping[str, Binding]) -> Any:
+        has_zero = 0 in (desc.input_tensor.strides or ())
+        return with_packed_source(desc, inputs) if has_zero else super().computed(desc, inputs)
+
+
+class SmallestStrideTakenForOne(Mutant):
+    """Reads whole vectors along the dimension of the smallest stride."""
 
     rules = ("EXECUTION.strides",)
 
     def computed(self, desc: Any, inputs: Mapping[str, Binding]) -> Any:
         source = desc.input_tensor
-        if source.strides is None or all(source.strides):
-            return super().computed(desc, inputs)
-        tensor, binding = bound(source.data_type, memory_in_order(source, inputs["input_tensor"]))
-        changed = replace(desc, input_tensor=tensor)
-        return expected_output(changed, {**inputs, "input_tensor": binding})["output_tensor"].values
+        steps = [stride for stride, size in zip(source.effective_strides, source.sizes, strict=True) if size > 1]
+        least = min(steps, default=0)
+        strides = tuple(1 if stride == least > 0 else stride for stride in source.effective_strides)
+        return super().computed(replace(desc, input_tensor=replace(source, strides=strides)), inputs)
 
 
 class OutputStridesIgnored(Mutant):
@@ -458,16 +491,11 @@ class IgnoresBindingOffset(Mutant):
 
 
 class ScribblesOnItsInput(Mutant):
-    """Leaves its working copy of the input byte-swapped."""
+    """Leaves a bit of the input's memory flipped."""
 
     rules = ("EXECUTION.inputs-unchanged",)
 
-    def written(self, desc: Any, values: Any, output: Binding) -> None:
-        super().written(desc, values, output)
-
-    def execute(
-        self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
-    ) -> None:
+    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
         super().execute(desc, level, inputs, outputs)
         inputs["input_tensor"].view[0] ^= 1
 
@@ -478,9 +506,7 @@ class ResolvesNegativeIndicesInPlace(Mutant):
     operators = INDEXING
     rules = ("EXECUTION.inputs-unchanged",)
 
-    def execute(
-        self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
-    ) -> None:
+    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
         super().execute(desc, level, inputs, outputs)
         numbers = layout.indices(inputs["indices_tensor"], desc.indices_tensor)
         if numbers.dtype.kind == "i":
@@ -508,7 +534,7 @@ class WritesNothing(Mutant):
 # --- bits -------------------------------------------------------------------------------------------------------------
 
 
-class ChangesBits(Mutant):
+class ChangesBits(Mutant, abstract=True):
     """A bug in how elements of some data types are moved."""
 
     rules = ("values",)
@@ -599,7 +625,7 @@ class InfinityClamped(ChangesBits):
         return np.where(is_infinite, sign | bits.dtype.type(_infinity(bits) - 1), bits)
 
 
-class ThroughFloat(ChangesBits):
+class ThroughFloat(ChangesBits, abstract=True):
     """Moves integers by way of a float that does not hold them all."""
 
     by: ClassVar[type]
@@ -633,7 +659,7 @@ class HighHalfLost(ChangesBits):
         return bits & np.uint64(0xFFFF_FFFF)
 
 
-class ByteSignExtended(ChangesBits):
+class BytesSwapped(ChangesBits):
     """Swaps the bytes of 16-bit integers."""
 
     data_types = frozenset({DataType.INT16, DataType.UINT16})
@@ -645,14 +671,10 @@ class ByteSignExtended(ChangesBits):
 # --- decisions: accepts what is wrong ---------------------------------------------------------------------------------
 
 
-class WrongDecision(Mutant):
+class WrongDecision(Mutant, abstract=True):
     """A bug of `validate` alone."""
 
     levels = ("2_1", "3_0", "6_4")
-
-
-def _only(desc: Any, **wanted: Any) -> bool:
-    return all(getattr(desc, name) == value for name, value in wanted.items())
 
 
 class AcceptsFloat64At3_0(WrongDecision):
@@ -721,22 +743,40 @@ class AcceptsRank3At2_1(WrongDecision):
     operators = ("GATHER", "GATHER_ELEMENTS", "GATHER_ND", "TILE")
     rules = ("dimension-counts",)
     levels = ("2_1",)
+    count: ClassVar[int] = 3
 
     def level_seen(self, desc: Any, level: Level) -> Level:
-        if any(len(tensor.sizes) != 3 for _, tensor in tensors(desc)):
+        if any(len(tensor.sizes) != self.count for _, tensor in tensors(desc)):
             return level
         return max(level, Level.L3_1 if desc.operator == "TILE" else Level.L3_0)
 
 
-class AcceptsRank5At2_1(WrongDecision):
-    operators = ("GATHER", "GATHER_ELEMENTS", "GATHER_ND", "TILE")
-    rules = ("dimension-counts",)
-    levels = ("2_1",)
+class AcceptsRank5At2_1(AcceptsRank3At2_1):
+    count = 5
 
-    def level_seen(self, desc: Any, level: Level) -> Level:
-        if any(len(tensor.sizes) != 5 for _, tensor in tensors(desc)):
-            return level
-        return max(level, Level.L3_1 if desc.operator == "TILE" else Level.L3_0)
+
+class AcceptsNineDimensions(WrongDecision):
+    rules = ("TENSOR.dimension-count",)
+    levels = ("6_4",)
+
+    def validate(self, desc: Any, level: Level) -> Answer:
+        def wider(name: str, at: Level) -> decisions.Support | None:
+            support = known(name, at)
+            return None if support is None else support._replace(ranks=range(1, 10))
+
+        known = decisions._support
+        with mock.patch.object(decisions, "_support", wider):
+            return super().validate(desc, level)
+
+
+class ElementLimitOf33Bits(WrongDecision):
+    """Accepts 2^32 elements."""
+
+    rules = ("TENSOR.element-count",)
+
+    def validate(self, desc: Any, level: Level) -> Answer:
+        with mock.patch.object(decisions, "MOST_ELEMENTS", 2**33 - 1):
+            return super().validate(desc, level)
 
 
 class AcceptsGatherNd1At2_1(WrongDecision):
@@ -749,7 +789,10 @@ class AcceptsGatherNd1At2_1(WrongDecision):
 
 
 class AcceptsUnroundedTotalSize(WrongDecision):
+    """Rounds TotalTensorSizeInBytes up itself."""
+
     rules = ("TENSOR.total-size-rounding",)
+    also = ("TENSOR.total-size",)
 
     def seen(self, desc: Any, level: Level) -> Any:
         def rounded(tensor: TensorDesc) -> TensorDesc:
@@ -759,7 +802,10 @@ class AcceptsUnroundedTotalSize(WrongDecision):
 
 
 class AcceptsUnroundedOutputSize(WrongDecision):
+    """The same for outputs only."""
+
     rules = ("TENSOR.total-size-rounding",)
+    also = ("TENSOR.total-size",)
 
     def seen(self, desc: Any, level: Level) -> Any:
         output = desc.output_tensor
@@ -773,6 +819,7 @@ class TotalSizeWithoutStrides(WrongDecision):
     """Asks only for as many bytes as the elements have, wherever strides put them."""
 
     rules = ("TENSOR.total-size",)
+    also = ("TENSOR.total-size-rounding",)
 
     def seen(self, desc: Any, level: Level) -> Any:
         def enough(tensor: TensorDesc) -> TensorDesc:
@@ -832,7 +879,7 @@ class AcceptsAlignmentBelowElement(WrongDecision):
     def seen(self, desc: Any, level: Level) -> Any:
         def enough(tensor: TensorDesc) -> TensorDesc:
             alignment = tensor.guaranteed_base_offset_alignment
-            return replace(tensor, guaranteed_base_offset_alignment=0) if 0 < alignment < 8 else tensor
+            return replace(tensor, guaranteed_base_offset_alignment=0) if alignment in (1, 2, 4) else tensor
 
         return edit_tensors(desc, enough)
 
@@ -843,11 +890,8 @@ class AcceptsZeroSizes(WrongDecision):
     rules = ("TENSOR.sizes",)
 
     def validate(self, desc: Any, level: Level) -> Answer:
-        if all(tensor is not None for tensor in (desc.input_tensor, desc.output_tensor)) and any(
-            0 in tensor.sizes for _, tensor in tensors(desc)
-        ):
-            return Answer(True)
-        return super().validate(desc, level)
+        is_empty = any(0 in tensor.sizes for _, tensor in tensors(desc))
+        return Answer(True) if is_empty else super().validate(desc, level)
 
 
 class AcceptsZeroRepeats(WrongDecision):
@@ -892,6 +936,19 @@ class AcceptsNegativeAxis(WrongDecision):
         return replace(desc, axis=rank(desc) - 1) if is_minus_one else desc
 
 
+class ClampsBatches(WrongDecision):
+    """Takes a BatchDimensionCount that is too large for the largest there is."""
+
+    operators = ("GATHER_ND1",)
+    rules = ("batch-dimension-count",)
+    levels = ("3_0", "6_4")
+
+    def seen(self, desc: Any, level: Level) -> Any:
+        if desc.input_tensor is None:
+            return desc
+        return replace(desc, batch_dimension_count=min(desc.batch_dimension_count, rank(desc) - 1))
+
+
 class ClampsDimensionCounts(WrongDecision):
     """Takes a count of meaningful dimensions above the dimension count for all of them."""
 
@@ -913,17 +970,19 @@ class AcceptsOutputThatBroadcasts(WrongDecision):
     """Accepts an output that is larger than what is computed where that has size 1."""
 
     rules = ("output-sizes",)
+    also = ("TENSOR.element-count",)
 
     def validate(self, desc: Any, level: Level) -> Answer:
         answer = super().validate(desc, level)
         if answer.accepted or desc.output_tensor is None:
             return answer
-        for d, size in enumerate(desc.output_tensor.sizes):
-            if size > 1:
-                sizes = (*desc.output_tensor.sizes[:d], 1, *desc.output_tensor.sizes[d + 1 :])
-                if super().validate(replace(desc, output_tensor=replace(desc.output_tensor, sizes=sizes)), level).accepted:
-                    return Answer(True)
-        return answer
+        given = desc.output_tensor.sizes
+        narrower = [(*given[:d], 1, *given[d + 1 :]) for d, size in enumerate(given) if size > 1]
+        outputs = [replace(desc.output_tensor, sizes=sizes) for sizes in narrower]
+        fits = any(
+            super(Mutant, self).validate(replace(desc, output_tensor=output), level).accepted for output in outputs
+        )
+        return Answer(True) if fits else answer
 
 
 class ConvertsDataTypes(WrongDecision):
@@ -932,15 +991,30 @@ class ConvertsDataTypes(WrongDecision):
     rules = ("same-data-type",)
 
     def seen(self, desc: Any, level: Level) -> Any:
-        if desc.input_tensor is None or desc.output_tensor is None:
-            return desc
         source, output = desc.input_tensor, desc.output_tensor
-        if super().validate(replace(desc, input_tensor=replace(source, data_type=output.data_type)), level) is None:
+        if source is None or output is None or not (source.data_type.size and output.data_type.size):
             return desc
-        total = output.total_tensor_size_in_bytes * 8
+        total = output.total_tensor_size_in_bytes * source.data_type.size // output.data_type.size
         return replace(
             desc, output_tensor=replace(output, data_type=source.data_type, total_tensor_size_in_bytes=total)
         )
+
+
+class CropsOutputSizes(WrongDecision):
+    """Drops leading sizes that do not fit the dimension count, whatever they are."""
+
+    operators = ("GATHER_ND", "GATHER_ND1")
+    rules = ("output-rank",)
+    levels = ("3_0", "6_4")
+
+    def validate(self, desc: Any, level: Level) -> Answer:
+        answer = super().validate(desc, level)
+        if answer.accepted or len({len(tensor.sizes) for _, tensor in tensors(desc)}) != 1 or len(tensors(desc)) < 3:
+            return answer
+        count, sizes = rank(desc), unpadded_sizes(desc)
+        is_in_range = max(desc.input_dimension_count, desc.indices_dimension_count) <= count <= 8
+        is_cropped = is_in_range and len(sizes) > count and sizes[-count:] == desc.output_tensor.sizes
+        return Answer(True) if is_cropped else answer
 
 
 class AcceptsEverything(WrongDecision):
@@ -953,7 +1027,7 @@ class AcceptsEverything(WrongDecision):
 # --- decisions: rejects what is valid ---------------------------------------------------------------------------------
 
 
-class RejectsValid(WrongDecision):
+class RejectsValid(WrongDecision, abstract=True):
     rules = ("values",)
 
     def validate(self, desc: Any, level: Level) -> Answer:
@@ -1065,7 +1139,7 @@ class ElementLimitOf31Bits(RejectsValid):
 class ReturnsThePreviousOutput(Mutant):
     """On every hundredth call, what the call before it computed."""
 
-    rules = ("values",)
+    rules = EXECUTED
     levels = ("6_4",)
 
     def __init__(self) -> None:
@@ -1082,7 +1156,7 @@ class ReturnsThePreviousOutput(Mutant):
 class WrongNowAndThen(Mutant):
     """Flips a bit of one output in fifty."""
 
-    rules = ("values",)
+    rules = EXECUTED
     levels = ("6_4",)
 
     def __init__(self) -> None:
@@ -1093,12 +1167,20 @@ class WrongNowAndThen(Mutant):
         return values ^ values.dtype.type(1) if self._random.random() < 0.02 else values
 
 
-class CachesByShape(Mutant):
-    """Compiles an operator once for its sizes and keeps the attributes of the first use."""
+class CachesAxisBySizes(Mutant):
+    """Compiles an operator once for its tensors' sizes, and keeps the axis of the first use."""
 
     operators = ("GATHER", "GATHER_ELEMENTS")
-    rules = ("values",)
+    rules = EXECUTED
     levels = ("6_4",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._axes: dict[Any, int] = {}
+
+    def computed(self, desc: Any, inputs: Mapping[str, Binding]) -> Any:
+        axis = self._axes.setdefault(tuple(tensor.sizes for _, tensor in tensors(desc)), desc.axis)
+        return super().computed(replace(desc, axis=axis), inputs)
 
 
 class ValidateRaises(WrongDecision):
@@ -1137,12 +1219,3 @@ class ExecuteRaises(Mutant):
 
     def computed(self, desc: Any, inputs: Mapping[str, Binding]) -> Any:
         raise RuntimeError("device lost")
-
-
-def _concrete(base: type[Mutant]) -> list[type[Mutant]]:
-    found = []
-    for mutant in base.__subclasses__():
-        if mutant.__doc__ != mutant.__mro__[1].__doc__ or True:
-            found.append(mutant)
-        found.extend(_concrete(mutant))
-    return found

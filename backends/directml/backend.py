@@ -8,12 +8,11 @@ from typing import Any
 import msgspec
 
 from backends.base import Answer, Binding, Capabilities, Unsupported
-from backends.directml import stubs
 from backends.directml.com import result_name
 from backends.directml.errors import DirectmlError, LibraryCrash
 from backends.directml.headers import OperatorType
-from backends.directml.library import cache_folder, find_library
-from backends.directml.process import Worker, worker_command
+from backends.directml.library import find_library, settings_files
+from backends.directml.process import Worker, start
 from backends.directml.profiles import FULL, PROFILES, Profile
 from backends.directml.structs import Packer
 from spec.datatypes import DataType
@@ -57,9 +56,9 @@ class DirectmlBackend:
     def __init__(self, device: str = "") -> None:
         level, profile = _read_device(device)
         library = find_library(level)
-        folder = stubs.build(cache_folder())
-        self._command = worker_command(str(library.path), str(folder), profile.name)
-        self._worker: Worker | None = Worker(self._command)
+        self._library = library
+        self._profile = profile
+        self._worker: Worker | None = start(library, profile)
         hello = self._worker.hello
         self._level = Level(hello.level)
         if library.release is not None and library.release.level != self._level:
@@ -68,12 +67,13 @@ class DirectmlBackend:
         self._lacking = frozenset(t for t in DataType if t.size) - {DataType(value) for value in hello.data_types}
         self._reasons: dict[int, Answer] = {}
         self._name = ":".join(filter(None, ("directml", device)))
-        self._profile = profile
         self._versions = {
             "directml": library.version,
             "directml feature level": self._level.label,
             "directml sha256": library.sha256,
         }
+        if settings := settings_files():
+            self._versions["directml settings"] = ", ".join(map(str, settings))
 
     def capabilities(self) -> OwnLevelCapabilities:
         return OwnLevelCapabilities(
@@ -98,7 +98,7 @@ class DirectmlBackend:
         if level > self._level:
             raise Unsupported(f"the DirectML library speaks level {self._level}")
         if self._worker is None:
-            self._worker = Worker(self._command)
+            self._worker = start(self._library, self._profile)
             self._packer = Packer(self._worker.hello.address)
         block = self._packer.pack(desc)
         try:

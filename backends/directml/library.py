@@ -107,6 +107,17 @@ def installed() -> tuple[Release, ...]:
     return tuple(release for _, release in sorted(RELEASES.items(), reverse=True) if installed_path(release).is_file())
 
 
+def settings_files() -> tuple[Path, ...]:
+    """The files that the library reads settings from, as far as they exist.
+
+    It opens them as it is loaded. No page says what can stand in them.
+    """
+    import pwd  # not there on Windows, where this module must still load, to say that there is no library
+
+    home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    return tuple(path for path in (Path("/etc/directml.conf"), home / ".directml.conf") if path.is_file())
+
+
 def find_library(level: Level | None = None) -> Library:
     """The library to use.
 

@@ -13,7 +13,10 @@ from typing import IO, NamedTuple
 
 import msgspec
 
+from backends.directml import stubs
 from backends.directml.errors import DirectmlError, LibraryCrash
+from backends.directml.library import Library, cache_folder
+from backends.directml.profiles import Profile
 from backends.directml.protocol import REPLY, Hello
 
 STOP_SECONDS = 5.0
@@ -27,9 +30,15 @@ class Reply(NamedTuple):
     unexpected: str
 
 
-def worker_command(library: str, stub_folder: str, profile: str) -> list[str]:
-    """The worker's command line."""
-    return [sys.executable, "-m", "backends.directml.worker", library, stub_folder, profile]
+def start(library: Library, profile: Profile) -> Worker:
+    """Start a worker with a library, on a null device.
+
+    Raises:
+        DirectmlError: see `stubs.build` and `Worker`.
+    """
+    folder = stubs.build(cache_folder())
+    arguments = (str(library.path), str(folder), profile.name)
+    return Worker([sys.executable, "-m", "backends.directml.worker", *arguments])
 
 
 class Worker:

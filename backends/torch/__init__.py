@@ -83,8 +83,8 @@ class TorchBackend:
         self, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
     ) -> HostResources | DeviceResources:
         if self._on_cuda:
-            return DeviceResources(inputs.values(), outputs.values(), self._device)
-        return HostResources(inputs.values(), outputs.values())
+            return DeviceResources((*inputs.values(), *outputs.values()), self._device)
+        return HostResources(outputs.values())
 
 
 def _prepare(

@@ -35,13 +35,13 @@ def strided_view(resource: Tensor, start: int, tensor: TensorDesc, dtype: torch.
     """The described elements in a resource.
 
     Args:
-        resource: bytes, one dimension, from the start of their storage on.
+        resource: bytes, one dimension, all of their storage.
         start: byte at which the tensor starts, a multiple of the element size.
         tensor: its sizes and strides.
         dtype: what its elements are viewed as.
 
     Raises:
-        RuntimeError: from torch, if an element stands outside the resource.
+        RuntimeError: from torch, if an element stands outside the storage.
     """
     size = dtype.itemsize
     length = resource.shape[0]
@@ -56,7 +56,7 @@ def strided_view(resource: Tensor, start: int, tensor: TensorDesc, dtype: torch.
 class HostResources:
     """Resources that the CPU works on where they lie."""
 
-    def __init__(self, inputs: Iterable[Binding], outputs: Iterable[Binding]) -> None:
+    def __init__(self, outputs: Iterable[Binding]) -> None:
         for binding in outputs:
             if not binding.buffer.flags.writeable:
                 raise ValueError("an output is bound to a resource that is read-only")
@@ -77,11 +77,11 @@ class DeviceResources:
     A resource that is bound more than once is copied once, so that its bindings share memory on the device too.
     """
 
-    def __init__(self, inputs: Iterable[Binding], outputs: Iterable[Binding], device: torch.device) -> None:
+    def __init__(self, bindings: Iterable[Binding], device: torch.device) -> None:
         self._starts: dict[int, int] = {}
         buffers: list[tuple[int, Bytes]] = []
         end = 0
-        for binding in (*inputs, *outputs):
+        for binding in bindings:
             if id(binding.buffer) not in self._starts:
                 self._starts[id(binding.buffer)] = end
                 buffers.append((end, binding.buffer))

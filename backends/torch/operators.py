@@ -128,13 +128,13 @@ def _take_rows(
         source: of which the first dimensions are addressed, as many as there are coordinates; the others make a row.
         coordinates: index tensors that broadcast to the grid; None where a dimension runs along the grid's own.
         grid: sizes of what the coordinates run over.
-        shape: of the result, with as many elements as the grid has rows.
+        shape: of the result, which holds one row for each place of the grid.
         out: packed, to write into; or None.
     """
     # The addressed dimensions become one, of rows that may overlap, so that each place has a row's number. The step
     # from row to row divides all their strides; where the rows are packed it is exactly one row.
     sizes, strides, count = source.shape, source.stride(), len(coordinates)
-    walked = [d for d in range(count) if sizes[d] > 1 and strides[d] > 0]
+    walked = [d for d in range(count) if sizes[d] > 1]
     step = math.gcd(*(strides[d] for d in walked)) or 1
     last = sum((sizes[d] - 1) * strides[d] for d in walked) // step
     rows = source.as_strided((last + 1, *sizes[count:]), (step, *strides[count:]))
@@ -159,14 +159,16 @@ def _take_rows(
 
 
 def _widest(*tensors: Tensor) -> torch.dtype:
-    """The widest type that all these tensors can be viewed as: what moves together moves in fewer, larger pieces."""
+    """The widest type that all these tensors can be viewed as: what moves together moves in fewer, larger pieces.
+
+    Where they start does not matter: a binding's offset is a multiple of 16 bytes.
+    """
     size = tensors[0].itemsize
     for dtype in (torch.int64, torch.int32, torch.int16):
         ratio = dtype.itemsize // size
         if ratio > 1 and all(
             tensor.stride(-1) == 1
             and tensor.shape[-1] % ratio == 0
-            and tensor.storage_offset() % ratio == 0
             and all(stride % ratio == 0 for stride in tensor.stride()[:-1])
             for tensor in tensors
         ):

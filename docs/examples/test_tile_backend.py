@@ -1,5 +1,6 @@
-from conformance.suite import ConformanceSuite
 from tile_backend import TileBackend
+
+from conformance.suite import ConformanceSuite
 
 
 class TestTile(ConformanceSuite):

@@ -1,6 +1,7 @@
 """A backend for one operator, with NumPy: the example of the README."""
 
 import numpy as np
+
 from backends.base import Answer, Capabilities
 from spec.levels import Level
 from spec.rules import Category

@@ -60,6 +60,11 @@ def four(*sizes: int) -> tuple[int, ...]:
     return (1,) * (4 - len(sizes)) + sizes
 
 
+def plainest(ctx: Context) -> Context:
+    """The same types and layouts every time: of what an implementation keeps, only attributes tell two apart."""
+    return ctx.but(data_types=ctx.data_types[:1], index_types=ctx.index_types[:1], layout="packed")
+
+
 @cache
 def builder(operator: str) -> Builder:
     """The builder module of an operator."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from spec.levels import Level
 from spec.operators.gather import GatherDesc, output_sizes
 from spec.tensor import UINT32_MAX, TensorDesc
-from strategies.builders import LONG_AXES, four, matrix
+from strategies.builders import LONG_AXES, four, matrix, plainest
 from strategies.builders._indexing import break_axis_range
 from strategies.context import Context, Impossible
 from strategies.edits import edit, resize, resize_at, with_fitting_output
@@ -27,6 +27,9 @@ def edges(ctx: Context) -> Iterator[GatherDesc]:
         for index_dimensions in sorted({0, 1, rank}) if ctx.level >= Level.L2_1 else (1,):
             for axis in sorted({0, rank - 1}):
                 yield _build(ctx, rank, index_dimensions, axis)
+    for axis in range(4):
+        desc = resize(_build(plainest(ctx), 4, 1, axis), "input_tensor", (2, 2, 2, 2))
+        yield with_fitting_output(resize(desc, "indices_tensor", (1, 1, 1, 2)))
     for length in LONG_AXES:
         rank = ctx.ranks[0]
         desc = _build(ctx.but(layout="packed"), rank, 1, rank - 1)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from spec.operators.gather_elements import GatherElementsDesc
 from spec.tensor import TensorDesc
-from strategies.builders import LONG_AXES, four, matrix
+from strategies.builders import LONG_AXES, four, matrix, plainest
 from strategies.builders._indexing import break_axis_range
 from strategies.context import Context
 from strategies.edits import resize, resize_at, with_fitting_output
@@ -22,6 +22,9 @@ def edges(ctx: Context) -> Iterator[GatherElementsDesc]:
     for rank in ctx.ranks:
         for axis in range(rank):
             yield _build(ctx, rank, axis)
+    for axis in range(4):
+        desc = resize(_build(plainest(ctx), 4, axis), "input_tensor", (2, 2, 2, 2))
+        yield with_fitting_output(resize(desc, "indices_tensor", (2, 2, 2, 2)))
     for length in LONG_AXES:
         rank = ctx.ranks[0]
         desc = _build(ctx.but(layout="packed"), rank, rank - 1)

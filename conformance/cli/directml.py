@@ -1,0 +1,112 @@
+"""`directml install` and `directml info`: the library behind the directml backend."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from conformance.cli.options import LEVEL, format_option
+from conformance.cli.output import print_json, print_table
+from spec.levels import Level
+
+if TYPE_CHECKING:
+    from backends.directml.library import Library
+    from backends.directml.profiles import Profile
+
+
+@click.group()
+def directml() -> None:
+    """Install the real DirectML library, and show what it says of itself."""
+
+
+@directml.command()
+@click.option(
+    "--level", type=LEVEL, default="6_2", show_default=True, help="Feature level of the library: 6_2, 5_2 or 5_0."
+)
+@click.option(
+    "--wheel",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The wheel's file, if it is at hand; else pip downloads it.",
+)
+def install(level: Level, wheel: Path | None) -> None:
+    """Fetch the library for Linux x86-64 into the user's cache.
+
+    It comes in the torch-directml wheel, under the MIT licence. Wheel and library are checked against the SHA-256
+    known here; the licence is kept beside the library.
+    """
+    from backends.directml.install import install as fetch
+    from backends.directml.library import release_of
+
+    library = fetch(release_of(level), wheel)
+    click.echo(f"{library.version}, level {level}, SHA-256 {library.sha256}: {library.path}")
+
+
+@directml.command()
+@click.option("--level", type=LEVEL, help="Of the installed library to ask; else the one that the backend would use.")
+@format_option("text", "json")
+def info(level: Level | None, format_: str) -> None:
+    """Show which libraries are installed, and what the one in use says of itself on each device profile."""
+    from backends.directml.library import find_library
+
+    value = _info(find_library(level))
+    if format_ == "json":
+        print_json(value)
+        return
+    used = value["library"]
+    click.echo(f"{used['version']}, level {used['level']}, SHA-256 {used['sha256']}: {used['path']}")
+    for path in used["settings"]:
+        click.echo(f"it reads settings from {path}")
+    print_table(
+        ("device profile", "data types not supported", "calls not provided for"),
+        (
+            (row["profile"], " ".join(row["not_supported"]) or "none", "; ".join(row["unexpected"]) or "none")
+            for row in value["profiles"]
+        ),
+    )
+    print_table(
+        ("level", "version", "installed"),
+        ((row["level"], row["version"], row["path"] or "no") for row in value["releases"]),
+    )
+
+
+def _info(library: Library) -> dict[str, Any]:
+    from backends.directml.library import RELEASES, installed_path, settings_files
+    from backends.directml.profiles import PROFILES
+
+    profiles = [_profile_info(library, profile) for profile in PROFILES.values()]
+    return {
+        "format": 1,
+        "library": {
+            "path": str(library.path),
+            "version": library.version,
+            "sha256": library.sha256,
+            "level": profiles[0]["level"],
+            "settings": [str(path) for path in settings_files()],
+        },
+        "profiles": profiles,
+        "releases": [
+            {
+                "level": release.level.label,
+                "version": release.version,
+                "path": str(path) if (path := installed_path(release)).is_file() else None,
+            }
+            for _, release in sorted(RELEASES.items())
+        ],
+    }
+
+
+def _profile_info(library: Library, profile: Profile) -> dict[str, Any]:
+    from backends.directml.process import start
+    from spec.datatypes import DataType
+
+    worker = start(library, profile)
+    hello = worker.hello
+    worker.close()
+    return {
+        "profile": profile.name,
+        "level": Level(hello.level).label,
+        "not_supported": [t.name for t in DataType if t.size and t not in hello.data_types],
+        "unexpected": list(hello.unexpected),
+    }

@@ -1,0 +1,35 @@
+"""What is added to `backends/reference/operators.py` and `backends/reference/decisions.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from backends.reference import decisions, layout, operators
+from backends.reference.decisions import FOUR, Rejected, Row, Sizes
+from backends.reference.layout import Bits
+from spec.levels import Level
+
+
+def space_to_depth(desc: Any, source: Bits, out: Bits) -> None:
+    """output[n, (y * B + x) * C + c, h, w] = input[n, c, h * B + y, w * B + x]; B is BlockSize."""
+    batch, channels, height, width = source.shape
+    block = desc.block_size
+    height, width = height // block, width // block
+    blocks = source.reshape(batch, channels, height, block, width, block)
+    out.reshape(batch, block, block, channels, height, width)[...] = blocks.transpose(0, 3, 5, 1, 2, 4)
+
+
+def space_to_depth_sizes(desc: Any) -> Sizes:
+    batch, channels, height, width = desc.input_tensor.sizes
+    block = desc.block_size
+    if block < 1 or height % block or width % block:
+        raise Rejected(f"blocks of {block} in {height} by {width}")
+    return (batch, channels * block**2, height // block, width // block)
+
+
+COMPUTED = operators.Operator(space_to_depth, {"input_tensor": layout.bits})
+DECIDED = decisions.Operator(
+    (Row(Level.L1_0, FOUR, 0, 4), Row(Level.L2_1, FOUR, 4, 4), Row(Level.L5_0, FOUR, 8, 8)),
+    ("input_tensor", "output_tensor"),
+    space_to_depth_sizes,
+)

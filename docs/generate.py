@@ -1,0 +1,292 @@
+"""Makes what the documentation takes from the code: whole pages, and the blocks between `generated` comments in others.
+
+python docs/generate.py            writes them
+python docs/generate.py --check    names what is not current, and ends with 1 if anything is
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import click
+from click.testing import CliRunner
+
+from conformance import plugin
+from conformance.budget import BUDGETS, MIB
+from conformance.cli import main as command_line
+from spec.datatypes import DataType
+from spec.errata import Erratum, errata
+from spec.levels import HIGHEST, Level
+from spec.operator import DATA, INDICES, Field, OperatorSpec, Support
+from spec.registry import operators, rules
+
+ROOT = Path(__file__).resolve().parent.parent
+REFERENCE = ROOT / "docs" / "reference"
+NOTICE = "<!-- Made by docs/generate.py; change the specification, not this page. -->"
+PAGES_WITH_BLOCKS = (
+    "README.md",
+    "docs/reference/command-line.md",
+    "docs/reference/pytest-gate.md",
+    "docs/explanation/design.md",
+)
+BLOCK = re.compile(r"(<!-- generated: ([\w. -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def generated() -> dict[Path, str]:
+    """Every file that is made, whole or in part, with the content that it should have."""
+    pages = {
+        REFERENCE / "operators.md": _operators_page(),
+        REFERENCE / "rules.md": _rules_page(),
+        REFERENCE / "errata.md": _errata_page(),
+    }
+    for name in PAGES_WITH_BLOCKS:
+        page = ROOT / name
+        pages[page] = with_blocks(page.read_text(encoding="utf-8"))
+    return pages
+
+
+def with_blocks(text: str) -> str:
+    """A page with its generated blocks made anew; raises KeyError for a block that nothing makes."""
+    blocks = _blocks()
+    return BLOCK.sub(lambda match: f"{match[1]}\n{blocks[match[2]]}\n\n{match[3]}", text)
+
+
+def _blocks() -> dict[str, str]:
+    commands = {f"command {name}": _command(name, command) for name, command in leaf_commands()}
+    return {
+        "operators": _support_table(),
+        "pytest options": _pytest_options(),
+        "budgets": _budgets(),
+        **commands,
+    }
+
+
+def _page(title: str, introduction: str, body: str) -> str:
+    return f"# {title}\n\n{NOTICE}\n\n{introduction}\n\n{body}\n"
+
+
+def _table(headers: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
+    lines = [headers, ["---"] * len(headers), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+# --- operators ----------------------------------------------------------------------------------------------------
+
+
+def _support_table() -> str:
+    """Operators by the levels at which some table changes; what comes between has the column to its left."""
+    changes = sorted({level for spec in operators().values() for level in spec.tables})
+    ends = [max(level for level in Level if level < later) for later in changes[1:]] + [HIGHEST]
+    headers = [
+        first.label if first == last else f"{first} to {last}" for first, last in zip(changes, ends, strict=True)
+    ]
+    return _table(
+        ("operator", *headers), ((f"`{name}`", *(_cell(spec, at) for at in changes)) for name, spec in _specs())
+    )
+
+
+def _cell(spec: OperatorSpec, level: Level) -> str:
+    table = spec.table_at(level)
+    if table is None:
+        return "none"
+    index = f", {len(table[INDICES].data_types)} of indices" if INDICES in table else ""
+    return f"{_counts(table[DATA])}, {len(table[DATA].data_types)} types{index}"
+
+
+def _specs() -> Iterator[tuple[str, OperatorSpec]]:
+    yield from operators().items()
+
+
+def _counts(support: Support) -> str:
+    least, most = min(support.dimension_counts), max(support.dimension_counts)
+    return f"{least}D" if least == most else f"{least}D to {most}D"
+
+
+def _operators_page() -> str:
+    introduction = (
+        "The operators that the suite covers, with the tables of their tensors. At a level the newest table at or "
+        "below it holds; below the first one the operator does not exist. `dml-conformance operators --format json` "
+        "prints the same for programs, `dml-conformance spec diff 2_1 4_1` what a level changes."
+    )
+    return _page("Operators", introduction, "\n\n".join(_operator_section(spec) for _, spec in _specs()))
+
+
+def _operator_section(spec: OperatorSpec) -> str:
+    fields = _table(("field", "kind"), ((f"`{name}`", kind) for name, kind in _fields(spec)))
+    tables = _table(("from level", "tensors", "dimensions", "data types"), _table_rows(spec))
+    what = f"`{spec.dml_name}` ({spec.type_value}), from level {spec.introduced_in} on: {spec.summary}."
+    links = f"[Its page]({spec.source.url}); [its rules](rules.md#{spec.name.lower()})."
+    return "\n\n".join((f"## {spec.name}", f"{what} {links}", f"    {spec.pseudocode}", fields, tables))
+
+
+def _fields(spec: OperatorSpec) -> Iterator[tuple[str, str]]:
+    for field in spec.fields:
+        if field.count_field:
+            yield field.count_field, "UINT"
+        yield field.name, str(field.kind) + (", optional" if field.optional else "")
+
+
+def _table_rows(spec: OperatorSpec) -> Iterator[tuple[str, ...]]:
+    def group_of(field: Field) -> str:
+        return field.group
+
+    for level, table in sorted(spec.tables.items()):
+        for group, fields in groupby(sorted(spec.tensor_fields, key=group_of), key=group_of):
+            names = ", ".join(f"`{field.name}`" for field in fields)
+            yield level.label, names, _counts(table[group]), _types(table[group].data_types)
+
+
+def _types(data_types: frozenset[DataType]) -> str:
+    return " ".join(data_type.name for data_type in sorted(data_types))
+
+
+# --- rules and errata ---------------------------------------------------------------------------------------------
+
+
+def _rules_page() -> str:
+    introduction = (
+        "Every rule of the specification. A rule whose statement ends in `[UNSPECIFIED, ...]` is one that the pages "
+        "leave open: a descriptor that breaks it and nothing else is not judged; the [erratum](errata.md) says why. "
+        "Categories are what a backend [claims](../how-to/write-a-backend.md#claim-only-what-you-check); how rules "
+        "make a decision is told in [decisions](../explanation/decisions.md).\n\n"
+        "`dml-conformance rules --format md` prints these tables, `--format json` also what each rule needs, settles "
+        "and proposes as a remedy."
+    )
+    result = CliRunner().invoke(command_line, ["rules", "--format", "md"], catch_exceptions=False)
+    return _page("Rules", introduction, result.stdout.strip())
+
+
+def _errata_page() -> str:
+    introduction = (
+        "Where the pages of the standard are silent, wrong, or contradict themselves, and what is made of it here. "
+        "*Corrected*: other evidence of the pages settles it, and the rules follow the correction. *Unspecified*: "
+        "nothing settles it, and what depends on it is not judged. *Editorial*: wording only; no descriptor's fate "
+        "depends on it. `dml-conformance spec check` shows which of them follow mechanically from the pages' own "
+        "tables, formulas and examples, and fails when a contradiction appears that is not listed here."
+    )
+    summary = _table(
+        ("id", "kind", "resolution", "leaves unclear"),
+        ((f"[{e.id}](#{e.id.lower()})", e.kind, str(e.resolution), str(e.concerns)) for e in errata().values()),
+    )
+    return _page("Errata", introduction, "\n\n".join((summary, *(_erratum(e) for e in errata().values()))))
+
+
+def _erratum(erratum: Erratum) -> str:
+    lines = [f"## {erratum.id}", f"[{erratum.page}]({erratum.source.url}): {erratum.kind}, {erratum.resolution}"]
+    lines += [erratum.finding, erratum.reason]
+    opened = [rule.id for rule in rules().values() if rule.erratum == erratum.id]
+    settled = [rule.id for rule in rules().values() if erratum.id in rule.settles]
+    facts = {
+        "Left open": opened,
+        "Settled by": settled,
+        "Examples": erratum.examples,
+        "Findings of `spec check`": erratum.checks,
+    }
+    facts_lines = [f"- {title}: " + ", ".join(f"`{name}`" for name in names) for title, names in facts.items() if names]
+    facts_lines += [f"- See <{address}>" for address in erratum.see]
+    return "\n\n".join([*lines, *(["\n".join(facts_lines)] if facts_lines else [])])
+
+
+# --- options ------------------------------------------------------------------------------------------------------
+
+
+def leaf_commands() -> Iterator[tuple[str, click.Command]]:
+    """Every command that does something, by what is typed after the program's name."""
+    yield from _leaves(command_line, click.Context(command_line), "")
+
+
+def _leaves(group: click.Group, context: click.Context, prefix: str) -> Iterator[tuple[str, click.Command]]:
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from _leaves(command, click.Context(command, context, name), f"{prefix}{name} ")
+        else:
+            yield f"{prefix}{name}", command
+
+
+def _command(name: str, command: click.Command) -> str:
+    arguments = " ".join(_argument(p) for p in command.params if isinstance(p, click.Argument))
+    options = [p for p in command.params if isinstance(p, click.Option)]
+    usage = f"    dml-conformance {name}{' [OPTIONS]' if options else ''} {arguments}".rstrip()
+    if not options:
+        return usage
+    return usage + "\n\n" + _table(("option", "meaning"), (_option(option) for option in options))
+
+
+def _argument(argument: click.Argument) -> str:
+    name = argument.metavar or _choices(argument) or str(argument.name).upper()
+    return name if argument.required else f"[{name}]"
+
+
+def _option(option: click.Option) -> tuple[str, str]:
+    kinds = {"integer range": "N", "path": "FOLDER"}
+    kind = option.type.name
+    value = "" if option.is_flag else option.metavar or _choices(option) or kinds.get(kind, kind.upper())
+    facts = ["needed"] if option.required else []
+    if option.show_default:
+        facts.append(f"default `{option.default}`")
+    meaning = str(option.help) + (f" ({', '.join(facts)})" if facts else "")
+    return f"`{' '.join([', '.join(option.opts), value]).rstrip()}`", meaning
+
+
+def _choices(parameter: click.Parameter) -> str:
+    return "|".join(parameter.type.choices) if isinstance(parameter.type, click.Choice) else ""
+
+
+def _budgets() -> str:
+    headers = ("budget", "search", "sweep", "outputs timed on the host", "on an accelerator", "timed runs")
+    return _table(
+        headers,
+        (
+            (
+                f"`{budget.name}`",
+                f"{budget.search:,}",
+                f"{budget.sweep:,}",
+                f"{budget.large_bytes // MIB} MiB",
+                f"{budget.large_device_bytes // MIB} MiB",
+                str(budget.repeats),
+            )
+            for budget in BUDGETS.values()
+        ),
+    )
+
+
+class _Options:
+    """Stands in for pytest's parser and keeps what is added."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, str]] = []
+
+    def getgroup(self, *_: str) -> _Options:
+        return self
+
+    def addoption(self, name: str, *, metavar: str, help: str, default: Any = None, **_: Any) -> None:
+        self.rows.append((f"`{name} {metavar}`", help % {"default": default}))
+
+
+def _pytest_options() -> str:
+    options = _Options()
+    plugin.pytest_addoption(options)  # type: ignore[arg-type]
+    return _table(("option", "meaning"), iter(options.rows))
+
+
+def main(arguments: Sequence[str]) -> int:
+    stale = 0
+    for path, content in generated().items():
+        if path.exists() and path.read_text(encoding="utf-8") == content:
+            continue
+        stale += 1
+        print(f"{path.relative_to(ROOT)} is not current" if "--check" in arguments else path.relative_to(ROOT))
+        if "--check" not in arguments:
+            path.write_text(content, encoding="utf-8")
+    return 1 if stale and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,20 @@
+"""What every test here runs under: Hypothesis profiles that make the suite reproducible, and pytest's own fixture for
+running pytest.
+
+`CI=1` selects the profile `ci`: the same examples in every run. Elsewhere `dev` keeps no database either, so that a run
+depends on nothing but the code and `--hypothesis-seed`, but prints how to reproduce what it finds.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+pytest_plugins = "pytester"
+
+settings.register_profile(
+    "ci", derandomize=True, deadline=None, database=None, suppress_health_check=(HealthCheck.too_slow,)
+)
+settings.register_profile("dev", parent=settings.get_profile("ci"), print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
