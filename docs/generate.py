@@ -93,9 +93,9 @@ def _support_table() -> str:
 def _cell(spec: OperatorSpec, level: Level) -> str:
     table = spec.table_at(level)
     if table is None:
-        return "none"
-    index = f", {len(table[INDICES].data_types)} of indices" if INDICES in table else ""
-    return f"{_counts(table[DATA])}, {len(table[DATA].data_types)} types{index}"
+        return "–"
+    numbers = [str(len(table[group].data_types)) for group in (DATA, INDICES) if group in table]
+    return f"{_counts(table[DATA])}, {' + '.join(numbers)} types"
 
 
 def _specs() -> Iterator[tuple[str, OperatorSpec]]:

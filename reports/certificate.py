@@ -158,10 +158,11 @@ class RuleResult(_Entry, frozen=True, kw_only=True):
         category: what the rule is about.
         kind: `descriptor` for what a descriptor can break, `execution` for what memory and values are held to.
         erratum: id of the erratum that leaves open what breaking it means, or "".
-        accepted: judged cases about the rule that the specification accepts.
-        rejected: judged cases that it rejects.
+        accepted: judged cases that keep it: for a descriptor rule every valid case of the operators that it concerns,
+            at levels where it applies; for an execution rule the cases whose verdict is about it.
+        rejected: judged cases that the specification rejects for it.
         left_open: cases whose fate it leaves open.
-        differences: judged cases in which the backend differed.
+        differences: judged cases about it in which the backend differed.
     """
 
     id: str

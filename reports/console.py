@@ -164,7 +164,7 @@ def print_summary(summary: Summary, console: Console | None = None, *, output: s
     if failures:
         parts.append(Text())
     if summary.throughputs:
-        parts += [_throughput(summary), Text()]
+        parts += [Text("Throughput, slowest and fastest type:"), _throughput(summary), Text()]
     took = duration(summary.seconds)
     parts.append(Text(_told(summary.counts) + (f", in {took}" if took else "")))
     parts.append(Text(_fit(console, f"{conformance}: {summary.headline()}"), OUTCOME_STYLES[conformance]))
@@ -201,7 +201,7 @@ def _matrix(console: Console, summary: Summary, symbols: Mapping[CellVerdict, st
     for cell in summary.matrix():
         cells.setdefault(cell.operator, []).append(cell)
     levels = summary.campaign.levels
-    table = Table(box=None, pad_edge=False, padding=(0, 1))
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("operator", no_wrap=True)
     for level in levels:
         table.add_column(level, justify="center", no_wrap=True)
@@ -228,19 +228,25 @@ def _legend(summary: Summary, symbols: Mapping[CellVerdict, str]) -> Text:
 
 
 def _throughput(summary: Summary) -> Table:
+    """The slowest and the fastest data type of each operator."""
     table = Table(box=None, pad_edge=False, padding=(0, 1))
     for name in ("operator", "type"):
         table.add_column(name, no_wrap=True)
     for name in ("GB/s", "copy GB/s", "of copy"):
         table.add_column(name, justify="right", no_wrap=True)
+    rows: dict[str, list[Throughput]] = {}
     for row in summary.throughputs:
-        table.add_row(
-            row.operator,
-            row.data_type,
-            f"{row.bytes_per_second / 1e9:,.4g}",
-            f"{row.copy_bytes_per_second / 1e9:,.4g}",
-            f"{row.fraction_of_copy:.0%}",
-        )
+        rows.setdefault(row.operator, []).append(row)
+    for operator, found in rows.items():
+        found.sort(key=lambda row: row.bytes_per_second)
+        for row in found if len(found) == 1 else (found[0], found[-1]):
+            table.add_row(
+                operator,
+                row.data_type,
+                f"{row.bytes_per_second / 1e9:,.4g}",
+                f"{row.copy_bytes_per_second / 1e9:,.4g}",
+                f"{row.fraction_of_copy:.0%}",
+            )
     return table
 
 
@@ -262,4 +268,4 @@ def _indented(console: Console, text: str, style: str = "") -> Text:
 
 def _print(console: Console, part: RenderableType) -> None:
     """Print without cutting: a reproducing line is copied as a whole, so it is wrapped by the terminal alone."""
-    console.print(part, soft_wrap=isinstance(part, Text), highlight=False, markup=False)
+    console.print(part, soft_wrap=isinstance(part, Text))

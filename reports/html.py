@@ -36,7 +36,7 @@ from spec.operator import DATA, INDICES
 from spec.registry import operators
 
 MAX_GROUPS = 60  # groups of failures of one kind that are shown
-MAX_REASON = 400  # characters
+MAX_REASON, BRIEF_REASON = 400, 120  # characters
 
 # A word that fits under a symbol in the matrix.
 CELL_WORDS = {
@@ -131,6 +131,7 @@ def _environment() -> Environment:
         breakable=lambda name: escape(name).replace("_", Markup("_<wbr>")),
         https=lambda address: address if address.startswith("https://") else "",
         short=lambda text: one_line(text, MAX_REASON),
+        brief=lambda text: one_line(text, BRIEF_REASON),
     )
     return environment
 
@@ -249,7 +250,7 @@ def _observed(summary: Summary) -> list[Mapping[str, Any]]:
             "group": group,
             "rule": _rule(summary, group.rule),
             "levels": level_ranges(group.levels, summary.campaign.levels),
-            "reasons": group.reasons.most_common(3),
+            "reason": group.reasons.most_common(1)[0][0],
         }
         for group in sorted(summary.observed.values(), key=lambda group: (group.rule, order(group.operator)))
     ]

@@ -194,10 +194,13 @@ def describe_rules(operators: Iterable[str]) -> tuple[dict[str, Any], ...]:
     """Every rule of these operators, each once, as `Campaign.rules` holds them.
 
     Returns:
-        For each rule its id, category, statement, source (address), since (level), kind (`descriptor` for what a
-        descriptor can break, `execution` for what memory and values are held to) and erratum (id, or "").
+        For each rule its id, category, statement, source (address), since and until (the level it starts at, and the
+        one it no longer applies at or ""), kind (`descriptor` for what a descriptor can break, `execution` for what
+        memory and values are held to), erratum (id, or "") and operators (those of the campaign that it concerns).
     """
-    rules = {rule.id: rule for operator in operators for rule in rules_of(operator)}
+    names = tuple(operators)
+    rules = {rule.id: rule for name in names for rule in rules_of(name)}
+    concerned = {rule_id: [name for name in names if rule in rules_of(name)] for rule_id, rule in rules.items()}
     return tuple(
         {
             "id": rule.id,
@@ -205,8 +208,10 @@ def describe_rules(operators: Iterable[str]) -> tuple[dict[str, Any], ...]:
             "statement": rule.statement,
             "source": rule.source.url,
             "since": rule.since.label,
+            "until": rule.until.label if rule.until is not None else "",
             "kind": "descriptor" if rule.is_descriptor_rule else "execution",
             "erratum": rule.erratum or "",
+            "operators": concerned[rule.id],
         }
         for rule in rules.values()
     )

@@ -277,7 +277,6 @@ class Store:
             raise
 
     def _open(self) -> None:
-        self._connection.execute("PRAGMA query_only = ON")
         self._connection.execute("PRAGMA trusted_schema = OFF")
         if self._pragma("application_id") != APPLICATION_ID:
             raise StoreError(f"{self.path}: an SQLite file, but not one of this suite's results files")

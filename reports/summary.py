@@ -25,6 +25,7 @@ from reports.digests import Digests
 from reports.records import NOT_CONFORMANT, Campaign, Ending, Phase, Record, Throughput, Verdict
 from reports.store import Store
 from reports.stream import StreamError
+from spec.levels import Level
 from spec.rules import Category
 from spec.validator import Outcome
 
@@ -190,10 +191,11 @@ class RuleCoverage:
 
     Attributes:
         rule: its entry in `Campaign.rules`.
-        accepted: judged cases about the rule that the specification accepts.
-        rejected: judged cases that it rejects.
+        accepted: judged cases that keep it. A valid descriptor keeps every rule of its operator and level; an execution
+            rule counts the cases whose verdict is about it.
+        rejected: judged cases that the specification rejects for it.
         left_open: cases whose fate it leaves open.
-        differences: judged cases in which the backend differed.
+        differences: judged cases about it in which the backend differed.
     """
 
     rule: Mapping[str, Any]
@@ -225,6 +227,7 @@ class Summary:
         counts: records by verdict.
         tests: by (operator, level, phase, rule).
         decisions: records by (rule, expected, answered, verdict).
+        accepted: judged cases that the specification accepts, by (operator, level).
         coverage: for each of FACETS the judged cases that the specification accepts, by (value, operator).
         failures: by (kind, operator, rule), in the order of their first record.
         observed: by (operator, rule).
@@ -239,6 +242,7 @@ class Summary:
         self.counts: Counter[Verdict] = Counter()
         self.tests: dict[tuple[str, str, Phase, str], Test] = {}
         self.decisions: Counter[tuple[str, str, str, Verdict]] = Counter()
+        self.accepted: Counter[tuple[str, str]] = Counter()
         self.coverage: dict[str, Counter[tuple[str, str]]] = {facet: Counter() for facet in FACETS}
         self.failures: dict[tuple[FailureKind, str, str], FailureGroup] = {}
         self.observed: dict[tuple[str, str], ObservedGroup] = {}
@@ -283,6 +287,7 @@ class Summary:
         self.decisions[record.rule, record.expected, record.answered, verdict] += 1
         if verdict in JUDGED and record.expected == Outcome.ACCEPT:
             operator, coverage = record.operator, self.coverage
+            self.accepted[operator, record.level] += 1
             coverage["data_type"][record.data_type, operator] += 1
             coverage["index_type"][record.index_type, operator] += 1
             coverage["rank"][str(record.rank), operator] += 1
@@ -439,23 +444,29 @@ class Summary:
     def rule_coverage(self) -> list[RuleCoverage]:
         """Each of the campaign's rules, with how often it was held against the backend."""
         found: dict[str, Counter[str]] = {}
-        for (rule, expected, _, verdict), count in self.decisions.items():
-            of_rule = found.setdefault(rule, Counter())
+        for (rule_id, expected, _, verdict), count in self.decisions.items():
+            of_rule = found.setdefault(rule_id, Counter())
             if verdict in JUDGED or (expected == Outcome.UNSPECIFIED and verdict is Verdict.OBSERVED):
                 of_rule[expected] += count
             if verdict in NOT_CONFORMANT:
                 of_rule["differences"] += count
-        return [
-            RuleCoverage(
-                rule,
-                of_rule[Outcome.ACCEPT],
-                of_rule[Outcome.REJECT],
-                of_rule[Outcome.UNSPECIFIED],
-                of_rule["differences"],
-            )
-            for rule in self.campaign.rules
-            for of_rule in (found.get(rule["id"], Counter()),)
+        coverage = []
+        for rule in self.campaign.rules:
+            of_rule = found.get(rule["id"], Counter())
+            accepted = of_rule[Outcome.ACCEPT] if rule["kind"] == "execution" else self._keeping(rule)
+            rejected, left_open = of_rule[Outcome.REJECT], of_rule[Outcome.UNSPECIFIED]
+            coverage.append(RuleCoverage(rule, accepted, rejected, left_open, of_rule["differences"]))
+        return coverage
+
+    def _keeping(self, rule: Mapping[str, Any]) -> int:
+        """Judged, valid cases of the operators that a rule concerns, at levels where it applies."""
+        since, until = Level.parse(rule["since"]), Level.parse(rule["until"]) if rule["until"] else None
+        levels = [
+            label
+            for label in self.campaign.levels
+            if since <= (level := Level.parse(label)) and (until is None or level < until)
         ]
+        return sum(self.accepted[operator, level] for operator in rule["operators"] for level in levels)
 
     def phases(self) -> dict[Phase, Test]:
         """Counts and time by phase, those that ran."""

@@ -7,6 +7,7 @@ chooser seeded with the case's own name.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from spec.case import Case, Recipe
 from spec.datatypes import DataType
@@ -17,7 +18,7 @@ from spec.tensor import TensorDesc
 from strategies import values
 from strategies.builders import LARGEST, builder
 from strategies.cases import applicable_rules, execution_rules, make_case, recipes
-from strategies.chooser import SeededChooser, every_variant
+from strategies.chooser import Chooser, SeededChooser, every_variant
 from strategies.context import Context
 from strategies.edits import edit, edit_tensor
 from strategies.tensors import strides_of_kind
@@ -47,7 +48,11 @@ def _about(rule: str, operator: str, level: Level) -> Iterator[Case]:
     """A descriptor rule broken in every way that there is, in a few descriptors; a few cases of an execution rule."""
     for n in range(CASES_A_RULE):
         name = f"{operator}/{level}/{rule}/{n}"
-        yield from every_variant(name, lambda chooser, name=name: make_case(chooser, operator, level, rule, name))
+        yield from every_variant(name, partial(_make, operator, level, rule, name))
+
+
+def _make(operator: str, level: Level, rule: str, name: str, chooser: Chooser) -> Case:
+    return make_case(chooser, operator, level, rule, name)
 
 
 def _case(spec: OperatorSpec, level: Level, ctx: Context, name: str) -> Case:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from spec.datatypes import DataType, TensorFlag
 from spec.tensor import TensorDesc, minimum_size_in_bytes, packed_strides
@@ -13,21 +13,26 @@ ELEMENT_BUDGET = 48
 WIDE_BUDGET = 400  # crosses the widths of vector units and work groups
 
 
-def sizes(ctx: Context, count: int, least: int = 1, *, wide: bool = True) -> tuple[int, ...]:
-    """`count` sizes of at least `least` whose product stays small; one tensor in eight may have a wide dimension."""
+def sizer(ctx: Context, least: int = 1, *, wide: bool = True) -> Callable[[], int]:
+    """Gives sizes of at least `least`, one a call, whose product stays small; one in eight gives wide ones too."""
     integer = ctx.chooser.integer
-    most, budget = 5, ELEMENT_BUDGET
-    if wide and integer(0, 7) == 7:
-        most, budget = 130, WIDE_BUDGET
-    result: list[int] = []
-    # From the last dimension on, as many decisions for every count and whatever room is left: a dimension count or a
-    # size can then shrink alone, without moving the decisions that come after it.
-    for _ in range(max(ctx.ranks)):
+    most, budget = (130, WIDE_BUDGET) if wide and integer(0, 7) == 7 else (5, ELEMENT_BUDGET)
+
+    def next_size() -> int:
+        nonlocal budget
+        # Decided whatever room is left, so that a size can shrink alone, without moving the decisions after it.
         room = max(least, min(most, budget)) - least + 1
         size = least + integer(0, most - least) % room
         budget //= size
-        result.append(size)
-    return tuple(result[:count][::-1])
+        return size
+
+    return next_size
+
+
+def sizes(ctx: Context, count: int, least: int = 1, *, wide: bool = True) -> tuple[int, ...]:
+    """`count` sizes of one tensor; see `sizer`."""
+    next_size = sizer(ctx, least, wide=wide)
+    return tuple(next_size() for _ in range(count))
 
 
 # How often each layout occurs out of 16; the simplest first, for shrinking.

@@ -32,6 +32,12 @@ def certified(records: tuple[Record, ...], **changes: Any) -> Certificate:
     return Certificate.of(summary)
 
 
+def faulty_summary() -> Summary:
+    summary = Summary()
+    report_data.feed(summary, report_data.some_faulty())
+    return summary
+
+
 @pytest.fixture(scope="module")
 def certificate() -> Certificate:
     return certified(report_data.some_faulty())
@@ -151,10 +157,15 @@ def test_the_certificate_says_what_the_records_say(content: Any) -> None:
     assert content["not_claimed"]["categories"] == ["memory-layout"]
     assert "TENSOR.total-size" in content["not_claimed"]["rules"]
     failed = {record.case: record for record in records if record.verdict in ("fail", "crash", "timeout")}
+    groups = {(str(group.kind), group.operator, group.rule): group for group in faulty_summary().failures.values()}
+    assert any(len(group.shown()) > len(group.samples) for group in groups.values())
     for failure in content["failures"]:
-        assert failure["samples"]
+        group = groups[failure["kind"], failure["operator"], failure["rule"]]
+        assert [sample["case"] for sample in failure["samples"]] == [record.case for record in group.shown()]
         for sample in failure["samples"]:
             record = failed[sample["case"]]
+            assert (sample["expected"], sample["answered"]) == (record.expected, record.answered)
+            assert (sample["level"], sample["phase"]) == (record.level, record.phase)
             assert sample["reproduce"] == record.reproduce
             assert len(sample["differences"]) == len(record.differences)
             assert record.level in failure["levels"]
@@ -162,6 +173,7 @@ def test_the_certificate_says_what_the_records_say(content: Any) -> None:
         [record for record in records if record.verdict in ("fail", "crash", "timeout")]
     )
     for row, measured in zip(content["throughput"], report_data.throughputs(), strict=True):
+        assert row["median_seconds"] == sorted(measured.seconds)[3]
         assert row["bytes_per_second"] == pytest.approx(measured.useful_bytes / sorted(measured.seconds)[3])
         assert row["fraction_of_copy"] == pytest.approx(row["bytes_per_second"] / row["copy_bytes_per_second"])
     assert content["run"]["seed"] == report_data.campaign().seed

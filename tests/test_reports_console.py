@@ -43,6 +43,11 @@ def test_the_matrix_has_a_symbol_for_each_cell(faulty: Summary) -> None:
     assert "✓ conformant   ✗ not conformant" in lines
 
 
+def test_five_operators_at_fifteen_levels_fit_eighty_columns(faulty: Summary) -> None:
+    lines = printed(faulty, width=80).splitlines()
+    assert lines[1].split() == ["operator", *faulty.campaign.levels]
+
+
 def test_a_narrow_terminal_gets_the_same_in_few_columns(faulty: Summary) -> None:
     lines = printed(faulty, width=50).splitlines()
     reproducing = {"  " + group.smallest.reproduce for group in faulty.failures.values()}
@@ -75,8 +80,12 @@ def test_totals_outcome_throughput_and_place(faulty: Summary) -> None:
     assert f"{totals}, in 1 min 12 s" in text
     assert f"not conformant: {faulty.headline()}" in text
     assert text.endswith("Reports: build/certification\n")
-    row = report_data.throughputs()[0]
-    assert re.search(rf"GATHER +FLOAT32 +{row.bytes_per_second / 1e9:,.4g} +2,610 +{row.fraction_of_copy:.0%}", text)
+    gather = sorted(report_data.throughputs()[:4], key=lambda row: row.bytes_per_second)
+    told = [line.split() for line in text.splitlines() if re.match(r"GATHER +[A-Z]+\d+ ", line)]
+    assert told == [
+        ["GATHER", row.data_type, f"{row.bytes_per_second / 1e9:,.4g}", "2,610", f"{row.fraction_of_copy:.0%}"]
+        for row in (gather[0], gather[-1])
+    ]
 
 
 def test_an_incomplete_run_says_why() -> None:
@@ -165,6 +174,8 @@ def test_in_a_terminal_progress_is_a_bar_for_each_phase() -> None:
         counts = [r.verdict for r in report_data.some_faulty() if r.phase is phase]
         failed = sum(verdict in ("fail", "crash", "timeout") for verdict in counts)
         assert re.search(rf"{phase} +━+ {counts.count(Verdict.PASS):,} pass  {failed:,} fail", last), phase
+    frame = shown.getvalue()[shown.getvalue().rindex("examples ") :]
+    assert len(re.findall("━{20,}", frame)) == len(Phase)  # a bar that is still open is drawn in pieces
     assert shown.getvalue().count("\x1b[?25l") == shown.getvalue().count("\x1b[?25h") == 1  # cursor hidden and back
 
 

@@ -146,7 +146,10 @@ def test_counts_are_those_of_the_records() -> None:
     cells = {(cell.operator, cell.level): Counter(cell.counts) for cell in summary.matrix()}
     for (operator, level), counts in cells.items():
         assert counts == Counter(r.verdict for r in records if (r.operator, r.level) == (operator, level))
-    assert sum(test.counts.total() for test in summary.phases().values()) == len(records)
+    for phase, test in summary.phases().items():
+        assert test.counts == Counter(record.verdict for record in records if record.phase is phase)
+        assert test.seconds == pytest.approx(sum(record.seconds for record in records if record.phase is phase))
+    assert list(summary.phases()) == list(Phase)
     assert summary.seconds == 72
 
 
@@ -162,27 +165,38 @@ def test_coverage_counts_judged_cases_that_the_specification_accepts() -> None:
 
 
 def test_rule_coverage_tells_both_ways_apart() -> None:
-    def about(rule: str, expected: str, verdict: Verdict = Verdict.PASS) -> Record:
-        return plain(verdict, rule=rule, expected=expected, answered="accept" if expected == "ACCEPT" else "reject")
+    def about(rule: str, expected: str, verdict: Verdict = Verdict.PASS, **changes: object) -> Record:
+        answered = "accept" if expected == "ACCEPT" else "reject"
+        return plain(verdict, rule=rule, expected=expected, answered=answered, **changes)
 
     summary = summed(
-        about("GATHER.axis-range", "ACCEPT"),
         about("GATHER.axis-range", "REJECT", Verdict.CRASH),
-        about("GATHER.output-sizes", "REJECT"),
+        about("GATHER.values", "ACCEPT", Verdict.FAIL),
+        about("GATHER.values", "ACCEPT", level="2_0"),
+        about("TENSOR.sizes", "REJECT", operator="TILE"),
         about("TENSOR.sizes", "REJECT", Verdict.NOT_SUPPORTED),
         about("TENSOR.output-overlap", "UNSPECIFIED", Verdict.OBSERVED),
-        about("TENSOR.output-overlap", "ACCEPT"),
-        about("GATHER.values", "ACCEPT"),
+        about("TILE.repeats", "REJECT", operator="TILE"),
+        operators=("GATHER", "TILE"),
+        levels=("2_0", "3_0"),
     )
     coverage = {found.rule["id"]: found for found in summary.rule_coverage()}
-    assert {name: found.ways for name, found in coverage.items() if found.ways != "none"} == {
-        "GATHER.axis-range": "both ways",
-        "GATHER.output-sizes": "one way",
-        "TENSOR.output-overlap": "both ways",
-        "GATHER.values": "executed",
-    }
-    axis = coverage["GATHER.axis-range"]
-    assert (axis.accepted, axis.rejected, axis.left_open, axis.differences) == (1, 1, 0, 1)
+
+    def counted(rule: str) -> tuple[int, int, int, int, str]:
+        found = coverage[rule]
+        return found.accepted, found.rejected, found.left_open, found.differences, found.ways
+
+    # A valid case keeps every descriptor rule of its operator and level.
+    assert counted("GATHER.axis-range") == (2, 1, 0, 1, "both ways")
+    assert counted("TENSOR.sizes") == (2, 1, 0, 0, "both ways")
+    assert counted("TENSOR.output-overlap") == (2, 0, 1, 0, "both ways")
+    assert counted("GATHER.output-sizes") == (2, 0, 0, 0, "one way")
+    assert counted("GATHER.shape-before-2_1") == (1, 0, 0, 0, "one way")  # it ends at 2_1
+    assert counted("TILE.repeats") == (0, 1, 0, 0, "one way")
+    assert counted("TILE.output-sizes") == (0, 0, 0, 0, "none")
+    # What an execution is held to is known only where the verdict says so.
+    assert counted("GATHER.values") == (2, 0, 0, 1, "executed")
+    assert counted("GATHER.negative-indices") == (0, 0, 0, 0, "none")
 
 
 def test_what_is_not_claimed() -> None:
@@ -249,6 +263,12 @@ def test_memory_does_not_follow_the_number_of_failures() -> None:
     assert [len(few.tests), len(few.decisions)] == [len(many.tests), len(many.decisions)]
 
 
+def test_samples_of_tests_are_capped_over_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reports.summary.MAX_TEST_SAMPLES", 5)
+    summary = summed(*(plain(Verdict.FAIL, rule=f"GATHER.rule-{i}") for i in range(9)))
+    assert [len(test.samples) for test in summary.tests.values()] == [1] * 5 + [0] * 4
+
+
 def test_a_record_that_the_campaign_leaves_out_does_not_belong() -> None:
     with pytest.raises(StreamError, match="TILE at 3_0"):
         summed(plain(operator="TILE"))
@@ -293,6 +313,25 @@ def test_the_content_digest_covers_every_field(change: dict[str, object]) -> Non
     assert digests([plain()]).content != digests([plain(**change)]).content
 
 
+def test_the_content_digest_covers_campaign_measurements_and_ending() -> None:
+    def of(*, row: bool = True, reason: str = "", seed: int = 1) -> str:
+        found = Digests()
+        found.start(report_data.campaign(seed=seed))
+        if row:
+            found.throughput(report_data.throughputs()[0])
+        found.finish(report_data.ending(reason))
+        return found.content
+
+    assert len({of(), of(row=False), of(reason="stopped"), of(seed=2)}) == 4
+
+
+def test_the_summary_digests_what_it_counts() -> None:
+    summary = Summary()
+    report_data.feed(summary, report_data.some_faulty())
+    expected = digests(list(report_data.some_faulty()))
+    assert (summary.digests.results, summary.digests.content) == (expected.results, expected.content)
+
+
 def test_a_fan_out_tells_each_consumer_everything_in_order() -> None:
     class Listener:
         def __init__(self) -> None:
@@ -315,4 +354,8 @@ def test_an_ending_says_whether_the_run_was_stopped() -> None:
     assert Ending.now().complete
     assert Ending.now().finished.endswith("Z")
     stopped = Ending.now("out of disk")
+    summary = Summary()
+    FanOut(summary).start(report_data.campaign(environment={"cpu": "\ud800"}))
+    FanOut(summary).finish(Ending.now("\udcff"))
+    assert summary.why_incomplete()[0].endswith("\\udcff.")
     assert (stopped.complete, stopped.reason) == (False, "out of disk")

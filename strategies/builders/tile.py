@@ -9,13 +9,14 @@ from spec.tensor import TensorDesc
 from strategies.builders import LONG_AXES, four, matrix
 from strategies.context import Context
 from strategies.edits import edit, resize_at
-from strategies.tensors import sizes, tensor
+from strategies.tensors import sizer, sizes, tensor
 
 
 def build(ctx: Context) -> TileDesc:
     rank = ctx.chooser.choice(ctx.ranks)
-    input_sizes = sizes(ctx, rank, 2 if ctx.spread else 1)
-    return _build(ctx, input_sizes, sizes(ctx, rank, wide=False))
+    size, repeat = sizer(ctx, 2 if ctx.spread else 1), sizer(ctx, wide=False)
+    dimensions = [(size(), repeat()) for _ in range(rank)]  # side by side, so that one can go when this shrinks
+    return _build(ctx, tuple(size for size, _ in dimensions), tuple(repeat for _, repeat in dimensions))
 
 
 def edges(ctx: Context) -> Iterator[TileDesc]:

@@ -1,0 +1,34 @@
+"""Runs `dml-conformance` with the operator of this folder in place, as if its parts stood in the tree."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).parent
+NAME = "SPACE_TO_DEPTH"
+
+
+def put_in_place(folder: Path) -> None:
+    """Make the two modules importable under the names they would have, and enter the functions in their registries."""
+    for package, file in (("spec.operators", "spec_module.py"), ("strategies.builders", "builder_module.py")):
+        place = folder / package
+        place.mkdir()
+        shutil.copy(HERE / file, place / f"{NAME.lower()}.py")
+        importlib.import_module(package).__path__.append(str(place))
+    reference = importlib.import_module("reference_function")
+    importlib.import_module("backends.reference.operators").OPERATORS[NAME] = reference.COMPUTED
+    importlib.import_module("backends.reference.decisions").OPERATORS[NAME] = reference.DECIDED
+    torch = importlib.import_module("torch_function")
+    importlib.import_module("backends.torch.tables").OPERATORS[NAME] = torch.ROW
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        put_in_place(Path(folder))
+        from conformance.cli import main
+
+        main(sys.argv[1:], prog_name="dml-conformance")

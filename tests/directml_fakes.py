@@ -1,0 +1,76 @@
+"""What the tests of the directml backend share: descriptors, stand-ins for the worker, the installed library."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from backends.directml import backend as backend_module
+from backends.directml.errors import DirectmlError
+from backends.directml.library import Library, find_library
+from backends.directml.process import Worker
+from spec.datatypes import DataType
+from spec.levels import Level
+from spec.operators.gather import GatherDesc
+from spec.operators.tile import TileDesc
+from spec.tensor import TensorDesc
+
+GATHER = GatherDesc(
+    TensorDesc.of(DataType.FLOAT32, (3, 2)),
+    TensorDesc.of(DataType.UINT32, (1, 4)),
+    TensorDesc.of(DataType.FLOAT32, (4, 2)),
+    0,
+    1,
+)
+
+
+def tile(data_type: DataType, size: int = 2) -> TileDesc:
+    """A valid one, in one dimension, that repeats once."""
+    tensor = TensorDesc.of(data_type, (size,))
+    return TileDesc(tensor, tensor, (1,))
+
+
+def fake_worker(answers: str, hello: str = "address=4096, level=0x6200, data_types=tuple(range(1, 12))") -> Worker:
+    """A process that speaks the worker's protocol without any library.
+
+    Args:
+        answers: Python that gets each `block` and calls `reply(code, signal, text)`.
+        hello: arguments of what it says first.
+    """
+    script = f"""
+import os, signal, sys
+import msgspec
+from backends.directml.protocol import REPLY, Hello
+from backends.directml.structs import HEADER
+
+def reply(code=0, signal=0, text=b""):
+    os.write(1, REPLY.pack(code, signal, len(text)) + text)
+
+os.write(1, msgspec.json.encode(Hello({hello})) + b"\\n")
+while block := os.read(0, 1 << 16):
+    {answers}
+"""
+    return Worker([sys.executable, "-c", script])
+
+
+def use_fake_worker(monkeypatch: pytest.MonkeyPatch, answers: str, **more: str) -> list[Worker]:
+    """Have new backends talk to a fake worker. Returns a list that gets the workers started."""
+    started: list[Worker] = []
+
+    def start(*_: object) -> Worker:
+        started.append(fake_worker(answers, **more))
+        return started[-1]
+
+    monkeypatch.setattr(backend_module, "find_library", lambda level: Library(Path("fake.so"), "0" * 64, None))
+    monkeypatch.setattr(backend_module, "start", start)
+    return started
+
+
+def library_or_skip(level: Level) -> Library:
+    """The installed library of a level; skips the test where there is none."""
+    try:
+        return find_library(level)
+    except DirectmlError as error:
+        pytest.skip(str(error))

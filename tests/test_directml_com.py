@@ -1,0 +1,148 @@
+"""COM in Python: objects given out, called through their tables as a library would."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from uuid import UUID
+
+import pytest
+
+from backends.directml import com, headers
+from backends.directml.com import ComObject, HResult, implements, method
+
+IID = UUID("00112233-4455-6677-8899-aabbccddeeff")
+OTHER = UUID("ffffffff-4455-6677-8899-aabbccddeeff")
+
+
+class Counter(ComObject):
+    slots = (*com.IUNKNOWN, "Add", "Fail", "Missing", "Large")
+    interfaces = frozenset({IID})
+
+    @implements("Add", com.UINT, com.UINT, com.UINT)
+    def add(self, a: int, b: int) -> int:
+        return a + b
+
+    @implements("Fail", com.RESULT)
+    def fail(self) -> int:
+        raise ValueError("broken")
+
+    @implements("Large", ctypes.c_uint64)
+    def large(self) -> int:
+        return 2**64 - 2
+
+
+@pytest.fixture
+def counter() -> Counter:
+    return Counter([])
+
+
+def test_a_guid_lies_in_memory_as_windows_has_it() -> None:
+    assert com.guid_bytes(IID) == bytes.fromhex("33221100554477668899aabbccddeeff")
+    memory = ctypes.create_string_buffer(com.guid_bytes(IID), com.GUID_SIZE)
+    assert com.read_guid(ctypes.addressof(memory)) == IID
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [(0, "S_OK"), (-2147024809, "E_INVALIDARG"), (0x80070057, "E_INVALIDARG"), (-1, "HRESULT 0xffffffff")],
+)
+def test_result_names(code: int, name: str) -> None:
+    assert com.result_name(code) == name
+
+
+def test_results_are_signed_as_c_has_them() -> None:
+    assert HResult.E_NOTIMPL.signed == -2147467263
+    assert HResult.S_OK.signed == 0
+
+
+def test_check_names_the_call_and_the_code() -> None:
+    com.check("Create", 0)
+    com.check("Create", 1)
+    with pytest.raises(com.ComError, match=re.escape("Create answered E_INVALIDARG")):
+        com.check("Create", HResult.E_INVALIDARG.signed)
+
+
+def test_methods_are_called_in_their_slots(counter: Counter) -> None:
+    add = method(counter.address, 3, com.UINT, com.UINT, com.UINT)
+    assert add(counter.address, 2, 40) == 42
+    assert method(counter.address, 6, ctypes.c_uint64)(counter.address) == 2**64 - 2
+
+
+def test_references_are_counted(counter: Counter) -> None:
+    assert method(counter.address, 1, com.UINT)(counter.address) == 2
+    assert counter.references == 2
+    assert com.release(counter.address) == 1
+
+
+def ask_for(counter: Counter, iid: UUID) -> tuple[int, int | None]:
+    query = method(counter.address, 0, com.RESULT, com.POINTER, com.POINTER)
+    memory = ctypes.create_string_buffer(com.guid_bytes(iid), com.GUID_SIZE)
+    pointer = com.POINTER(1)
+    code = query(counter.address, ctypes.addressof(memory), ctypes.addressof(pointer))
+    return code, pointer.value
+
+
+@pytest.mark.parametrize("iid", [IID, com.IID_IUNKNOWN])
+def test_query_interface_gives_out_a_reference(counter: Counter, iid: UUID) -> None:
+    assert ask_for(counter, iid) == (0, counter.address)
+    assert counter.references == 2
+
+
+def test_query_interface_refuses_others(counter: Counter) -> None:
+    unexpected: list[str] = []
+    counter = Counter(unexpected)
+    assert ask_for(counter, OTHER) == (HResult.E_NOINTERFACE.signed, None)
+    assert counter.references == 1
+    assert unexpected == [f"Counter.QueryInterface({OTHER})"]
+
+
+def test_a_call_not_provided_for_is_refused_and_recorded() -> None:
+    unexpected: list[str] = []
+    counter = Counter(unexpected)
+    missing = method(counter.address, 5, com.RESULT, com.UINT, com.POINTER)
+    assert missing(counter.address, 1, None) == HResult.E_NOTIMPL.signed
+    assert unexpected == ["Counter.Missing"]
+
+
+def test_an_exception_becomes_a_failure() -> None:
+    unexpected: list[str] = []
+    counter = Counter(unexpected)
+    assert method(counter.address, 4, com.RESULT)(counter.address) == HResult.E_FAIL.signed
+    assert unexpected == ["Counter.Fail raised ValueError: broken"]
+
+
+def test_a_method_must_be_of_the_interface() -> None:
+    class Wrong(ComObject):
+        slots = com.IUNKNOWN
+
+        @implements("Nowhere", com.RESULT)
+        def nowhere(self) -> int:
+            return 0
+
+    with pytest.raises(AssertionError, match="Wrong has no function Nowhere"):
+        Wrong([])
+
+
+# The slots are those that DirectML was seen to call by number, and the ends of the tables.
+@pytest.mark.parametrize(
+    ("table", "name", "slot"),
+    [
+        (headers.ID3D12_DEVICE5, "CheckFeatureSupport", 13),
+        (headers.ID3D12_DEVICE5, "GetResourceAllocationInfo", 25),
+        (headers.ID3D12_DEVICE5, "GetDeviceRemovedReason", 37),
+        (headers.ID3D12_DEVICE5, "GetAdapterLuid", 43),
+        (headers.ID3D12_DEVICE5, "EnumerateMetaCommands", 59),
+        (headers.ID3D12_DEVICE5, "CheckDriverMatchingIdentifier", 64),
+        (headers.IDXCORE_ADAPTER_FACTORY, "GetAdapterByLuid", 4),
+        (headers.IDXCORE_ADAPTER, "GetProperty", 6),
+        (headers.IDXCORE_ADAPTER, "GetPropertySize", 7),
+        (headers.IDXCORE_ADAPTER, "GetFactory", 12),
+        (headers.IDML_DEVICE, "CheckFeatureSupport", 7),
+        (headers.IDML_DEVICE, "CreateOperator", 8),
+        (headers.IDML_DEVICE, "GetParentDevice", 16),
+    ],
+)
+def test_slots(table: tuple[str, ...], name: str, slot: int) -> None:
+    assert table.index(name) == slot
+    assert len(set(table)) == len(table)

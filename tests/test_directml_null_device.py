@@ -1,0 +1,163 @@
+"""The null device, asked as DirectML asks it."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from backends.directml import com, headers
+from backends.directml.com import POINTER, RESULT, SIZE_T, UINT, HResult, method
+from backends.directml.headers import AdapterProperty, D3D12Feature
+from backends.directml.null_device import DESCRIPTION, LUID, NULL_LUID, NullDevice
+from backends.directml.profiles import FULL, LEAST, PROFILES, SHADER_MODEL_6_6, Profile
+
+
+def call(pointer: int, table: tuple[str, ...], name: str, restype: Any, *arguments: tuple[Any, Any]) -> int:
+    function = method(pointer, table.index(name), restype, *(argtype for argtype, _ in arguments))
+    result: int = function(pointer, *(value for _, value in arguments))
+    return result
+
+
+def guid(value: UUID) -> tuple[Any, Any]:
+    return POINTER, ctypes.cast(ctypes.create_string_buffer(com.guid_bytes(value), 16), POINTER)
+
+
+def check_feature(null: NullDevice, feature: int, data: bytes) -> tuple[int, bytes]:
+    memory = ctypes.create_string_buffer(data, len(data))
+    code = call(
+        null.device.address,
+        headers.ID3D12_DEVICE5,
+        "CheckFeatureSupport",
+        RESULT,
+        (UINT, feature),
+        (POINTER, ctypes.addressof(memory)),
+        (UINT, len(data)),
+    )
+    return code, memory.raw
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+def test_the_claims_of_a_profile_are_told(profile: Profile) -> None:
+    null = NullDevice(profile)
+    code, data = check_feature(null, D3D12Feature.D3D12_OPTIONS, bytes(60))
+    assert code == 0
+    options = struct.unpack("<15I", data)
+    assert options[0] == profile.doubles
+    assert bool(options[2] & 2) == profile.min_precision_16_bit
+    assert options[6] == profile.typed_uav_loads
+    code, data = check_feature(null, D3D12Feature.D3D12_OPTIONS1, bytes(24))
+    waves, *lanes, _, int64 = struct.unpack("<6I", data)
+    assert (code, waves, int64) == (0, profile.wave_operations, profile.int64)
+    assert all(lanes) == profile.wave_operations
+    code, data = check_feature(null, D3D12Feature.D3D12_OPTIONS4, bytes(12))
+    assert (code, struct.unpack("<3I", data)[2]) == (0, profile.native_16_bit)
+    assert null.unexpected == []
+
+
+def test_profiles_differ_from_full_in_what_their_name_says() -> None:
+    assert PROFILES["full"] == FULL
+    assert PROFILES["no-doubles"] == replace(FULL, name="no-doubles", doubles=False)
+    assert list(PROFILES) == [profile.name for profile in PROFILES.values()]
+    assert not any(value is True for value in vars(LEAST).values())
+
+
+@pytest.mark.parametrize(("asked", "answered"), [(0x66, 0x66), (0x60, 0x60), (0x6A, SHADER_MODEL_6_6)])
+def test_the_shader_model_is_the_lower_of_asked_and_claimed(asked: int, answered: int) -> None:
+    assert check_feature(NullDevice(FULL), D3D12Feature.SHADER_MODEL, struct.pack("<I", asked)) == (
+        0,
+        struct.pack("<I", answered),
+    )
+
+
+@pytest.mark.parametrize(("profile", "answered"), [(FULL, 0xC100), (LEAST, 0x1000)])
+def test_the_feature_level_is_the_highest_of_those_asked(profile: Profile, answered: int) -> None:
+    levels = (UINT * 4)(0x1000, 0xB000, 0xC100, 0xC200)
+    query = struct.pack("<I4xQI4x", 4, ctypes.addressof(levels), 0)
+    code, data = check_feature(NullDevice(profile), D3D12Feature.FEATURE_LEVELS, query)
+    assert (code, struct.unpack("<I4xQI4x", data)[2]) == (0, answered)
+
+
+@pytest.mark.parametrize(("feature", "size"), [(1, 20), (D3D12Feature.D3D12_OPTIONS, 56)])
+def test_other_features_are_refused_and_recorded(feature: int, size: int) -> None:
+    null = NullDevice(FULL)
+    assert check_feature(null, feature, bytes(size)) == (HResult.E_INVALIDARG.signed, bytes(size))
+    assert null.unexpected == [f"Device.CheckFeatureSupport({feature}, {size} bytes)"]
+
+
+def test_there_are_no_meta_commands() -> None:
+    null, count = NullDevice(FULL), UINT(7)
+    arguments = ((POINTER, ctypes.addressof(count)), (POINTER, None))
+    assert call(null.device.address, headers.ID3D12_DEVICE5, "EnumerateMetaCommands", RESULT, *arguments) == 0
+    assert count.value == 0
+
+
+def adapter_of(null: NullDevice) -> int:
+    """The adapter's address, by the way that DirectML takes to it."""
+    factory, adapter = POINTER(), POINTER()
+    iid = guid(headers.IID_IDXCORE_ADAPTER_FACTORY)[1]
+    assert null.create_adapter_factory(iid.value, ctypes.addressof(factory)) == 0
+    luid = LUID(call(null.device.address, headers.ID3D12_DEVICE5, "GetAdapterLuid", LUID))
+    arguments = (
+        (POINTER, ctypes.addressof(luid)),
+        guid(headers.IID_IDXCORE_ADAPTER),
+        (POINTER, ctypes.addressof(adapter)),
+    )
+    assert factory.value is not None
+    assert call(factory.value, headers.IDXCORE_ADAPTER_FACTORY, "GetAdapterByLuid", RESULT, *arguments) == 0
+    assert adapter.value is not None
+    return adapter.value
+
+
+def test_the_adapter_is_found_by_its_luid_and_tells_its_properties() -> None:
+    null = NullDevice(FULL)
+    adapter = adapter_of(null)
+    for name in AdapterProperty:
+        size = SIZE_T()
+        arguments = ((UINT, name), (POINTER, ctypes.addressof(size)))
+        assert call(adapter, headers.IDXCORE_ADAPTER, "GetPropertySize", RESULT, *arguments) == 0
+        memory = ctypes.create_string_buffer(size.value)
+        asked = ((UINT, name), (SIZE_T, size.value), (POINTER, ctypes.addressof(memory)))
+        assert call(adapter, headers.IDXCORE_ADAPTER, "GetProperty", RESULT, *asked) == 0
+        if name is AdapterProperty.DRIVER_DESCRIPTION:
+            assert memory.raw == DESCRIPTION
+    assert null.unexpected == []
+
+
+def test_a_property_that_is_not_there_or_does_not_fit_is_refused() -> None:
+    null = NullDevice(FULL)
+    adapter = adapter_of(null)
+    memory = ctypes.create_string_buffer(64)
+    for name, size in ((9, 64), (AdapterProperty.HARDWARE_ID, 8)):
+        asked = ((UINT, name), (SIZE_T, size), (POINTER, ctypes.addressof(memory)))
+        code = call(adapter, headers.IDXCORE_ADAPTER, "GetProperty", RESULT, *asked)
+        assert code == HResult.DXGI_ERROR_UNSUPPORTED.signed
+    assert null.unexpected == ["Adapter.GetProperty(9, 64)", "Adapter.GetProperty(3, 8)"]
+
+
+def test_another_adapter_is_not_there() -> None:
+    null = NullDevice(FULL)
+    factory, adapter, luid = POINTER(), POINTER(1), LUID(NULL_LUID + 1)
+    null.create_adapter_factory(guid(headers.IID_IDXCORE_ADAPTER_FACTORY)[1].value, ctypes.addressof(factory))
+    arguments = (
+        (POINTER, ctypes.addressof(luid)),
+        guid(headers.IID_IDXCORE_ADAPTER),
+        (POINTER, ctypes.addressof(adapter)),
+    )
+    assert factory.value is not None
+    code = call(factory.value, headers.IDXCORE_ADAPTER_FACTORY, "GetAdapterByLuid", RESULT, *arguments)
+    assert (code, adapter.value) == (HResult.E_INVALIDARG.signed, None)
+    assert null.unexpected == ["AdapterFactory.GetAdapterByLuid of another adapter"]
+
+
+def test_a_factory_of_another_kind_is_refused() -> None:
+    null, factory = NullDevice(FULL), POINTER(1)
+    iid = guid(headers.IID_ID3D12_DEVICE)[1]
+    code = null.create_adapter_factory(iid.value, ctypes.addressof(factory))
+    assert (code, factory.value) == (HResult.E_NOINTERFACE.signed, None)
+    assert len(null.unexpected) == 1
+    assert null.create_adapter_factory(0, 0) == HResult.E_POINTER.signed

@@ -1,0 +1,202 @@
+"""The worker process: asked, crashed, garbled; and the backend on top of it, with stand-ins for the library."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from pathlib import Path
+
+import pytest
+from directml_fakes import GATHER, fake_worker, tile, use_fake_worker
+from msgspec.structs import replace
+
+from backends.base import Answer, Backend, Unsupported
+from backends.directml import DirectmlBackend, DirectmlError, LibraryCrash
+from backends.directml import backend as backend_module
+from backends.directml.library import RELEASES, Library
+from backends.directml.process import Reply, Worker
+from spec.datatypes import DataType
+from spec.levels import Level
+from spec.rules import DESCRIPTOR_CATEGORIES
+from spec.tensor import TensorDesc
+
+E_INVALIDARG = -2147024809
+REJECT = f"reply({E_INVALIDARG})"
+
+
+def test_an_answer_comes_back() -> None:
+    worker = fake_worker("reply(len(block), text=b'what was called')")
+    assert worker.hello.level == 0x6200
+    assert worker.ask(b"12345") == Reply(5, "what was called")
+    worker.close()
+
+
+def test_large_blocks_arrive_whole() -> None:
+    worker = fake_worker("\n    while len(block) < 200_000: block += os.read(0, 1 << 16)\n    reply(len(block))")
+    assert worker.ask(bytes(200_000)).code == 200_000
+    worker.close()
+
+
+def test_an_answer_in_pieces_is_put_together() -> None:
+    worker = fake_worker("for byte in REPLY.pack(1, 0, 2) + b'ab': os.write(1, bytes([byte]))")
+    assert worker.ask(b"1") == Reply(1, "ab")
+    worker.close()
+
+
+def test_a_crash_is_told_with_its_last_words_and_the_next_question_is_answered() -> None:
+    worker = fake_worker(
+        "\n    if block == b'bad': os.write(2, b'double free\\n'); reply(signal=signal.SIGABRT)\n    else: reply(1)"
+    )
+    with pytest.raises(LibraryCrash, match=r"^died of SIGABRT: double free$"):
+        worker.ask(b"bad")
+    assert worker.ask(b"good").code == 1
+    with pytest.raises(LibraryCrash, match=r"^died of SIGABRT: double free$"):
+        worker.ask(b"bad")
+    worker.close()
+
+
+def test_taking_too_long_is_told() -> None:
+    worker = fake_worker("reply(signal=signal.SIGALRM)")
+    with pytest.raises(LibraryCrash, match="SIGALRM, taking too long"):
+        worker.ask(b"1")
+    worker.close()
+
+
+def test_a_worker_that_is_gone_is_told() -> None:
+    worker = fake_worker("os.write(2, b'no memory'); os.kill(os.getpid(), signal.SIGKILL)")
+    with pytest.raises(DirectmlError, match="died of SIGKILL: no memory"):
+        worker.ask(b"1")
+    worker = fake_worker("sys.exit(3)")
+    with pytest.raises(DirectmlError, match="ended with code 3"):
+        worker.ask(b"1")
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("print('hello')", "said b'hello.n'"),
+        ("import sys; sys.exit('no module')", "ended with code 1: no module"),
+        ('print(\'{"error": "no device"}\')', "^no device$"),
+    ],
+)
+def test_a_worker_that_does_not_start_says_why(script: str, reason: str) -> None:
+    with pytest.raises(DirectmlError, match=reason):
+        Worker([sys.executable, "-c", script])
+
+
+def test_a_worker_that_cannot_be_started_at_all_is_told(tmp_path: Path) -> None:
+    with pytest.raises(DirectmlError, match="cannot be started"):
+        Worker([str(tmp_path / "nothing")])
+
+
+def test_the_process_ends_with_its_owner() -> None:
+    worker = fake_worker("reply(0)")
+    process = worker._process
+    del worker
+    gc.collect()
+    assert process.returncode == 0
+
+
+# --- the backend ------------------------------------------------------------------------------------------------
+
+
+def test_it_is_a_backend_and_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_fake_worker(monkeypatch, REJECT)
+    backend: Backend = DirectmlBackend("no-doubles")
+    said = backend.capabilities()
+    assert (said.name, said.device, said.executes) == ("directml:no-doubles", "null device (no-doubles)", False)
+    assert max(said.levels) == Level.L6_2
+    assert min(said.levels) == Level.L1_0
+    assert said.enforces == DESCRIPTOR_CATEGORIES
+    assert said.as_json()["decides_at"] == "6_2"
+    assert said.versions["directml feature level"] == "6_2"
+
+
+def test_decisions_and_their_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_fake_worker(monkeypatch, "reply(0 if b'\\x43' in block[8:12] else -2147024809)")  # GATHER is 67
+    backend = DirectmlBackend()
+    assert backend.validate(GATHER, Level.L1_0) == Answer(True)
+    assert backend.validate(tile(DataType.FLOAT32), Level.L6_2) == Answer(False, "E_INVALIDARG")
+
+
+def test_a_success_that_is_not_s_ok_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_fake_worker(monkeypatch, "reply(1)")
+    assert DirectmlBackend().validate(GATHER, Level.L1_0) == Answer(True, "HRESULT 0x00000001")
+
+
+def test_what_the_null_device_lacks_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_fake_worker(monkeypatch, "reply(0, text=b'Device.CreateFence')")
+    answer = DirectmlBackend().validate(GATHER, Level.L1_0)
+    assert answer == Answer(True, "S_OK; the null device lacks what was called: Device.CreateFence")
+
+
+def test_a_level_above_the_librarys_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_fake_worker(monkeypatch, REJECT)
+    with pytest.raises(Unsupported, match="speaks level 6_2"):
+        DirectmlBackend().validate(GATHER, Level.L6_3)
+
+
+def test_a_type_that_the_device_lacks_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    has = "(1, 2, 3, 4, 5, 6, 7, 8, 10, 11)"
+    use_fake_worker(monkeypatch, REJECT, hello=f"address=4096, level=0x6200, data_types={has}")
+    backend = DirectmlBackend()
+    with pytest.raises(Unsupported, match="does not support FLOAT64 on this device"):
+        backend.validate(tile(DataType.FLOAT64), Level.L6_2)
+    assert not backend.validate(tile(DataType.FLOAT32), Level.L6_2).accepted
+    unknown = TensorDesc(DataType.UNKNOWN, (1,), None, 4)
+    assert not backend.validate(replace(tile(DataType.FLOAT32), input_tensor=unknown), Level.L6_2).accepted
+
+
+def test_a_crash_names_the_descriptor_and_keeps_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = use_fake_worker(monkeypatch, "reply(signal=signal.SIGSEGV)")
+    backend = DirectmlBackend()
+    for _ in range(2):
+        with pytest.raises(LibraryCrash, match=r"died of SIGSEGV; it was asked for GATHER \{.*\"sizes\":\[3,2\]"):
+            backend.validate(GATHER, Level.L1_0)
+    assert len(started) == 1
+
+
+def test_a_worker_that_is_gone_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = use_fake_worker(monkeypatch, "os._exit(9)")
+    backend = DirectmlBackend()
+    for count in (1, 2):
+        with pytest.raises(DirectmlError, match="ended with code 9"):
+            backend.validate(GATHER, Level.L1_0)
+        assert len(started) == count
+    backend.close()
+    with pytest.raises(DirectmlError):
+        backend.validate(GATHER, Level.L1_0)
+
+
+def test_it_executes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_fake_worker(monkeypatch, REJECT)
+    with pytest.raises(Unsupported, match="a null device executes nothing"):
+        DirectmlBackend().execute(GATHER, Level.L1_0, {}, {})
+
+
+@pytest.mark.parametrize("device", ["no-such-thing", "full,no-doubles", "6_2,5_2", "9_9"])
+def test_a_device_that_means_nothing_is_refused(device: str) -> None:
+    with pytest.raises(ValueError, match=r"expected one feature level or one device profile of full, |9_9"):
+        DirectmlBackend(device)
+
+
+def test_a_level_and_a_profile_can_be_named_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_fake_worker(monkeypatch, REJECT)
+    asked: list[Level | None] = []
+
+    def find(level: Level | None) -> Library:
+        asked.append(level)
+        return Library(Path("fake.so"), "0" * 64, None)
+
+    monkeypatch.setattr(backend_module, "find_library", find)
+    for device in ("5_2,least", "least,5_2", ""):
+        DirectmlBackend(device)
+    assert asked == [Level.L5_2, Level.L5_2, None]
+
+
+def test_a_library_that_speaks_another_level_than_it_should_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_fake_worker(monkeypatch, REJECT)
+    release = RELEASES[Level.L5_2]
+    monkeypatch.setattr(backend_module, "find_library", lambda level: Library(Path("fake.so"), "0" * 64, release))
+    with pytest.raises(DirectmlError, match="says that it speaks level 6_2, not 5_2"):
+        DirectmlBackend()

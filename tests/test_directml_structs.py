@@ -1,0 +1,234 @@
+"""Descriptors as memory, read back through structs that ctypes lays out as a C compiler does."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from ctypes import POINTER, Structure, c_uint32, c_uint64, c_void_p
+from typing import Any, ClassVar
+
+import pytest
+from directml_fakes import GATHER, tile
+from msgspec.structs import replace
+
+from backends.base import Unsupported
+from backends.directml.headers import OperatorType
+from backends.directml.structs import (
+    BLOCK_SIZE,
+    HEADER,
+    MOST_ENTRIES,
+    OPERATOR_DESC_AT,
+    Packer,
+    members,
+    struct_format,
+)
+from spec.datatypes import DataType, TensorType
+from spec.levels import HIGHEST
+from spec.operator import OperatorDesc
+from spec.registry import operators, spec_of
+from spec.tensor import TensorDesc
+from strategies.boundaries import boundary_cases
+
+
+class BufferTensorDesc(Structure):
+    _fields_: ClassVar = [
+        ("DataType", c_uint32),
+        ("Flags", c_uint32),
+        ("DimensionCount", c_uint32),
+        ("Sizes", POINTER(c_uint32)),
+        ("Strides", POINTER(c_uint32)),
+        ("TotalTensorSizeInBytes", c_uint64),
+        ("GuaranteedBaseOffsetAlignment", c_uint32),
+    ]
+
+
+class DmlTensorDesc(Structure):
+    _fields_: ClassVar = [("Type", c_uint32), ("Desc", POINTER(BufferTensorDesc))]
+
+
+TENSOR = POINTER(DmlTensorDesc)
+
+
+def structure(*fields: tuple[str, Any]) -> type[Structure]:
+    return type("Desc", (Structure,), {"_fields_": list(fields)})
+
+
+# As DirectML.h has them.
+STRUCTS: dict[str, type[Structure]] = {
+    "GATHER": structure(
+        ("InputTensor", TENSOR),
+        ("IndicesTensor", TENSOR),
+        ("OutputTensor", TENSOR),
+        ("Axis", c_uint32),
+        ("IndexDimensions", c_uint32),
+    ),
+    "TILE": structure(
+        ("InputTensor", TENSOR), ("OutputTensor", TENSOR), ("RepeatsCount", c_uint32), ("Repeats", POINTER(c_uint32))
+    ),
+    "GATHER_ELEMENTS": structure(
+        ("InputTensor", TENSOR), ("IndicesTensor", TENSOR), ("OutputTensor", TENSOR), ("Axis", c_uint32)
+    ),
+    "GATHER_ND": structure(
+        ("InputTensor", TENSOR),
+        ("IndicesTensor", TENSOR),
+        ("OutputTensor", TENSOR),
+        ("InputDimensionCount", c_uint32),
+        ("IndicesDimensionCount", c_uint32),
+    ),
+    "GATHER_ND1": structure(
+        ("InputTensor", TENSOR),
+        ("IndicesTensor", TENSOR),
+        ("OutputTensor", TENSOR),
+        ("InputDimensionCount", c_uint32),
+        ("IndicesDimensionCount", c_uint32),
+        ("BatchDimensionCount", c_uint32),
+    ),
+}
+
+
+class OperatorDescStruct(Structure):
+    _fields_: ClassVar = [("Type", c_uint32), ("Desc", c_void_p)]
+
+
+class Receiver:
+    """Memory that blocks are received in."""
+
+    def __init__(self) -> None:
+        self.memory = ctypes.create_string_buffer(BLOCK_SIZE)
+        self.packer = Packer(ctypes.addressof(self.memory))
+
+    def receive(self, desc: OperatorDesc) -> tuple[int, Any]:
+        """The operator's type and its struct, as a library finds them."""
+        block = self.packer.pack(desc)
+        assert HEADER.unpack_from(block) == (len(block),)
+        ctypes.memset(self.memory, 0xCD, BLOCK_SIZE)
+        ctypes.memmove(self.memory, bytes(block), len(block))
+        operator = OperatorDescStruct.from_address(ctypes.addressof(self.memory) + OPERATOR_DESC_AT)
+        return operator.Type, STRUCTS[desc.operator].from_address(operator.Desc)
+
+
+def read_tensor(pointer: Any) -> TensorDesc | None:
+    if not pointer:
+        return None
+    outer = pointer.contents
+    inner = outer.Desc.contents
+    count = inner.DimensionCount
+    return TensorDesc(
+        DataType(inner.DataType),
+        tuple(inner.Sizes[:count]),
+        tuple(inner.Strides[:count]) if inner.Strides else None,
+        inner.TotalTensorSizeInBytes,
+        inner.Flags,
+        inner.GuaranteedBaseOffsetAlignment,
+        TensorType(outer.Type),
+    )
+
+
+def read_desc(desc: OperatorDesc, found: Any) -> OperatorDesc:
+    """The descriptor that the structs hold, in the class of `desc`."""
+    values: dict[str, Any] = {}
+    for field in spec_of(desc).fields:
+        value = getattr(found, field.name)
+        if field.is_tensor:
+            value = read_tensor(value)
+        elif field.count_field:
+            value = tuple(value[: getattr(found, field.count_field)])
+        values[field.attribute] = value
+    return type(desc)(**values)
+
+
+def test_every_operator_has_the_headers_number() -> None:
+    assert {operator.name: operator.value for operator in OperatorType} == {
+        name: spec.type_value for name, spec in operators().items()
+    }
+
+
+@pytest.mark.parametrize("name", list(operators()))
+def test_a_block_holds_the_descriptor(name: str) -> None:
+    receiver = Receiver()
+    descs = [case.desc for case in boundary_cases(name, HIGHEST)]
+    assert len(descs) > 100
+    for desc in descs:
+        operator_type, found = receiver.receive(desc)
+        assert operator_type == operators()[name].type_value
+        assert read_desc(desc, found) == desc
+
+
+@pytest.mark.parametrize("name", list(operators()))
+def test_the_structs_have_the_size_that_a_c_compiler_gives_them(name: str) -> None:
+    layout = members(operators()[name].desc)
+    assert len(layout) == len(operators()[name].fields)
+    assert struct.calcsize(struct_format(layout)) == ctypes.sizeof(STRUCTS[name])
+
+
+def test_nothing_of_one_descriptor_is_left_in_the_next() -> None:
+    receiver = Receiver()
+    strided = replace(GATHER, input_tensor=TensorDesc.of(DataType.FLOAT32, (3, 2), (2, 1), flags=1, alignment=32))
+    assert read_desc(strided, receiver.receive(strided)[1]) == strided
+    assert read_desc(GATHER, receiver.receive(GATHER)[1]) == GATHER
+    without = replace(GATHER, indices_tensor=None)
+    assert read_desc(without, receiver.receive(without)[1]) == without
+
+
+def test_arrays_in_a_row_share_one_count() -> None:
+    class Slice(OperatorDesc, frozen=True):
+        operator: ClassVar[str] = "GATHER"
+        input_tensor: TensorDesc
+        bias_tensor: TensorDesc | None
+        offsets: tuple[int, ...]
+        sizes: tuple[int, ...]
+        mode: DataType
+        axes: tuple[int, ...]
+
+    Slice.__annotations__ = {
+        "input_tensor": TensorDesc,
+        "bias_tensor": TensorDesc | None,
+        "offsets": tuple[int, ...],
+        "sizes": tuple[int, ...],
+        "mode": DataType,
+        "axes": tuple[int, ...],
+    }
+    assert struct_format(members(Slice)) == "@PPIPPIIP0Q"
+    tensor = TensorDesc.of(DataType.FLOAT32, (1,))
+    with pytest.raises(Unsupported, match="sizes has 1 entries, and shares a count of 2"):
+        Packer(0).pack(Slice(tensor, None, (1, 2), (3,), DataType.FLOAT32, ()))
+
+
+def test_a_field_of_another_kind_is_refused() -> None:
+    class Named(OperatorDesc, frozen=True):
+        operator: ClassVar[str] = "GATHER"
+        name: str
+
+    Named.__annotations__ = {"name": str}
+    with pytest.raises(Unsupported, match=r"Named\.name is of a type that this backend cannot pass on"):
+        Packer(0).pack(Named("x"))
+
+
+def test_an_unknown_operator_is_refused() -> None:
+    class Other(OperatorDesc, frozen=True):
+        operator: ClassVar[str] = "SLICE"
+
+    with pytest.raises(Unsupported, match="has no SLICE; it has GATHER, TILE"):
+        Packer(0).pack(Other())
+
+
+@pytest.mark.parametrize(
+    ("desc", "reason"),
+    [
+        (replace(GATHER, axis=2**32), "cannot hold"),
+        (replace(GATHER, axis=-1), "cannot hold"),
+        (replace(GATHER, input_tensor=replace(GATHER.input_tensor, sizes=(2**32, 1))), "cannot hold"),
+        (replace(GATHER, input_tensor=replace(GATHER.input_tensor, total_tensor_size_in_bytes=2**64)), "cannot hold"),
+        (replace(GATHER, input_tensor=replace(GATHER.input_tensor, strides=(1,))), "1 strides for 2 sizes"),
+        (replace(tile(DataType.FLOAT32), repeats=(1,) * (MOST_ENTRIES + 1)), "33 entries"),
+    ],
+)
+def test_what_the_api_cannot_say_is_not_claimed(desc: OperatorDesc, reason: str) -> None:
+    with pytest.raises(Unsupported, match=reason):
+        Packer(0).pack(desc)
+
+
+def test_many_entries_fit() -> None:
+    desc = replace(tile(DataType.FLOAT32), repeats=tuple(range(1, MOST_ENTRIES + 1)))
+    receiver = Receiver()
+    assert read_desc(desc, receiver.receive(desc)[1]) == desc

@@ -1,0 +1,137 @@
+"""Every rule has its witnesses: a descriptor that keeps it and, at each level where that is possible, one that breaks
+it and nothing else. The registry is walked, so a rule that is added without its case is noticed here.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from spec.case import Case
+from spec.levels import HIGHEST, Level
+from spec.registry import operators, rules, rules_of
+from spec.rules import Rule
+from spec.validator import Outcome, decide
+from strategies.builders import builder
+from strategies.cases import applicable_rules, execution_rules, make_case
+from strategies.chooser import SeededChooser, every_variant
+from strategies.context import Context, Impossible
+from strategies.violations import OPERATOR_VIOLATIONS, breakable_rules, violate, violations
+
+DESCRIPTOR_RULES = [rule for rule in rules().values() if rule.is_descriptor_rule]
+EXECUTION_RULES = [rule for rule in rules().values() if not rule.is_descriptor_rule]
+CELLS = [(operator, level) for operator in operators() for level in Level]
+
+# Why a rule that applies at a level can have no descriptor there that breaks it and nothing else.
+NOT_ALONE = {
+    "same-dimension-count": "all tensors must have the only dimension count of the table",
+    "output-rank": "at one dimension nothing is cropped",
+}
+
+
+def existing(operator: str) -> list[Level]:
+    return [level for level in Level if level >= operators()[operator].introduced_in]
+
+
+def concerned(rule: Rule) -> list[str]:
+    """The operators that a rule is about."""
+    subject = rule.id.partition(".")[0]
+    return [subject] if subject in operators() else list(operators())
+
+
+@pytest.mark.parametrize("rule", DESCRIPTOR_RULES, ids=lambda rule: rule.id)
+def test_every_descriptor_rule_is_broken_somewhere(rule: Rule) -> None:
+    """By every operator that it concerns."""
+    for operator in concerned(rule):
+        assert any(rule.id in breakable_rules(operator, level) for level in Level), operator
+
+
+@pytest.mark.parametrize("operator", operators())
+def test_every_descriptor_rule_has_a_way_to_break_it(operator: str) -> None:
+    """One for each rule of the operator and its tensors, and none for a rule that does not exist."""
+    ways = set(violations(operator))
+    assert ways >= {rule.id for rule in rules_of(operator) if rule.is_descriptor_rule}
+    # What every operator has may be a rule that this one cannot break: it exists from the first level on, say.
+    assert ways - set(rules()) <= {f"{operator}.{name}" for name in OPERATOR_VIOLATIONS}
+
+
+@pytest.mark.parametrize(("operator", "level"), CELLS)
+def test_what_can_be_broken_is_what_applies(operator: str, level: Level) -> None:
+    """Below its introduction an operator can only be missing; from there on every rule that applies can be broken."""
+    breakable = set(breakable_rules(operator, level))
+    if level < operators()[operator].introduced_in:
+        assert breakable == {f"{operator}.introduced-in"}
+        return
+    applying = {rule.id for rule in rules_of(operator) if rule.is_descriptor_rule and rule.applies_at(level)}
+    assert breakable <= applying
+    assert {rule.rpartition(".")[2] for rule in applying - breakable} <= set(NOT_ALONE)
+
+
+@pytest.mark.parametrize(("operator", "level"), CELLS)
+def test_a_violation_breaks_exactly_its_rule(operator: str, level: Level) -> None:
+    """In all its variants and with other choices; an erratum leaves the descriptor's fate open instead."""
+    for rule in breakable_rules(operator, level):
+        expected = Outcome.REJECT if rules()[rule].erratum is None else Outcome.UNSPECIFIED
+        variants = list(every_variant(rule, lambda chooser, rule=rule: violate(chooser, operator, level, rule)))
+        others = [violate(SeededChooser(seed), operator, level, rule) for seed in range(12)]
+        for desc in variants + others:
+            decision = decide(desc, level)
+            assert (decision.outcome, decision.rules) == (expected, (rule,)), desc
+
+
+@pytest.mark.parametrize("rule", DESCRIPTOR_RULES, ids=lambda rule: rule.id)
+def test_every_descriptor_rule_is_kept_somewhere(rule: Rule) -> None:
+    """A descriptor is accepted where the rule applies; a rule that no level from its first on has is kept above it."""
+    for operator in concerned(rule):
+        levels = [level for level in existing(operator) if rule.applies_at(level)] or existing(operator)
+        for level in levels:
+            desc = builder(operator).build(Context.at(SeededChooser(rule.id), operators()[operator], level))
+            assert decide(desc, level).outcome is Outcome.ACCEPT
+
+
+@pytest.mark.parametrize("rule", EXECUTION_RULES, ids=lambda rule: rule.id)
+def test_every_execution_rule_has_cases(rule: Rule) -> None:
+    """From the level that it starts at, for every operator that it concerns: valid, with data, and about that rule."""
+    for operator in concerned(rule):
+        levels = [level for level in existing(operator) if rule.applies_at(level)]
+        assert levels
+        for level in levels:
+            case = make_case(SeededChooser(0), operator, level, rule.id)
+            assert case.outcome is Outcome.ACCEPT
+            assert set(case.data) == {field.attribute for field in operators()[operator].input_fields}
+            assert case.rule == rule.id
+
+
+@pytest.mark.parametrize(("operator", "level"), CELLS)
+def test_a_case_of_an_execution_rule_brings_what_the_rule_is_about(operator: str, level: Level) -> None:
+    for rule in execution_rules(operator, level):
+        for seed in range(12):
+            case = make_case(SeededChooser(seed), operator, level, rule)
+            _brings(rule.rpartition(".")[2], case)
+
+
+def _brings(rule: str, case: Case) -> None:
+    spec = operators()[case.operator]
+    if rule == "strides":
+        assert all(getattr(case.desc, field.attribute).strides is not None for field in spec.tensor_fields)
+    if rule in ("negative-indices", "out-of-range-indices"):
+        recipe = case.data["indices_tensor"]
+        if rule == "out-of-range-indices":
+            assert recipe.pattern == "out-of-range"
+        else:
+            assert recipe.pattern in ("negative", "mixed-sign", "explicit")
+            assert getattr(case.desc, "indices_tensor").data_type.is_signed_integer  # noqa: B009
+
+
+def test_applicable_rules_are_those_that_can_be_broken_then_those_of_execution() -> None:
+    for operator, level in CELLS:
+        assert applicable_rules(operator, level) == breakable_rules(operator, level) + execution_rules(operator, level)
+        assert len(set(applicable_rules(operator, level))) == len(applicable_rules(operator, level))
+
+
+def test_what_cannot_be_broken_is_impossible() -> None:
+    with pytest.raises(Impossible):
+        violate(SeededChooser(0), "GATHER_ND1", Level.L2_1, "TENSOR.flags")
+    with pytest.raises(Impossible):
+        violate(SeededChooser(0), "GATHER", HIGHEST, "GATHER.introduced-in")
+    with pytest.raises(KeyError):
+        violate(SeededChooser(0), "GATHER", HIGHEST, "GATHER.values")

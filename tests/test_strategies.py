@@ -1,0 +1,450 @@
+"""What the strategies make: valid by construction, invalid for one reason, the same for the same seed, and everything
+that the levels allow.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable
+from itertools import islice
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import strategies
+from spec.case import Case
+from spec.datatypes import DataType
+from spec.levels import HIGHEST, Level
+from spec.operator import DATA, INDICES
+from spec.registry import operators, rules
+from spec.tensor import TensorDesc, elements_overlap, packed_strides
+from spec.validator import Outcome, decide
+from strategies.boundaries import ALIGNMENTS, boundary_cases
+from strategies.builders import LARGEST, TOO_LARGE, builder
+from strategies.cases import any_case, make_case
+from strategies.chooser import HypothesisChooser, SeededChooser, every_variant
+from strategies.context import SIMPLEST_FIRST, Context, Impossible
+from strategies.tensors import ELEMENT_BUDGET, WIDE_BUDGET, layout_kind, sizes, strides_of_kind
+from strategies.values import DATA_PATTERNS, INDEX_PATTERNS, SIGNED_INDEX_PATTERNS
+from strategies.violations import breakable_rules
+
+CELLS = [(operator, level) for operator, spec in operators().items() for level in Level if level >= spec.introduced_in]
+EVERY_OPERATOR = pytest.mark.parametrize("operator", operators())
+
+# SHA-256 over the digests of the first cases, so that a change of what is generated does not go unnoticed. When it is
+# meant, run `pytest tests/test_strategies.py -k golden`: the failure shows the new value.
+GOLDEN_CASES = 1000
+GOLDEN = {
+    "boundaries": "",
+    "sweep": "",
+}
+
+
+def context(operator: str, level: Level, seed: int | str) -> Context:
+    return Context.at(SeededChooser(seed), operators()[operator], level)
+
+
+def tensors(desc: Any) -> list[tuple[str, TensorDesc]]:
+    fields = operators()[desc.operator].tensor_fields
+    return [(field.attribute, getattr(desc, field.attribute)) for field in fields]
+
+
+# --- valid by construction --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("operator", "level"), CELLS)
+def test_built_descriptors_are_valid(operator: str, level: Level) -> None:
+    for seed in range(150):
+        desc = builder(operator).build(context(operator, level, seed))
+        assert decide(desc, level).outcome is Outcome.ACCEPT, desc
+
+
+@pytest.mark.parametrize(("operator", "level"), CELLS)
+def test_narrowed_contexts_are_honoured(operator: str, level: Level) -> None:
+    """A layout asked for, an output of more than one element, one data type, one dimension count."""
+    for seed in range(40):
+        ctx = context(operator, level, seed)
+        packed = builder(operator).build(ctx.but(layout="packed", spread=True))
+        assert packed.output_tensor.element_count > 1
+        assert all(tensor.strides is None for _, tensor in tensors(packed))
+        strided = builder(operator).build(ctx.but(layout="strided", data_types=ctx.data_types[-1:]))
+        assert all(tensor.strides is not None for _, tensor in tensors(strided))
+        assert strided.input_tensor.data_type is ctx.data_types[-1]
+        longest = builder(operator).build(ctx.of_rank(ctx.ranks[-1]))
+        assert all(len(tensor.sizes) == ctx.ranks[-1] for _, tensor in tensors(longest))
+        for desc in (packed, strided, longest):
+            assert decide(desc, level).outcome is Outcome.ACCEPT, desc
+
+
+@EVERY_OPERATOR
+def test_the_largest_tensors_are_valid_and_one_element_more_is_not(operator: str) -> None:
+    for level in (operators()[operator].introduced_in, HIGHEST):
+        largest = list(builder(operator).huge(context(operator, level, 0), LARGEST))
+        assert largest
+        for desc in largest:
+            assert max(tensor.element_count for _, tensor in tensors(desc)) == 2**32 - 1
+            assert decide(desc, level).outcome is Outcome.ACCEPT
+        for desc in builder(operator).huge(context(operator, level, 0), TOO_LARGE):
+            assert max(tensor.element_count for _, tensor in tensors(desc)) == 2**32
+            assert decide(desc, level).rules == ("TENSOR.element-count",)
+
+
+@EVERY_OPERATOR
+@pytest.mark.parametrize("size", [2**16, 2**20])
+def test_large_descriptors_have_about_the_size_asked_for(operator: str, size: int) -> None:
+    ctx = context(operator, HIGHEST, 0)
+    for data_type in ctx.data_types:
+        desc = builder(operator).large(ctx.but(data_types=(data_type,)), size)
+        assert decide(desc, HIGHEST).outcome is Outcome.ACCEPT
+        assert size // 2 <= desc.output_tensor.total_tensor_size_in_bytes <= 2 * size
+        assert desc.output_tensor.data_type is data_type
+
+
+@settings(max_examples=100)
+@given(st.sampled_from(CELLS), st.data())
+def test_public_descriptors_are_valid(cell: tuple[str, Level], data: st.DataObject) -> None:
+    operator, level = cell
+    desc = data.draw(strategies.descriptors(operator, level.label))
+    assert desc.operator == operator
+    assert decide(desc, level).outcome is Outcome.ACCEPT
+
+
+@settings(max_examples=100)
+@given(st.sampled_from(CELLS), st.data())
+def test_public_invalid_descriptors_break_one_rule(cell: tuple[str, Level], data: st.DataObject) -> None:
+    operator, level = cell
+    rule = data.draw(st.sampled_from(breakable_rules(operator, level)))
+    desc = data.draw(strategies.invalid_descriptors(f"DML_OPERATOR_{operator}", level, rule))
+    assert decide(desc, level).rules == (rule,)
+    assert len(decide(data.draw(strategies.invalid_descriptors(operator, level)), level).rules) == 1
+
+
+@settings(max_examples=100)
+@given(st.sampled_from(CELLS), st.data())
+def test_public_cases_know_what_to_expect(cell: tuple[str, Level], data: st.DataObject) -> None:
+    operator, level = cell
+    case = data.draw(strategies.cases(operator, level))
+    assert (case.operator, case.level) == (operator, level)
+    assert case.outcome is decide(case.desc, level).outcome
+    assert bool(case.data) == (case.outcome is Outcome.ACCEPT)
+    assert case.rule in rules()
+    assert data.draw(strategies.cases(operator, level, f"{operator}.values")).rule == f"{operator}.values"
+
+
+def test_nothing_is_made_and_thrown_away() -> None:
+    """Valid by construction: no strategy filters, assumes or tries again."""
+    sources = list(Path(strategies.__path__[0]).rglob("*.py"))
+    assert len(sources) > 10
+    for source in sources:
+        assert not re.search(r"\bassume\(|\.filter\(|\breject\(|while True", source.read_text(encoding="utf-8")), source
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: strategies.descriptors("CONV", "3_0"), KeyError, "unknown operator 'CONV'; known here: GATHER"),
+        (lambda: strategies.descriptors("GATHER", "3_5"), ValueError, "there is no feature level '3_5'"),
+        (lambda: strategies.descriptors("GATHER_ND1", "2_1"), ValueError, "GATHER_ND1 exists from level 3_0 on, not"),
+        (lambda: strategies.cases("CONV", "3_0"), KeyError, "unknown operator"),
+        (lambda: strategies.cases("GATHER", "7_0"), ValueError, "there is no feature level"),
+        (
+            lambda: strategies.cases("TILE", "3_0", "GATHER.values"),
+            ValueError,
+            "no case of TILE is about GATHER.values",
+        ),
+        (lambda: strategies.cases("TILE", "1_0", "TILE.nothing"), ValueError, "no case of TILE is about TILE.nothing"),
+        (lambda: strategies.invalid_descriptors("CONV", "3_0"), KeyError, "unknown operator"),
+        (lambda: strategies.invalid_descriptors("TILE", "9"), ValueError, "there is no feature level"),
+        (
+            lambda: strategies.invalid_descriptors("GATHER", "3_0", "GATHER.dimension-counts"),
+            ValueError,
+            "no descriptor of GATHER breaks GATHER.dimension-counts alone at level 3_0",
+        ),
+        (lambda: strategies.invalid_descriptors("TILE", "3_0", "TILE.values"), ValueError, "breaks TILE.values alone"),
+    ],
+)
+def test_what_does_not_exist_is_an_error_at_once(call: Any, error: type[Exception], message: str) -> None:
+    """Not when the first example is drawn: the message should point at the line that asked."""
+    with pytest.raises(error, match=re.escape(message)):
+        call()
+
+
+def test_a_context_with_nothing_to_choose_from_is_impossible() -> None:
+    ctx = context("GATHER", Level.L2_1, 0)
+    assert ctx.ranks == (4,)
+    for make in (
+        lambda: ctx.of_rank(5),
+        lambda: ctx.but(data_types=()),
+        lambda: ctx.but(index_types=()),
+        lambda: ctx.but(ranks=()),
+    ):
+        with pytest.raises(Impossible):
+            make()
+    assert context("TILE", Level.L2_1, 0).index_types == ()
+
+
+# --- sizes and layouts ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", range(9))
+def test_sizes_stay_small(count: int) -> None:
+    ctx = context("GATHER", HIGHEST, count)
+    any_size = [sizes(ctx, count) for _ in range(200)]
+    assert max(map(prod, any_size)) <= WIDE_BUDGET
+    assert not count or max(map(max, any_size)) > 5  # a wide one is among them
+    assert max(prod(sizes(ctx, count, wide=False)) for _ in range(200)) <= ELEMENT_BUDGET
+    from_two = [sizes(ctx, count, 2) for _ in range(200)]
+    assert not count or min(map(min, from_two)) == 2
+    assert max(map(prod, from_two)) <= WIDE_BUDGET * 2**count
+    assert {len(found) for found in any_size + from_two} == {count}
+
+
+@pytest.mark.parametrize("kind", ["packed", "explicit", "apart", "padded", "permuted", "both"])
+def test_layouts_of_outputs_never_overlap(kind: str) -> None:
+    for seed in range(300):
+        chooser = SeededChooser(seed)
+        shape = sizes(Context.at(chooser, operators()["TILE"], HIGHEST), chooser.integer(1, 8))
+        strides = strides_of_kind(chooser, kind, shape)
+        assert strides is None if kind == "packed" else len(strides or ()) == len(shape)
+        assert elements_overlap(shape, strides or packed_strides(shape)) is False
+
+
+def test_layouts_are_what_they_are_called() -> None:
+    def strides(kind: str, seed: int = 0) -> tuple[int, ...]:
+        return strides_of_kind(SeededChooser(seed), kind, (2, 3, 4)) or ()
+
+    assert strides("explicit") == (12, 4, 1)
+    assert {strides("apart", seed) for seed in range(20)} == {(12 * n, 4 * n, n) for n in (2, 3, 4)}
+    assert {sorted(strides("permuted", seed))[0] for seed in range(20)} == {1}
+    assert len({strides("permuted", seed) for seed in range(200)}) == 6
+    assert all(strides("padded", seed)[1] > 4 and strides("padded", seed)[2] == 1 for seed in range(20))
+    assert strides("window") == (1, 1, 1)
+    for seed in range(50):
+        repeated = strides("broadcast", seed)
+        assert 0 in repeated
+        assert set(repeated) != {0}  # not all of several dimensions
+    assert strides_of_kind(SeededChooser(0), "broadcast", (1, 5, 1))[1] == 0
+    with pytest.raises(AssertionError):
+        strides_of_kind(SeededChooser(0), "diagonal", (2, 2))
+
+
+@pytest.mark.parametrize(
+    ("strides", "kind"),
+    [
+        (None, "packed"),
+        ((12, 4, 1), "packed"),
+        ((24, 8, 2), "padded"),
+        ((13, 4, 1), "padded"),
+        ((1, 2, 6), "permuted"),
+        ((12, 0, 1), "broadcast"),
+        ((1, 1, 1), "overlapping"),
+    ],
+)
+def test_the_name_of_a_layout(strides: tuple[int, ...] | None, kind: str) -> None:
+    assert layout_kind(TensorDesc.of(DataType.UINT8, (2, 3, 4), strides)) == kind
+
+
+def test_a_stride_over_one_element_says_nothing_about_the_layout() -> None:
+    assert layout_kind(TensorDesc.of(DataType.UINT8, (1, 3), (0, 1))) == "packed"
+
+
+# --- choosers ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_variant_walks_through_all_combinations_once() -> None:
+    def make(chooser: Any) -> tuple[str, int, float]:
+        noise = chooser.integer(0, 10**9)
+        first = chooser.variant("ab")
+        return first, chooser.variant((1, 2, 3) if first == "a" else (4,)), noise
+
+    found = list(every_variant("seed", make))
+    assert [combination[:2] for combination in found] == [("a", 1), ("a", 2), ("a", 3), ("b", 4)]
+    assert len({noise for *_, noise in found}) == 1  # everything else comes from the seed
+    assert len(list(every_variant(0, lambda chooser: chooser.integer(0, 5)))) == 1
+
+
+def test_a_seeded_chooser_reaches_every_option_and_both_ends() -> None:
+    chooser = SeededChooser("any text")
+    assert {chooser.integer(-2, 2) for _ in range(200)} == {-2, -1, 0, 1, 2}
+    assert {chooser.choice("xyz") for _ in range(200)} == set("xyz")
+    assert {chooser.variant("xyz") for _ in range(200)} == set("xyz")
+    assert chooser.integer(7, 7) == 7
+    assert [SeededChooser(3).integer(0, 2**32) for _ in range(2)] == [SeededChooser(3).integer(0, 2**32)] * 2
+
+
+def test_a_hypothesis_chooser_shrinks_to_the_first_option_and_the_lowest_number() -> None:
+    @st.composite
+    def pair(draw: st.DrawFn) -> tuple[int, str, str]:
+        chooser = HypothesisChooser(draw)
+        return chooser.integer(3, 900), chooser.choice("xyz"), chooser.variant("pq")
+
+    assert hypothesis.find(pair(), lambda _: True) == (3, "x", "p")
+    assert hypothesis.find(pair(), lambda found: found[0] >= 500 and found[1] != "x") == (500, "y", "p")
+
+
+def test_the_simplest_types_come_first() -> None:
+    assert SIMPLEST_FIRST[:3] == (DataType.FLOAT32, DataType.UINT32, DataType.INT32)
+    assert set(SIMPLEST_FIRST) == set(DataType) - {DataType.UNKNOWN}
+
+
+# --- the same for the same seed ---------------------------------------------------------------------------------------
+
+
+def sweep(seed: int) -> Iterable[Case]:
+    for n in range(10**6):
+        operator, level = CELLS[n % len(CELLS)]
+        yield any_case(SeededChooser(f"{seed}/{n}"), operator, level)
+
+
+def boundaries() -> Iterable[Case]:
+    """Every operator and level in turn, so that the first thousand are of every kind."""
+    streams = [boundary_cases(operator, level) for operator, level in CELLS]
+    for n in range(10**6):
+        yield from islice(streams[n % len(streams)], 1 + n % 7)
+
+
+def fingerprint(cases: Iterable[Case], count: int = GOLDEN_CASES) -> str:
+    text = "\n".join(f"{case.digest} {case.rule}" for case in islice(cases, count))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden_cases(name: str) -> None:
+    """Whoever reports a case by its seed or number relies on these; see `GOLDEN` for how to change them."""
+    found = fingerprint({"boundaries": boundaries, "sweep": lambda: sweep(0)}[name]())
+    assert found == GOLDEN[name], f'what is generated has changed; if that is meant: "{name}": "{found}"'
+
+
+def test_the_same_seed_gives_the_same_cases() -> None:
+    for operator, level in CELLS[:: len(CELLS) // 12]:
+        for seed in range(20):
+            one, other = (any_case(SeededChooser(seed), operator, level) for _ in range(2))
+            assert json.dumps(one.to_json()) == json.dumps(other.to_json())
+    assert fingerprint(sweep(1), 200) == fingerprint(sweep(1), 200) != fingerprint(sweep(2), 200)
+
+
+@EVERY_OPERATOR
+def test_boundary_cases_have_names_of_their_own(operator: str) -> None:
+    """A name says where a case comes from; only the variants of one violation share theirs."""
+    cases = list(boundary_cases(operator, HIGHEST))
+    for name, count in Counter(case.origin for case in cases).items():
+        assert name.startswith(f"{operator}/{HIGHEST}/")
+        assert count == 1 or f"/{operator}." in name or "/TENSOR." in name
+
+
+def test_cases_survive_their_json() -> None:
+    for case in islice(boundaries(), 500):
+        assert Case.from_json(json.loads(json.dumps(case.to_json()))) == case
+
+
+# --- everything that the levels allow ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("operator", "level"), CELLS)
+def test_boundaries_cover_what_the_level_allows(operator: str, level: Level) -> None:
+    """Every data type with every index type, dimension count, pattern, layout, alignment and flag, in valid cases."""
+    spec = operators()[operator]
+    table = spec.table_at(level)
+    assert table is not None
+    cases = list(boundary_cases(operator, level))
+    valid = [case for case in cases if case.outcome is Outcome.ACCEPT and case.data]
+
+    types = {(case.desc.input_tensor.data_type, _index_type(case)) for case in valid}
+    index_types = table[INDICES].data_types if INDICES in table else {None}
+    assert types == {(data, index) for data in table[DATA].data_types for index in index_types}
+    counts = {len(tensor.sizes) for case in valid for _, tensor in tensors(case.desc)}
+    assert counts == table[DATA].dimension_counts
+
+    for field in spec.tensor_fields:
+        found = [getattr(case.desc, field.attribute) for case in valid]
+        is_output = field in spec.output_fields
+        assert {layout_kind(tensor) for tensor in found} >= {"packed", "padded"}
+        assert {tensor.flags for tensor in found} == ({0} if is_output else {0, 1})
+        least = min(tensor.data_type.size for tensor in found)
+        alignments = {n for n in ALIGNMENTS if n == 0 or n >= least}
+        assert alignments >= {tensor.guaranteed_base_offset_alignment for tensor in found} >= alignments - {1, 2, 4}
+        surplus = {
+            tensor.total_tensor_size_in_bytes
+            - TensorDesc.of(tensor.data_type, tensor.sizes, tensor.strides).total_tensor_size_in_bytes
+            for tensor in found
+        }
+        assert surplus >= {0, 1, 3, 4, 60, 4096}
+
+    layouts = {layout_kind(tensor) for case in valid for _, tensor in tensors(case.desc)}
+    assert layouts == {"packed", "padded", "permuted", "broadcast", "overlapping"}
+    patterns = {(case.desc.input_tensor.data_type, case.data["input_tensor"].pattern) for case in valid}
+    assert patterns >= {(data, pattern) for data in table[DATA].data_types for pattern in DATA_PATTERNS}
+    if spec.index is not None:
+        found_patterns = {(_index_type(case), case.data["indices_tensor"].pattern) for case in valid}
+        for index_type in table[INDICES].data_types:
+            signed = index_type.is_signed_integer
+            for pattern in INDEX_PATTERNS if signed else sorted(set(INDEX_PATTERNS) - set(SIGNED_INDEX_PATTERNS[3:])):
+                assert (index_type, pattern) in found_patterns
+
+
+@EVERY_OPERATOR
+def test_every_tensor_comes_in_every_layout(operator: str) -> None:
+    spec = operators()[operator]
+    valid = [case for level in Level for case in boundary_cases(operator, level) if case.data]
+    for field in spec.tensor_fields:
+        shared = set() if field in spec.output_fields else {"broadcast", "overlapping"}
+        found = {layout_kind(getattr(case.desc, field.attribute)) for case in valid}
+        assert found == {"packed", "padded", "permuted"} | shared
+
+
+def _index_type(case: Case) -> DataType | None:
+    indices = getattr(case.desc, "indices_tensor", None)
+    return None if indices is None else indices.data_type
+
+
+@EVERY_OPERATOR
+def test_sweeps_cover_what_the_level_allows(operator: str) -> None:
+    """The same from random cases alone: every type, dimension count, layout and pattern turns up in a thousand."""
+    table = operators()[operator].table_at(HIGHEST)
+    assert table is not None
+    cases = [make_case(SeededChooser(n), operator, HIGHEST, f"{operator}.values") for n in range(1000)]
+    found = [tensor for case in cases for name, tensor in tensors(case.desc) if name != "indices_tensor"]
+    assert {tensor.data_type for tensor in found} == table[DATA].data_types
+    assert {len(tensor.sizes) for tensor in found} == table[DATA].dimension_counts
+    assert {layout_kind(tensor) for tensor in found} == {"packed", "padded", "permuted", "broadcast", "overlapping"}
+    assert {tensor.flags for tensor in found} == {0, 1}
+    assert {tensor.guaranteed_base_offset_alignment for tensor in found} == {0, 16, 32, 256, 4096}
+    assert {case.data["input_tensor"].pattern for case in cases} == set(DATA_PATTERNS)
+    if operators()[operator].index is not None:
+        assert {_index_type(case) for case in cases} == table[INDICES].data_types
+        patterns = {case.data["indices_tensor"].pattern for case in cases}
+        assert patterns == {*SIGNED_INDEX_PATTERNS, "explicit"}
+
+
+@EVERY_OPERATOR
+def test_attributes_reach_both_ends_of_their_ranges(operator: str) -> None:
+    descs = [builder(operator).build(context(operator, HIGHEST, n).of_rank(4, 4)) for n in range(400)]
+    reached = {
+        name: {getattr(desc, name) for desc in descs}
+        for name in descs[0].__struct_fields__
+        if isinstance(getattr(descs[0], name), int)
+    }
+    expected = {
+        "axis": {0, 1, 2, 3},
+        "index_dimensions": {0, 1, 2, 3, 4},
+        "input_dimension_count": {1, 2, 3, 4},
+        "indices_dimension_count": {1, 2, 3, 4},
+        "batch_dimension_count": {0, 1, 2, 3},
+    }
+    assert reached == {name: expected[name] for name in reached}
+
+
+def test_half_of_any_case_is_executed() -> None:
+    for operator, level in CELLS:
+        executed = sum(bool(any_case(SeededChooser(n), operator, level).data) for n in range(60))
+        assert 18 <= executed <= 42
+    with pytest.raises(KeyError):
+        make_case(SeededChooser(0), "GATHER", HIGHEST, "GATHER.nothing")
