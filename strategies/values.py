@@ -223,14 +223,14 @@ def _out_of_range(draws: Unsigned, limit: Unsigned, data_type: DataType) -> Unsi
     one, all_ones = np.uint64(1), np.uint64(2**64 - 1)
     bits = np.uint64(data_type.size * 8)
     top = one << (bits - one)
-    far: list[Unsigned] = [limit, limit + one, top - one, limit + np.uint64(255), limit + np.uint64(65535)]
+    far: list[Any] = [limit, limit + one, top - one, limit + np.uint64(255), limit + np.uint64(65535)]
     if data_type.is_signed_integer:
         far += [np.uint64(0) - limit - one, np.uint64(0) - limit - np.uint64(2), top]
     else:
         far += [top, (all_ones >> (np.uint64(64) - bits)), top + one]
     if data_type.size == 8:
         far += [limit + np.uint64(2**32), np.uint64(2**63) - limit]
-    outside = np.stack([np.broadcast_to(np.asarray(value), draws.shape) for value in far])
+    outside = np.stack([np.broadcast_to(value, draws.shape) for value in far])
     chosen = np.take_along_axis(outside, ((draws >> one) % np.uint64(len(far))).astype(np.intp)[None], axis=0)[0]
     is_outside = (draws & one).astype(bool)
     is_outside.flat[0] = True

@@ -40,7 +40,7 @@ def fake_worker(answers: str, hello: str = "address=4096, level=0x6200, data_typ
         hello: arguments of what it says first.
     """
     script = f"""
-import os, signal, sys
+import os, signal, sys, time
 import msgspec
 from backends.directml.protocol import REPLY, Hello
 from backends.directml.structs import HEADER

@@ -57,8 +57,9 @@ def release(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> Release:
 class FakePip:
     """Stands in for the process that runs pip; leaves `wheel` where it was told to."""
 
-    def __init__(self, wheel: Path | None, stderr: str = "") -> None:
+    def __init__(self, wheel: Path | None, stderr: str = "", code: int = 0) -> None:
         self.wheel = wheel
+        self.code = code
         self.stderr = stderr
         self.commands: list[list[str]] = []
 
@@ -66,7 +67,7 @@ class FakePip:
         self.commands.append(command)
         if self.wheel is not None:
             Path(command[command.index("--dest") + 1], self.wheel.name).write_bytes(self.wheel.read_bytes())
-        return subprocess.CompletedProcess(command, 0 if self.wheel else 1, "", self.stderr)
+        return subprocess.CompletedProcess(command, self.code, "", self.stderr)
 
 
 def use_pip(monkeypatch: pytest.MonkeyPatch, pip: FakePip) -> FakePip:
@@ -136,12 +137,13 @@ def test_another_wheel_is_refused(release: Release, wheel: Path, monkeypatch: py
 
 
 def test_pips_reason_is_told(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
-    use_pip(monkeypatch, FakePip(None, "WARNING: slow\nERROR: No matching distribution found\nmore"))
+    use_pip(monkeypatch, FakePip(None, "WARNING: slow\nERROR: No matching distribution found\nmore", code=1))
     with pytest.raises(DirectmlError, match=r"torch-directml 1\.0: ERROR: No matching distribution found$"):
         install(release)
-    use_pip(monkeypatch, FakePip(None))
-    with pytest.raises(DirectmlError, match=r"torch-directml 1\.0: no wheel came$"):
-        install(release)
+    for code in (0, 1):
+        use_pip(monkeypatch, FakePip(None, code=code))
+        with pytest.raises(DirectmlError, match=r"torch-directml 1\.0: no wheel came$"):
+            install(release)
 
 
 def test_an_environment_without_pip_is_told(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:

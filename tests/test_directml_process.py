@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from directml_fakes import GATHER, fake_worker, tile, use_fake_worker
 from msgspec.structs import replace
 
 from backends.base import Answer, Backend, Unsupported
-from backends.directml import DirectmlBackend, DirectmlError, LibraryCrash
+from backends.directml import DirectmlBackend, DirectmlError, LibraryCrash, stubs
 from backends.directml import backend as backend_module
 from backends.directml.library import RELEASES, Library
 from backends.directml.process import Reply, Worker
@@ -38,8 +40,16 @@ def test_large_blocks_arrive_whole() -> None:
 
 
 def test_an_answer_in_pieces_is_put_together() -> None:
-    worker = fake_worker("for byte in REPLY.pack(1, 0, 2) + b'ab': os.write(1, bytes([byte]))")
+    worker = fake_worker("for byte in REPLY.pack(1, 0, 2) + b'ab': os.write(1, bytes([byte])); time.sleep(0.005)")
     assert worker.ask(b"1") == Reply(1, "ab")
+    worker.close()
+
+
+def test_a_question_is_sent_whole_though_the_pipe_takes_it_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = fake_worker("\n    while len(block) < 20: block += os.read(0, 1 << 16)\n    reply(block.count(b'x'))")
+    write = os.write
+    monkeypatch.setattr("backends.directml.process.os.write", lambda file, data: write(file, data[:7]))
+    assert worker.ask(b"x" * 20).code == 20
     worker.close()
 
 
@@ -95,6 +105,20 @@ def test_the_process_ends_with_its_owner() -> None:
     del worker
     gc.collect()
     assert process.returncode == 0
+
+
+def test_what_a_library_prints_does_not_come_between_the_answers(tmp_path: Path) -> None:
+    compiler = stubs.find_compiler()
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    (tmp_path / "noisy.c").write_text(
+        '#include <stdio.h>\nint DMLCreateDevice1(void) { puts("noise"); fflush(stdout); return (int)0x80004005; }\n'
+    )
+    command = [*compiler, "-shared", "-fPIC", "-o", str(tmp_path / "noisy.so"), str(tmp_path / "noisy.c")]
+    subprocess.run(command, check=True)
+    arguments = (str(tmp_path / "noisy.so"), str(stubs.build(tmp_path)), "full")
+    with pytest.raises(DirectmlError, match=r"^DMLCreateDevice1 answered E_FAIL$"):
+        Worker([sys.executable, "-m", "backends.directml.worker", *arguments])
 
 
 # --- the backend ------------------------------------------------------------------------------------------------

@@ -88,22 +88,22 @@ class DirectmlDevice:
         """
         operator = self._operator
         code: int = self._create_operator(self._device, desc, self._operator_iid, ctypes.addressof(operator))
-        if operator.value is not None:
-            self._release(operator.value)
-            operator.value = None
+        if code >= 0:
+            self._release(operator)
         return code
 
     def close(self) -> None:
         """Release the device; the object is of no use afterwards."""
         release(self._device)
 
-    def _release(self, pointer: int) -> int:
-        table = ctypes.c_void_p.from_address(pointer).value
+    def _release(self, pointer: ctypes.c_void_p) -> None:
+        assert pointer.value is not None
+        table = ctypes.c_void_p.from_address(pointer.value).value
         assert table is not None
         function = self._release_of.get(table)
         if function is None:
-            function = self._release_of[table] = method(pointer, RELEASE, UINT)
-        return function(pointer)
+            function = self._release_of[table] = method(pointer.value, RELEASE, UINT)
+        function(pointer.value)
 
     def _feature(self, feature: Feature, query: bytes) -> int:
         answer = UINT()

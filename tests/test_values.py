@@ -1,0 +1,325 @@
+"""What tensors hold: patterns that a name and a seed fix to the last byte, with what they promise to contain."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spec.case import Case, Recipe
+from spec.datatypes import DataType
+from spec.levels import HIGHEST
+from spec.operators.gather_nd import GatherNdDesc
+from spec.operators.tile import TileDesc
+from spec.tensor import TensorDesc
+from strategies.values import (
+    DATA_PATTERNS,
+    INDEX_PATTERNS,
+    NUMPY_TYPE,
+    UNSIGNED_OF_SIZE,
+    buffer_size,
+    fill,
+    materialize,
+    random_bytes,
+)
+
+MOVED = [data_type for data_type in DataType if data_type.size]
+FLOATS = [data_type for data_type in MOVED if data_type.is_float]
+INTEGERS = [data_type for data_type in MOVED if not data_type.is_float]
+INDEX_TYPES = [DataType.INT32, DataType.UINT32, DataType.INT64, DataType.UINT64]
+MANTISSA = {2: 10, 4: 23, 8: 52}
+
+# SHA-256 over the bytes of one tensor of every type; the same on every machine. A failure shows the new value.
+GOLDEN = {
+    "ramp": "",
+    "random-bits": "",
+    "special": "",
+    "in-range": "",
+    "boundary": "",
+    "repeated": "",
+    "negative": "",
+    "mixed-sign": "",
+    "out-of-range": "",
+}
+
+
+def bits(data_type: DataType, pattern: str, count: int, seed: int = 0) -> Any:
+    """The elements of a packed vector as unsigned integers."""
+    content = fill(TensorDesc.of(data_type, (count,)), Recipe(pattern, seed))
+    return content.view(UNSIGNED_OF_SIZE[data_type.size])[:count]
+
+
+def indices(
+    data_type: DataType, pattern: str, limits: Sequence[int], seed: int = 0, sizes: tuple[int, ...] = (64,)
+) -> list[int]:
+    content = fill(TensorDesc.of(data_type, sizes), Recipe(pattern, seed), limits)
+    return content.view(NUMPY_TYPE[data_type])[: int(np.prod(sizes))].tolist()
+
+
+# --- the same bytes everywhere ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pattern", GOLDEN)
+def test_golden_bytes(pattern: str) -> None:
+    """A case is a recipe: whoever runs it elsewhere must get the same bytes."""
+    digest = hashlib.sha256()
+    types = MOVED if pattern in DATA_PATTERNS else INDEX_TYPES
+    for data_type in types:
+        strides = (7, 2) if pattern not in DATA_PATTERNS else None
+        tensor = TensorDesc.of(data_type, (5, 3), strides)
+        for seed in (0, 1, 65535):
+            digest.update(fill(tensor, Recipe(pattern, seed), (7, 3, 70_000)))
+    assert digest.hexdigest() == GOLDEN[pattern], "the bytes of a pattern have changed; reported cases mean others now"
+
+
+@pytest.mark.parametrize("pattern", [*DATA_PATTERNS, *INDEX_PATTERNS])
+def test_a_seed_picks_a_filling(pattern: str) -> None:
+    tensor = TensorDesc.of(DataType.INT32, (40,))
+    fillings = {fill(tensor, Recipe(pattern, seed), (1000,)).tobytes() for seed in (0, 1, 2, 0)}
+    assert len(fillings) == (3 if pattern != "special" else 3)
+
+
+def test_random_bytes_depend_on_pattern_and_seed_alone() -> None:
+    assert random_bytes(4, "a", 0).tobytes() == hashlib.shake_128(b"a/0").digest(4)
+    assert random_bytes(100, "a", 0)[:4].tobytes() == random_bytes(4, "a", 0).tobytes()
+    assert not random_bytes(4, "a", 0).flags.writeable
+
+
+@pytest.mark.parametrize("surplus", [0, 1, 2, 3, 5])
+@pytest.mark.parametrize("pattern", [*DATA_PATTERNS, "in-range", "explicit"])
+def test_a_buffer_is_as_long_as_what_is_bound(pattern: str, surplus: int) -> None:
+    """TotalTensorSizeInBytes rounded up to a multiple of 4."""
+    data_type = DataType.INT64 if pattern == "in-range" else DataType.UINT16
+    tensor = TensorDesc.of(data_type, (3,))
+    tensor = TensorDesc(data_type, (3,), None, tensor.total_tensor_size_in_bytes + surplus)
+    content = fill(tensor, Recipe(pattern, values=(1, 2, 3) if pattern == "explicit" else ()), (3,))
+    assert content.size == buffer_size(tensor) == -(-tensor.total_tensor_size_in_bytes // 4) * 4
+    assert content.dtype == np.uint8
+
+
+# --- what is moved ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("data_type", MOVED)
+def test_a_ramp_counts(data_type: DataType) -> None:
+    content = fill(TensorDesc.of(data_type, (100,)), Recipe("ramp", 3))
+    assert content.view(NUMPY_TYPE[data_type])[:100].tolist() == list(range(3, 103))
+
+
+@pytest.mark.parametrize("data_type", MOVED)
+def test_a_ramp_starts_again_where_its_type_ends(data_type: DataType) -> None:
+    """No two neighbours are ever the same."""
+    ramp = bits(data_type, "ramp", 70_000)
+    assert not np.any(ramp[1:] == ramp[:-1])
+    assert len(np.unique(ramp)) == min(70_000, {1: 256, 2: 65536}.get(data_type.size, 70_000)) or data_type.is_float
+
+
+@pytest.mark.parametrize("data_type", FLOATS)
+def test_random_bits_of_a_float_are_of_every_kind(data_type: DataType) -> None:
+    """Numbers, subnormals, infinities if the type is narrow enough to hit them, and NaNs with payloads of both kinds."""
+    found = bits(data_type, "random-bits", 200_000 // data_type.size)
+    mantissa = MANTISSA[data_type.size]
+    exponent = found >> found.dtype.type(mantissa) & found.dtype.type((1 << (data_type.size * 8 - 1 - mantissa)) - 1)
+    fraction = found & found.dtype.type((1 << mantissa) - 1)
+    payloads = np.unique(fraction[(exponent == exponent.max()) & (fraction != 0)])
+    if data_type is not DataType.FLOAT64:  # one in two thousand has the highest exponent, too few to count on
+        assert len(payloads) > 100
+        quiet = payloads >> payloads.dtype.type(mantissa - 1)
+        assert {0, 1} == set(quiet.tolist())
+        assert np.any((exponent == 0) & (fraction != 0))
+    assert len(np.unique(found)) > 60_000 // data_type.size
+    assert 0.49 < np.unpackbits(found.view(np.uint8)).mean() < 0.51
+
+
+@pytest.mark.parametrize("data_type", FLOATS)
+def test_special_floats_are_all_there(data_type: DataType) -> None:
+    """Of both signs: zero, least and largest subnormal, least normal, largest number, infinity, NaNs of both kinds."""
+    width, mantissa = data_type.size * 8, MANTISSA[data_type.size]
+    infinity = ((1 << (width - 1)) - 1) >> mantissa << mantissa
+    quiet = 1 << (mantissa - 1)
+    wanted = {0, 1, (1 << mantissa) - 1, 1 << mantissa, infinity - 1, infinity, infinity | quiet, infinity | 1}
+    wanted |= {value | 1 << (width - 1) for value in wanted}
+    found = bits(data_type, "special", 20)
+    assert wanted <= set(found.tolist())
+    values = found.view(NUMPY_TYPE[data_type])
+    assert np.signbit(values[values == 0]).tolist() == [False, True]
+    nans = found[np.isnan(values)]
+    assert {bool(bit) for bit in nans & found.dtype.type(quiet)} == {False, True}
+    assert len({int(payload) for payload in nans & found.dtype.type(quiet - 1)}) >= 3
+
+
+@pytest.mark.parametrize("data_type", INTEGERS)
+def test_special_integers_are_all_there(data_type: DataType) -> None:
+    """The extremes of the signed and the unsigned type of that width, and what a float of that width does not hold."""
+    top = 1 << (data_type.size * 8 - 1)
+    found = set(bits(data_type, "special", 9).tolist())
+    assert {0, 1, top - 1, top, top + 1, 2 * top - 1} <= found
+    if data_type.size >= 4:
+        real = {4: np.float32, 8: np.float64}[data_type.size]
+        assert any(int(real(value)) != value for value in found)
+
+
+@pytest.mark.parametrize("data_type", MOVED)
+def test_special_values_come_in_turn_from_the_seed_on(data_type: DataType) -> None:
+    length = 20 if data_type.is_float else 9
+    found = bits(data_type, "special", 2 * length).tolist()
+    assert found[:length] == found[length:]
+    assert len(set(found[:length])) == length
+    assert bits(data_type, "special", length, seed=3).tolist() == found[3 : 3 + length]
+
+
+# --- indices ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", [1, 2, 7, 300, 70_000, 2**32 - 1])
+@pytest.mark.parametrize("data_type", INDEX_TYPES)
+def test_indices_of_every_pattern_keep_their_range(data_type: DataType, limit: int) -> None:
+    if data_type is DataType.INT32 and limit > 2**31:
+        pytest.skip("an INT32 index does not reach")
+    for seed in range(10):
+        assert all(0 <= index < limit for index in indices(data_type, "in-range", (limit,), seed))
+        assert set(indices(data_type, "boundary", (limit,), seed)) == {0, limit - 1}
+        repeated = set(indices(data_type, "repeated", (limit,), seed))
+        assert len(repeated) == 1
+        assert repeated <= set(range(limit))
+        if data_type.is_signed_integer:
+            assert all(-limit <= index <= -1 for index in indices(data_type, "negative", (limit,), seed))
+            mixed = indices(data_type, "mixed-sign", (limit,), seed)
+            assert all(-limit <= index < limit for index in mixed)
+            assert {index < 0 for index in mixed} == {False, True}
+
+
+@pytest.mark.parametrize("data_type", INDEX_TYPES)
+def test_indices_reach_everything_in_range(data_type: DataType) -> None:
+    found = {index for seed in range(20) for index in indices(data_type, "in-range", (5,), seed)}
+    assert found == set(range(5))
+    if data_type.is_signed_integer:
+        negative = {index for seed in range(20) for index in indices(data_type, "negative", (5,), seed)}
+        assert negative == set(range(-5, 0))
+        mixed = {index for seed in range(20) for index in indices(data_type, "mixed-sign", (5,), seed)}
+        assert mixed == set(range(-5, 5))
+
+
+@pytest.mark.parametrize("limit", [1, 7, 70_000])
+@pytest.mark.parametrize("data_type", INDEX_TYPES)
+def test_out_of_range_means_it(data_type: DataType, limit: int) -> None:
+    """The first index always is, others may not be; far ones go to the ends of the type and beyond 32 bits."""
+    lowest = -limit if data_type.is_signed_integer else 0
+    everything: set[int] = set()
+    for seed in range(60):
+        found = indices(data_type, "out-of-range", (limit,), seed)
+        assert not lowest <= found[0] < limit
+        everything.update(found)
+    inside = {index for index in everything if lowest <= index < limit}
+    outside = everything - inside
+    assert inside
+    assert {limit, limit + 1} <= outside
+    top = 2 ** (data_type.size * 8 - 1)
+    if data_type.is_signed_integer:
+        assert {-limit - 1, -limit - 2, -top, top - 1} <= outside
+    else:
+        assert {top - 1, top, top + 1, 2 * top - 1} <= outside
+    if data_type.size == 8:
+        assert limit + 2**32 in outside  # in range for who reads the low half
+        assert any(abs(index) > 2**32 for index in outside)
+
+
+def test_each_coordinate_of_a_tuple_has_its_own_limit() -> None:
+    for seed in range(20):
+        found = indices(DataType.INT64, "in-range", (2, 100, 3), seed, (10, 3))
+        columns = np.array(found).reshape(10, 3)
+        assert (columns.min(axis=0) >= 0).all()
+        assert (columns < (2, 100, 3)).all()
+    assert columns[:, 1].max() > 3  # the largest limit is made use of
+
+
+def test_coordinates_that_share_memory_keep_the_least_limit() -> None:
+    """With a stride of 0 one element is several coordinates."""
+    tensor = TensorDesc.of(DataType.UINT32, (4, 2), (1, 0))
+    for seed in range(20):
+        content = fill(tensor, Recipe("in-range", seed), (2, 100))
+        assert (content.view("<u4")[:4] < 2).all()
+    apart = TensorDesc.of(DataType.UINT32, (4, 2), (5, 2))
+    largest = max(
+        int(np.ndarray((4, 2), "<u4", fill(apart, Recipe("in-range", seed), (2, 100)), strides=(20, 8))[:, 1].max())
+        for seed in range(20)
+    )
+    assert largest > 50
+
+
+def test_padding_of_an_index_tensor_is_random() -> None:
+    """Whoever reads it by mistake finds an index that is far out of range."""
+    tensor = TensorDesc.of(DataType.UINT32, (4,), (3,))
+    words = fill(tensor, Recipe("in-range"), (5,)).view("<u4")
+    assert (words[::3] < 5).all()
+    padding = np.delete(words, range(0, len(words), 3))
+    assert (padding > 5).all()
+
+
+# --- explicit values --------------------------------------------------------------------------------------------------
+
+
+def test_explicit_values_stand_where_strides_say() -> None:
+    tensor = TensorDesc.of(DataType.INT32, (2, 3), (1, 4))
+    content = fill(tensor, Recipe("explicit", values=(1, 2, 3, -4, -5, -6)))
+    view = np.ndarray((2, 3), "<i4", content, strides=(4, 16))
+    assert view.tolist() == [[1, 2, 3], [-4, -5, -6]]
+    assert fill(TensorDesc.of(DataType.FLOAT16, (2,)), Recipe("explicit", values=(0.5, -2))).view("<f2").tolist() == [
+        0.5,
+        -2.0,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data_type", "values", "message"),
+    [
+        (DataType.INT32, (1, 2), "2 explicit values for 3 elements"),
+        (DataType.INT32, (), "0 explicit values for 3 elements"),
+        (DataType.INT32, (1, 2, 2**31), "an explicit value does not fit INT32"),
+        (DataType.UINT32, (1, 2, -1), "an explicit value does not fit UINT32"),
+        (DataType.UINT8, (1, 2, 256), "an explicit value does not fit UINT8"),
+    ],
+)
+def test_explicit_values_that_do_not_fit(data_type: DataType, values: tuple[int, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        fill(TensorDesc.of(data_type, (3,)), Recipe("explicit", values=values))
+
+
+def test_an_unknown_pattern() -> None:
+    with pytest.raises(ValueError, match=r"unknown pattern 'noise'; known: ramp, random-bits, .*, out-of-range"):
+        fill(TensorDesc.of(DataType.INT32, (3,)), Recipe("noise"))
+
+
+# --- whole cases ------------------------------------------------------------------------------------------------------
+
+
+def test_materialize_fills_every_input() -> None:
+    """The limits of the indices come from the operator: GATHER_ND has one for each coordinate."""
+    desc = GatherNdDesc(
+        TensorDesc.of(DataType.FLOAT32, (1, 3, 50)),
+        TensorDesc.of(DataType.INT64, (1, 40, 2)),
+        TensorDesc.of(DataType.FLOAT32, (1, 1, 40)),
+        2,
+        2,
+    )
+    case = Case.of(desc, HIGHEST, {"input_tensor": Recipe("ramp", 1), "indices_tensor": Recipe("boundary", 5)})
+    content = materialize(case)
+    assert set(content) == {"input_tensor", "indices_tensor"}
+    assert content["input_tensor"].tobytes() == fill(desc.input_tensor, Recipe("ramp", 1)).tobytes()
+    pairs = content["indices_tensor"].view("<i8").reshape(40, 2)
+    assert [set(column) for column in pairs.T.tolist()] == [{0, 2}, {0, 49}]
+
+
+def test_materialize_without_indices() -> None:
+    tensor = TensorDesc.of(DataType.UINT8, (4,))
+    content = materialize(Case.of(TileDesc(tensor, tensor, (1,)), HIGHEST, {"input_tensor": Recipe("ramp", 9)}))
+    assert {name: data.tolist() for name, data in content.items()} == {"input_tensor": [9, 10, 11, 12]}
+
+
+def test_golden_names_every_pattern() -> None:
+    assert list(GOLDEN) == [*DATA_PATTERNS, *INDEX_PATTERNS]
+    assert all(one != other for one, other in pairwise(GOLDEN.values()))
