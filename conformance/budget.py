@@ -15,7 +15,7 @@ class Budget:
 
     Attributes:
         name: quick, standard or full.
-        search: examples that Hypothesis tries.
+        search: examples that Hypothesis tries for each rule.
         sweep: seeded cases.
         sweep_total: seeded cases in all, spread evenly, in place of `sweep`; None = not set.
         large_bytes: size of the outputs that throughput is measured with, on the host.
@@ -46,8 +46,8 @@ class Budget:
 BUDGETS = {
     budget.name: budget
     for budget in (
-        Budget("quick", search=20, sweep=20, large_bytes=1 * MIB, large_device_bytes=16 * MIB, repeats=3),
-        Budget("standard", search=150, sweep=600, large_bytes=16 * MIB, large_device_bytes=256 * MIB, repeats=7),
-        Budget("full", search=500, sweep=10_000, large_bytes=64 * MIB, large_device_bytes=256 * MIB, repeats=20),
+        Budget("quick", search=2, sweep=20, large_bytes=1 * MIB, large_device_bytes=16 * MIB, repeats=3),
+        Budget("standard", search=6, sweep=600, large_bytes=16 * MIB, large_device_bytes=256 * MIB, repeats=7),
+        Budget("full", search=50, sweep=10_000, large_bytes=64 * MIB, large_device_bytes=256 * MIB, repeats=20),
     )
 }

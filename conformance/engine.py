@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -92,15 +93,17 @@ class Engine:
     def _search(self) -> Iterator[Record]:
         """First the smallest case of every rule that is known to be broken, then the unknown."""
         for (operator, rule), level in self._broken.items():
-            yield from self._search_cell(operator, level, (rule,), SHRINK_EXAMPLES)
+            yield from self._search_rule(operator, level, rule, SHRINK_EXAMPLES)
         for operator, level in self._cells():
-            rules = [rule for rule in applicable_rules(operator, level) if (operator, rule) not in self._shrunk]
-            yield from self._search_cell(operator, level, rules, self.budget.search)
+            for rule in applicable_rules(operator, level):
+                if (operator, rule) not in self._shrunk:
+                    yield from self._search_rule(operator, level, rule, self.budget.search)
 
-    def _search_cell(self, operator: str, level: Level, rules: Sequence[str], examples: int) -> Iterator[Record]:
-        for record in search(self.judge, operator, level, rules, examples, self.seed):
+    def _search_rule(self, operator: str, level: Level, rule: str, examples: int) -> Iterator[Record]:
+        seed = zlib.crc32(f"{self.seed}/{operator}/{level}/{rule}".encode())
+        for record in search(self.judge, operator, level, rule, examples, seed):
             if record.verdict in NOT_CONFORMANT:
-                self._shrunk.add((operator, str(record.case_json["rule"])))
+                self._shrunk.add((operator, rule))
             yield record
 
     def _sweep(self) -> Iterator[Case]:

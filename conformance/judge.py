@@ -79,7 +79,9 @@ class Judge:
         )
 
     def judge(self, case: Case) -> Judgement:
-        """The verdict on one case."""
+        """The verdict on one case; one that is about no rule in particular is about the operator's values."""
+        if not case.rule:
+            case = msgspec.structs.replace(case, rule=f"{case.operator}.values")
         if case.operator not in self._operators:
             return Judgement(Verdict.NOT_SUPPORTED, case.rule, reason=f"operator {case.operator} is not claimed")
         if case.level not in self._levels:
@@ -128,9 +130,12 @@ class Judge:
             reason = f"the tensors need {needed} bytes, the harness executes cases of up to {MAX_BYTES}"
             return Judgement(Verdict.ERROR, case.rule, answered, reason, seconds)
         rule = case.rule if rule_named(case.rule).category is Category.EXECUTION else f"{spec.name}.values"
+        try:
+            contents = materialize(case)
+        except ValueError as error:
+            return Judgement(Verdict.ERROR, rule, answered, f"there is no such data: {error}", seconds)
         inputs = {
-            attribute: bind_input(getattr(case.desc, attribute), content)
-            for attribute, content in materialize(case).items()
+            attribute: bind_input(getattr(case.desc, attribute), content) for attribute, content in contents.items()
         }
         bound = {attribute: memory.binding for attribute, memory in inputs.items()}
         expected = expected_output(case.desc, bound)

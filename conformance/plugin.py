@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 DEFAULT_EXAMPLES = 25
+SUITE = "conformance.suite"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,3 +40,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "dml_decision: does the backend accept and reject as the specification does")
     config.addinivalue_line("markers", "dml_execution: does the backend compute what the specification says")
     config.addinivalue_line("markers", "dml_example: the worked examples of the specification's pages")
+    runs_suite = any(argument.partition("::")[0].startswith(SUITE) for argument in config.args)
+    if runs_suite or any(config.getoption(name) for name in ("--dml-backend", "--dml-level", "--dml-operator")):
+        from conformance.suite.base import check_options
+
+        check_options(config, needs_backend=runs_suite)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import hypothesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import Phase as HypothesisPhase
-from hypothesis import strategies as st
 
 from conformance.judge import Judge
 from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from spec.case import Case
 from spec.levels import Level
-from strategies.cases import make_case
-from strategies.chooser import HypothesisChooser
+from strategies import cases
 
 
 def quiet_settings(examples: int) -> settings:
@@ -31,23 +29,16 @@ def quiet_settings(examples: int) -> settings:
     )
 
 
-def search(
-    judge: Judge, operator: str, level: Level, rules: Sequence[str], examples: int, seed: int | None
-) -> Iterator[Record]:
-    """Records of the cases tried; a failure is shrunk and given once, in its smallest form.
+def search(judge: Judge, operator: str, level: Level, rule: str, examples: int, seed: int | None) -> Iterator[Record]:
+    """Records of the cases about one rule that were tried; a failure is shrunk and given once, in its smallest form.
 
-    After a failure the search goes on without the rule that the failing case was about, so that one bug does not
-    hide the next. Without a seed, Hypothesis's own profile and `--hypothesis-seed` decide.
+    Without a seed, Hypothesis's own profile and `--hypothesis-seed` decide.
     """
-    remaining = list(rules)
-    while remaining:
-        outcome = _Search(judge, tuple(remaining))
-        outcome.run(operator, level, examples, seed)
-        yield from outcome.tried
-        if outcome.smallest is None:
-            return
-        yield outcome.smallest[1]
-        remaining.remove(outcome.smallest[0].rule)
+    outcome = _Search(judge, rule)
+    outcome.run(operator, level, examples, seed)
+    yield from outcome.tried
+    if outcome.smallest is not None:
+        yield outcome.smallest
 
 
 class _Found(AssertionError):
@@ -57,20 +48,15 @@ class _Found(AssertionError):
 class _Search:
     """One run of Hypothesis, up to its first failure and through its shrinking."""
 
-    def __init__(self, judge: Judge, rules: tuple[str, ...]) -> None:
+    def __init__(self, judge: Judge, rule: str) -> None:
         self.judge = judge
-        self.rules = rules
+        self.rule = rule
         self.tried: list[Record] = []
-        self.smallest: tuple[Case, Record] | None = None
+        self.smallest: Record | None = None
 
     def run(self, operator: str, level: Level, examples: int, seed: int | None) -> None:
-        @st.composite
-        def any_of_the_rules(draw: st.DrawFn) -> Case:
-            chooser = HypothesisChooser(draw)
-            return make_case(chooser, operator, level, chooser.choice(self.rules))
-
         @quiet_settings(examples)
-        @given(any_of_the_rules())
+        @given(cases(operator, level, self.rule))
         def holds(case: Case) -> None:
             self.look_at(case)
 
@@ -88,9 +74,9 @@ class _Search:
             if record.verdict not in NOT_CONFORMANT:
                 self.tried.append(record)
                 return
-        elif not _same_failure(record, self.smallest[1]):
+        elif not _same_failure(record, self.smallest):
             return
-        self.smallest = case, record
+        self.smallest = record
         raise _Found
 
 

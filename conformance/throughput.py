@@ -34,7 +34,6 @@ def measure(judge: Judge, operators: Sequence[str], levels: Sequence[Level], bud
         return
     level = max(claimed)
     size = budget.throughput_bytes(capabilities)
-    copies = _Copies(judge.backend, budget.repeats)
     for operator in operators:
         spec = operator_named(operator)
         if level < spec.introduced_in or operator not in capabilities.operators:
@@ -52,7 +51,7 @@ def measure(judge: Judge, operators: Sequence[str], levels: Sequence[Level], bud
             seconds = _time_case(judge.backend, case, budget.repeats)
             if seconds:
                 useful = useful_bytes(case)
-                copy = copies.bytes_per_second(useful)
+                copy = _copy_bytes_per_second(judge.backend, useful, budget.repeats)
                 yield Throughput(operator, data_type.name, _shape(case), useful, tuple(seconds), copy)
 
 
@@ -63,19 +62,14 @@ def useful_bytes(case: Case) -> int:
     return sum(tensor.element_count * tensor.data_type.size for tensor in tensors)
 
 
-class _Copies:
-    """The device's copy bandwidth for as many bytes as an operator moves, so that caches help both alike."""
+def _copy_bytes_per_second(backend: Backend, moved: int, repeats: int) -> float:
+    """Bytes read plus bytes written a second, in a copy that reads and writes `moved` bytes together.
 
-    def __init__(self, backend: Backend, repeats: int) -> None:
-        self._backend, self._repeats = backend, repeats
-        self._known: dict[int, float] = {}
-
-    def bytes_per_second(self, moved: int) -> float:
-        """Bytes read plus bytes written a second, in a copy that reads and writes `moved` bytes together."""
-        size = max(moved // 2, 1)
-        if size not in self._known:
-            self._known[size] = 2 * size / _median(_time_copy(self._backend, size, self._repeats))
-        return self._known[size]
+    As many bytes as the operator moves, so that caches help both alike, and right after it, so that a busy machine
+    slows both alike.
+    """
+    size = max(moved // 2, 1)
+    return 2 * size / _median(_time_copy(backend, size, repeats))
 
 
 def _time_case(backend: Backend, case: Case, repeats: int) -> list[float]:

@@ -114,7 +114,7 @@ class VerdictCounts(_Entry, frozen=True, kw_only=True):
         fail: a wrong decision, a wrong value, or memory touched that is not the output's.
         not-supported: what the backend does not claim.
         waived: a known difference that a waiver names.
-        crash: the process that ran the case died.
+        crash: the backend raised an exception, or its process died.
         timeout: no answer in time.
         observed: the specification leaves it open; recorded, not judged.
         error: a fault of the harness.

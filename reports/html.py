@@ -56,7 +56,7 @@ CELL_MEANINGS = {
 VERDICT_MEANINGS = {
     Verdict.PASS: "as the specification says",
     Verdict.FAIL: "wrong decision, wrong value, or memory touched that is not the output’s",
-    Verdict.CRASH: "the process that ran the case died",
+    Verdict.CRASH: "the backend raised an exception, or its process died",
     Verdict.TIMEOUT: "no answer in time",
     Verdict.OBSERVED: "left open by the specification; recorded, not judged",
     Verdict.NOT_SUPPORTED: "not claimed by the backend",

@@ -108,7 +108,7 @@ def case_schema() -> Schema:
             },
             "origin": {"type": "string", "description": _sentence(about[1]["origin"])},
         },
-        "required": ["type", "desc", "level", "data", "rule", "expect", "origin"],
+        "required": ["type", "desc", "level"],
         "additionalProperties": False,
         "oneOf": [{"$ref": _DEFINITIONS + name} for name in operators()],
         "$defs": definitions,

@@ -100,7 +100,7 @@ class OutputFolder:
         except OSError as error:
             raise OutputError(f"{self.path}: cannot be read: {error.strerror or error}") from error
         if found and not self._replace:
-            raise OutputError(f"{self.path}: exists and is not empty; name another folder, or ask to replace it")
+            raise OutputError(f"{self.path}: exists and is not empty; name another folder, or replace it (--replace)")
         foreign = [name for name in found if name not in FILES]
         if foreign:
             raise OutputError(f"{self.path}: holds {foreign[0]}, which is no report; it is not replaced")

@@ -14,7 +14,7 @@ import msgspec
 from spec.forms import FormError, desc_from_json, desc_to_json
 from spec.levels import Level
 from spec.operator import OperatorDesc
-from spec.registry import spec_of
+from spec.registry import rules_of, spec_of
 from spec.validator import Outcome, decide
 
 
@@ -102,6 +102,11 @@ class Case(msgspec.Struct, frozen=True):
         """
         if not isinstance(value, dict):
             raise FormError(where, "expected an object with type, desc, level and data")
+        unknown = set(value) - {"type", "desc", "level", "data", "rule", "expect", "origin"}
+        if unknown:
+            raise FormError(f"{where}.{min(unknown)}", "a case has no such field; it has type, desc, level, data, rule")
+        if "level" not in value:
+            raise FormError(f"{where}.level", "missing; expected a feature level such as 3_0")
         desc = desc_from_json({key: value[key] for key in ("type", "desc") if key in value}, where)
         try:
             level = Level.parse(msgspec.convert(value.get("level"), str))
@@ -110,6 +115,8 @@ class Case(msgspec.Struct, frozen=True):
             origin = msgspec.convert(value.get("origin", ""), str)
         except (ValueError, msgspec.ValidationError) as error:
             raise FormError(where, str(error)) from None
+        if rule and rule not in {known.id for known in rules_of(desc.operator)}:
+            raise FormError(f"{where}.rule", f"{desc.operator} has no rule {rule!r}")
         attributes = {field.name: field.attribute for field in spec_of(desc).input_fields}
         for name in named:
             if name not in attributes:

@@ -19,7 +19,7 @@ from spec.datatypes import DataType
 from spec.levels import Level
 from spec.rules import Breach, Category, Rule
 from spec.sources import Source
-from spec.tensor import TensorDesc
+from spec.tensor import TensorDesc, braces
 from spec.tensor_rules import TENSOR_RULES, max_dimension_count
 
 ONE_TO_EIGHT = frozenset(range(1, 9))
@@ -187,11 +187,12 @@ def output_sizes_rule(operator: str, source: Source, needs: frozenset[str], **mo
     def check(desc: Any, level: Level) -> Breach | None:
         spec = desc_spec(desc)
         expected = spec.output_sizes(desc)
+        assert expected is not None, "a rule that this one needs forbids it"
         output = getattr(desc, spec.output_fields[0].attribute)
         if expected == output.sizes:
             return None
         name = spec.output_fields[0].name
-        return Breach(f"{name}.Sizes", f"{_braces(output.sizes)}, the inputs give {_braces(expected)}")
+        return Breach(f"{name}.Sizes", f"{braces(output.sizes)}, the inputs give {braces(expected)}")
 
     return Rule(
         f"{operator}.output-sizes",
@@ -203,10 +204,6 @@ def output_sizes_rule(operator: str, source: Source, needs: frozenset[str], **mo
         needs=needs,
         **more,
     )
-
-
-def _braces(sizes: Sequence[int] | None) -> str:
-    return "nothing" if sizes is None else "{" + ",".join(map(str, sizes)) + "}"
 
 
 def desc_spec(desc: OperatorDesc) -> OperatorSpec:
@@ -312,6 +309,7 @@ def _generic_rules(spec: OperatorSpec) -> tuple[Rule, ...]:
             Source(spec.source.page, "Tensor constraints"),
             "pad the shorter ones with leading dimensions of size 1",
             since=tables_from,
+            until=None if _allows_several_counts(spec) else tables_from,
             check=same_dimension_count,
             needs=complete | {"TENSOR.type", "TENSOR.dimension-count"} | ids(spec.name, "dimension-counts"),
         ),
@@ -335,6 +333,11 @@ def _level_of_all_counts(spec: OperatorSpec) -> Level | None:
         if all(every <= support.dimension_counts for support in table.values()):
             return level
     return None
+
+
+def _allows_several_counts(spec: OperatorSpec) -> bool:
+    """Whether some table allows more than one dimension count; else a wrong count breaks the table's rule first."""
+    return any(len(support.dimension_counts) > 1 for table in spec.tables.values() for support in table.values())
 
 
 def _names(data_types: frozenset[DataType]) -> str:

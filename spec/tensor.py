@@ -68,6 +68,11 @@ class TensorDesc(msgspec.Struct, frozen=True):
         return packed_strides(self.sizes) if self.strides is None else self.strides
 
 
+def braces(sizes: Sequence[int]) -> str:
+    """Sizes as the pages print them: `{1,4,6}`."""
+    return "{" + ",".join(map(str, sizes)) + "}"
+
+
 def product(values: Sequence[int]) -> int:
     result = 1
     for value in values:
@@ -101,7 +106,7 @@ def implied_size_in_bytes(data_type: DataType, sizes: Sequence[int], strides: Se
 def minimum_size_in_bytes(data_type: DataType, sizes: Sequence[int], strides: Sequence[int] | None) -> int:
     """The smallest legal TotalTensorSizeInBytes: the implied size rounded up to 4 bytes (dml-helper-functions).
 
-    Unlike the published helper this does not wrap at 32 bits (erratum X-7).
+    Unlike the published helper this does not wrap at 32 bits (erratum TENSOR-3).
     """
     return (implied_size_in_bytes(data_type, sizes, strides) + 3) & ~3
 

@@ -7,6 +7,7 @@ everywhere. Only explicit values, of worked examples and of index tensors small 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -43,6 +44,7 @@ UNSIGNED_INDEX_PATTERNS = (IN_RANGE, BOUNDARY, REPEATED)
 SIGNED_INDEX_PATTERNS = (*UNSIGNED_INDEX_PATTERNS, NEGATIVE, MIXED)
 INDEX_PATTERNS = (*SIGNED_INDEX_PATTERNS, OUT_OF_RANGE)
 EXPLICIT = "explicit"
+MAX_SEED = 2**32 - 1
 
 
 def random_bytes(count: int, pattern: str, seed: int) -> Bytes:
@@ -59,18 +61,20 @@ def materialize(case: Case) -> dict[str, Bytes]:
     """The bytes of every input tensor of a case, by attribute; a multiple of 4 long each.
 
     Raises:
-        ValueError: a recipe names an unknown pattern, or explicit values that do not fit the tensor.
+        ValueError: an input has no recipe, or one that `fill` refuses; the message names the tensor.
     """
     spec = spec_of(case.desc)
-    limits: dict[str, Sequence[int]] = {}
-    if spec.index is not None:
-        limits[spec.index.indices] = spec.index.limits(case.desc)
-    return {
-        field.attribute: fill(
-            getattr(case.desc, field.attribute), case.data[field.attribute], limits.get(field.attribute, ())
-        )
-        for field in spec.input_fields
-    }
+    content: dict[str, Bytes] = {}
+    for field in spec.input_fields:
+        is_index = spec.index is not None and field.attribute == spec.index.indices
+        limits = spec.index.limits(case.desc) if spec.index is not None and is_index else ()
+        if field.attribute not in case.data:
+            raise ValueError(f"{field.name}: there is no recipe for its data")
+        try:
+            content[field.attribute] = fill(getattr(case.desc, field.attribute), case.data[field.attribute], limits)
+        except ValueError as error:
+            raise ValueError(f"{field.name}: {error}") from None
+    return content
 
 
 def fill(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int] = ()) -> Bytes:
@@ -83,17 +87,20 @@ def fill(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int] = ()) -> Byte
             last dimension.
 
     Raises:
-        ValueError: unknown pattern, or values that do not fit.
+        ValueError: unknown pattern, one of indices without limits, a seed out of range, or values that do not fit.
     """
     size = buffer_size(tensor)
+    if not 0 <= recipe.seed <= MAX_SEED:
+        raise ValueError(f"expected a seed from 0 to {MAX_SEED}, found {recipe.seed}")
     if recipe.pattern in DATA_PATTERNS:
         return _DATA[recipe.pattern](tensor.data_type, size, recipe.seed)
     if recipe.pattern == EXPLICIT:
         values = _explicit(tensor, recipe.values)
-    elif recipe.pattern in INDEX_PATTERNS:
+    elif recipe.pattern in INDEX_PATTERNS and limits:
         values = _indices(tensor, recipe, limits)
     else:
-        raise ValueError(f"unknown pattern {recipe.pattern!r}; known: {', '.join((*DATA_PATTERNS, *INDEX_PATTERNS))}")
+        known = (*DATA_PATTERNS, *(INDEX_PATTERNS if limits else ()), EXPLICIT)
+        raise ValueError(f"unknown pattern {recipe.pattern!r}; known here: {', '.join(known)}")
     buffer = random_bytes(size, "padding", recipe.seed).copy()
     element = tensor.data_type.size
     view = np.ndarray(
@@ -166,12 +173,20 @@ def _special_bits(data_type: DataType) -> Unsigned:
 def _explicit(tensor: TensorDesc, values: Sequence[int | float]) -> Unsigned:
     if len(values) != tensor.element_count:
         raise ValueError(f"{len(values)} explicit values for {tensor.element_count} elements")
-    exact = [int(value) for value in values] if not tensor.data_type.is_float else list(values)
-    try:
-        array = np.array(exact, dtype=NUMPY_TYPE[tensor.data_type])
-    except OverflowError:
-        raise ValueError(f"an explicit value does not fit {tensor.data_type.name}") from None
+    number = NUMPY_TYPE[tensor.data_type]
+    for value in values:
+        if not _fits(value, number):
+            raise ValueError(f"the explicit value {value} does not fit {tensor.data_type.name}")
+    array = np.array(values if tensor.data_type.is_float else [int(value) for value in values], number)
     return array.view(UNSIGNED_OF_SIZE[tensor.data_type.size]).reshape(tensor.sizes)
+
+
+def _fits(value: int | float, number: np.dtype[Any]) -> bool:
+    """Whether a number can be stored: an integer exactly, a float without becoming infinite."""
+    if number.kind == "f":
+        return not math.isfinite(value) or abs(value) <= float(np.finfo(number).max)
+    limits = np.iinfo(number)
+    return limits.min <= value <= limits.max and value == int(value)
 
 
 def _indices(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int]) -> Unsigned:

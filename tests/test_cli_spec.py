@@ -30,7 +30,9 @@ Run = Callable[..., Result]
 
 
 def invoke(*args: str, stdin: bytes | str | None = None, env: dict[str, str | None] | None = None) -> Result:
-    return CliRunner().invoke(main, list(args), input=stdin, env=env, prog_name="dml-conformance")
+    # COLUMNS asks for a width; without it tables are not wrapped, whatever runs the tests.
+    environment = {"COLUMNS": None, **(env or {})}
+    return CliRunner().invoke(main, list(args), input=stdin, env=environment, prog_name="dml-conformance")
 
 
 def descriptor(name: str, **fields: Any) -> dict[str, Any]:

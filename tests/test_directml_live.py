@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from directml_fakes import GATHER, library_or_skip, tile
@@ -60,6 +61,7 @@ def test_the_library_calls_nothing_that_the_null_device_lacks(level: Level) -> N
     for profile in PROFILES.values():
         worker = start(library, profile)
         assert worker.hello.unexpected == ()
+        assert len(list(Path(f"/proc/{worker._process.pid}/task").iterdir())) == 1, "it forks, and has threads"
         worker.close()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from directml_fakes import GATHER, fake_worker, tile, use_fake_worker
 from msgspec.structs import replace
 
 from backends.base import Answer, Backend, Unsupported
-from backends.directml import DirectmlBackend, DirectmlError, LibraryCrash, stubs
+from backends.directml import DirectmlBackend, DirectmlError, LibraryCrash
 from backends.directml import backend as backend_module
 from backends.directml.library import RELEASES, Library
 from backends.directml.process import Reply, Worker
@@ -99,26 +98,13 @@ def test_a_worker_that_cannot_be_started_at_all_is_told(tmp_path: Path) -> None:
         Worker([str(tmp_path / "nothing")])
 
 
-def test_the_process_ends_with_its_owner() -> None:
+def test_the_process_ends_with_its_owner_and_not_with_an_interrupt() -> None:
     worker = fake_worker("reply(0)")
     process = worker._process
+    assert os.getpgid(process.pid) != os.getpgid(0)  # where an interrupt from the terminal goes
     del worker
     gc.collect()
     assert process.returncode == 0
-
-
-def test_what_a_library_prints_does_not_come_between_the_answers(tmp_path: Path) -> None:
-    compiler = stubs.find_compiler()
-    if compiler is None:
-        pytest.skip("there is no C compiler")
-    (tmp_path / "noisy.c").write_text(
-        '#include <stdio.h>\nint DMLCreateDevice1(void) { puts("noise"); fflush(stdout); return (int)0x80004005; }\n'
-    )
-    command = [*compiler, "-shared", "-fPIC", "-o", str(tmp_path / "noisy.so"), str(tmp_path / "noisy.c")]
-    subprocess.run(command, check=True)
-    arguments = (str(tmp_path / "noisy.so"), str(stubs.build(tmp_path)), "full")
-    with pytest.raises(DirectmlError, match=r"^DMLCreateDevice1 answered E_FAIL$"):
-        Worker([sys.executable, "-m", "backends.directml.worker", *arguments])
 
 
 # --- the backend ------------------------------------------------------------------------------------------------

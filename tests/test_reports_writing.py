@@ -95,7 +95,7 @@ def test_an_empty_folder_may_be_there_already(tmp_path: Path) -> None:
 def test_an_earlier_result_is_replaced_only_when_asked(tmp_path: Path) -> None:
     write_run(tmp_path / "out")
     (tmp_path / "out" / REPORT).write_text("old", encoding="utf-8")
-    with pytest.raises(OutputError, match="is not empty; name another folder, or ask to replace it"):
+    with pytest.raises(OutputError, match="is not empty; name another folder, or replace it"):
         OutputFolder(tmp_path / "out")
     assert (tmp_path / "out" / REPORT).read_text(encoding="utf-8") == "old"
     write_run(tmp_path / "out", replace=True)

@@ -43,8 +43,8 @@ EVERY_OPERATOR = pytest.mark.parametrize("operator", operators())
 # meant, run `pytest tests/test_strategies.py -k golden`: the failure shows the new value.
 GOLDEN_CASES = 1000
 GOLDEN = {
-    "boundaries": "",
-    "sweep": "",
+    "boundaries": "d3ef4fe64aa99690742ab8cef16acb4b3fa0305b53f5c921cc968e5bb500f52b",
+    "sweep": "7dc1a743a73eaa62f871b369eb8af1ce00f61de40ca4486c773495af6c831ff0",
 }
 
 

@@ -172,7 +172,7 @@ WITNESSES = [
         gather(of(F32, (1, 3)), of(U32, (4, 5)), of(F32, (4, 5)), axis=1, index_dimensions=2),
         gather(of(F32, (2, 3)), of(U32, (4, 5)), of(F32, (4, 5)), axis=1, index_dimensions=2),
         "OutputTensor.DimensionCount",
-        "sizes (2, 4, 5) do not fit 2 dimensions",
+        "sizes {2,4,5} do not fit 2 dimensions",
     ),
     Witness(
         "GATHER.output-sizes",
@@ -265,7 +265,7 @@ OPEN = [
         gather(),
         gather(of(F32, (3, 3)), of(U32, (3, 2)), of(F32, (3, 2)), axis=1),
         "IndicesTensor.Sizes",
-        "leading sizes (3,)",
+        "leading sizes {3}",
     ),
     Witness(
         "GATHER.shape-before-2_1",
@@ -288,14 +288,14 @@ OPEN = [
         nd((1, 4), (3, 1), (1, 3), 1, 2),
         nd((2, 4), (3, 1), (1, 3), 1, 2),
         "InputTensor.Sizes",
-        "leading sizes (2,)",
+        "leading sizes {2}",
     ),
     Witness(
         "GATHER_ND1.batch-sizes",
         nd1((2, 3), (2, 1), (1, 2), 2, 2, 1),
         nd1((2, 3), (3, 1), (1, 3), 2, 2, 1),
         "BatchDimensionCount",
-        "batches (2,) of the input, (3,) of the indices",
+        "batches {2} of the input, {3} of the indices",
     ),
     Witness(
         "GATHER_ND1.batch-dimension-count-meaningful",

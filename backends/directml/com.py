@@ -54,7 +54,15 @@ def result_name(code: int) -> str:
 
 
 class ComError(RuntimeError):
-    """A call that failed; the message names it and its code."""
+    """A call that failed; the message names it and its code.
+
+    Attributes:
+        code: the HRESULT, as the function returned it.
+    """
+
+    def __init__(self, call: str, code: int) -> None:
+        super().__init__(f"{call} answered {result_name(code)}")
+        self.code = code
 
 
 def check(call: str, code: int) -> None:
@@ -64,7 +72,7 @@ def check(call: str, code: int) -> None:
         ComError: the code is negative, which is how HRESULT says failure.
     """
     if code < 0:
-        raise ComError(f"{call} answered {result_name(code)}")
+        raise ComError(call, code)
 
 
 def guid_bytes(guid: UUID) -> bytes:

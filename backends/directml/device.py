@@ -55,6 +55,11 @@ class DirectmlDevice:
         self._operator = POINTER()
         self._release_of: dict[int, Callable[[int], int]] = {}  # by address of the class's table
 
+    @property
+    def address(self) -> int:
+        """The IDMLDevice, for as long as this object has not been closed."""
+        return self._device
+
     def level(self) -> Level:
         """The highest feature level that the library says it supports.
 

@@ -51,14 +51,18 @@ class Adapter(ComObject):
     slots = headers.IDXCORE_ADAPTER
     interfaces = frozenset({headers.IID_IDXCORE_ADAPTER})
 
-    PROPERTIES: ClassVar[dict[int, bytes]] = {
-        AdapterProperty.INSTANCE_LUID: struct.pack("<Q", NULL_LUID),
-        AdapterProperty.DRIVER_VERSION: struct.pack("<Q", DRIVER_VERSION),
-        AdapterProperty.DRIVER_DESCRIPTION: DESCRIPTION,
-        AdapterProperty.HARDWARE_ID: HARDWARE_ID,
-        AdapterProperty.IS_HARDWARE: b"\1",
-        AdapterProperty.IS_INTEGRATED: b"\0",
-    }
+    def __init__(self, unexpected: list[str], luid: int = NULL_LUID) -> None:
+        """`luid` is that of the device whose adapter this is."""
+        super().__init__(unexpected)
+        self.luid = luid
+        self._properties: dict[int, bytes] = {
+            AdapterProperty.INSTANCE_LUID: struct.pack("<Q", luid),
+            AdapterProperty.DRIVER_VERSION: struct.pack("<Q", DRIVER_VERSION),
+            AdapterProperty.DRIVER_DESCRIPTION: DESCRIPTION,
+            AdapterProperty.HARDWARE_ID: HARDWARE_ID,
+            AdapterProperty.IS_HARDWARE: b"\1",
+            AdapterProperty.IS_INTEGRATED: b"\0",
+        }
 
     @implements("IsValid", BOOL_OF_CPP)
     def is_valid(self) -> bool:
@@ -66,22 +70,22 @@ class Adapter(ComObject):
 
     @implements("IsPropertySupported", BOOL_OF_CPP, UINT)
     def is_property_supported(self, name: int) -> bool:
-        return name in self.PROPERTIES
+        return name in self._properties
 
     @implements("GetPropertySize", RESULT, UINT, POINTER)
     def get_property_size(self, name: int, size: int) -> int:
-        if name not in self.PROPERTIES:
+        if name not in self._properties:
             self.record(f"GetPropertySize({name})")
             return HResult.DXGI_ERROR_UNSUPPORTED.signed
-        SIZE_T.from_address(size).value = len(self.PROPERTIES[name])
+        SIZE_T.from_address(size).value = len(self._properties[name])
         return HResult.S_OK
 
     @implements("GetProperty", RESULT, UINT, SIZE_T, POINTER)
     def get_property(self, name: int, size: int, data: int) -> int:
-        if name not in self.PROPERTIES or size < len(self.PROPERTIES[name]):
+        if name not in self._properties or size < len(self._properties[name]):
             self.record(f"GetProperty({name}, {size})")
             return HResult.DXGI_ERROR_UNSUPPORTED.signed
-        ctypes.memmove(data, self.PROPERTIES[name], len(self.PROPERTIES[name]))
+        ctypes.memmove(data, self._properties[name], len(self._properties[name]))
         return HResult.S_OK
 
 
@@ -97,11 +101,22 @@ class AdapterFactory(ComObject):
 
     @implements("GetAdapterByLuid", RESULT, POINTER, POINTER, POINTER)
     def get_adapter_by_luid(self, luid: int, iid: int, pointer: int) -> int:
-        if LUID.from_address(luid).value != NULL_LUID:
+        if LUID.from_address(luid).value != self._adapter.luid:
             self.record("GetAdapterByLuid of another adapter")
             write_pointer(pointer, None)
             return HResult.E_INVALIDARG.signed
         return self._adapter.query_interface(iid, pointer)
+
+    def create(self, iid: int, pointer: int) -> int:
+        """DXCoreCreateAdapterFactory."""
+        if not iid or not pointer:
+            return HResult.E_POINTER.signed
+        wanted = read_guid(iid)
+        if wanted not in self.interfaces:
+            self._unexpected.append(f"DXCoreCreateAdapterFactory({wanted})")
+            write_pointer(pointer, None)
+            return HResult.E_NOINTERFACE.signed
+        return self.hand_out(pointer)
 
 
 class Device(ComObject):
@@ -200,14 +215,7 @@ class NullDevice:
 
     def create_adapter_factory(self, iid: int, pointer: int) -> int:
         """DXCoreCreateAdapterFactory."""
-        if not iid or not pointer:
-            return HResult.E_POINTER.signed
-        wanted = read_guid(iid)
-        if wanted not in self._factory.interfaces:
-            self.unexpected.append(f"DXCoreCreateAdapterFactory({wanted})")
-            write_pointer(pointer, None)
-            return HResult.E_NOINTERFACE.signed
-        return self._factory.hand_out(pointer)
+        return self._factory.create(iid, pointer)
 
     def serialize_versioned_root_signature(self, desc: int, blob: int, error: int) -> int:
         """D3D12SerializeVersionedRootSignature; only a library that compiles an operator asks for it."""

@@ -57,8 +57,13 @@ class Worker:
     def __init__(self, command: Sequence[str]) -> None:
         self._remarks = tempfile.TemporaryFile()  # noqa: SIM115  # closed by _stop
         self._remarked = 0
-        # The worker finds the modules that this process found, wherever it was started from.
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        environment = {
+            **os.environ,
+            # The worker finds the modules that this process found, wherever it was started from,
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            # and has no threads, since it forks; NumPy, which it does not use, would start some as it is imported.
+            "OPENBLAS_NUM_THREADS": "1",
+        }
         try:
             self._process = subprocess.Popen(  # noqa: S603
                 command,

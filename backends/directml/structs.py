@@ -35,7 +35,7 @@ TENSOR_DESC_SIZE = struct.calcsize("@IP")
 UINT_SIZE = struct.calcsize("@I")
 OPERATOR_DESC_AT = HEADER.size
 
-MOST_ENTRIES = 32  # an array has room for more than DML_TENSOR_DIMENSION_COUNT_MAX1, to be told that it is too many
+MOST_ENTRIES = 32  # more than DML_TENSOR_DIMENSION_COUNT_MAX1, so that too many can be asked about
 ARRAY_SIZE = MOST_ENTRIES * UINT_SIZE
 ARRAYS = tuple(struct.Struct(f"@{count}I") for count in range(MOST_ENTRIES + 1))
 BLOCK_SIZE = 1 << 14  # bytes that the receiver sets aside

@@ -2,8 +2,8 @@
 
 The library is asked with descriptors that are meant to break it, and some do. So this process loads it, makes a
 device, and leaves the decisions to a copy of itself; when that dies, the guilty descriptor is answered for, and a new
-copy takes its place. A copy costs milliseconds, where loading the library anew would cost a third of a second. It may
-be made by fork because the library has no threads of its own before something is compiled.
+copy takes its place. A copy costs milliseconds, where loading the library anew would cost a tenth of a second or more.
+It may be made by fork because there are no threads: the library starts none.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ from spec.registry import operators as all_operators
     "folder",
     required=True,
     type=click.Path(path_type=Path),
-    help="Folder for certificate.json, results.sqlite, junit.xml and report.html; it must not exist yet.",
+    help="Folder for certificate.json, results.sqlite, junit.xml and report.html; it must not hold anything yet.",
 )
 @click.option(
     "--replace", "replace_folder", is_flag=True, help="Replace the folder if an earlier certification is there."

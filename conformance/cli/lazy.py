@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
+import signal
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -34,6 +37,14 @@ class CommandLine(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        close = difflib.get_close_matches(args[0], self.commands_at, n=1)
+        if args[0] not in self.commands_at and close:
+            ctx.fail(f"No such command {args[0]!r}; did you mean {close[0]}?")
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         # click would end both with code 1, which here says that a backend is not conformant.
         try:
@@ -57,4 +68,15 @@ class CommandLine(click.Group):
 
         if not standalone_mode:
             return command()
+        _end_on_sigterm()
         sys.exit(run(command, state))
+
+
+def _end_on_sigterm() -> None:
+    """Being told to end, by a CI system that cancels for example, leaves as little behind as Ctrl-C does."""
+
+    def end(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    with suppress(ValueError):  # not in the main thread: whoever runs this there handles its own signals
+        signal.signal(signal.SIGTERM, end)

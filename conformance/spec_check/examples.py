@@ -9,9 +9,10 @@ import numpy as np
 
 from backends.base import Binding
 from conformance.spec_check import printed
-from conformance.spec_check.model import Check, Finding, Standard, braces
+from conformance.spec_check.model import Check, Finding, Standard
 from spec.case import Recipe
 from spec.levels import HIGHEST, Level
+from spec.tensor import braces
 from spec.validator import Outcome, decide
 from strategies.values import NUMPY_TYPE, fill
 

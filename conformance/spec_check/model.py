@@ -139,8 +139,3 @@ class Report:
             "new": [finding.id for finding in self.new],
             "stale": [{"finding": finding, "erratum": erratum} for finding, erratum in self.stale],
         }
-
-
-def braces(sizes: tuple[int, ...]) -> str:
-    """Sizes as the pages write them."""
-    return "{" + ",".join(map(str, sizes)) + "}"

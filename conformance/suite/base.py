@@ -46,7 +46,7 @@ class ConformanceSuite:
         cells = [
             (operator, level)
             for operator in self._operators(metafunc.config)
-            for level in self._levels(metafunc.config, judge)
+            for level in self._levels(metafunc.config) or [max(judge.capabilities.levels)]
         ]
         if "dml_rule" in wanted:
             metafunc.parametrize(
@@ -82,7 +82,7 @@ class ConformanceSuite:
         judge = self._judge(request.config)
         count = self.examples if self.examples is not None else request.config.getoption("--dml-examples")
         fixed = [judge.record(case, Phase.BOUNDARIES) for case in _boundaries(operator, level).get(rule, ())]
-        found = list(search(judge, operator, level, (rule,), count, None)) if count > 0 else []
+        found = list(search(judge, operator, level, rule, count, None)) if count > 0 else []
         _settle([*found, *fixed])
 
     def _judge(self, config: pytest.Config) -> Judge:
@@ -95,10 +95,9 @@ class ConformanceSuite:
                 )
         return _judge_of(chosen)
 
-    def _levels(self, config: pytest.Config, judge: Judge) -> list[Level]:
-        asked = self.levels if self.levels is not None else config.getoption("--dml-level")
-        if not asked:
-            return [max(judge.capabilities.levels)]
+    def _levels(self, config: pytest.Config) -> list[Level]:
+        """The levels asked for; none = the highest that the backend claims."""
+        asked = self.levels if self.levels is not None else config.getoption("--dml-level") or ()
         if "all" in asked:
             return list(Level)
         try:
@@ -114,6 +113,21 @@ class ConformanceSuite:
             if name not in known:
                 raise pytest.UsageError(f"--dml-operator: unknown operator {name!r}; known: {', '.join(known)}")
         return names
+
+
+def check_options(config: pytest.Config, *, needs_backend: bool) -> None:
+    """Look at the options before anything is collected: what is raised later comes with a traceback.
+
+    Raises:
+        pytest.UsageError: an option means nothing, or there is no backend where one is needed.
+    """
+    if (examples := config.getoption("--dml-examples")) < 0:
+        raise pytest.UsageError(f"--dml-examples: expected a number of cases from 0 on, found {examples}")
+    suite = ConformanceSuite()
+    suite._operators(config)
+    suite._levels(config)
+    if needs_backend or config.getoption("--dml-backend") is not None:
+        suite._judge(config)
 
 
 def _judge_of(chosen: Backend | type[Backend] | str) -> Judge:

@@ -14,6 +14,7 @@ from spec.operator import DATA, INDICES, ONE_TO_EIGHT, Support, Table, ids, outp
 from spec.operators._indexing import dimension_count_range_rule
 from spec.rules import Breach, Category, Rule
 from spec.sources import Source
+from spec.tensor import braces
 
 TABLE_3_0: Table = {DATA: Support(ONE_TO_EIGHT, UP_TO_32_BIT), INDICES: Support(ONE_TO_EIGHT, INDEX_TYPES)}
 TABLE_4_1: Table = {DATA: Support(ONE_TO_EIGHT, ALL), INDICES: Support(ONE_TO_EIGHT, INDEX_TYPES)}
@@ -65,11 +66,11 @@ def gather_nd_rules(operator: str, page: str, batch_rules: tuple[Rule, ...] = ()
 
     def leading_input_sizes(desc: Any, level: Level) -> Breach | None:
         leading = desc.input_tensor.sizes[: len(desc.input_tensor.sizes) - desc.input_dimension_count]
-        return Breach("InputTensor.Sizes", f"leading sizes {leading}") if set(leading) - {1} else None
+        return Breach("InputTensor.Sizes", f"leading sizes {braces(leading)}") if set(leading) - {1} else None
 
     def leading_index_sizes(desc: Any, level: Level) -> Breach | None:
         leading = desc.indices_tensor.sizes[: len(desc.indices_tensor.sizes) - desc.indices_dimension_count]
-        return Breach("IndicesTensor.Sizes", f"leading sizes {leading}") if set(leading) - {1} else None
+        return Breach("IndicesTensor.Sizes", f"leading sizes {braces(leading)}") if set(leading) - {1} else None
 
     def tuple_size_check(desc: Any, level: Level) -> Breach | None:
         size, count = tuple_size(desc), len(desc.input_tensor.sizes)
@@ -88,7 +89,7 @@ def gather_nd_rules(operator: str, page: str, batch_rules: tuple[Rule, ...] = ()
         if output_sizes(desc) is not None:
             return None
         sizes, count = unpadded_sizes(desc), len(desc.output_tensor.sizes)
-        return Breach("OutputTensor.DimensionCount", f"sizes {sizes} do not fit {count} dimensions")
+        return Breach("OutputTensor.DimensionCount", f"sizes {braces(sizes)} do not fit {count} dimensions")
 
     shape_needs = comparable | counts | batches | ids(operator, "tuple-size", "tuple-size-meaningful")
     limit = "InputDimensionCount - BatchDimensionCount" if batch_rules else "InputDimensionCount"
@@ -173,7 +174,8 @@ def batch_rules(operator: str, page: str) -> tuple[Rule, ...]:
         of_input, of_indices = meaningful_input_sizes(desc)[:batch], meaningful_index_sizes(desc)[:batch]
         if of_input == of_indices:
             return None
-        return Breach("BatchDimensionCount", f"batches {of_input} of the input, {of_indices} of the indices")
+        found = f"batches {braces(of_input)} of the input, {braces(of_indices)} of the indices"
+        return Breach("BatchDimensionCount", found)
 
     return (
         Rule(

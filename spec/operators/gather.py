@@ -25,7 +25,7 @@ from spec.operator import (
 from spec.operators._indexing import axis_range_rule, indexing_execution_rules
 from spec.rules import Breach, Category, Rule
 from spec.sources import LEVEL_HISTORY, Source
-from spec.tensor import TensorDesc
+from spec.tensor import TensorDesc, braces
 
 PAGE = "ns-directml-dml_gather_operator_desc"
 
@@ -66,14 +66,14 @@ def _index_dimensions_range(desc: GatherDesc, level: Level) -> Breach | None:
 
 def _leading_index_sizes(desc: GatherDesc, level: Level) -> Breach | None:
     leading = desc.indices_tensor.sizes[: len(desc.indices_tensor.sizes) - desc.index_dimensions]
-    return Breach("IndicesTensor.Sizes", f"leading sizes {leading}") if set(leading) - {1} else None
+    return Breach("IndicesTensor.Sizes", f"leading sizes {braces(leading)}") if set(leading) - {1} else None
 
 
 def _output_rank(desc: GatherDesc, level: Level) -> Breach | None:
     if output_sizes(desc) is not None:
         return None
     sizes, count = uncropped_sizes(desc), len(desc.output_tensor.sizes)
-    return Breach("OutputTensor.DimensionCount", f"sizes {sizes} do not fit {count} dimensions")
+    return Breach("OutputTensor.DimensionCount", f"sizes {braces(sizes)} do not fit {count} dimensions")
 
 
 def _shape_before_2_1(desc: GatherDesc, level: Level) -> Breach | None:

@@ -1,4 +1,4 @@
-"""The two system libraries that libdirectml.so wants on Linux, as far as it wants them.
+"""The two system libraries that libdirectml.so wants on Linux, as far as it wants them, and what execution adds.
 
 It is linked against libd3d12.so for one function and looks up one in libdxcore.so. The C files beside this one give
 both, and forward to Python. They are compiled once, by the system's C compiler, into the user's cache.
@@ -13,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,8 @@ LIBRARIES = {
     "libd3d12.so": ("d3d12.c", "d3d12.map"),
     "libdxcore.so": ("dxcore.c", None),
 }
+# For execution on a library that returns structs in another way than DirectML expects.
+BRIDGE = {"libbridge.so": ("bridge.c", None)}
 
 
 def find_compiler() -> list[str] | None:
@@ -37,19 +39,20 @@ def find_compiler() -> list[str] | None:
     return next((command for command in candidates if shutil.which(command[0])), None)
 
 
-def build(cache: Path) -> Path:
-    """Compile both libraries, unless the cache has them.
+def build(cache: Path, libraries: Mapping[str, tuple[str, str | None]] = LIBRARIES) -> Path:
+    """Compile libraries, unless the cache has them.
 
     Args:
         cache: folder of the cache; a folder named after the sources' digest is made in it.
+        libraries: which ones.
 
     Returns:
-        The folder with both.
+        The folder with them.
 
     Raises:
         DirectmlError: there is no C compiler, or it failed.
     """
-    sources = {name: _source(name) for files in LIBRARIES.values() for name in files if name is not None}
+    sources = {name: _source(name) for files in libraries.values() for name in files if name is not None}
     parts = [*(sources[name] for name in sorted(sources)), *(flag.encode() for flag in FLAGS)]
     digest = hashlib.sha256(b"\0".join(parts)).hexdigest()
     folder = cache / f"stubs-{digest[:16]}"
@@ -68,7 +71,7 @@ def build(cache: Path) -> Path:
         built.mkdir()
         for name, content in sources.items():
             Path(aside, name).write_bytes(content)
-        for library, (source, exports) in LIBRARIES.items():
+        for library, (source, exports) in libraries.items():
             linker = [f"-Wl,-soname,{library}"] + ([f"-Wl,--version-script={exports}"] if exports else [])
             _compile([*compiler, *FLAGS, *linker, "-o", str(built / library), source], aside)
         try:

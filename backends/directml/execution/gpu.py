@@ -1,0 +1,300 @@
+"""A Direct3D 12 device made ready for DirectML: a queue to run on, memory to run in, and a way to wait for the end."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TypeVar
+
+from backends.directml.com import POINTER, ComError, HResult
+from backends.directml.execution import headers
+from backends.directml.execution.headers import BarrierType, CommandListType, HeapType, ResourceState
+from backends.directml.execution.interfaces import (
+    CommandAllocator,
+    CommandList,
+    CommandQueue,
+    CommandRecorder,
+    DescriptorHeap,
+    Device,
+    DmlDevice,
+    Fence,
+    Interface,
+    QueryHeap,
+    Resource,
+)
+from backends.directml.execution.structures import (
+    CommandQueueDesc,
+    DescriptorHeapDesc,
+    HeapProperties,
+    QueryHeapDesc,
+    Range,
+    ResourceBarrier,
+    ResourceDesc,
+    Sample,
+    TransitionBarrier,
+)
+
+LEAST_STAGING = 1 << 20  # bytes
+MOST_STAGING_KEPT = 1 << 26
+LEAST_DESCRIPTORS = 256
+TICKS = ctypes.c_uint64  # what a timestamp query writes
+
+_Held = TypeVar("_Held", bound=Interface)
+
+
+class DeviceRemoved(RuntimeError):
+    """The device is of no use any more; the message says why, as far as it is known."""
+
+
+class OutOfMemory(RuntimeError):
+    """The device has no memory left for what was asked."""
+
+
+def buffer_desc(size: int, flags: int = 0) -> ResourceDesc:
+    """A buffer of so many bytes."""
+    return ResourceDesc(
+        Dimension=headers.RESOURCE_DIMENSION_BUFFER,
+        Width=size,
+        Height=1,
+        DepthOrArraySize=1,
+        MipLevels=1,
+        SampleDesc=Sample(1, 0),
+        Layout=headers.TEXTURE_LAYOUT_ROW_MAJOR,
+        Flags=flags,
+    )
+
+
+class Staging:
+    """A buffer that both sides can reach, mapped for as long as it lives."""
+
+    def __init__(self, resource: Resource, size: int, reads: bool) -> None:
+        """`reads` says whether the CPU reads from it; it may not if it writes."""
+        self.resource = resource
+        self.size = size
+        self._writes = not reads
+        mapped = POINTER()
+        resource.map(0, None if reads else ctypes.byref(Range(0, 0)), ctypes.byref(mapped))
+        assert mapped.value is not None
+        self.address = mapped.value
+
+    def close(self) -> None:
+        self.resource.unmap(0, None if self._writes else ctypes.byref(Range(0, 0)))
+        self.resource.close()
+
+
+class Descriptors:
+    """A heap of descriptors that shaders see."""
+
+    def __init__(self, heap: DescriptorHeap, count: int, increment: int) -> None:
+        self.heap = heap
+        self.count = count
+        self.increment = increment
+        self.cpu_start: int = heap.get_cpu_start().ptr
+        self.gpu_start: int = heap.get_gpu_start().ptr
+
+    def close(self) -> None:
+        self.heap.close()
+
+
+class Timestamps:
+    """Points in time on the device's own clock."""
+
+    def __init__(self, heap: QueryHeap, target: Staging, count: int, frequency: int) -> None:
+        self._heap = heap
+        self._target = target
+        self._count = count
+        self._frequency = frequency
+
+    def mark(self, commands: CommandList, index: int) -> None:
+        """Record that the time is to be written down once all that was recorded before is done."""
+        commands.end_query(self._heap.pointer, headers.QUERY_TYPE_TIMESTAMP, index)
+
+    def resolve(self, commands: CommandList) -> None:
+        """Record that the times are to be made readable."""
+        target = self._target.resource.pointer
+        commands.resolve_query_data(self._heap.pointer, headers.QUERY_TYPE_TIMESTAMP, 0, self._count, target, 0)
+
+    def seconds(self) -> list[float]:
+        """The spans between the first and second mark, the third and fourth, and so on."""
+        ticks = (TICKS * self._count).from_address(self._target.address)
+        return [(end - start) / self._frequency for start, end in zip(ticks[::2], ticks[1::2], strict=True)]
+
+
+class Gpu:
+    """A device with one queue, on which one list of commands runs at a time.
+
+    Args:
+        device: taken over.
+        dml: DirectML's device on it; taken over.
+
+    Raises:
+        ComError: it does not have what is needed.
+    """
+
+    def __init__(self, device: Device, dml: DmlDevice) -> None:
+        self._held = ExitStack()
+        self.device = self._hold(device)
+        self.dml = self._hold(dml)
+        # Not every device has a queue for graphics; DirectML needs none.
+        kind = CommandListType.COMPUTE
+        queue_desc = ctypes.byref(CommandQueueDesc(Type=kind))
+        self._queue = self._hold(device.create(CommandQueue, device.create_command_queue, queue_desc))
+        self._allocator = self._hold(device.create(CommandAllocator, device.create_command_allocator, kind))
+        self._list = self._hold(
+            device.create(CommandList, device.create_command_list, 0, kind, self._allocator.pointer, None)
+        )
+        self._list.close_list()  # it is created open
+        self._list_array = (POINTER * 1)(self._list.pointer)
+        self._fence = self._hold(device.create(Fence, device.create_fence, 0, headers.FENCE_FLAG_NONE))
+        self._fence_value = 0
+        self.recorder = self._hold(dml.create(CommandRecorder, dml.create_command_recorder))
+        self._increment = device.get_descriptor_handle_increment_size(headers.DESCRIPTOR_HEAP_TYPE_CBV_SRV_UAV)
+        self._staging: dict[HeapType, Staging] = {}
+        self._descriptors: Descriptors | None = None
+
+    # --- memory ---------------------------------------------------------------------------------------------------
+
+    def buffer(self, size: int, heap: HeapType = HeapType.DEFAULT) -> Resource:
+        """A buffer of its own; one of the default heap may be written to by shaders.
+
+        Args:
+            size: bytes, at least 1.
+
+        Raises:
+            OutOfMemory: there is no room for it.
+            ComError: it cannot be created for another reason.
+        """
+        state = {
+            HeapType.DEFAULT: ResourceState.COMMON,
+            HeapType.UPLOAD: ResourceState.GENERIC_READ,
+            HeapType.READBACK: ResourceState.COPY_DEST,
+        }[heap]
+        flags = headers.RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS if heap is HeapType.DEFAULT else 0
+        properties = ctypes.byref(HeapProperties(Type=heap, CreationNodeMask=1, VisibleNodeMask=1))
+        desc = ctypes.byref(buffer_desc(size, flags))
+        create = self.device.create_committed_resource
+        try:
+            return self.device.create(Resource, create, properties, 0, desc, state, None)
+        except ComError as error:
+            if error.code == HResult.E_OUTOFMEMORY.signed:
+                raise OutOfMemory(f"the device has no memory for a buffer of {size} bytes") from None
+            raise
+
+    def staging(self, heap: HeapType, size: int) -> Staging:
+        """The buffer between the two sides, of at least so many bytes; good until the next call for the same heap."""
+        current = self._staging.get(heap)
+        if current is None or current.size < size:
+            if current is not None:
+                self._staging.pop(heap).close()
+            size = max(LEAST_STAGING, 1 << (size - 1).bit_length())
+            current = self._staging[heap] = Staging(self.buffer(size, heap), size, reads=heap is HeapType.READBACK)
+        return current
+
+    def descriptors(self, count: int) -> Descriptors:
+        """A heap of at least so many descriptors; good until the next call."""
+        if self._descriptors is None or self._descriptors.count < count:
+            if self._descriptors is not None:
+                self._descriptors.close()
+                self._descriptors = None
+            count = max(LEAST_DESCRIPTORS, 1 << (count - 1).bit_length())
+            desc = DescriptorHeapDesc(
+                Type=headers.DESCRIPTOR_HEAP_TYPE_CBV_SRV_UAV,
+                NumDescriptors=count,
+                Flags=headers.DESCRIPTOR_HEAP_FLAG_SHADER_VISIBLE,
+            )
+            heap = self.device.create(DescriptorHeap, self.device.create_descriptor_heap, ctypes.byref(desc))
+            self._descriptors = Descriptors(heap, count, self._increment)
+        return self._descriptors
+
+    def trim(self) -> None:
+        """Give back what an unusually large case needed."""
+        for heap, staging in list(self._staging.items()):
+            if staging.size > MOST_STAGING_KEPT:
+                del self._staging[heap]
+                staging.close()
+
+    @contextmanager
+    def timestamps(self, count: int) -> Iterator[Timestamps]:
+        """Room for so many points in time; they are read before the end of `with`."""
+        frequency = ctypes.c_uint64()
+        self._queue.get_timestamp_frequency(ctypes.byref(frequency))
+        size = ctypes.sizeof(TICKS) * count
+        desc = ctypes.byref(QueryHeapDesc(Type=headers.QUERY_HEAP_TYPE_TIMESTAMP, Count=count))
+        target = Staging(self.buffer(size, HeapType.READBACK), size, reads=True)
+        try:
+            with self.device.create(QueryHeap, self.device.create_query_heap, desc) as heap:
+                yield Timestamps(heap, target, count, frequency.value)
+        finally:
+            target.close()
+
+    # --- work -----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def recording(self) -> Iterator[CommandList]:
+        """The list of commands, open; at the end of `with` it runs, and is waited for.
+
+        Raises:
+            DeviceRemoved: the device was lost, before or by what was recorded.
+            ComError: the commands cannot be run.
+        """
+        self._allocator.reset()
+        self._list.reset(self._allocator.pointer, None)
+        try:
+            yield self._list
+        except BaseException:
+            self._list.close_list()  # it must be closed to be opened again
+            raise
+        try:
+            self._list.close_list()
+            self._queue.execute_command_lists(1, self._list_array)
+            self._fence_value += 1
+            self._queue.signal(self._fence.pointer, self._fence_value)
+            self._fence.set_event_on_completion(self._fence_value, None)  # without an event it waits itself
+        except ComError:
+            self.check_alive()
+            raise
+        self.check_alive()
+
+    def check_alive(self) -> None:
+        """Raise if the device is gone.
+
+        Raises:
+            DeviceRemoved: it is.
+        """
+        for device in (self.device, self.dml):
+            try:
+                device.get_device_removed_reason()
+            except ComError as error:
+                raise DeviceRemoved(f"the device was removed: {error}") from None
+
+    def close(self) -> None:
+        """Release everything; the object is of no use afterwards."""
+        for staging in self._staging.values():
+            staging.close()
+        self._staging.clear()
+        if self._descriptors is not None:
+            self._descriptors.close()
+            self._descriptors = None
+        self._held.close()
+
+    def _hold(self, owned: _Held) -> _Held:
+        self._held.enter_context(owned)
+        return owned
+
+
+def transition(resource: Resource, before: ResourceState, after: ResourceState) -> ResourceBarrier:
+    """From one use of a resource to another."""
+    subresource = headers.ALL_SUBRESOURCES
+    return ResourceBarrier(BarrierType.TRANSITION, 0, TransitionBarrier(resource.pointer, subresource, before, after))
+
+
+def all_writes_done() -> ResourceBarrier:
+    """Between shaders, of which the later read what the earlier have written."""
+    return ResourceBarrier(BarrierType.UAV)
+
+
+def barrier(commands: CommandList, barriers: list[ResourceBarrier]) -> None:
+    """Record barriers, unless there are none."""
+    if barriers:
+        commands.resource_barrier(len(barriers), (ResourceBarrier * len(barriers))(*barriers))

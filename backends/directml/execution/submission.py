@@ -1,0 +1,339 @@
+"""What runs on the device in one go: operators with their data, recorded into one list of commands.
+
+The list copies the resources to the device, initializes the operators, dispatches them, and copies the resources back;
+each is copied whole, so that what was written outside the bound range is seen.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import NamedTuple, Self
+
+from backends.directml.com import POINTER
+from backends.directml.execution import headers
+from backends.directml.execution.gpu import Descriptors, Gpu, all_writes_done, barrier, transition
+from backends.directml.execution.headers import BindingType, HeapType, ResourceState
+from backends.directml.execution.interfaces import (
+    BindingTable,
+    CommandList,
+    CompiledOperator,
+    Dispatchable,
+    DmlOperator,
+    OperatorInitializer,
+    Resource,
+)
+from backends.directml.execution.structures import (
+    BindingDesc,
+    BindingProperties,
+    BindingTableDesc,
+    BufferArrayBinding,
+    BufferBinding,
+    CpuDescriptorHandle,
+    GpuDescriptorHandle,
+)
+
+WARM_UP = 3
+
+
+class Bound(NamedTuple):
+    """A resource with the range of it that is bound to a tensor.
+
+    Attributes:
+        data: all its bytes; they are replaced by what the device leaves there.
+        offset: of the range, in bytes.
+        size: of the range, in bytes.
+        is_owned: whether the tensor has DML_TENSOR_FLAG_OWNED_BY_DML: then the operator gets it once, when it is
+            initialized, and not again when it is dispatched.
+    """
+
+    data: bytearray
+    offset: int
+    size: int
+    is_owned: bool = False
+
+
+class Program:
+    """A compiled operator with its initializer.
+
+    Args:
+        gpu: where it is to run.
+        desc: address of the DML_OPERATOR_DESC.
+
+    Raises:
+        ComError: it was not created, or not compiled.
+    """
+
+    def __init__(self, gpu: Gpu, desc: int) -> None:
+        dml = gpu.dml
+        with ExitStack() as held:
+            operator = held.enter_context(dml.create(DmlOperator, dml.create_operator, desc))
+            compiled = dml.create(
+                CompiledOperator, dml.compile_operator, operator.pointer, headers.EXECUTION_FLAG_NONE
+            )
+            self.compiled = held.enter_context(compiled)
+            operators = (POINTER * 1)(compiled.pointer)
+            initializer = dml.create(OperatorInitializer, dml.create_operator_initializer, 1, operators)
+            self.initializer = held.enter_context(initializer)
+            operator.close()  # compiled, it is needed no more
+            self._held = held.pop_all()
+        self.needs: BindingProperties = self.compiled.get_binding_properties()
+        self.initializer_needs: BindingProperties = self.initializer.get_binding_properties()
+
+    def close(self) -> None:
+        self._held.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Submission:
+    """Pieces of work that run together; all that they need on the device is released at the end of `with`.
+
+    Args:
+        gpu: where to run them; nothing else runs there meanwhile.
+    """
+
+    def __init__(self, gpu: Gpu) -> None:
+        self._gpu = gpu
+        self._held = ExitStack()
+        self._works: list[_Work] = []
+        self._staged = 0  # bytes of all resources, each from an aligned place on
+
+    def add(self, program: Program, inputs: Sequence[Bound | None], outputs: Sequence[Bound | None]) -> None:
+        """Add a dispatch of an operator.
+
+        Args:
+            program: the operator; it is to live as long as this.
+            inputs: its tensors' resources in the order of its struct, None for a tensor left out. No two bindings
+                share data.
+            outputs: likewise.
+
+        Raises:
+            OutOfMemory, ComError: see `Gpu.buffer`.
+        """
+        needs, initializer_needs = program.needs, program.initializer_needs
+        temporary = max(needs.TemporaryResourceSize, initializer_needs.TemporaryResourceSize)
+        work = _Work(
+            program,
+            [self._placed(bound) for bound in inputs],
+            [self._placed(bound) for bound in outputs],
+            self._scratch(temporary),
+            self._scratch(needs.PersistentResourceSize),
+        )
+        self._works.append(work)
+
+    def run(self) -> None:
+        """Initialize every operator, dispatch each once, and bring the data back.
+
+        Raises:
+            DeviceRemoved, OutOfMemory, ComError: see `Gpu.recording` and `Gpu.buffer`.
+        """
+        self._run(self._dispatch)
+
+    def time(self, repeats: int) -> list[float]:
+        """As `run`, dispatching everything several times after a warm-up.
+
+        Returns:
+            Seconds of each repeat, by the device's own clock, transfers excluded.
+
+        Raises:
+            DeviceRemoved, OutOfMemory, ComError: see `run`.
+        """
+        with self._gpu.timestamps(2 * repeats) as stamps:
+
+            def dispatch_timed(commands: CommandList) -> None:
+                for _ in range(WARM_UP):
+                    self._dispatch(commands)
+                for n in range(repeats):
+                    stamps.mark(commands, 2 * n)
+                    self._dispatch(commands)
+                    stamps.mark(commands, 2 * n + 1)
+                stamps.resolve(commands)
+
+            self._run(dispatch_timed)
+            return stamps.seconds()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._works.clear()
+        self._held.close()
+        self._gpu.trim()
+
+    # --- memory ---------------------------------------------------------------------------------------------------
+
+    def _placed(self, bound: Bound | None) -> _Placed | None:
+        if bound is None:
+            return None
+        resource = self._held.enter_context(self._gpu.buffer(len(bound.data)))
+        placed = _Placed(bound, resource, self._staged)
+        self._staged += _aligned(len(bound.data))
+        return placed
+
+    def _scratch(self, size: int) -> BufferBinding | None:
+        """A buffer for DirectML's own use, None where it needs none."""
+        if not size:
+            return None
+        resource = self._held.enter_context(self._gpu.buffer(_aligned(size)))
+        return BufferBinding(resource.pointer, 0, _aligned(size))
+
+    @property
+    def _resources(self) -> list[_Placed]:
+        return [placed for work in self._works for placed in (*work.inputs, *work.outputs) if placed is not None]
+
+    # --- commands -------------------------------------------------------------------------------------------------
+
+    def _run(self, dispatch: Callable[[CommandList], None]) -> None:
+        gpu, resources = self._gpu, self._resources
+        upload = gpu.staging(HeapType.UPLOAD, self._staged)
+        readback = gpu.staging(HeapType.READBACK, self._staged)
+        for placed in resources:
+            data = placed.bound.data
+            ctypes.memmove(upload.address + placed.staged_at, _address(data), len(data))
+        with ExitStack() as bindings:
+            descriptors = gpu.descriptors(sum(work.descriptor_count for work in self._works))
+            taken = 0
+            for work in self._works:
+                work.bind(gpu, descriptors, taken, bindings)
+                taken += work.descriptor_count
+            with gpu.recording() as commands:
+                commands.set_descriptor_heaps(1, (POINTER * 1)(descriptors.heap.pointer))
+                for placed in resources:
+                    size = len(placed.bound.data)
+                    commands.copy_buffer_region(
+                        placed.resource.pointer, 0, upload.resource.pointer, placed.staged_at, size
+                    )
+                self._turn(commands, ResourceState.COPY_DEST, ResourceState.UNORDERED_ACCESS)
+                for work in self._works:
+                    work.record_initialization(gpu, commands)
+                barrier(commands, [all_writes_done()])
+                dispatch(commands)
+                self._turn(commands, ResourceState.UNORDERED_ACCESS, ResourceState.COPY_SOURCE)
+                for placed in resources:
+                    size = len(placed.bound.data)
+                    commands.copy_buffer_region(
+                        readback.resource.pointer, placed.staged_at, placed.resource.pointer, 0, size
+                    )
+        for placed in resources:
+            data = placed.bound.data
+            ctypes.memmove(_address(data), readback.address + placed.staged_at, len(data))
+
+    def _dispatch(self, commands: CommandList) -> None:
+        for work in self._works:
+            work.record_dispatch(self._gpu, commands)
+        barrier(commands, [all_writes_done()])
+
+    def _turn(self, commands: CommandList, before: ResourceState, after: ResourceState) -> None:
+        barrier(commands, [transition(placed.resource, before, after) for placed in self._resources])
+
+
+class _Placed(NamedTuple):
+    """A bound resource on the device, and where it lies in the staging buffers."""
+
+    bound: Bound
+    resource: Resource
+    staged_at: int
+
+    @property
+    def binding(self) -> BufferBinding:
+        return BufferBinding(self.resource.pointer, self.bound.offset, self.bound.size)
+
+
+class _Work:
+    """An operator with its resources on the device."""
+
+    def __init__(
+        self,
+        program: Program,
+        inputs: list[_Placed | None],
+        outputs: list[_Placed | None],
+        temporary: BufferBinding | None,
+        persistent: BufferBinding | None,
+    ) -> None:
+        self._program = program
+        self.inputs = inputs
+        self.outputs = outputs
+        self._temporary = temporary
+        self._persistent = persistent
+        self.descriptor_count = (
+            program.needs.RequiredDescriptorCount + program.initializer_needs.RequiredDescriptorCount
+        )
+
+    def bind(self, gpu: Gpu, descriptors: Descriptors, first: int, bindings: ExitStack) -> None:
+        """Write the descriptors of both dispatches, from the one of that number on; `bindings` keeps the tables."""
+        program = self._program
+        owned = [placed if placed is not None and placed.bound.is_owned else None for placed in self.inputs]
+        given = [None if own is placed else placed for own, placed in zip(owned, self.inputs, strict=True)]
+
+        self._initialization = _table(gpu, program.initializer, program.initializer_needs, descriptors, first, bindings)
+        if any(owned):
+            buffers = [BufferBinding() if placed is None else placed.binding for placed in owned]
+            array = (BufferBinding * len(buffers))(*buffers)
+            _bind(self._initialization.bind_inputs, [BufferArrayBinding(len(buffers), ctypes.addressof(array))])
+        if program.initializer_needs.TemporaryResourceSize:
+            _bind_one(self._initialization.bind_temporary_resource, self._temporary)
+        _bind(self._initialization.bind_outputs, [self._persistent])
+
+        first += program.initializer_needs.RequiredDescriptorCount
+        self._execution = _table(gpu, program.compiled, program.needs, descriptors, first, bindings)
+        _bind(self._execution.bind_inputs, [placed and placed.binding for placed in given])
+        _bind(self._execution.bind_outputs, [placed and placed.binding for placed in self.outputs])
+        if program.needs.TemporaryResourceSize:
+            _bind_one(self._execution.bind_temporary_resource, self._temporary)
+        if self._persistent is not None:
+            _bind_one(self._execution.bind_persistent_resource, self._persistent)
+
+    def record_initialization(self, gpu: Gpu, commands: CommandList) -> None:
+        gpu.recorder.record_dispatch(commands.pointer, self._program.initializer.pointer, self._initialization.pointer)
+
+    def record_dispatch(self, gpu: Gpu, commands: CommandList) -> None:
+        gpu.recorder.record_dispatch(commands.pointer, self._program.compiled.pointer, self._execution.pointer)
+
+
+def _table(
+    gpu: Gpu,
+    dispatchable: Dispatchable,
+    needs: BindingProperties,
+    descriptors: Descriptors,
+    first: int,
+    bindings: ExitStack,
+) -> BindingTable:
+    desc = BindingTableDesc(
+        dispatchable.pointer,
+        CpuDescriptorHandle(descriptors.cpu_start + first * descriptors.increment),
+        GpuDescriptorHandle(descriptors.gpu_start + first * descriptors.increment),
+        needs.RequiredDescriptorCount,
+    )
+    return bindings.enter_context(gpu.dml.create(BindingTable, gpu.dml.create_binding_table, ctypes.byref(desc)))
+
+
+def _bind(function: Callable[..., None], bindings: Sequence[BufferBinding | BufferArrayBinding | None]) -> None:
+    """Call BindInputs or BindOutputs, which read what they are given at once."""
+    descs = (BindingDesc * len(bindings))(*map(_binding_desc, bindings))
+    function(len(bindings), descs)
+
+
+def _bind_one(function: Callable[..., None], binding: BufferBinding | None) -> None:
+    function(ctypes.byref(_binding_desc(binding)))
+
+
+def _binding_desc(binding: BufferBinding | BufferArrayBinding | None) -> BindingDesc:
+    """The caller keeps the binding alive."""
+    if binding is None:
+        return BindingDesc(BindingType.NONE, None)
+    kind = BindingType.BUFFER if isinstance(binding, BufferBinding) else BindingType.BUFFER_ARRAY
+    return BindingDesc(kind, ctypes.addressof(binding))
+
+
+def _aligned(size: int) -> int:
+    return (size + headers.BUFFER_ALIGNMENT - 1) & -headers.BUFFER_ALIGNMENT
+
+
+def _address(data: bytearray) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(data))

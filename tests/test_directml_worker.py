@@ -1,0 +1,105 @@
+"""The worker process with a library made up for the purpose: decisions, crashes and hangs behind the real protocol."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from directml_fakes import GATHER, tile
+
+from backends.directml import DirectmlError, LibraryCrash, stubs
+from backends.directml.process import Reply, Worker
+from backends.directml.structs import Packer
+from spec.datatypes import DataType
+from spec.levels import Level
+from spec.operators.gather_elements import GatherElementsDesc
+from spec.operators.gather_nd import GatherNdDesc
+
+TENSORS = (GATHER.input_tensor, GATHER.indices_tensor, GATHER.output_tensor)
+CRASHES = GatherElementsDesc(*TENSORS, 0)
+HANGS = GatherNdDesc(*TENSORS, 2, 2)
+ANSWER_SECONDS = 1
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the made-up library and the stubs were compiled."""
+    compiler = stubs.find_compiler()
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    folder = tmp_path_factory.mktemp("directml")
+    source = Path(__file__).with_name("directml_fake_library.c")
+    subprocess.run([*compiler, "-shared", "-fPIC", "-o", str(folder / "fake.so"), str(source)], check=True)
+    return folder
+
+
+def start(library: Path, folder: Path) -> Worker:
+    code = f"from backends.directml import worker; worker.ANSWER_SECONDS = {ANSWER_SECONDS}; import sys; "
+    arguments = (str(library), str(stubs.build(folder)), "full")
+    return Worker([sys.executable, "-c", code + "worker.main(*sys.argv[1:])", *arguments])
+
+
+@pytest.fixture
+def worker(folder: Path) -> Iterator[Worker]:
+    made = start(folder / "fake.so", folder)
+    yield made
+    made.close()
+
+
+def test_it_says_what_the_library_says_and_nothing_that_it_prints(worker: Worker) -> None:
+    hello = worker.hello
+    assert (hello.error, hello.level, hello.unexpected) == ("", Level.L6_2, ())
+    assert hello.data_types == tuple(range(1, 12))
+
+
+def test_decisions(worker: Worker) -> None:
+    packer = Packer(worker.hello.address)
+    for _ in range(3):  # the library takes the second only if the first was released
+        assert worker.ask(packer.pack(GATHER)) == Reply(0, "")
+    assert worker.ask(packer.pack(tile(DataType.FLOAT32))) == Reply(-2147024809, "")
+
+
+def test_it_has_no_threads_since_it_forks(worker: Worker) -> None:
+    assert len(list(Path(f"/proc/{worker._process.pid}/task").iterdir())) == 1
+
+
+def test_crashes_cost_one_decision_each(worker: Worker) -> None:
+    packer = Packer(worker.hello.address)
+    for _ in range(3):
+        with pytest.raises(LibraryCrash, match=r"^died of SIGABRT: .*broken$"):
+            worker.ask(packer.pack(CRASHES))
+        assert worker.ask(packer.pack(GATHER)).code == 0
+
+
+def test_a_library_that_hangs_is_ended(worker: Worker) -> None:
+    packer = Packer(worker.hello.address)
+    with pytest.raises(LibraryCrash, match="SIGALRM, taking too long"):
+        worker.ask(packer.pack(HANGS))
+    assert worker.ask(packer.pack(GATHER)).code == 0
+
+
+def test_waiting_between_decisions_is_no_hang(worker: Worker) -> None:
+    packer = Packer(worker.hello.address)
+    assert worker.ask(packer.pack(GATHER)).code == 0
+    time.sleep(ANSWER_SECONDS + 0.2)
+    assert worker.ask(packer.pack(GATHER)).code == 0
+
+
+def test_a_file_without_the_entry_point_is_told(folder: Path) -> None:
+    with pytest.raises(DirectmlError, match=r"cannot load the DirectML library: .*undefined symbol: DMLCreateDevice1"):
+        start(stubs.build(folder) / "libdxcore.so", folder)
+
+
+def test_a_missing_file_is_told(folder: Path) -> None:
+    with pytest.raises(DirectmlError, match=r"cannot load the DirectML library: .*missing"):
+        start(folder / "missing.so", folder)
+
+
+def test_an_unknown_profile_is_told(folder: Path) -> None:
+    arguments = (str(folder / "fake.so"), str(stubs.build(folder)), "no-such")
+    with pytest.raises(DirectmlError, match=r"ended with code 1: .*KeyError: 'no-such'"):
+        Worker([sys.executable, "-m", "backends.directml.worker", *arguments])

@@ -1,0 +1,225 @@
+"""A campaign: its phases in their order, how much each does, and what becomes of a failure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby, pairwise
+from typing import Any
+
+import mutants
+import pytest
+
+from backends.base import Answer
+from backends.reference import ReferenceBackend
+from conformance.budget import BUDGETS, MIB, Budget
+from conformance.engine import Engine, example_cases
+from conformance.judge import Judge
+from conformance.search import search
+from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from spec.case import Case
+from spec.examples import examples
+from spec.levels import HIGHEST, Level
+from spec.registry import operators
+from strategies.boundaries import boundary_cases
+from strategies.cases import applicable_rules
+
+SMALL = Budget("small", search=15, sweep=25, large_bytes=MIB, large_device_bytes=MIB, repeats=1)
+OPERATORS = ("GATHER_ND1", "TILE")
+LEVELS = (Level.L2_1, Level.L3_1)
+
+
+def campaign(backend: ReferenceBackend, budget: Budget = SMALL, *, seed: int = 0, **cells: Any) -> list[Record]:
+    names, levels = cells.get("operators", OPERATORS), cells.get("levels", LEVELS)
+    return list(Engine(Judge(backend, "mine"), names, levels, budget, seed).records())
+
+
+def failures(records: list[Record]) -> list[Record]:
+    return [record for record in records if record.verdict in NOT_CONFORMANT]
+
+
+@pytest.fixture(scope="module")
+def honest() -> list[Record]:
+    return campaign(ReferenceBackend())
+
+
+# --- phases and counts ------------------------------------------------------------------------------------------------
+
+
+def test_phases_come_in_order(honest: list[Record]) -> None:
+    assert [phase for phase, _ in groupby(record.phase for record in honest)] == list(Phase)
+
+
+def test_operators_and_levels_come_in_order_within_a_phase(honest: list[Record]) -> None:
+    for phase, records in groupby(honest, lambda record: record.phase):
+        cells = [cell for cell, _ in groupby((record.operator, record.level) for record in records)]
+        assert cells == [
+            (operator, level.label)
+            for operator in OPERATORS
+            for level in LEVELS
+            if phase is not Phase.EXAMPLES or example_cases(operator, level)
+        ]
+
+
+def test_every_phase_does_its_share(honest: list[Record]) -> None:
+    counts = Counter((record.phase, record.operator, record.level) for record in honest)
+    for operator in OPERATORS:
+        for level in LEVELS:
+            cell = (operator, level.label)
+            assert counts[Phase.EXAMPLES, *cell] == len(example_cases(operator, level))
+            assert counts[Phase.BOUNDARIES, *cell] == sum(1 for _ in boundary_cases(operator, level))
+            assert counts[Phase.SWEEP, *cell] == SMALL.sweep
+            # Hypothesis stops early where there are fewer cases than that.
+            assert 0 < counts[Phase.SEARCH, *cell] <= SMALL.search
+
+
+def test_the_number_of_cases_that_is_known_beforehand(honest: list[Record]) -> None:
+    planned = Engine(Judge(ReferenceBackend(), ""), OPERATORS, LEVELS, SMALL, 0).planned()
+    assert planned == {Phase.SWEEP: sum(record.phase is Phase.SWEEP for record in honest)}
+
+
+def test_an_honest_campaign(honest: list[Record]) -> None:
+    assert set(Counter(record.verdict for record in honest)) == {Verdict.PASS, Verdict.OBSERVED}
+    rules = {(record.operator, record.level, record.rule) for record in honest}
+    applicable = {
+        (operator, level.label, rule)
+        for operator in OPERATORS
+        for level in LEVELS
+        for rule in applicable_rules(operator, level)
+    }
+    assert rules == applicable
+
+
+def test_the_same_seed_gives_the_same_campaign() -> None:
+    def told(seed: int) -> list[tuple[str, str]]:
+        records = campaign(ReferenceBackend(), seed=seed, operators=("TILE",), levels=(HIGHEST,))
+        return [(record.phase, record.case) for record in records]
+
+    one, other = told(1), told(2)
+    assert told(1) == one
+    fixed = (Phase.EXAMPLES, Phase.BOUNDARIES)
+    assert [case for case in one if case[0] in fixed] == [case for case in other if case[0] in fixed]
+    for phase in (Phase.SEARCH, Phase.SWEEP):
+        assert {case for case in one if case[0] == phase} != {case for case in other if case[0] == phase}
+
+
+@pytest.mark.parametrize(("total", "shares"), [(10, [4, 3, 3]), (3, [1, 1, 1]), (2, [1, 1, 0]), (0, [0, 0, 0])])
+def test_a_sweep_of_a_given_size_is_spread_evenly(total: int, shares: list[int]) -> None:
+    budget = Budget("", 1, 600, MIB, MIB, 1, sweep_total=total)
+    assert budget.sweep_shares(3) == shares
+    assert BUDGETS["standard"].sweep_shares(3) == [600] * 3
+    swept = [
+        record
+        for record in Engine(Judge(ReferenceBackend(), ""), ["TILE"], [Level.L1_0, HIGHEST], budget, 0).records()
+        if record.phase is Phase.SWEEP
+    ]
+    assert len(swept) == total
+
+
+def test_budgets_grow() -> None:
+    quick, standard, full = (BUDGETS[name] for name in ("quick", "standard", "full"))
+    for smaller, larger in ((quick, standard), (standard, full)):
+        assert smaller.search < larger.search
+        assert smaller.sweep < larger.sweep
+        assert smaller.large_bytes <= larger.large_bytes
+        assert smaller.repeats <= larger.repeats
+
+
+def test_examples_are_those_that_the_level_allows() -> None:
+    for operator in operators():
+        found = [set(example_cases(operator, level)) for level in Level]
+        assert all(lower <= higher for lower, higher in pairwise(found))
+        printed = {name for name, example in examples().items() if example.operator == operator and example.level}
+        assert found[-1] == printed
+    assert example_cases("GATHER_ND1", Level.L2_1) == {}
+
+
+# --- failures ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_failing_rule_is_shrunk_once() -> None:
+    """The boundaries show it many times; the search gives its smallest case once, and does not look for it again."""
+    records = failures(campaign(mutants.AcceptsUnknownFlags()))
+    assert {record.rule for record in records} == {"TENSOR.flags"}
+    found = Counter((record.phase, record.operator) for record in records)
+    assert found[Phase.BOUNDARIES, "TILE"] > 10
+    assert [found[Phase.SEARCH, operator] for operator in OPERATORS] == [1, 1]
+    for record in records:
+        if record.phase is Phase.SEARCH:
+            case = Case.from_json(record.case_json)
+            assert sum(tensor.flags for _, tensor in mutants.tensors(case.desc)) == 2
+            assert {tensor.element_count for _, tensor in mutants.tensors(case.desc)} == {1}
+
+
+def test_a_smallest_case_comes_at_the_lowest_level_that_failed() -> None:
+    records = campaign(mutants.AcceptsUnknownFlags(), operators=("TILE",), levels=(Level.L3_0, Level.L4_1))
+    (smallest,) = [record for record in failures(records) if record.phase is Phase.SEARCH]
+    assert smallest.level == "3_0"
+
+
+def test_the_search_finds_what_the_boundaries_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conformance.engine.boundary_cases", lambda operator, level: iter(()))
+    monkeypatch.setattr("conformance.engine.example_cases", lambda operator, level: {})
+    budget = Budget("", search=100, sweep=0, large_bytes=MIB, large_device_bytes=MIB, repeats=1)
+    records = failures(campaign(mutants.RepeatsElements(), budget, operators=("TILE",), levels=(HIGHEST,)))
+    assert {record.phase for record in records} == {Phase.SEARCH}
+    assert "TILE.values" in {record.rule for record in records}
+    assert len({record.case_json["rule"] for record in records}) == len(records)  # each rule once
+
+
+def test_one_bug_does_not_hide_the_next() -> None:
+    class TwoBugs(mutants.AcceptsUnknownFlags, abstract=True):
+        def validate(self, desc: Any, level: Level) -> Answer:
+            answer = super().validate(desc, level)
+            return Answer(True) if 0 in getattr(desc, "repeats", ()) else answer
+
+    rules = ("TENSOR.flags", "TENSOR.sizes", "TILE.repeats", "TILE.values")
+    records = list(search(Judge(TwoBugs(), ""), "TILE", HIGHEST, rules, 200, 0))
+    assert {record.rule for record in failures(records)} == {"TENSOR.flags", "TILE.repeats"}
+    assert len(failures(records)) == 2
+    assert {record.rule for record in records} == set(rules)
+
+
+def test_a_search_without_failures_gives_what_it_tried() -> None:
+    records = list(search(Judge(ReferenceBackend(), ""), "TILE", HIGHEST, ("TILE.values",), 40, 0))
+    assert len(records) == 40
+    assert {(record.verdict, record.rule, record.phase) for record in records} == {
+        (Verdict.PASS, "TILE.values", Phase.SEARCH)
+    }
+    assert list(search(Judge(ReferenceBackend(), ""), "TILE", HIGHEST, (), 40, 0)) == []
+
+
+def test_shrinking_does_not_slip_from_one_failure_to_another() -> None:
+    """A crash on two elements and more, a wrong value on one: what is found first stays what it is."""
+
+    class CrashesOrErrs(mutants.LastElementUnwritten, abstract=True):
+        def computed(self, desc: Any, inputs: Any) -> Any:
+            if desc.output_tensor.element_count > 1:
+                raise RuntimeError("too large")
+            return super().computed(desc, inputs)
+
+    for seed in range(4):
+        (record,) = failures(list(search(Judge(CrashesOrErrs(), ""), "TILE", HIGHEST, ("TILE.values",), 100, seed)))
+        count = Case.from_json(record.case_json).desc.output_tensor.element_count  # type: ignore[attr-defined]
+        assert (record.verdict, count) in {(Verdict.CRASH, 2), (Verdict.FAIL, 1)}
+
+
+@pytest.mark.parametrize("mutant", [mutants.WrongNowAndThen, mutants.ReturnsThePreviousOutput])
+def test_a_backend_that_changes_its_mind_does_not_break_the_campaign(mutant: type[mutants.Mutant]) -> None:
+    """A failure that does not come again when it is looked for cannot shrink, and is told all the same."""
+    records = campaign(mutant(), BUDGETS["standard"], operators=("TILE",), levels=(HIGHEST,))
+    assert failures(records)
+    assert {record.phase for record in records} == set(Phase)
+    assert sum(record.phase is Phase.SWEEP for record in records) == BUDGETS["standard"].sweep
+
+
+def test_a_failure_that_comes_once_is_told_by_the_search() -> None:
+    class WrongOnce(ReferenceBackend):
+        calls = 0
+
+        def validate(self, desc: Any, level: Level) -> Answer:
+            self.calls += 1
+            return Answer(False, "once") if self.calls == 20 else super().validate(desc, level)
+
+    records = list(search(Judge(WrongOnce(), ""), "TILE", HIGHEST, ("TILE.values",), 100, 0))
+    (record,) = failures(records)
+    assert record.reason == "rejected a valid descriptor: once"

@@ -1,0 +1,447 @@
+"""One case, one backend, one verdict: every situation that the judge knows, and what it says about it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from backends.base import Answer, Binding, Capabilities, Unsupported
+from backends.reference import ReferenceBackend
+from conformance import judge as judge_module
+from conformance.explain import explain
+from conformance.judge import Judge, reproduce_line
+from conformance.memory import GUARD_BYTES
+from reports.records import Phase, Record, Verdict
+from spec.case import Case, Recipe
+from spec.datatypes import DataType
+from spec.forms import FormError
+from spec.levels import Level
+from spec.operators.gather import GatherDesc
+from spec.operators.tile import TileDesc
+from spec.registry import rule as rule_named
+from spec.rules import DESCRIPTOR_CATEGORIES, Category
+from spec.tensor import TensorDesc
+
+LEVEL = Level.L3_1
+PAIR = TensorDesc.of(DataType.FLOAT32, (2,))
+FOUR = TensorDesc.of(DataType.FLOAT32, (4,))
+INDICES = TensorDesc.of(DataType.INT32, (2,))
+TWICE = TileDesc(PAIR, FOUR, (2,))
+GATHER = GatherDesc(FOUR, INDICES, PAIR, 0, 1)
+
+
+def tile(desc: TileDesc = TWICE, *, rule: str = "TILE.values", level: Level = LEVEL, data: bool = True) -> Case:
+    return Case.of(desc, level, {"input_tensor": Recipe("explicit", values=(1.5, -0.0))} if data else None, rule=rule)
+
+
+def gather(*indices: int, rule: str = "GATHER.values") -> Case:
+    recipes = {"input_tensor": Recipe("ramp", 10), "indices_tensor": Recipe("explicit", values=indices)}
+    return Case.of(GATHER, LEVEL, recipes, rule=rule)
+
+
+def invalid(**changes: Any) -> Case:
+    """A TILE that breaks TENSOR.owned-by-dml, or whatever the changes of its output break."""
+    output = msgspec.structs.replace(FOUR, **(changes or {"flags": 1}))
+    return tile(msgspec.structs.replace(TWICE, output_tensor=output), rule="TENSOR.owned-by-dml", data=False)
+
+
+class Scripted(ReferenceBackend):
+    """The reference with other claims, answers and deeds."""
+
+    def __init__(
+        self,
+        *,
+        validate: Callable[[Any, Level], Any] | None = None,
+        execute: Callable[..., None] | None = None,
+        **claims: Any,
+    ) -> None:
+        super().__init__()
+        self._validate, self._execute, self._claims = validate, execute, claims
+        self.asked: list[str] = []
+
+    def capabilities(self) -> Capabilities:
+        return msgspec.structs.replace(super().capabilities(), **self._claims)
+
+    def validate(self, desc: Any, level: Level) -> Answer:
+        self.asked.append("validate")
+        return self._validate(desc, level) if self._validate else super().validate(desc, level)
+
+    def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
+        self.asked.append("execute")
+        if self._execute is None:
+            super().execute(desc, level, inputs, outputs)
+        else:
+            self._execute(desc, inputs, outputs)
+
+
+def verdict(backend: ReferenceBackend, case: Case) -> Record:
+    return Judge(backend, "mine").record(case, Phase.SWEEP)
+
+
+def raising(error: Exception) -> Callable[..., Any]:
+    def call(*_: Any) -> Any:
+        raise error
+
+    return call
+
+
+def accepting(desc: Any, level: Level) -> Answer:
+    return Answer(True)
+
+
+def rejecting(desc: Any, level: Level) -> Answer:
+    return Answer(False, "no reason")
+
+
+# --- what passes ------------------------------------------------------------------------------------------------------
+
+
+def test_a_valid_case_is_asked_for_executed_and_passes() -> None:
+    backend = Scripted()
+    record = verdict(backend, tile())
+    assert (record.verdict, record.rule, record.answered, record.reason) == (Verdict.PASS, "TILE.values", "accept", "")
+    assert backend.asked == ["validate", "execute"]
+    assert record.reproduce == ""
+    assert record.seconds > 0
+
+
+def test_an_invalid_case_is_never_executed() -> None:
+    backend = Scripted()
+    record = verdict(backend, invalid())
+    assert (record.verdict, record.expected, record.answered) == (Verdict.PASS, "REJECT", "reject")
+    assert backend.asked == ["validate"]
+
+
+def test_a_valid_case_without_data_is_only_decided_on() -> None:
+    backend = Scripted()
+    assert verdict(backend, tile(data=False)).verdict is Verdict.PASS
+    assert backend.asked == ["validate"]
+
+
+def test_a_record_describes_its_case() -> None:
+    apart = msgspec.structs.replace(GATHER, output_tensor=TensorDesc.of(DataType.FLOAT32, (2,), (2,)))
+    record = verdict(ReferenceBackend(), msgspec.structs.replace(gather(3, -1), desc=apart))
+    assert (record.operator, record.level, record.phase) == ("GATHER", "3_1", Phase.SWEEP)
+    assert (record.data_type, record.index_type, record.rank) == ("FLOAT32", "INT32", 1)
+    assert (record.layout, record.pattern) == ("padded", "explicit")
+    assert record.case == Case.from_json(record.case_json).digest
+    assert verdict(ReferenceBackend(), tile(rule="TILE.values")).pattern == ""
+    assert verdict(ReferenceBackend(), msgspec.structs.replace(tile(), data={"input_tensor": Recipe("ramp")})).pattern
+
+
+def test_a_case_without_tensors_is_described_as_far_as_there_is_something() -> None:
+    for missing in ("input_tensor", "indices_tensor", "output_tensor"):
+        desc = msgspec.structs.replace(GATHER, **{missing: None})
+        record = verdict(ReferenceBackend(), Case.of(desc, LEVEL, rule="GATHER.required-tensors"))
+        assert record.verdict is Verdict.PASS
+        assert record.layout == ""
+    assert (record.data_type, record.rank, record.index_type) == ("", 0, "INT32")
+
+
+# --- decisions that fail ----------------------------------------------------------------------------------------------
+
+
+def test_rejecting_a_valid_descriptor_fails() -> None:
+    record = verdict(Scripted(validate=rejecting), tile())
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "TILE.values")
+    assert record.reason == "rejected a valid descriptor: no reason"
+
+
+def test_accepting_an_invalid_descriptor_fails_at_the_rule() -> None:
+    record = verdict(Scripted(validate=accepting), invalid())
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "TENSOR.owned-by-dml")
+    assert record.reason == "accepted, though the rule says: OWNED_BY_DML is for input tensors only"
+
+
+def test_the_rule_is_one_that_is_broken() -> None:
+    """Whatever the case says that it is about."""
+    case = tile(msgspec.structs.replace(TWICE, repeats=(0,)), rule="TENSOR.flags", data=False)
+    assert verdict(Scripted(validate=accepting), case).rule == "TILE.repeats"
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+def test_what_the_pages_leave_open_is_observed(accepted: bool) -> None:
+    overlapping = TensorDesc.of(DataType.FLOAT32, (4,), (0,))
+    case = tile(msgspec.structs.replace(TWICE, output_tensor=overlapping), rule="TENSOR.output-overlap", data=False)
+    record = verdict(Scripted(validate=accepting if accepted else rejecting), case)
+    assert (record.verdict, record.expected) == (Verdict.OBSERVED, "UNSPECIFIED")
+    assert record.reason == ("accepted" if accepted else "rejected: no reason")
+
+
+@pytest.mark.parametrize(
+    ("validate", "reason"),
+    [
+        (raising(ZeroDivisionError("oops")), "validate raised ZeroDivisionError: oops"),
+        (raising(ValueError("x" * 1000)), "validate raised ValueError: " + "x" * 485 + "..."),
+        (lambda *_: None, "validate returned None, not an Answer"),
+        (lambda *_: True, "validate returned True, not an Answer"),
+    ],
+)
+@pytest.mark.parametrize("case", [tile(), invalid()], ids=["valid", "invalid"])
+def test_no_answer_is_a_crash(case: Case, validate: Callable[..., Any], reason: str) -> None:
+    """Also where rejecting would have been right."""
+    record = verdict(Scripted(validate=validate), case)
+    assert (record.verdict, record.rule, record.reason) == (Verdict.CRASH, case.rule, reason)
+
+
+# --- what is not claimed ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("claims", "reason"),
+    [
+        ({"operators": ("GATHER",)}, "operator TILE is not claimed"),
+        ({"levels": (Level.L1_0, Level.L6_4)}, "level 3_1 is not claimed"),
+    ],
+)
+def test_an_operator_or_level_that_is_not_claimed_is_not_asked_about(claims: dict[str, Any], reason: str) -> None:
+    backend = Scripted(**claims)
+    for case in (tile(), invalid()):
+        record = verdict(backend, case)
+        assert (record.verdict, record.reason, record.answered) == (Verdict.NOT_SUPPORTED, reason, "")
+    assert backend.asked == []
+
+
+@pytest.mark.parametrize("answer", [accepting, rejecting])
+def test_a_category_that_is_not_claimed_is_never_a_pass(answer: Callable[..., Answer]) -> None:
+    """Nor a failure: what it answers does not count."""
+    others = frozenset(Category) - {Category.TENSOR_DESC}
+    record = verdict(Scripted(validate=answer, enforces=others), invalid())
+    assert (record.verdict, record.rule) == (Verdict.NOT_SUPPORTED, "TENSOR.owned-by-dml")
+    assert record.reason == "category tensor-desc is not claimed"
+
+
+def test_one_claimed_category_among_the_broken_is_enough() -> None:
+    case = invalid(flags=1, sizes=(3,))
+    assert set(case.broken) == {"TENSOR.owned-by-dml", "TILE.output-sizes"}
+    only_shapes = frozenset({Category.SHAPE})
+    assert verdict(Scripted(validate=accepting, enforces=only_shapes), case).verdict is Verdict.FAIL
+    assert verdict(Scripted(validate=rejecting, enforces=only_shapes), case).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("claims", [{"executes": False}, {"enforces": DESCRIPTOR_CATEGORIES}])
+def test_execution_that_is_not_claimed_is_not_tried(claims: dict[str, Any]) -> None:
+    backend = Scripted(**claims)
+    record = verdict(backend, tile())
+    assert (record.verdict, record.reason) == (Verdict.NOT_SUPPORTED, "execution is not claimed")
+    assert backend.asked == ["validate"]
+    assert verdict(backend, tile(data=False)).verdict is Verdict.PASS  # the decision counts
+    assert verdict(Scripted(validate=rejecting, **claims), tile()).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize("message", ["no such kernel", ""])
+@pytest.mark.parametrize("step", ["validate", "execute"])
+def test_unsupported_is_not_a_failure(step: str, message: str) -> None:
+    backend = Scripted(**{step: raising(Unsupported(message))})
+    record = verdict(backend, tile())
+    assert (record.verdict, record.reason) == (Verdict.NOT_SUPPORTED, message or "not claimed")
+
+
+# --- execution --------------------------------------------------------------------------------------------------------
+
+
+def test_an_exception_in_execute_is_a_crash() -> None:
+    record = verdict(Scripted(execute=raising(RuntimeError("device lost"))), tile())
+    assert (record.verdict, record.reason) == (Verdict.CRASH, "execute raised RuntimeError: device lost")
+
+
+def test_wrong_values_are_told_one_by_one() -> None:
+    def negated(desc: Any, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        outputs["output_tensor"].view[:16] = np.array([1.5, 0.0, 1.5, 0.0], "<f4").view(np.uint8)
+
+    record = verdict(Scripted(execute=negated), tile())
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "TILE.values")
+    assert record.reason == "OutputTensor: 2 of 4 elements differ"
+    assert record.difference_count == 2
+    shown = [(d.coordinates, d.expected, d.expected_bits, d.actual, d.actual_bits) for d in record.differences]
+    assert shown == [
+        ((1,), "-0.0", "0x80000000", "0.0", "0x00000000"),
+        ((3,), "-0.0", "0x80000000", "0.0", "0x00000000"),
+    ]
+
+
+def test_what_is_not_written_is_wrong() -> None:
+    """Whatever was expected: the output holds its complement beforehand."""
+    for case in (tile(), gather(0, 1), gather(-1, 3)):
+        record = verdict(Scripted(execute=lambda *_: None), case)
+        assert record.verdict is Verdict.FAIL
+        assert record.difference_count == record.case_json["desc"]["OutputTensor"]["Sizes"][0]
+
+
+def test_a_rule_about_decisions_gives_way_to_values() -> None:
+    """A valid case that is about a descriptor rule, executed: what is wrong then are the values."""
+    record = verdict(Scripted(execute=lambda *_: None), tile(rule="TENSOR.flags"))
+    assert record.rule == "TILE.values"
+    assert verdict(Scripted(execute=lambda *_: None), tile(rule="EXECUTION.strides")).rule == "EXECUTION.strides"
+
+
+@pytest.mark.parametrize(
+    ("position", "shown"),
+    [(-1, "[-1]"), (-GUARD_BYTES, f"[-{GUARD_BYTES}]"), (16, "[16]"), (16 + GUARD_BYTES - 1, f"[{15 + GUARD_BYTES}]")],
+)
+def test_a_byte_written_outside_the_output(position: int, shown: str) -> None:
+    """Before and behind it; told before anything else that is wrong."""
+
+    def outside(desc: Any, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        output, source = outputs["output_tensor"], inputs["input_tensor"]
+        output.buffer[output.offset + position] ^= 1
+        source.buffer[0] ^= 1
+
+    record = verdict(Scripted(execute=outside), tile())
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "EXECUTION.output-bounds")
+    assert record.reason == f"OutputTensor: bytes changed outside the tensor, at {shown} from its start"
+
+
+@pytest.mark.parametrize("position", [0, GUARD_BYTES, GUARD_BYTES + 7, -1])
+@pytest.mark.parametrize("name", ["input_tensor", "indices_tensor"])
+def test_a_byte_written_to_an_input(name: str, position: int) -> None:
+    """Anywhere in its resource, also where the output is right."""
+
+    def scribble(desc: Any, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        ReferenceBackend().execute(desc, LEVEL, inputs, outputs)
+        inputs[name].buffer[position] ^= 1
+
+    record = verdict(Scripted(execute=scribble), gather(0, 1))
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "EXECUTION.inputs-unchanged")
+    field = {"input_tensor": "InputTensor", "indices_tensor": "IndicesTensor"}[name]
+    assert record.reason == f"{field}: the input's memory was written to"
+
+
+def _gathered(*values: float) -> Scripted:
+    def execute(desc: Any, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        outputs["output_tensor"].view[:8] = np.array(values, "<f4").view(np.uint8)
+
+    return Scripted(execute=execute)
+
+
+def test_an_index_out_of_range_may_give_any_element_of_the_input() -> None:
+    """The input is 10, 11, 12, 13; index 4 does not exist, index 1 does."""
+    case = gather(4, 1, rule="GATHER.out-of-range-indices")
+    for value in (10, 11, 12, 13):
+        assert verdict(_gathered(value, 11), case).verdict is Verdict.PASS
+    record = verdict(_gathered(0, 11), case)
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "GATHER.out-of-range-indices")
+    (difference,) = record.differences
+    assert (difference.expected, difference.expected_bits) == ("any element of the input", "")
+    assert (difference.actual, difference.actual_bits) == ("0.0", "0x00000000")
+    assert verdict(_gathered(10, 12), case).differences[0].coordinates == (1,)
+
+
+def test_a_negative_index_is_in_range() -> None:
+    assert verdict(_gathered(13, 10), gather(-1, -4)).verdict is Verdict.PASS
+    assert verdict(_gathered(10, 10), gather(-1, -4)).verdict is Verdict.FAIL
+
+
+def test_a_case_that_is_too_large_is_the_harness_s_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is decided on; that it cannot be executed here is no fault of the backend, and no pass."""
+    monkeypatch.setattr(judge_module, "MAX_BYTES", 23)
+    backend = Scripted()
+    record = verdict(backend, tile())
+    assert (record.verdict, record.answered, backend.asked) == (Verdict.ERROR, "accept", ["validate"])
+    assert record.reason == "the tensors need 24 bytes, the harness executes cases of up to 23"
+    monkeypatch.setattr(judge_module, "MAX_BYTES", 24)
+    assert verdict(backend, tile()).verdict is Verdict.PASS
+
+
+# --- what a person reads ----------------------------------------------------------------------------------------------
+
+
+def test_the_line_that_reproduces_a_case() -> None:
+    case = gather(-1, 3)
+    line = reproduce_line(case, "path with space.py:It's")
+    words = shlex.split(line)
+    assert words[:4] == ["dml-conformance", "replay", "--backend", "path with space.py:It's"]
+    assert Case.from_json(json.loads(words[4])) == case
+    assert len(words) == 5
+
+
+def test_every_verdict_but_a_pass_can_be_reproduced() -> None:
+    assert verdict(ReferenceBackend(), tile()).reproduce == ""
+    for backend in (Scripted(validate=rejecting), Scripted(executes=False), Scripted(validate=raising(OSError()))):
+        assert verdict(backend, tile()).reproduce == reproduce_line(tile(), "mine")
+
+
+def test_an_explanation_has_all_that_is_needed() -> None:
+    record = verdict(_gathered(10, 12), gather(-1, 1, rule="GATHER.negative-indices"))
+    rule = rule_named("GATHER.negative-indices")
+    assert explain(record).splitlines() == [
+        "GATHER at level 3_1: fail, GATHER.negative-indices",
+        f"  the rule: {rule.statement}",
+        f"  its source: {rule.source.url} (IndicesTensor)",
+        "  the specification: ACCEPT, the backend: accept",
+        "  OutputTensor: 2 of 2 elements differ",
+        "    at [0]: expected 13.0 (0x41500000), actual 10.0 (0x41200000)",
+        "    at [1]: expected 11.0 (0x41300000), actual 12.0 (0x41400000)",
+        "  descriptor:",
+        "    DML_OPERATOR_GATHER",
+        '      InputTensor: {"DataType":"FLOAT32","Sizes":[4],"TotalTensorSizeInBytes":16}',
+        '      IndicesTensor: {"DataType":"INT32","Sizes":[2],"TotalTensorSizeInBytes":8}',
+        '      OutputTensor: {"DataType":"FLOAT32","Sizes":[2],"TotalTensorSizeInBytes":8}',
+        "      Axis: 0",
+        "      IndexDimensions: 1",
+        '  data: {"InputTensor":{"pattern":"ramp","seed":10},"IndicesTensor":{"pattern":"explicit","values":[-1,1]}}',
+        f"  reproduce: {record.reproduce}",
+    ]
+
+
+def test_an_explanation_counts_what_it_does_not_show() -> None:
+    wide = TensorDesc.of(DataType.UINT8, (3, 4))
+    case = Case.of(TileDesc(wide, wide, (1, 1)), LEVEL, {"input_tensor": Recipe("ramp")}, rule="TILE.values")
+    text = explain(verdict(Scripted(execute=lambda *_: None), case))
+    assert "    at [0, 0]: expected 0 (0x00), actual 255 (0xff)" in text
+    assert "    at [1, 3]: expected 7 (0x07), actual 248 (0xf8)" in text
+    assert "\n    and 4 more\n" in text
+    decided = explain(verdict(Scripted(validate=accepting), invalid()))
+    assert " at [" not in decided
+    assert "  data: " not in decided
+    assert "the specification: REJECT, the backend: accept" in decided
+
+
+@pytest.mark.parametrize("case", [tile(rule=""), tile(rule="", data=False)], ids=["executed", "decided"])
+def test_a_case_about_no_rule_in_particular(case: Case) -> None:
+    """A person's own descriptor, say: it is judged by the operator's values."""
+    for backend in (ReferenceBackend(), Scripted(validate=rejecting), Scripted(executes=False)):
+        record = verdict(backend, case)
+        assert record.rule == "TILE.values"
+        assert explain(record)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        ({"input_tensor": Recipe("ramp")}, "IndicesTensor: there is no recipe for its data"),
+        (
+            {"input_tensor": Recipe("in-range"), "indices_tensor": Recipe("in-range")},
+            "InputTensor: unknown pattern 'in-range'; known here: ramp, random-bits, special, explicit",
+        ),
+        (
+            {"input_tensor": Recipe("ramp"), "indices_tensor": Recipe("explicit", values=(1, 0.5))},
+            "IndicesTensor: the explicit value 0.5 does not fit INT32",
+        ),
+        (
+            {"input_tensor": Recipe("ramp", -1), "indices_tensor": Recipe("in-range")},
+            "InputTensor: expected a seed from 0 to 4294967295, found -1",
+        ),
+    ],
+)
+def test_data_that_does_not_exist_is_no_fault_of_the_backend(data: dict[str, Recipe], reason: str) -> None:
+    backend = Scripted()
+    record = verdict(backend, Case.of(GATHER, LEVEL, data, rule="GATHER.values"))
+    assert (record.verdict, record.reason) == (Verdict.ERROR, f"there is no such data: {reason}")
+    assert backend.asked == ["validate"]
+
+
+def test_a_rule_that_the_operator_does_not_have_is_refused() -> None:
+    content = tile().to_json()
+    for rule in ("TILE.nothing", "GATHER.values", "x"):
+        with pytest.raises(FormError, match=re.escape(f"case.rule: TILE has no rule {rule!r}")):
+            Case.from_json({**content, "rule": rule})
+    for rule in ("TILE.repeats", "TENSOR.flags", "EXECUTION.strides", ""):
+        assert Case.from_json({**content, "rule": rule}).rule == rule
