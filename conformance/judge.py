@@ -106,6 +106,10 @@ class Judge:
             reason = "rejected a valid descriptor" + (f": {answer.reason}" if answer.reason else "")
             return Judgement(Verdict.FAIL, case.rule, answered, reason, seconds)
         if not case.data:
+            rule = rule_named(case.rule)
+            if rule.is_descriptor_rule and rule.category not in self.capabilities.enforces:
+                reason = f"category {rule.category} is not claimed"
+                return Judgement(Verdict.NOT_SUPPORTED, case.rule, answered, reason, seconds)
             return Judgement(Verdict.PASS, case.rule, answered, seconds=seconds)
         if not self.capabilities.executes or Category.EXECUTION not in self.capabilities.enforces:
             return Judgement(Verdict.NOT_SUPPORTED, case.rule, answered, "execution is not claimed", seconds)

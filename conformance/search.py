@@ -29,10 +29,12 @@ def quiet_settings(examples: int) -> settings:
     )
 
 
-def search(judge: Judge, operator: str, level: Level, rule: str, examples: int, seed: int | None) -> Iterator[Record]:
+def search(
+    judge: Judge, operator: str, level: Level, rule: str, examples: int, seed: int | str | None
+) -> Iterator[Record]:
     """Records of the cases about one rule that were tried; a failure is shrunk and given once, in its smallest form.
 
-    Without a seed, Hypothesis's own profile and `--hypothesis-seed` decide.
+    Without a seed, Hypothesis's own profile decides. A seed goes before it, also where it is derandomised, as in CI.
     """
     outcome = _Search(judge, rule)
     outcome.run(operator, level, examples, seed)
@@ -54,7 +56,7 @@ class _Search:
         self.tried: list[Record] = []
         self.smallest: Record | None = None
 
-    def run(self, operator: str, level: Level, examples: int, seed: int | None) -> None:
+    def run(self, operator: str, level: Level, examples: int, seed: int | str | None) -> None:
         @quiet_settings(examples)
         @given(cases(operator, level, self.rule))
         def holds(case: Case) -> None:

@@ -225,8 +225,8 @@ def test_a_failure_says_all_that_is_needed(gate: Run, pytester: pytest.Pytester)
         ]
     )
     result.stdout.no_fnmatch_line("*Traceback*")
-    (line,) = [line for line in result.outlines if "reproduce: " in line]
-    command = shlex.split(line.partition("reproduce: ")[2])
+    (line,) = {line.partition("reproduce: ")[2] for line in result.outlines if "reproduce: " in line}
+    command = shlex.split(line)
     assert command[:4] == ["dml-conformance", "replay", "--backend", name]
     replayed = CliRunner().invoke(main, command[1:])
     assert replayed.exit_code == 1

@@ -28,6 +28,7 @@ from spec.operators.tile import TileDesc
 from spec.registry import rule as rule_named
 from spec.rules import DESCRIPTOR_CATEGORIES, Category
 from spec.tensor import TensorDesc
+from spec.validator import Outcome
 
 LEVEL = Level.L3_1
 PAIR = TensorDesc.of(DataType.FLOAT32, (2,))
@@ -216,6 +217,18 @@ def test_a_category_that_is_not_claimed_is_never_a_pass(answer: Callable[..., An
     record = verdict(Scripted(validate=answer, enforces=others), invalid())
     assert (record.verdict, record.rule) == (Verdict.NOT_SUPPORTED, "TENSOR.owned-by-dml")
     assert record.reason == "category tensor-desc is not claimed"
+
+
+def test_accepting_what_is_valid_is_no_credit_in_a_category_that_is_not_claimed() -> None:
+    """The largest tensors are valid cases about TENSOR.element-count. Rejecting one is wrong whatever is claimed."""
+    largest = TensorDesc.of(DataType.UINT8, (65537, 65535))
+    case = tile(TileDesc(largest, largest, (1, 1)), rule="TENSOR.element-count", data=False)
+    assert case.outcome is Outcome.ACCEPT
+    others = frozenset(Category) - {Category.TENSOR_DESC}
+    record = verdict(Scripted(enforces=others), case)
+    assert (record.verdict, record.reason) == (Verdict.NOT_SUPPORTED, "category tensor-desc is not claimed")
+    assert verdict(Scripted(), case).verdict is Verdict.PASS
+    assert verdict(Scripted(validate=rejecting, enforces=others), case).verdict is Verdict.FAIL
 
 
 def test_one_claimed_category_among_the_broken_is_enough() -> None:

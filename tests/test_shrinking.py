@@ -36,7 +36,7 @@ def smallest(mutant: type[mutants.Mutant], operator: str, level: str, rule: str,
     judge = Judge(mutant(), mutant.__name__)
     failed = [
         record
-        for record in search(judge, operator, Level.parse(level), (rule,), EXAMPLES, seed)
+        for record in search(judge, operator, Level.parse(level), rule, EXAMPLES, seed)
         if record.verdict in NOT_CONFORMANT
     ]
     assert len(failed) == 1

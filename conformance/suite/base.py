@@ -82,7 +82,8 @@ class ConformanceSuite:
         judge = self._judge(request.config)
         count = self.examples if self.examples is not None else request.config.getoption("--dml-examples")
         fixed = [judge.record(case, Phase.BOUNDARIES) for case in _boundaries(operator, level).get(rule, ())]
-        found = list(search(judge, operator, level, rule, count, None)) if count > 0 else []
+        seed = request.config.getoption("--hypothesis-seed", None)
+        found = list(search(judge, operator, level, rule, count, seed)) if count > 0 else []
         _settle([*found, *fixed])
 
     def _judge(self, config: pytest.Config) -> Judge:
