@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backends.directml.backend import DirectmlBackend, OwnLevelCapabilities
+from backends.directml.backend import DirectmlBackend
 from backends.directml.errors import DirectmlError, LibraryCrash
 
-__all__ = ["DirectmlBackend", "DirectmlError", "LibraryCrash", "OwnLevelCapabilities"]
+__all__ = ["DirectmlBackend", "DirectmlError", "LibraryCrash"]

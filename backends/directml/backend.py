@@ -1,19 +1,24 @@
-"""The `directml` backend: the decisions of the DirectML library, on a device that exists in name only."""
+"""The `directml` backend: the decisions of the DirectML library, on a device that exists in name only.
+
+On a device that does exist it executes too: see `execution.backend`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Protocol
 
 import msgspec
 
 from backends.base import Answer, Binding, Capabilities, Unsupported
 from backends.directml.com import result_name
 from backends.directml.errors import DirectmlError, LibraryCrash
+from backends.directml.execution.loader import names_device
 from backends.directml.headers import OperatorType
-from backends.directml.library import find_library, settings_files
-from backends.directml.process import Worker, start
+from backends.directml.library import Library, find_library, settings_files
+from backends.directml.process import Reply, start
 from backends.directml.profiles import FULL, PROFILES, Profile
+from backends.directml.protocol import Hello
 from backends.directml.structs import Packer
 from spec.datatypes import DataType
 from spec.levels import Level
@@ -24,18 +29,18 @@ from spec.tensor import TensorDesc
 ACCEPTED = Answer(True)
 
 
-class OwnLevelCapabilities(Capabilities, frozen=True, kw_only=True):
-    """Capabilities of a backend that decides by one level's rules, whatever level it is asked for.
+class Decider(Protocol):
+    """A process that has the library."""
 
-    Attributes:
-        decides_at: that level. What a lower level alone forbids (an operator, a data type, a dimension count that came
-            later) is taken, so a decision for a lower level is claimed only where it does not depend on that.
-    """
+    @property
+    def hello(self) -> Hello:
+        """What it said of itself."""
 
-    decides_at: Level
+    def ask(self, block: bytes | bytearray) -> Reply:
+        """Send a block of `structs.Packer`, wait for the decision."""
 
-    def as_json(self) -> dict[str, Any]:
-        return {**super().as_json(), "decides_at": self.decides_at.label}
+    def close(self) -> None:
+        """End the process."""
 
 
 class DirectmlBackend:
@@ -46,19 +51,30 @@ class DirectmlBackend:
     Args:
         device: words joined by commas, in any order: a feature level picks the installed library that speaks it
             (`5_2`), a name what the null device claims to be (`no-doubles`, see `profiles`). "" is the library that
-            `DML_CONFORMANCE_DIRECTML` names, or the newest installed, on a device that claims all.
+            `DML_CONFORMANCE_DIRECTML` names, or the newest installed, on a device that claims all. With the word
+            `d3d12` or `warp` it is a backend that executes, see `execution.backend.ExecutingBackend`.
 
     Raises:
         ValueError: a word means nothing here.
         DirectmlError: the library cannot be had or does not run here.
     """
 
+    def __new__(cls, device: str = "") -> DirectmlBackend:
+        if any(map(names_device, device.split(","))):
+            from backends.directml.execution.backend import ExecutingBackend  # which is made from this class
+
+            return super().__new__(ExecutingBackend)
+        return super().__new__(cls)
+
     def __init__(self, device: str = "") -> None:
         level, profile = _read_device(device)
-        library = find_library(level)
-        self._library = library
         self._profile = profile
-        self._worker: Worker | None = start(library, profile)
+        self._begin(device, find_library(level))
+
+    def _begin(self, device: str, library: Library) -> None:
+        """Start the process, and learn from it what there is to know."""
+        self._library = library
+        self._worker: Decider | None = self._start()
         hello = self._worker.hello
         self._level = Level(hello.level)
         if library.release is not None and library.release.level != self._level:
@@ -75,8 +91,8 @@ class DirectmlBackend:
         if settings := settings_files():
             self._versions["directml settings"] = ", ".join(map(str, settings))
 
-    def capabilities(self) -> OwnLevelCapabilities:
-        return OwnLevelCapabilities(
+    def capabilities(self) -> Capabilities:
+        return Capabilities(
             name=self._name,
             device=f"null device ({self._profile.name})",
             versions=self._versions,
@@ -98,7 +114,7 @@ class DirectmlBackend:
         if level > self._level:
             raise Unsupported(f"the DirectML library speaks level {self._level}")
         if self._worker is None:
-            self._worker = start(self._library, self._profile)
+            self._worker = self._start()
             self._packer = Packer(self._worker.hello.address)
         block = self._packer.pack(desc)
         try:
@@ -130,6 +146,9 @@ class DirectmlBackend:
             self._worker.close()
             self._worker = None
 
+    def _start(self) -> Decider:
+        return start(self._library, self._profile)
+
     def _check_device_has_types(self, desc: OperatorDesc) -> None:
         lacking = sorted({tensor.data_type for tensor in _tensors(desc)} & self._lacking)
         if lacking:
@@ -147,7 +166,9 @@ def _read_device(device: str) -> tuple[Level | None, Profile]:
             level = Level.parse(word)
         else:
             known = ", ".join(PROFILES)
-            raise ValueError(f"{word!r} in {device!r}: expected one feature level or one device profile of {known}")
+            raise ValueError(
+                f"{word!r} in {device!r}: expected one feature level or one device profile of {known}, or d3d12 or warp"
+            )
     return level, profile or FULL
 
 

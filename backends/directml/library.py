@@ -112,7 +112,10 @@ def settings_files() -> tuple[Path, ...]:
 
     It opens them as it is loaded. No page says what can stand in them.
     """
-    import pwd  # not there on Windows, where this module must still load, to say that there is no library
+    try:
+        import pwd
+    except ImportError:  # on Windows, where the library has other ways
+        return ()
 
     home = Path(pwd.getpwuid(os.getuid()).pw_dir)
     return tuple(path for path in (Path("/etc/directml.conf"), home / ".directml.conf") if path.is_file())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TypeVar
 
 from backends.directml.com import POINTER, ComError, HResult
 from backends.directml.execution import headers
@@ -19,7 +18,6 @@ from backends.directml.execution.interfaces import (
     Device,
     DmlDevice,
     Fence,
-    Interface,
     QueryHeap,
     Resource,
 )
@@ -39,8 +37,6 @@ LEAST_STAGING = 1 << 20  # bytes
 MOST_STAGING_KEPT = 1 << 26
 LEAST_DESCRIPTORS = 256
 TICKS = ctypes.c_uint64  # what a timestamp query writes
-
-_Held = TypeVar("_Held", bound=Interface)
 
 
 class DeviceRemoved(RuntimeError):
@@ -69,18 +65,27 @@ class Staging:
     """A buffer that both sides can reach, mapped for as long as it lives."""
 
     def __init__(self, resource: Resource, size: int, reads: bool) -> None:
-        """`reads` says whether the CPU reads from it; it may not if it writes."""
+        """Takes the resource over. `reads` says whether the CPU reads from it, or else writes to it."""
         self.resource = resource
         self.size = size
-        self._writes = not reads
+        self._reads = reads
         mapped = POINTER()
-        resource.map(0, None if reads else ctypes.byref(Range(0, 0)), ctypes.byref(mapped))
+        try:
+            resource.map(0, _range(reads), ctypes.byref(mapped))
+        except ComError:
+            resource.close()
+            raise
         assert mapped.value is not None
         self.address = mapped.value
 
     def close(self) -> None:
-        self.resource.unmap(0, None if self._writes else ctypes.byref(Range(0, 0)))
+        self.resource.unmap(0, _range(not self._reads))
         self.resource.close()
+
+
+def _range(all_of_it: bool) -> object:
+    """D3D12_RANGE of what is read or written: all is a null pointer, nothing an empty range."""
+    return None if all_of_it else ctypes.byref(Range(0, 0))
 
 
 class Descriptors:
@@ -125,30 +130,31 @@ class Gpu:
     """A device with one queue, on which one list of commands runs at a time.
 
     Args:
-        device: taken over.
-        dml: DirectML's device on it; taken over.
+        device: its own from now on.
+        dml: DirectML's device on it; likewise.
 
     Raises:
         ComError: it does not have what is needed.
     """
 
     def __init__(self, device: Device, dml: DmlDevice) -> None:
-        self._held = ExitStack()
-        self.device = self._hold(device)
-        self.dml = self._hold(dml)
+        self.device = device
+        self.dml = dml
         # Not every device has a queue for graphics; DirectML needs none.
         kind = CommandListType.COMPUTE
         queue_desc = ctypes.byref(CommandQueueDesc(Type=kind))
-        self._queue = self._hold(device.create(CommandQueue, device.create_command_queue, queue_desc))
-        self._allocator = self._hold(device.create(CommandAllocator, device.create_command_allocator, kind))
-        self._list = self._hold(
-            device.create(CommandList, device.create_command_list, 0, kind, self._allocator.pointer, None)
-        )
-        self._list.close_list()  # it is created open
-        self._list_array = (POINTER * 1)(self._list.pointer)
-        self._fence = self._hold(device.create(Fence, device.create_fence, 0, headers.FENCE_FLAG_NONE))
+        with ExitStack() as held:
+            enter = held.enter_context
+            self._queue = enter(device.create(CommandQueue, device.create_command_queue, queue_desc))
+            self._allocator = enter(device.create(CommandAllocator, device.create_command_allocator, kind))
+            create_list = device.create_command_list
+            self._list = enter(device.create(CommandList, create_list, 0, kind, self._allocator.pointer, None))
+            self._list.close_list()  # it is created open
+            self._fence = enter(device.create(Fence, device.create_fence, 0, headers.FENCE_FLAG_NONE))
+            self.recorder = enter(dml.create(CommandRecorder, dml.create_command_recorder))
+            self._held = held.pop_all()
         self._fence_value = 0
-        self.recorder = self._hold(dml.create(CommandRecorder, dml.create_command_recorder))
+        self._lists = (POINTER * 1)(self._list.pointer)
         self._increment = device.get_descriptor_handle_increment_size(headers.DESCRIPTOR_HEAP_TYPE_CBV_SRV_UAV)
         self._staging: dict[HeapType, Staging] = {}
         self._descriptors: Descriptors | None = None
@@ -247,7 +253,7 @@ class Gpu:
             raise
         try:
             self._list.close_list()
-            self._queue.execute_command_lists(1, self._list_array)
+            self._queue.execute_command_lists(1, self._lists)
             self._fence_value += 1
             self._queue.signal(self._fence.pointer, self._fence_value)
             self._fence.set_event_on_completion(self._fence_value, None)  # without an event it waits itself
@@ -277,10 +283,8 @@ class Gpu:
             self._descriptors.close()
             self._descriptors = None
         self._held.close()
-
-    def _hold(self, owned: _Held) -> _Held:
-        self._held.enter_context(owned)
-        return owned
+        self.dml.close()
+        self.device.close()
 
 
 def transition(resource: Resource, before: ResourceState, after: ResourceState) -> ResourceBarrier:

@@ -36,6 +36,7 @@ class FeatureLevel(IntEnum):
 
 
 HIGHEST_SHADER_MODEL = 0x69
+LOWEST_SHADER_MODEL = 0x60
 
 
 class CommandListType(IntEnum):

@@ -161,6 +161,9 @@ class Device(Interface):
         "CreateCommittedResource", RESULT, POINTER, UINT, POINTER, UINT, POINTER, POINTER, POINTER
     )
     create_heap = Function("CreateHeap", RESULT, POINTER, POINTER, POINTER)
+    create_placed_resource = Function(
+        "CreatePlacedResource", RESULT, POINTER, UINT64, POINTER, UINT, POINTER, POINTER, POINTER
+    )
     create_fence = Function("CreateFence", RESULT, UINT64, UINT, POINTER, POINTER)
     get_device_removed_reason = Function("GetDeviceRemovedReason", RESULT)
     create_query_heap = Function("CreateQueryHeap", RESULT, POINTER, POINTER, POINTER)

@@ -88,7 +88,7 @@ def _on_windows(kind: str, path: str, level: Level | None) -> tuple[Setup, Libra
 
 
 def _windows_candidates() -> Iterator[Path]:
-    """The library that the user names, alone; else onnxruntime's, which is newer than the system's, where there is one."""
+    """What the user names, alone; else onnxruntime's library, which is the newer one, then the system's."""
     if override := os.environ.get(OVERRIDE):
         named = Path(override)
         yield named / WINDOWS_FILE_NAME if named.is_dir() else named
@@ -97,7 +97,7 @@ def _windows_candidates() -> Iterator[Path]:
     onnxruntime = importlib.util.find_spec("onnxruntime")
     if onnxruntime is not None and onnxruntime.origin is not None:
         folders.append(Path(onnxruntime.origin).parent / "capi")
-    folders.append(Path(os.environ.get("SystemRoot", r"C:\Windows")) / "System32")
+    folders.append(Path(os.environ.get("SYSTEMROOT", r"C:\Windows")) / "System32")
     yield from (path for folder in folders if (path := folder / WINDOWS_FILE_NAME).is_file())
 
 

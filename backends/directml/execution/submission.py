@@ -69,9 +69,7 @@ class Program:
         dml = gpu.dml
         with ExitStack() as held:
             operator = held.enter_context(dml.create(DmlOperator, dml.create_operator, desc))
-            compiled = dml.create(
-                CompiledOperator, dml.compile_operator, operator.pointer, headers.EXECUTION_FLAG_NONE
-            )
+            compiled = dml.create(CompiledOperator, dml.compile_operator, operator.pointer, headers.EXECUTION_FLAG_NONE)
             self.compiled = held.enter_context(compiled)
             operators = (POINTER * 1)(compiled.pointer)
             initializer = dml.create(OperatorInitializer, dml.create_operator_initializer, 1, operators)
@@ -231,6 +229,34 @@ class Submission:
 
     def _turn(self, commands: CommandList, before: ResourceState, after: ResourceState) -> None:
         barrier(commands, [transition(placed.resource, before, after) for placed in self._resources])
+
+
+def time_copies(gpu: Gpu, size: int, repeats: int) -> list[float]:
+    """Seconds of each of several copies from device memory to device memory, by the device's own clock.
+
+    Args:
+        size: bytes of each copy.
+
+    Raises:
+        DeviceRemoved, OutOfMemory, ComError: see `Submission.run`.
+    """
+    with gpu.buffer(size) as source, gpu.buffer(size) as target, gpu.timestamps(2 * repeats) as stamps:
+
+        def copy(commands: CommandList) -> None:
+            commands.copy_buffer_region(target.pointer, 0, source.pointer, 0, size)
+            # Copies into the same place wait for each other only if they are told to.
+            barrier(commands, [transition(target, ResourceState.COPY_DEST, ResourceState.COPY_SOURCE)])
+            barrier(commands, [transition(target, ResourceState.COPY_SOURCE, ResourceState.COPY_DEST)])
+
+        with gpu.recording() as commands:
+            for _ in range(WARM_UP):
+                copy(commands)
+            for n in range(repeats):
+                stamps.mark(commands, 2 * n)
+                copy(commands)
+                stamps.mark(commands, 2 * n + 1)
+            stamps.resolve(commands)
+        return stamps.seconds()
 
 
 class _Placed(NamedTuple):

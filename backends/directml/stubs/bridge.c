@@ -3,7 +3,7 @@
  * through a pointer passed before the object.
  *
  * A stand-in is put into the table of the library's own class, so it is also called by those who pass a pointer: the
- * library itself, for one. Where the call comes from tells which of the two it is.
+ * library itself, for one. Where the call returns to tells which of the two it is.
  */
 
 #include <stddef.h>

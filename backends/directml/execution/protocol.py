@@ -1,0 +1,128 @@
+"""What the process that executes and the one that asks it say to each other, over two pipes.
+
+A message is a line of JSON that says what follows it: blocks of `structs.Packer`, and resources as they lie in memory.
+The worker starts with a `Ready`; after that it answers each request with one reply.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import IO, TypeVar
+
+import msgspec
+
+from backends.directml.protocol import Hello
+
+
+class Ready(Hello, frozen=True):
+    """What the worker says first: what one without a device says, and more.
+
+    Attributes:
+        device: the device, in words.
+        versions: of what its answers depend on.
+    """
+
+    device: str = ""
+    versions: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class Buffer(msgspec.Struct, frozen=True, array_like=True):
+    """A resource whose bytes follow, and the range of it that is bound: see `submission.Bound`."""
+
+    length: int
+    offset: int
+    size: int
+    is_owned: bool = False
+
+
+class Decide(msgspec.Struct, frozen=True, tag=True):
+    """Create an operator. Its block follows, of `block` bytes; the reply is a `Decision`."""
+
+    block: int
+
+
+class Execute(msgspec.Struct, frozen=True, tag=True):
+    """Run an operator. Its block follows, then its resources; the reply is a `Done`, then the resources.
+
+    Attributes:
+        block: bytes of the block.
+        inputs: in the order of the operator's struct; None for a tensor left out, of which nothing follows.
+        outputs: likewise.
+        repeats: how many runs to time; 0 to run it once, untimed.
+    """
+
+    block: int
+    inputs: tuple[Buffer | None, ...]
+    outputs: tuple[Buffer | None, ...]
+    repeats: int = 0
+
+    @property
+    def resources(self) -> list[Buffer]:
+        return [buffer for buffer in (*self.inputs, *self.outputs) if buffer is not None]
+
+
+class Copy(msgspec.Struct, frozen=True, tag=True):
+    """Time copies of `size` bytes on the device; the reply is a `Done`."""
+
+    size: int
+    repeats: int
+
+
+class Decision(msgspec.Struct, frozen=True, tag=True):
+    """The HRESULT of CreateOperator."""
+
+    code: int
+
+
+class Done(msgspec.Struct, frozen=True, tag=True):
+    """Seconds of each timed run."""
+
+    seconds: list[float] = []
+
+
+class Problem(StrEnum):
+    """Why something was not done."""
+
+    FAILED = "failed"
+    NO_MEMORY = "no memory"
+    DEVICE_REMOVED = "device removed"  # the worker ends after that
+
+
+class Failed(msgspec.Struct, frozen=True, tag=True):
+    problem: Problem
+    message: str
+
+
+Request = Decide | Execute | Copy
+Reply = Decision | Done | Failed
+
+_M = TypeVar("_M")
+
+
+def send(stream: IO[bytes], message: msgspec.Struct) -> None:
+    """Write a message; what follows it is written, and the stream flushed, by the caller."""
+    stream.write(msgspec.json.encode(message) + b"\n")
+
+
+def receive(stream: IO[bytes], kind: type[_M]) -> _M | None:
+    """Read a message, None at the end of the stream.
+
+    Raises:
+        msgspec.DecodeError: it is not one of this kind.
+    """
+    line = stream.readline()
+    return msgspec.json.decode(line, type=kind) if line.endswith(b"\n") else None
+
+
+def read_into(stream: IO[bytes], memory: memoryview) -> None:
+    """Fill memory from the stream.
+
+    Raises:
+        EOFError: the stream has ended.
+    """
+    filled = 0
+    while filled < len(memory):
+        count = stream.readinto(memory[filled:])  # type: ignore[attr-defined]  # every buffered reader has it
+        if not count:
+            raise EOFError
+        filled += count

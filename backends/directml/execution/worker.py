@@ -1,0 +1,188 @@
+"""The process that has the libraries and the device: it decides on descriptors and executes them.
+
+It is ended by whatever ends the device: a crash, a device removed, a request that takes too long. Whoever asks it
+starts another one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+import time
+from contextlib import suppress
+from typing import IO
+
+import msgspec
+
+from backends.directml.com import ComError
+from backends.directml.errors import DirectmlError
+from backends.directml.execution.gpu import DeviceRemoved, Gpu, OutOfMemory
+from backends.directml.execution.loader import Setup
+from backends.directml.execution.opening import Opened, open_device
+from backends.directml.execution.protocol import (
+    Buffer,
+    Copy,
+    Decide,
+    Decision,
+    Done,
+    Execute,
+    Failed,
+    Problem,
+    Ready,
+    Reply,
+    Request,
+    read_into,
+    receive,
+    send,
+)
+from backends.directml.execution.submission import Bound, Program, Submission, time_copies
+from backends.directml.structs import BLOCK_SIZE, OPERATOR_DESC_AT
+
+ANSWER_SECONDS = 120.0  # a software device takes seconds for the largest cases
+TOOK_TOO_LONG = 70  # exit status
+
+
+def main(setup_json: str) -> None:
+    """Serve requests from standard input on standard output until it ends.
+
+    Args:
+        setup_json: a `Setup`.
+    """
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what the libraries print must not come between the replies
+    _no_core_dumps()
+    watchdog = Watchdog()
+    memory = ctypes.create_string_buffer(BLOCK_SIZE)
+    try:
+        with watchdog:
+            opened = open_device(msgspec.json.decode(setup_json, type=Setup))
+            ready = Ready(
+                address=ctypes.addressof(memory),
+                level=opened.directml.level(),
+                data_types=tuple(sorted(opened.directml.data_types())),
+                device=opened.name,
+                versions=opened.versions,
+            )
+    except (DirectmlError, ComError) as error:
+        send(replies, Ready(error=str(error)))
+        replies.flush()
+        return
+    send(replies, ready)
+    replies.flush()
+    Server(opened, memory, requests, replies, watchdog).serve()
+    opened.gpu.close()
+    opened.directml.close()
+
+
+class Watchdog:
+    """Ends the process if what is done in `with` takes too long. It may be in a library, and deaf to Python."""
+
+    def __init__(self, seconds: float = ANSWER_SECONDS) -> None:
+        self._seconds = seconds
+        self._deadline = float("inf")
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def __enter__(self) -> None:
+        self._deadline = time.monotonic() + self._seconds
+
+    def __exit__(self, *_: object) -> None:
+        self._deadline = float("inf")
+
+    def _watch(self) -> None:
+        while time.monotonic() < self._deadline:
+            time.sleep(min(1.0, self._seconds / 10))
+        os.write(2, f"no answer after {self._seconds:g} seconds\n".encode())
+        os._exit(TOOK_TOO_LONG)
+
+
+class Server:
+    """Answers requests on one device."""
+
+    def __init__(
+        self,
+        opened: Opened,
+        memory: ctypes.Array[ctypes.c_char],
+        requests: IO[bytes],
+        replies: IO[bytes],
+        watchdog: Watchdog,
+    ) -> None:
+        self._gpu: Gpu = opened.gpu
+        self._directml = opened.directml
+        self._memory = memoryview(memory).cast("B")
+        self._desc = ctypes.addressof(memory) + OPERATOR_DESC_AT
+        self._requests = requests
+        self._replies = replies
+        self._watchdog = watchdog
+
+    def serve(self) -> None:
+        """Answer until the requests end, or the device is gone."""
+        with suppress(EOFError, BrokenPipeError):
+            while (request := receive(self._requests, Request)) is not None:  # type: ignore[arg-type]  # a union
+                reply, resources = self._answer(request)
+                send(self._replies, reply)
+                for data in resources:
+                    self._replies.write(data)
+                self._replies.flush()
+                if isinstance(reply, Failed) and reply.problem is Problem.DEVICE_REMOVED:
+                    return
+
+    def _answer(self, request: Request) -> tuple[Reply, list[bytearray]]:
+        resources: list[bytearray] = []
+        if isinstance(request, Decide | Execute):
+            read_into(self._requests, self._memory[: request.block])
+        if isinstance(request, Execute):
+            resources = [bytearray(buffer.length) for buffer in request.resources]
+            for data in resources:
+                read_into(self._requests, memoryview(data))
+        try:
+            with self._watchdog:
+                match request:
+                    case Decide():
+                        return Decision(self._directml.create_operator(self._desc)), []
+                    case Execute():
+                        return Done(self._execute(request, resources)), resources
+                    case Copy(size, repeats):
+                        return Done(time_copies(self._gpu, size, repeats)), []
+        except OutOfMemory as error:
+            return Failed(Problem.NO_MEMORY, str(error)), []
+        except DeviceRemoved as error:
+            return Failed(Problem.DEVICE_REMOVED, str(error)), []
+        except ComError as error:
+            return self._failure(error), []
+
+    def _execute(self, request: Execute, resources: list[bytearray]) -> list[float]:
+        contents = iter(resources)
+
+        def bound(buffer: Buffer | None) -> Bound | None:
+            if buffer is None:
+                return None
+            return Bound(next(contents), buffer.offset, buffer.size, buffer.is_owned)
+
+        inputs, outputs = ([bound(buffer) for buffer in buffers] for buffers in (request.inputs, request.outputs))
+        with Program(self._gpu, self._desc) as program, Submission(self._gpu) as submission:
+            submission.add(program, inputs, outputs)
+            if request.repeats:
+                return submission.time(request.repeats)
+            submission.run()
+        return []
+
+    def _failure(self, error: ComError) -> Failed:
+        try:
+            self._gpu.check_alive()
+        except DeviceRemoved as removed:
+            return Failed(Problem.DEVICE_REMOVED, f"{error}; {removed}")
+        return Failed(Problem.FAILED, str(error))
+
+
+def _no_core_dumps() -> None:
+    try:
+        import resource
+    except ImportError:  # Windows has none to prevent
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

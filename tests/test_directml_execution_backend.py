@@ -1,0 +1,277 @@
+"""The backend that executes, on processes made up for the purpose."""
+
+from __future__ import annotations
+
+import platform
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from directml_fakes import GATHER, tile
+
+from backends.base import Answer, Binding, Timed, Unsupported
+from backends.directml import DirectmlBackend
+from backends.directml.errors import DirectmlError, LibraryCrash
+from backends.directml.execution import backend as backend_module
+from backends.directml.execution.backend import ExecutingBackend
+from backends.directml.execution.loader import Setup
+from backends.directml.execution.process import DeviceProcess, ExecutionError, NoMemory
+from backends.directml.execution.protocol import Ready
+from backends.directml.library import Library
+from backends.directml.process import Reply
+from backends.directml.profiles import PROFILES, Profile
+from backends.directml.structs import OPERATOR_DESC_AT
+from spec.datatypes import DataType, TensorFlag
+from spec.levels import Level
+from spec.operators.gather import GatherDesc
+from spec.rules import Category
+from spec.tensor import TensorDesc
+
+L = Level.L6_2
+NO_DOUBLES = tuple(sorted(t for t in DataType if t.size and t is not DataType.FLOAT64))
+ALL_TYPES = tuple(sorted(t for t in DataType if t.size))
+
+
+class FakeDevice(DeviceProcess):
+    """A process with a device that does what it is told to."""
+
+    def __init__(self, behave: Callable[[str], Any], address: int) -> None:
+        self.hello = Ready(
+            address=address, level=L, data_types=NO_DOUBLES, device="a made-up device", versions={"driver": "1.2"}
+        )
+        self.is_running = True
+        self.behave = behave
+        self.asked: list[Any] = []
+
+    def ask(self, block: Any) -> Reply:
+        self.asked.append("ask")
+        return Reply(self.act("ask") or 0, "")
+
+    def execute(self, block: Any, inputs: Any, outputs: Any, repeats: int = 0) -> list[float]:
+        kind, desc = struct.unpack_from("@IP", block, OPERATOR_DESC_AT)
+        assert 0 < desc - self.hello.address < len(block), "the block is made for another address"
+        self.asked.append((kind, inputs, outputs, repeats))
+        self.act("execute")
+        return [0.25] * repeats
+
+    def copy(self, size: int, repeats: int) -> list[float]:
+        self.act("copy")
+        return [size / 1000] * repeats
+
+    def close(self) -> None:
+        self.is_running = False
+
+    def act(self, what: str) -> Any:
+        result = self.behave(what)
+        if isinstance(result, LibraryCrash):
+            self.is_running = False
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+
+class FakeDecider:
+    """A process without a device."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self.hello = Ready(address=8192, level=L, data_types=ALL_TYPES if profile.doubles else NO_DOUBLES)
+        self.is_closed = False
+        self.code = 0
+
+    def ask(self, block: Any) -> Reply:
+        return Reply(self.code, "")
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+class Processes:
+    """All that were started; `behave` is what the devices do next."""
+
+    def __init__(self) -> None:
+        self.devices: list[FakeDevice] = []
+        self.deciders: list[FakeDecider] = []
+        self.chosen: list[tuple[str, Level | None]] = []
+        self.behave: Callable[[str], Any] = lambda what: None
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> Processes:
+    made = Processes()
+
+    def choose(word: str, level: Level | None) -> tuple[Setup, Library]:
+        made.chosen.append((word, level))
+        return Setup("directml.so", "d3d12.so"), Library(Path("directml.so"), "0" * 64, None)
+
+    def start(setup: Setup) -> FakeDevice:
+        made.devices.append(FakeDevice(lambda what: made.behave(what), 4096 * (1 + len(made.devices))))
+        return made.devices[-1]
+
+    def start_without_device(library: Library, profile: Profile) -> FakeDecider:
+        made.deciders.append(FakeDecider(profile))
+        return made.deciders[-1]
+
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    monkeypatch.setattr(backend_module, "choose", choose)
+    monkeypatch.setattr(backend_module, "start", start)
+    monkeypatch.setattr(backend_module.without_device, "start", start_without_device)
+    return made
+
+
+def binding(size: int) -> Binding:
+    return Binding(np.zeros(size + 32, np.uint8), 16, size)
+
+
+INPUTS = {"indices_tensor": binding(16), "input_tensor": binding(24)}
+OUTPUTS = {"output_tensor": binding(32)}
+
+
+@pytest.mark.parametrize(
+    ("device", "chosen"),
+    [
+        ("d3d12", ("d3d12", None)),
+        ("d3d12,5_2", ("d3d12", Level.L5_2)),
+        ("6_2,d3d12=/lib/x.so", ("d3d12=/lib/x.so", Level.L6_2)),
+        ("warp", ("warp", None)),
+    ],
+)
+def test_a_device_word_makes_a_backend_that_executes(
+    processes: Processes, device: str, chosen: tuple[str, Level | None]
+) -> None:
+    backend = DirectmlBackend(device)
+    assert type(backend) is ExecutingBackend
+    assert isinstance(backend, Timed)
+    assert processes.chosen == [chosen]
+    said = backend.capabilities()
+    assert (said.name, said.device, said.executes) == (f"directml:{device}", "a made-up device", True)
+    assert said.enforces == frozenset(Category)
+    assert said.versions["driver"] == "1.2"
+    assert said.decides_at == L
+    assert max(said.levels) == L
+
+
+@pytest.mark.parametrize("device", ["d3d12,warp", "d3d12,no-doubles", "d3d12,6_2,5_2", "d3d12,9_9"])
+def test_words_that_do_not_go_together_are_told(processes: Processes, device: str) -> None:
+    with pytest.raises(ValueError, match=r"expected one of d3d12 or warp, and at most one feature level|9_9"):
+        DirectmlBackend(device)
+
+
+def test_decisions_come_from_a_process_without_a_device_that_supports_the_same_types(processes: Processes) -> None:
+    backend = DirectmlBackend("d3d12")
+    assert [decider.profile.name for decider in processes.deciders] == ["full", "no-doubles"]
+    full, like_device = processes.deciders
+    assert (full.is_closed, like_device.is_closed) == (True, False)
+    assert backend.validate(GATHER, L) == Answer(True)
+    like_device.code = -2147024809
+    assert backend.validate(GATHER, L) == Answer(False, "E_INVALIDARG")
+    with pytest.raises(Unsupported, match="FLOAT64"):
+        backend.validate(tile(DataType.FLOAT64), L)
+    assert processes.devices[0].asked == []
+
+
+def test_where_no_profile_is_like_the_device_it_decides_itself(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backend_module, "PROFILES", {"full": PROFILES["full"]})
+    backend = DirectmlBackend("d3d12")
+    assert backend.validate(GATHER, L) == Answer(True)
+    assert processes.devices[0].asked == ["ask"]
+
+
+def test_on_windows_the_device_decides_and_is_started_again_after_a_crash(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platform, "system", lambda: "Windows")
+    backend = DirectmlBackend("d3d12")
+    assert processes.deciders == []
+    processes.behave = lambda what: LibraryCrash("died of SIGSEGV")
+    with pytest.raises(LibraryCrash, match=r"the DirectML library died of SIGSEGV; it was asked for GATHER \{"):
+        backend.validate(GATHER, L)
+    processes.behave = lambda what: None
+    assert backend.validate(GATHER, L) == Answer(True)
+    assert [device.asked for device in processes.devices] == [["ask"], ["ask"]]
+    processes.devices[-1].close()  # as when an execution took it down
+    assert backend.validate(GATHER, L) == Answer(True)
+    assert len(processes.devices) == 3
+
+
+def test_resources_go_over_in_the_order_of_the_struct(processes: Processes) -> None:
+    backend = DirectmlBackend("d3d12")
+    backend.execute(GATHER, L, INPUTS, OUTPUTS)
+    ((kind, inputs, outputs, repeats),) = processes.devices[0].asked
+    assert kind == 67
+    assert inputs[0].binding is INPUTS["input_tensor"]
+    assert inputs[1].binding is INPUTS["indices_tensor"]
+    assert outputs[0].binding is OUTPUTS["output_tensor"]
+    assert [resource.is_owned for resource in (*inputs, *outputs)] == [False] * 3
+    assert repeats == 0
+
+
+def test_owned_tensors_are_marked(processes: Processes) -> None:
+    owned = TensorDesc.of(DataType.UINT32, (1, 4), flags=TensorFlag.OWNED_BY_DML)
+    desc = GatherDesc(GATHER.input_tensor, owned, GATHER.output_tensor, 0, 1)
+    DirectmlBackend("d3d12").execute(desc, L, INPUTS, OUTPUTS)
+    ((_, inputs, _, _),) = processes.devices[0].asked
+    assert [resource.is_owned for resource in inputs] == [False, True]
+
+
+def test_a_tensor_left_out_keeps_its_place(processes: Processes) -> None:
+    desc = GatherDesc(None, GATHER.indices_tensor, None, 0, 1)  # type: ignore[arg-type]
+    DirectmlBackend("d3d12").execute(desc, L, {"indices_tensor": INPUTS["indices_tensor"]}, {})
+    ((_, inputs, outputs, _),) = processes.devices[0].asked
+    assert (inputs[0], outputs) == (None, [None])
+    assert inputs[1].binding is INPUTS["indices_tensor"]
+
+
+def test_timing(processes: Processes) -> None:
+    backend = DirectmlBackend("d3d12")
+    assert isinstance(backend, ExecutingBackend)
+    assert backend.time_execution(GATHER, L, INPUTS, OUTPUTS, 3) == [0.25] * 3
+    assert backend.time_copy(500, 2) == [0.5, 0.5]
+    processes.behave = lambda what: NoMemory("none left")
+    with pytest.raises(Unsupported, match="none left"):
+        backend.time_copy(500, 2)
+    processes.behave = lambda what: LibraryCrash("died of SIGSEGV")
+    with pytest.raises(LibraryCrash, match="died of SIGSEGV; it was to copy 500 bytes"):
+        backend.time_copy(500, 2)
+
+
+def test_what_goes_wrong_in_an_execution(processes: Processes) -> None:
+    backend = DirectmlBackend("d3d12")
+    processes.behave = lambda what: NoMemory("none left")
+    with pytest.raises(Unsupported, match="none left"):
+        backend.execute(GATHER, L, INPUTS, OUTPUTS)
+    processes.behave = lambda what: ExecutionError("refused")
+    with pytest.raises(ExecutionError, match="refused"):
+        backend.execute(GATHER, L, INPUTS, OUTPUTS)
+    assert len(processes.devices) == 1
+    processes.behave = lambda what: LibraryCrash("died of SIGSEGV")
+    with pytest.raises(LibraryCrash, match=r"died of SIGSEGV; it was to execute GATHER \{"):
+        backend.execute(GATHER, L, INPUTS, OUTPUTS)
+    processes.behave = lambda what: None
+    backend.execute(GATHER, L, INPUTS, OUTPUTS)
+    assert [len(device.asked) for device in processes.devices] == [3, 1], "a fresh device for the next case"
+    assert backend.capabilities().device == "a made-up device"
+
+
+def test_closing_ends_both_processes_and_more_can_be_asked_afterwards(processes: Processes) -> None:
+    backend = DirectmlBackend("d3d12")
+    backend.close()
+    assert not processes.devices[0].is_running
+    assert processes.deciders[-1].is_closed
+    backend.execute(GATHER, L, INPUTS, OUTPUTS)
+    assert backend.validate(GATHER, L) == Answer(True)
+    assert len(processes.devices) == 2
+
+
+def test_a_library_that_cannot_be_had_is_told(processes: Processes, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(setup: Setup) -> FakeDevice:
+        raise DirectmlError("no such device")
+
+    monkeypatch.setattr(backend_module, "start", refuse)
+    with pytest.raises(DirectmlError, match="no such device"):
+        DirectmlBackend("d3d12")
