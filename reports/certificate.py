@@ -73,6 +73,7 @@ class BackendClaims(_Entry, frozen=True, kw_only=True):
         operators: operators that it claims.
         enforces: categories of rules that its decisions claim to cover.
         executes: whether it executes at all.
+        decides_at: the level by whose rules it decides, whatever level it is asked for; null where it goes by that one.
     """
 
     name: str
@@ -82,6 +83,7 @@ class BackendClaims(_Entry, frozen=True, kw_only=True):
     operators: list[str]
     enforces: list[str]
     executes: bool
+    decides_at: LevelLabel | None
 
 
 class Run(_Entry, frozen=True, kw_only=True):
@@ -92,6 +94,8 @@ class Run(_Entry, frozen=True, kw_only=True):
         levels: ascending.
         budget: quick, standard or full.
         seed: of everything random; the same seed makes the same cases.
+        spec: what counts as the specification: `documented`, what the pages say, or `observed`, also what the library
+            was seen to do where they are silent.
         started: ISO 8601, UTC.
         finished: ISO 8601, UTC; "" where the run was cut off.
         complete: whether every planned case has its record.
@@ -101,6 +105,7 @@ class Run(_Entry, frozen=True, kw_only=True):
     levels: list[LevelLabel]
     budget: str
     seed: int
+    spec: Literal["documented", "observed"]
     started: str
     finished: str
     complete: bool
@@ -436,11 +441,13 @@ class Certificate(_Entry, frozen=True, kw_only=True):
             why_incomplete=summary.why_incomplete(),
             backend=msgspec.convert(campaign.backend, BackendClaims),
             environment=campaign.environment,
-            run=Run(
+            run=_entry(
+                Run,
                 operators=list(campaign.operators),
                 levels=list(campaign.levels),
                 budget=campaign.budget,
                 seed=campaign.seed,
+                spec=campaign.spec,
                 started=campaign.started,
                 finished="" if ending is None else ending.finished,
                 complete=summary.is_complete,

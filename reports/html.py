@@ -75,9 +75,8 @@ FACET_TITLES = {
 def report_html(summary: Summary) -> str:
     """The whole page."""
     campaign = summary.campaign
-    script = _text("report.js")
-    page = _environment().get_template("report.html.j2")
-    return page.render(
+    return render(
+        "report.html.j2",
         summary=summary,
         campaign=campaign,
         conformance=summary.conformance,
@@ -94,7 +93,6 @@ def report_html(summary: Summary) -> str:
         lost_count=_count(summary, FailureKind.CRASH, FailureKind.TIMEOUT),
         error_groups=_groups(summary, FailureKind.ERROR),
         error_count=_count(summary, FailureKind.ERROR),
-        max_groups=MAX_GROUPS,
         observed=_observed(summary),
         not_claimed=summary.not_claimed(),
         reasons={verdict: reasons.most_common() for verdict, reasons in summary.reasons.items() if reasons},
@@ -102,9 +100,22 @@ def report_html(summary: Summary) -> str:
         coverage=_rule_coverage(summary),
         facets=_facets(summary),
         phases=summary.phases(),
-        style=Markup(_text("report.css")),  # noqa: S704 - this package's own files
-        script=Markup(script),  # noqa: S704
-        script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+
+
+def render(template: str, **values: Any) -> str:
+    """A page from one of this package's templates, which gets these values, its style and its script."""
+    script = _text("report.js")
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            **values,
+            max_groups=MAX_GROUPS,
+            style=Markup(_text("report.css")),  # noqa: S704 - this package's own files
+            script=Markup(script),  # noqa: S704
+            script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        )
     )
 
 
@@ -149,24 +160,29 @@ def _case(record: Record) -> str:
 
 
 @dataclass(frozen=True)
-class _MatrixCell:
+class MatrixCell:
+    """A cell of the matrix as a page tells of it: symbol, word, and all its counts."""
+
     cell: Cell
     style: str
     symbol: str
     word: str
     told: str
 
-
-def _matrix(summary: Summary) -> list[tuple[str, list[_MatrixCell]]]:
-    rows: dict[str, list[_MatrixCell]] = {operator: [] for operator in summary.campaign.operators}
-    for cell in summary.matrix():
+    @classmethod
+    def of(cls, cell: Cell) -> MatrixCell:
         counts = ", ".join(
             f"{cell.counts[verdict]:,} {verdict}" for verdict in VERDICT_MEANINGS if cell.counts[verdict]
         )
         word = f"{cell.failures:,} differ" if cell.failures else CELL_WORDS[cell.verdict]
         told = f"{cell.operator} at {cell.level}: {cell.verdict}; {counts or 'no cases'}"
-        style = str(cell.verdict).replace(" ", "-")
-        rows[cell.operator].append(_MatrixCell(cell, style, cell.verdict.symbol, word, told))
+        return cls(cell, str(cell.verdict).replace(" ", "-"), cell.verdict.symbol, word, told)
+
+
+def _matrix(summary: Summary) -> list[tuple[str, list[MatrixCell]]]:
+    rows: dict[str, list[MatrixCell]] = {operator: [] for operator in summary.campaign.operators}
+    for cell in summary.matrix():
+        rows[cell.operator].append(MatrixCell.of(cell))
     return list(rows.items())
 
 
@@ -177,8 +193,8 @@ def _legend(summary: Summary) -> list[tuple[CellVerdict, int, str]]:
 
 
 @dataclass(frozen=True)
-class _Rule:
-    """A rule as the page tells of it; the last three are "" for one that the campaign does not list."""
+class ShownRule:
+    """A rule as a page tells of it; the last three are "" for one that the campaign does not list."""
 
     id: str
     statement: str = ""
@@ -186,11 +202,12 @@ class _Rule:
     erratum: str = ""
 
 
-def _rule(summary: Summary, rule_id: str) -> _Rule:
-    for rule in summary.campaign.rules:
+def shown_rule(rules: Iterable[Mapping[str, Any]], rule_id: str) -> ShownRule:
+    """The rule of this id out of `Campaign.rules`."""
+    for rule in rules:
         if rule["id"] == rule_id:
-            return _Rule(rule_id, rule["statement"], rule["source"], rule["erratum"])
-    return _Rule(rule_id or "no rule in particular")
+            return ShownRule(rule_id, rule["statement"], rule["source"], rule["erratum"])
+    return ShownRule(rule_id or "no rule in particular")
 
 
 @dataclass(frozen=True)
@@ -198,7 +215,7 @@ class _Group:
     """Failures of one operator and rule, ready to be shown."""
 
     group: FailureGroup
-    rule: _Rule
+    rule: ShownRule
     levels: str
     samples: Sequence[Record]
 
@@ -206,7 +223,7 @@ class _Group:
 def _group(summary: Summary, group: FailureGroup) -> _Group:
     samples = [group.smallest, *(record for record in group.shown() if record.case != group.smallest.case)]
     levels = level_ranges(group.levels, summary.campaign.levels)
-    return _Group(group, _rule(summary, group.rule), levels, samples)
+    return _Group(group, shown_rule(summary.campaign.rules, group.rule), levels, samples)
 
 
 def _groups(summary: Summary, *kinds: FailureKind) -> list[_Group]:
@@ -221,7 +238,7 @@ def _count(summary: Summary, *kinds: FailureKind) -> int:
 class _DecisionRule:
     """A rule on which backend and specification decide differently, over all operators."""
 
-    rule: _Rule
+    rule: ShownRule
     count: int
     groups: Sequence[_Group]
     smallest: Record
@@ -248,7 +265,7 @@ def _observed(summary: Summary) -> list[Mapping[str, Any]]:
     return [
         {
             "group": group,
-            "rule": _rule(summary, group.rule),
+            "rule": shown_rule(summary.campaign.rules, group.rule),
             "levels": level_ranges(group.levels, summary.campaign.levels),
             "reason": group.reasons.most_common(1)[0][0],
         }

@@ -46,6 +46,7 @@ def _properties(campaign: Campaign, outcome: str) -> ET.Element:
         ("device", campaign.backend["device"]),
         ("seed", str(campaign.seed)),
         ("budget", campaign.budget),
+        ("spec", campaign.spec),
         ("suite-version", campaign.suite_version),
         ("outcome", outcome),
     ):

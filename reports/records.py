@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from spec.registry import rules_of
+from spec.validator import Reading
 
 
 class Verdict(StrEnum):
@@ -68,11 +69,12 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
         operator: `GATHER`.
         level: `3_0`.
         phase: which phase made it.
-        rule: id of the rule that the verdict is about.
+        rule: id of the rule that the verdict is about; "" where it is about none in particular, as for a valid
+            descriptor that is decided on and not executed.
         verdict: the outcome.
         expected: the specification's decision: ACCEPT, REJECT, UNSPECIFIED.
         answered: the backend's decision: accept, reject, or "" if it was not asked.
-        reason: why the verdict is not a pass, in a sentence; for observed what was seen.
+        reason: why the verdict is not a pass, in a sentence; for observed what was seen; for a pass what it lacks.
         data_type: of the output.
         index_type: of the index tensor, "" if there is none.
         rank: DimensionCount of the output.
@@ -143,12 +145,15 @@ class Campaign(msgspec.Struct, frozen=True):
     """What a run is about; known before its first record.
 
     Attributes:
-        backend: the backend's capabilities as JSON (name, device, versions, levels, operators, enforces, executes).
+        backend: the backend's capabilities as JSON (name, device, versions, levels, operators, enforces, executes,
+            decides_at).
         suite_version: of this package.
         operators: operators asked for.
         levels: levels asked for.
         budget: quick, standard or full.
         seed: of everything random.
+        spec: what counts as the specification: `documented`, what the pages say, or `observed`, also what the library
+            was seen to do where they are silent.
         started: ISO 8601, UTC.
         environment: Python, NumPy, operating system, processor.
         rules: every rule of the operators asked for, as `describe_rules` gives them, so that a report made later, or
@@ -164,6 +169,7 @@ class Campaign(msgspec.Struct, frozen=True):
     started: str
     environment: dict[str, str]
     rules: tuple[dict[str, Any], ...] = ()
+    spec: str = Reading.DOCUMENTED
 
 
 class Ending(msgspec.Struct, frozen=True):

@@ -27,6 +27,7 @@ BLOCK = 128  # records whose bodies are compressed together
 BATCH = 8 * BLOCK  # records in a transaction
 MAX_BLOCK_BYTES = 256 << 20  # a block that unpacks to more is not ours
 _COMPRESSION = 6
+_MAX_PARAMETERS = 500  # of one query; SQLite's own limit was 999 for long
 
 # The traits of a record that repeat, in the order of the table's columns.
 TRAITS = (
@@ -337,6 +338,18 @@ class Store:
                     bodies = self._bodies(block)
                 yield _record(row, labels, _BODY_DECODER.decode(bodies[(row[0] - 1) % BLOCK]))
 
+    def answers(self, cases: Collection[str]) -> dict[str, tuple[Verdict, str]]:
+        """Verdict and answer of those of these cases (by digest) that were judged; of a repeated one the last."""
+        found: dict[str, tuple[Verdict, str]] = {}
+        with self._reading():
+            labels = dict(self._connection.execute("SELECT id, text FROM label"))
+            for several in _batches(sorted(cases), _MAX_PARAMETERS):
+                marks = ", ".join("?" * len(several))
+                query = f"SELECT digest, verdict, answered FROM record WHERE digest IN ({marks}) ORDER BY id"  # noqa: S608
+                for digest, verdict, answered in self._connection.execute(query, [bytes.fromhex(c) for c in several]):
+                    found[digest.hex()] = (Verdict(labels[verdict]), labels[answered])
+        return found
+
     def throughputs(self) -> tuple[Throughput, ...]:
         """The measurements, in the order of the stream."""
         columns = "operator, data_type, shape, useful_bytes, seconds, copy_bytes_per_second"
@@ -400,6 +413,11 @@ class Store:
                 f"{self.path}: not a results file of this suite, or a damaged one; expected an SQLite file of version "
                 f"1 to {SCHEMA_VERSION} ({error})"
             ) from error
+
+
+def _batches(items: list[str], size: int) -> Iterator[list[str]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
 
 
 def _record(row: tuple[Any, ...], labels: dict[int, str], body: _Body) -> Record:

@@ -27,7 +27,7 @@ from reports.store import Store
 from reports.stream import StreamError
 from spec.levels import Level
 from spec.rules import Category
-from spec.validator import Outcome
+from spec.validator import Outcome, Reading
 
 SAMPLES_PER_GROUP = 3  # failures shown of one kind, operator and rule
 SAMPLES_PER_TEST = 2  # failures shown of one operator, level, phase and rule ...
@@ -101,6 +101,11 @@ def failure_kind(record: Record) -> FailureKind:
     return FailureKind.DECISION if (record.expected, record.answered) in wrong else FailureKind.OUTPUT
 
 
+def case_size(record: Record) -> int:
+    """How much there is to a case: the length of descriptor and data as JSON."""
+    return len(msgspec.json.encode((record.case_json.get("desc"), record.case_json.get("data"))))
+
+
 @dataclass(slots=True)
 class Test:
     """The records of one operator, level, phase and rule: counts, time in the backend, the first failures."""
@@ -138,7 +143,7 @@ class FailureGroup:
         self.decisions[record.expected, record.answered] += 1
         if len(self.samples) < SAMPLES_PER_GROUP:
             self.samples.append(record)
-        size = len(msgspec.json.encode((record.case_json.get("desc"), record.case_json.get("data"))))
+        size = case_size(record)
         if size < self.smallest_size:
             self.smallest, self.smallest_size = record, size
 
@@ -206,8 +211,8 @@ class RuleCoverage:
 
     @property
     def can_reject(self) -> bool:
-        """Whether breaking the rule makes a descriptor invalid: neither an execution rule nor an open question."""
-        return self.rule["kind"] == "descriptor" and not self.rule["erratum"]
+        """Whether breaking the rule makes a descriptor invalid: no execution rule, and no question that stays open."""
+        return self.rule["kind"] == "descriptor" and (not self.rule["erratum"] or self.rejected > 0)
 
     @property
     def ways(self) -> str:
@@ -417,7 +422,15 @@ class Summary:
         return reasons
 
     def headline(self) -> str:
-        """The outcome in a sentence or two."""
+        """The outcome in a few sentences: what it is, and what it does not rest on."""
+        text = self._outcome()
+        if not self.campaign.backend["executes"]:
+            text += " Decisions alone were judged: nothing was executed."
+        if self.campaign.spec != Reading.DOCUMENTED:
+            text += f" What the pages leave open counts as {self.campaign.spec}."
+        return text
+
+    def _outcome(self) -> str:
         name, judged = self.campaign.backend["name"], _number(self.judged, "judged case")
         if self.conformance is Conformance.NOT_CONFORMANT:
             groups = [g for g in self.failures.values() if g.kind is not FailureKind.ERROR]

@@ -1,0 +1,582 @@
+"""Several campaigns side by side: what differs between backends, as one page like the report of a single campaign.
+
+Like that page it is made from sums and a few samples. What makes it more than several pages is that a case has the
+same digest in every campaign: of a case that one backend gets wrong, the page tells what each of the others made of
+the very same case.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import chain
+from typing import TypeVar
+
+import msgspec
+
+from reports.html import CELL_MEANINGS, MatrixCell, ShownRule, render, shown_rule
+from reports.records import NOT_CONFORMANT, Record, Throughput, Verdict
+from reports.store import Store, StoreError
+from reports.stream import StreamError
+from reports.summary import JUDGED, OTHER_REASONS, CellVerdict, FailureGroup, FailureKind, Summary, case_size
+from reports.text import duration
+from spec.levels import Level
+from spec.rules import Category
+from spec.validator import Outcome
+
+MAX_ROWS = 300  # rows of one table that are shown
+
+_ANY_RULE = ShownRule("no rule in particular", "a descriptor that breaks no rule is accepted")
+
+Answers = Mapping[str, tuple[Verdict, str]]  # verdict and answer by the case's digest
+_T = TypeVar("_T", bound=Hashable)
+
+_SPOKEN = {"accept": "accepted", "reject": "rejected"}
+_CONFORMS, _DIFFERS, _UNSURE, _OPEN, _NONE = CellVerdict
+
+
+class _Backend(msgspec.Struct, frozen=True):
+    """What this page takes from `Campaign.backend`."""
+
+    name: str
+    device: str
+    versions: dict[str, str]
+    levels: list[str]
+    operators: list[str]
+    enforces: list[str]
+    executes: bool
+    decides_at: str | None = None
+
+
+class _Rule(msgspec.Struct, frozen=True):
+    """What it takes from an entry of `Campaign.rules`."""
+
+    id: str
+    statement: str
+    source: str
+    erratum: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Told:
+    """One cell: never colour alone, always a text, with the symbol of a verdict where there is one."""
+
+    text: str
+    verdict: CellVerdict | None = None
+    more: str = ""
+
+    @property
+    def symbol(self) -> str:
+        return self.verdict.symbol if self.verdict is not None else ""
+
+    @property
+    def style(self) -> str:
+        return str(self.verdict).replace(" ", "-") if self.verdict is not None else "not-supported"
+
+
+@dataclass(frozen=True)
+class Witness:
+    """One case, whose failure or sample it is, and what each campaign made of it."""
+
+    record: Record
+    owners: Sequence[str]
+    answers: Sequence[Told]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A rule with one cell for each campaign.
+
+    Attributes:
+        rule: the rule.
+        about: operator, or what the specification expects.
+        cells: in the order of the campaigns.
+        weight: how many decisions were wrong, in all campaigns.
+        is_split: whether the campaigns disagree where the specification leaves it open.
+        witnesses: the smallest first.
+    """
+
+    rule: ShownRule
+    about: str
+    cells: Sequence[Told]
+    weight: int = 0
+    is_split: bool = False
+    witnesses: Sequence[Witness] = ()
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One operator with one data type, timed by the campaigns; None where one of them has no such measurement."""
+
+    data_type: str
+    rows: Sequence[Throughput | None]
+
+    @property
+    def shapes(self) -> list[str]:
+        return list(dict.fromkeys(row.shape for row in self.rows if row is not None))
+
+    @property
+    def cells(self) -> list[tuple[str, str] | None]:
+        """GB/s and per cent of the device's copy bandwidth; small shares with two digits, as a slow kernel has them."""
+        return [None if row is None else (f"{row.bytes_per_second / 1e9:,.3g}", _share(row)) for row in self.rows]
+
+
+class Comparison:
+    """Campaigns side by side.
+
+    Args:
+        summaries: of the campaigns, one or more.
+        answers: for each campaign what it made of the cases of `witness_cases`, as far as it has them.
+    """
+
+    def __init__(self, summaries: Sequence[Summary], answers: Sequence[Answers]) -> None:
+        self.summaries = summaries
+        self.answers = answers
+        self.labels = _labels(summaries)
+        self.rules = list({rule["id"]: rule for s in reversed(summaries) for rule in s.campaign.rules}.values())
+        self._kinds = {rule["id"]: rule["kind"] for rule in self.rules}
+        order = _merged([rule["id"] for rule in summary.campaign.rules] for summary in summaries)
+        self._rank = {rule_id: i for i, rule_id in enumerate(order)}
+        self.operators = _merged(summary.campaign.operators for summary in summaries)
+        asked = _merged(summary.campaign.levels for summary in summaries)
+        self.levels = [level.label for level in Level if level.label in asked]
+
+    @classmethod
+    def of(cls, stores: Sequence[Store]) -> Comparison:
+        """The comparison of stored campaigns.
+
+        Raises:
+            StoreError: a file is damaged, or holds what no campaign of this suite does.
+        """
+        summaries = [_summary(store) for store in stores]
+        cases = witness_cases(summaries)
+        return cls(summaries, [store.answers(cases) for store in stores])
+
+    # Operators by level.
+
+    def matrix(self) -> list[tuple[str, list[tuple[str, list[MatrixCell | None]]]]]:
+        """For each operator, for each campaign, a cell for each level; None where it was not asked for."""
+        found = [{(cell.operator, cell.level): cell for cell in summary.matrix()} for summary in self.summaries]
+        return [
+            (
+                operator,
+                [
+                    (label, [MatrixCell.of(cells[at]) if (at := (operator, level)) in cells else None
+                             for level in self.levels])
+                    for label, cells in zip(self.labels, found, strict=True)
+                ],
+            )
+            for operator in self.operators
+        ]  # fmt: skip
+
+    def split_cells(self) -> set[tuple[str, str]]:
+        """Operators and levels at which the campaigns come to different verdicts."""
+        verdicts: dict[tuple[str, str], set[CellVerdict]] = {}
+        for cell in chain.from_iterable(summary.matrix() for summary in self.summaries):
+            verdicts.setdefault((cell.operator, cell.level), set()).add(cell.verdict)
+        return {at for at, found in verdicts.items() if len(found) > 1}
+
+    # Decisions.
+
+    def decisions(self) -> list[Row]:
+        """The rules on which a campaign decided otherwise than the specification, crashed, or made no promise."""
+        rows = []
+        for rule_id, expected in sorted(
+            {(rule_id, expected) for tallies in self._tallies for rule_id, expected in tallies},
+            key=lambda key: (self._place(key[0]), key),
+        ):
+            if expected not in (Outcome.ACCEPT, Outcome.REJECT):
+                continue
+            tallies = [of.get((rule_id, expected), Counter()) for of in self._tallies]
+            weights = [_wrong_decisions(expected, tally) for tally in tallies]
+            unclaimed = any(verdict not in JUDGED for tally in tallies for _, verdict in tally)
+            if any(weights) or unclaimed:
+                cells = [_decided(tally, weight) for tally, weight in zip(tallies, weights, strict=True)]
+                rule = self._rule(rule_id) if rule_id else _ANY_RULE
+                witnesses = self._witnesses(partial(self._is_decision_on, rule_id, expected))
+                rows.append(Row(rule, expected.lower(), cells, sum(weights), witnesses=witnesses))
+        return sorted(rows, key=lambda row: -row.weight)
+
+    # Outputs.
+
+    def executed(self) -> list[tuple[str, list[Told]]]:
+        """For each operator what came of executing it."""
+        return [(operator, [self._output(i, operator) for i in self._columns]) for operator in self.operators]
+
+    def outputs(self) -> list[Row]:
+        """The operators and rules whose execution came out wrong in a campaign."""
+        wrong = {
+            (group.operator, group.rule)
+            for summary in self.summaries
+            for group in summary.failures.values()
+            if _output_failures(group)
+        }
+        rows = []
+        for operator, rule_id in sorted(wrong, key=lambda key: (self.operators.index(key[0]), self._place(key[1]))):
+            cells = [self._output(i, operator, rule_id) for i in self._columns]
+            witnesses = self._witnesses(partial(_is_output_of, operator, rule_id))
+            rows.append(Row(self._rule(rule_id), operator, cells, witnesses=witnesses))
+        return rows
+
+    def _output(self, column: int, operator: str, rule_id: str | None = None) -> Told:
+        """What executing an operator came to in a campaign, by one rule or by all rules of execution."""
+        summary = self.summaries[column]
+        backend = summary.campaign.backend
+        if operator not in summary.campaign.operators:
+            return Told("not asked for")
+        if not backend["executes"]:
+            return Told("execution not available", _NONE)
+        if Category.EXECUTION not in backend["enforces"]:
+            return Told("execution not claimed", _NONE)
+        counts: Counter[Verdict] = Counter()
+        for (of, _, _, rule), test in summary.tests.items():
+            if of == operator and (rule == rule_id if rule_id is not None else self._kinds.get(rule) == "execution"):
+                counts.update(test.counts)
+        wrong = Counter[Verdict]()
+        for group in summary.failures.values():
+            if group.operator == operator and rule_id in (None, group.rule) and (count := _output_failures(group)):
+                wrong[group.smallest.verdict] += count
+        executed = counts[Verdict.PASS] + wrong.total()
+        words = {Verdict.FAIL: "differ", Verdict.CRASH: "crashed", Verdict.TIMEOUT: "timed out"}
+        if wrong:
+            told = ", ".join(f"{wrong[verdict]:,} {word}" for verdict, word in words.items() if wrong[verdict])
+            return Told(f"{told}, of {executed:,}", _DIFFERS)
+        if counts[Verdict.PASS]:
+            return Told(f"{counts[Verdict.PASS]:,} as specified", _CONFORMS)
+        if counts[Verdict.NOT_SUPPORTED]:
+            return Told(f"{counts[Verdict.NOT_SUPPORTED]:,} not claimed", _NONE)
+        return Told("nothing executed")
+
+    # What the specification leaves open.
+
+    def unspecified(self) -> list[Row]:
+        """The rules that leave something open, and what each campaign did; where they disagree comes first."""
+        rows = []
+        for rule_id in sorted({rule for s in self.summaries for _, rule in s.observed}, key=self._place):
+            cells = [self._observed(i, rule_id) for i in self._columns]
+            answers = [_open_answers(of.get((rule_id, Outcome.UNSPECIFIED), Counter())) for of in self._tallies]
+            is_split = len({frozenset(found) for found in answers if found}) > 1
+            witnesses = self._open_case(rule_id) if is_split else ()
+            operators = {operator for s in self.summaries for operator, rule in s.observed if rule == rule_id}
+            about = ", ".join(operator for operator in self.operators if operator in operators)
+            rows.append(Row(self._rule(rule_id), about, cells, is_split=is_split, witnesses=witnesses))
+        return sorted(rows, key=lambda row: (not row.is_split, row.rule.erratum))
+
+    def _observed(self, column: int, rule_id: str) -> Told:
+        summary, tallies = self.summaries[column], self._tallies[column]
+        left_open = tallies.get((rule_id, Outcome.UNSPECIFIED))
+        if left_open:
+            reasons = Counter[str]()
+            for (_, rule), group in summary.observed.items():
+                if rule == rule_id:
+                    reasons.update(group.reasons)
+            why = [reason for reason, _ in reasons.most_common() if reason not in (*_SPOKEN.values(), OTHER_REASONS)]
+            told = _decided(left_open, _wrong_decisions(Outcome.UNSPECIFIED, left_open))
+            return replace(told, more=why[0] if why else "")
+        judged = Counter[tuple[str, Verdict]]()
+        wrong = 0
+        for (rule, expected), tally in tallies.items():
+            if rule == rule_id:
+                judged.update(tally)
+                wrong += _wrong_decisions(expected, tally)
+        return replace(
+            _decided(judged, wrong),
+            more=f"judged: the specification is read as {summary.campaign.spec}" if judged else "",
+        )
+
+    def _open_case(self, rule_id: str) -> list[Witness]:
+        """A case that a rule leaves open, of those at hand one on which the campaigns disagree the most."""
+        samples = [
+            (label, group.sample)
+            for label, summary in zip(self.labels, self.summaries, strict=True)
+            for (_, rule), group in summary.observed.items()
+            if rule == rule_id
+        ]
+        owner, record = max(samples, key=lambda sample: self._disagreement(sample[1].case))
+        return [Witness(record, [owner], self._on(record))]
+
+    # Speed.
+
+    def throughput(self) -> dict[str, list[Timed]]:
+        """The measurements by operator."""
+        columns: list[dict[tuple[str, str, int], Throughput]] = []
+        for summary in self.summaries:
+            seen: Counter[tuple[str, str]] = Counter()
+            columns.append({})
+            for row in summary.throughputs:
+                what = (row.operator, row.data_type)
+                columns[-1][*what, seen[what]] = row
+                seen[what] += 1
+        found: dict[str, list[Timed]] = {}
+        for key in _merged(columns):
+            found.setdefault(key[0], []).append(Timed(key[1], [column.get(key) for column in columns]))
+        return found
+
+    # The campaigns themselves.
+
+    def headline(self) -> str:
+        """What they come to, in a sentence."""
+        outcomes = Counter(str(summary.conformance) for summary in self.summaries)
+        told = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
+        return f"{len(self.summaries)} campaigns side by side: {told}."
+
+    def unlike(self) -> list[str]:
+        """In what the campaigns were asked for different things, so that their counts do not compare."""
+        traits: dict[str, Iterable[object]] = {
+            "operators": (frozenset(s.campaign.operators) for s in self.summaries),
+            "levels": (frozenset(s.campaign.levels) for s in self.summaries),
+            "specification": (s.campaign.spec for s in self.summaries),
+            "budget": (s.campaign.budget for s in self.summaries),
+            "seed": (s.campaign.seed for s in self.summaries),
+            "suite version": (s.campaign.suite_version for s in self.summaries),
+        }
+        return [name for name, values in traits.items() if len(set(values)) > 1]
+
+    def head(self) -> list[tuple[str, list[Told]]]:
+        """The facts that tell the campaigns apart."""
+        return [
+            (
+                "Outcome",
+                [Told(str(s.conformance), CellVerdict(str(s.conformance))) for s in self.summaries],
+            ),
+            ("Device", self._facts(lambda s: s.campaign.backend["device"])),
+            ("Versions", self._facts(lambda s: _joined(s.campaign.backend["versions"]))),
+            ("Specification", self._facts(lambda s: f"as {s.campaign.spec}")),
+            ("Suite", self._facts(lambda s: s.campaign.suite_version)),
+            ("Started", self._facts(lambda s: s.campaign.started)),
+            ("Judged cases", self._facts(lambda s: f"{s.judged:,} of {s.total:,}")),
+            ("Differ", self._facts(lambda s: f"{s.failed:,}")),
+            ("Not claimed", self._facts(lambda s: f"{s.counts[Verdict.NOT_SUPPORTED]:,}")),
+            ("Execution", self._facts(lambda s: "yes" if s.campaign.backend["executes"] else "not available")),
+        ]
+
+    def run(self) -> list[tuple[str, list[Told]]]:
+        """What it takes to run them again, and their digests."""
+        rows = [
+            ("Operators", self._facts(lambda s: ", ".join(s.campaign.operators))),
+            ("Levels", self._facts(lambda s: ", ".join(s.campaign.levels))),
+            ("Budget", self._facts(lambda s: s.campaign.budget)),
+            ("Seed", self._facts(lambda s: str(s.campaign.seed))),
+            ("Enforced", self._facts(lambda s: ", ".join(s.campaign.backend["enforces"]) or "nothing")),
+            ("Decides by the rules of", self._facts(lambda s: s.campaign.backend.get("decides_at") or "each level")),
+            ("Finished", self._facts(lambda s: s.ending.finished if s.ending and s.ending.finished else "never")),
+            ("Took", self._facts(lambda s: duration(s.seconds) or "unknown")),
+        ]
+        for name in _merged(summary.campaign.environment for summary in self.summaries):
+            rows.append((name, [Told(s.campaign.environment.get(name, "unknown")) for s in self.summaries]))
+        rows.append(("Results digest", self._facts(lambda s: s.digests.results)))
+        rows.append(("Content digest", self._facts(lambda s: s.digests.content)))
+        return rows
+
+    def _facts(self, fact: Callable[[Summary], str]) -> list[Told]:
+        return [Told(fact(summary)) for summary in self.summaries]
+
+    # Cases that several campaigns have.
+
+    def _witnesses(self, is_wanted: Callable[[Record], bool]) -> list[Witness]:
+        """The smallest case of each campaign and verdict out of those kept, each case once; the smallest first."""
+        smallest: dict[tuple[int, Verdict], tuple[int, Record]] = {}
+        for column, summary in enumerate(self.summaries):
+            for record in chain.from_iterable(group.shown() for group in summary.failures.values()):
+                if is_wanted(record):
+                    key, size = (column, record.verdict), case_size(record)
+                    if key not in smallest or size < smallest[key][0]:
+                        smallest[key] = (size, record)
+        owners: dict[str, list[str]] = {}
+        records: dict[str, Record] = {}
+        for (column, verdict), (_, record) in sorted(smallest.items(), key=lambda item: (item[1][0], item[0])):
+            suffix = "" if verdict is Verdict.FAIL else f" ({verdict})"
+            owners.setdefault(record.case, []).append(self.labels[column] + suffix)
+            records.setdefault(record.case, record)
+        return [Witness(record, owners[case], self._on(record)) for case, record in records.items()]
+
+    def _on(self, record: Record) -> list[Told]:
+        """What each campaign made of this record's case."""
+        return [_answered(record.expected, answers.get(record.case)) for answers in self.answers]
+
+    def _disagreement(self, case: str) -> int:
+        """How many different answers there are to a case."""
+        return len({answers[case][1] for answers in self.answers if case in answers})
+
+    @cached_property
+    def _tallies(self) -> list[dict[tuple[str, str], Counter[tuple[str, Verdict]]]]:
+        """For each campaign, by rule and expectation, how often which decision had which verdict."""
+        found = []
+        for summary in self.summaries:
+            tallies: dict[tuple[str, str], Counter[tuple[str, Verdict]]] = {}
+            for (rule, expected, answered, verdict), count in summary.decisions.items():
+                about = self._decision_rule(rule, expected)
+                if about != rule and answered == "accept":
+                    verdict = Verdict.PASS  # of the decision; what came of executing it is another matter
+                tallies.setdefault((about, expected), Counter())[answered, verdict] += count
+            found.append(tallies)
+        return found
+
+    def _decision_rule(self, rule_id: str, expected: str) -> str:
+        """The rule that a decision is about: on a valid descriptor that is executed, none in particular."""
+        executed = expected == Outcome.ACCEPT and self._kinds.get(rule_id) == "execution"
+        return "" if executed else rule_id
+
+    def _is_decision_on(self, rule_id: str, expected: str, record: Record) -> bool:
+        """Whether the record is of a wrong decision about this rule."""
+        wrong = _is_wrong_decision(record.expected, record.answered, record.verdict)
+        about = self._decision_rule(record.rule, record.expected)
+        return wrong and (about, record.expected) == (rule_id, expected)
+
+    @property
+    def _columns(self) -> range:
+        return range(len(self.summaries))
+
+    def _rule(self, rule_id: str) -> ShownRule:
+        return shown_rule(self.rules, rule_id)
+
+    def _place(self, rule_id: str) -> tuple[int, str]:
+        return self._rank.get(rule_id, len(self._rank)), rule_id
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """The page: several campaigns side by side."""
+    matrix = comparison.matrix()
+    cells = Counter(cell.cell.verdict for _, rows in matrix for _, row in rows for cell in row if cell is not None)
+    return render(
+        "comparison.html.j2",
+        comparison=comparison,
+        matrix=matrix,
+        split=comparison.split_cells(),
+        legend=[(verdict, cells[verdict], CELL_MEANINGS[verdict]) for verdict in CellVerdict if cells[verdict]],
+        decisions=comparison.decisions(),
+        outputs=comparison.outputs(),
+        unspecified=comparison.unspecified(),
+        throughput=comparison.throughput(),
+        max_rows=MAX_ROWS,
+    )
+
+
+def witness_cases(summaries: Iterable[Summary]) -> set[str]:
+    """Digests of the cases that a comparison may show."""
+    return {
+        record.case
+        for summary in summaries
+        for record in chain(
+            chain.from_iterable(group.shown() for group in summary.failures.values()),
+            (group.sample for group in summary.observed.values()),
+        )
+    }
+
+
+def _summary(store: Store) -> Summary:
+    """The summary of a stored campaign, whose backend is known to be described as this suite does."""
+    try:
+        msgspec.convert(store.campaign.backend, _Backend)
+        msgspec.convert(store.campaign.rules, tuple[_Rule, ...])
+        return Summary.of_store(store)
+    except (msgspec.ValidationError, StreamError) as error:
+        raise StoreError(f"{store.path}: holds no campaign of this suite, or a damaged one: {error}") from error
+
+
+def _labels(summaries: Sequence[Summary]) -> list[str]:
+    """The backends' names; the same name twice is told apart by when the campaign started, or else by a number."""
+    names = [str(summary.campaign.backend["name"]) for summary in summaries]
+    dated = [
+        f"{name}, {summary.campaign.started}" if names.count(name) > 1 else name
+        for name, summary in zip(names, summaries, strict=True)
+    ]
+    return [
+        f"{label} ({dated[: i + 1].count(label)})" if dated.count(label) > 1 else label for i, label in enumerate(dated)
+    ]
+
+
+def _merged(sequences: Iterable[Iterable[_T]]) -> list[_T]:
+    """What is in any of them, once, in the order of its first appearance."""
+    return list(dict.fromkeys(chain.from_iterable(sequences)))
+
+
+def _share(row: Throughput) -> str:
+    share = 100 * row.fraction_of_copy
+    return f"{share:.2g} %" if share < 10 else f"{share:.0f} %"
+
+
+def _joined(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
+
+
+def _is_output_of(operator: str, rule_id: str, record: Record) -> bool:
+    wrong = record.verdict in NOT_CONFORMANT and record.answered == "accept"
+    right_decision = not _is_wrong_decision(record.expected, record.answered, record.verdict)
+    return wrong and right_decision and (record.operator, record.rule) == (operator, rule_id)
+
+
+def _output_failures(group: FailureGroup) -> int:
+    """How many of the group failed after their descriptor was accepted, as it should have been."""
+    if group.kind in (FailureKind.DECISION, FailureKind.ERROR):
+        return 0
+    return sum(count for (_, answered), count in group.decisions.items() if answered == "accept")
+
+
+def _is_wrong_decision(expected: str, answered: str, verdict: Verdict) -> bool:
+    """Whether it failed by the decision on its descriptor: a wrong one, or none for a crash."""
+    if verdict is Verdict.FAIL:
+        return (expected, answered) in ((Outcome.ACCEPT, "reject"), (Outcome.REJECT, "accept"))
+    return verdict in NOT_CONFORMANT and answered != "accept"
+
+
+def _open_answers(tally: Counter[tuple[str, Verdict]]) -> set[str]:
+    """What a campaign answered where it could do as it liked; "" for a crash or none in time."""
+    return {answered for answered, verdict in tally if verdict in (Verdict.OBSERVED, *NOT_CONFORMANT)}
+
+
+def _wrong_decisions(expected: str, tally: Counter[tuple[str, Verdict]]) -> int:
+    return sum(n for (answered, verdict), n in tally.items() if _is_wrong_decision(expected, answered, verdict))
+
+
+_TALLIED = {
+    Verdict.CRASH: "crashed",
+    Verdict.TIMEOUT: "timed out",
+    Verdict.NOT_SUPPORTED: "not claimed",
+    Verdict.WAIVED: "waived",
+    Verdict.ERROR: "faults of the harness",
+}
+
+
+def _phrases(tally: Counter[tuple[str, Verdict]]) -> Iterator[str]:
+    """How often what happened; a case that crashed after it was accepted was decided on."""
+    told: Counter[str] = Counter()
+    for (answered, verdict), count in tally.items():
+        decided = verdict not in _TALLIED or (verdict in NOT_CONFORMANT and answered == "accept")
+        told[_SPOKEN.get(answered, answered) if decided else _TALLIED[verdict]] += count
+    order = [*_SPOKEN.values(), *_TALLIED.values()]
+    for word in sorted(told, key=lambda word: (order.index(word) if word in order else len(order), word)):
+        yield f"{told[word]:,} {word}"
+
+
+def _decided(tally: Counter[tuple[str, Verdict]], wrong: int) -> Told:
+    """The decisions of one campaign on the cases about a rule, `wrong` of which were wrong."""
+    text = ", ".join(_phrases(tally))
+    if not text:
+        return Told("no case")
+    verdicts = {verdict for _, verdict in tally}
+    if wrong:
+        return Told(text, _DIFFERS)
+    if Verdict.ERROR in verdicts:
+        return Told(text, _UNSURE)
+    return Told(text, _CONFORMS if verdicts & set(JUDGED) else _OPEN if Verdict.OBSERVED in verdicts else _NONE)
+
+
+def _answered(expected: str, answer: tuple[Verdict, str] | None) -> Told:
+    """What a campaign made of one case."""
+    if answer is None:
+        return Told("not in this campaign")
+    verdict, answered = answer
+    if verdict in _TALLIED:
+        word = _TALLIED[verdict] if verdict is not Verdict.ERROR else "fault of the harness"
+        style = _DIFFERS if verdict in NOT_CONFORMANT else _UNSURE if verdict is Verdict.ERROR else _NONE
+        return Told(word, style)
+    told = _SPOKEN.get(answered, answered)
+    if verdict is Verdict.OBSERVED:
+        return Told(told, _OPEN)
+    if verdict is Verdict.PASS:
+        return Told(f"{told}, as specified", _CONFORMS)
+    return Told(f"{told}, wrong" if _is_wrong_decision(expected, answered, verdict) else "output wrong", _DIFFERS)

@@ -1,0 +1,573 @@
+"""Campaigns side by side: each column says what its records say, and the command writes a page or nothing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import report_data
+from click.testing import CliRunner, Result
+from msgspec.structs import replace
+from report_data import plain
+from test_reports_html import SCRIPT, URL_ATTRIBUTES, Page, hostile
+
+from conformance.cli import main
+from reports import comparison as comparison_module
+from reports import html as html_module
+from reports.comparison import Comparison, Row, Told, comparison_html
+from reports.html import report_html
+from reports.records import NOT_CONFORMANT, Record, Verdict
+from reports.store import Store, StoreError, StoreWriter
+from reports.summary import CellVerdict, Summary, case_size
+from reports.writing import OutputError
+from spec.validator import Outcome
+
+RIGHT = {Outcome.ACCEPT: "accept", Outcome.REJECT: "reject"}
+
+
+def righted(record: Record) -> Record:
+    """The same case, judged on a backend that does what the specification says."""
+    if record.expected not in RIGHT:
+        return record
+    answered = RIGHT[Outcome(record.expected)]
+    return replace(record, verdict=Verdict.PASS, answered=answered, reason="", differences=(), difference_count=0)
+
+
+def backend(name: str, **changes: object) -> dict[str, object]:
+    return {**report_data.campaign().backend, "name": name, **changes}
+
+
+def stored(path: Path, records: Iterable[Record], **changes: object) -> Path:
+    report_data.feed(StoreWriter(path), records, **changes)
+    return path
+
+
+def compared(folder: Path, *campaigns: tuple[str, Iterable[Record]]) -> Comparison:
+    """Campaigns by the backend's name, through stores."""
+    stores = []
+    for i, (name, records) in enumerate(campaigns):
+        stores.append(Store(stored(folder / f"{i}.sqlite", records, backend=backend(name))))
+    try:
+        return Comparison.of(stores)
+    finally:
+        for store in stores:
+            store.close()
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    records = report_data.some_faulty()
+    return compared(tmp_path_factory.mktemp("pair"), ("good", map(righted, records)), ("bad", records))
+
+
+@pytest.fixture(scope="module")
+def text(pair: Comparison) -> str:
+    return comparison_html(pair)
+
+
+@pytest.fixture(scope="module")
+def page(text: str) -> Page:
+    return Page(text)
+
+
+def row(rows: Sequence[Row], rule: str, about: str = "") -> Row:
+    (found,) = [row for row in rows if row.rule.id == rule and about in ("", row.about)]
+    return found
+
+
+def texts(cells: Iterable[Told]) -> list[str]:
+    return [cell.text for cell in cells]
+
+
+# The campaigns.
+
+
+def test_the_head_has_a_column_for_each_campaign(page: Page) -> None:
+    assert page.all("h1")[0][1] == "good and bad"
+    assert "2 campaigns side by side: 1 conformant, 1 not conformant." in page.text()
+    rows = [text for _, text in page.all("tr")]
+    assert "Outcome✓conformant✗not conformant" in rows
+    assert "DeviceNVIDIA H100 80GB HBM3NVIDIA H100 80GB HBM3" in rows
+    assert "Specificationas documentedas documented" in rows
+
+
+def test_campaigns_of_one_backend_are_told_apart() -> None:
+    summaries = []
+    for name, started in (("a", "2025-01-01"), ("b", "2025-01-01"), ("b", "2025-01-02"), ("b", "2025-01-02")):
+        summaries.append(Summary())
+        report_data.feed(summaries[-1], [plain()], backend=backend(name), started=started)
+    assert Comparison(summaries, [{}] * 4).labels == ["a", "b, 2025-01-01", "b, 2025-01-02 (1)", "b, 2025-01-02 (2)"]
+
+
+def test_what_the_campaigns_were_asked_for_is_compared() -> None:
+    summaries = [Summary(), Summary(), Summary()]
+    report_data.feed(summaries[0], [plain()])
+    report_data.feed(summaries[1], [plain()])
+    report_data.feed(summaries[2], [plain()], seed=2, levels=("3_0",), spec="observed")
+    assert Comparison(summaries[:2], [{}] * 2).unlike() == []
+    different = Comparison(summaries, [{}] * 3)
+    assert different.unlike() == ["levels", "specification", "seed"]
+    assert "levels, specification, seed differ" in Page(comparison_html(different)).text()
+
+
+# Operators by level.
+
+
+def test_the_matrix_has_a_row_for_each_backend(pair: Comparison, page: Page) -> None:
+    cells = [(a, text) for a, text in page.all("td") if "title" in a]
+    expected = [
+        (label, cell, at in pair.split_cells())
+        for operator in pair.operators
+        for label, summary in zip(pair.labels, pair.summaries, strict=True)
+        for cell in summary.matrix()
+        if (at := (cell.operator, cell.level)) and cell.operator == operator
+    ]
+    assert len(cells) == len(expected)
+    for (attributes, text), (label, cell, split) in zip(cells, expected, strict=True):
+        assert attributes["title"].startswith(f"{label}, {cell.operator} at {cell.level}: {cell.verdict}; ")
+        assert text.startswith(cell.verdict.symbol)
+        assert ("split" in attributes["class"].split()) == text.endswith("the backends differ here") == split
+
+
+def test_cells_are_framed_where_verdicts_differ(pair: Comparison) -> None:
+    good, bad = ({(c.operator, c.level): c.verdict for c in s.matrix()} for s in pair.summaries)
+    assert pair.split_cells() == {at for at in good if good[at] is not bad[at]}
+    assert 0 < len(pair.split_cells()) < len(good)
+
+
+def test_what_a_campaign_was_not_asked_for_is_no_verdict(tmp_path: Path) -> None:
+    paths = [
+        stored(tmp_path / "0.sqlite", [plain()], operators=("GATHER",), levels=("2_0", "3_0")),
+        stored(tmp_path / "1.sqlite", [plain()], operators=("GATHER", "TILE"), levels=("3_0", "4_0")),
+    ]
+    with Store(paths[0]) as first, Store(paths[1]) as second:
+        found = Comparison.of([first, second])
+    assert found.levels == ["2_0", "3_0", "4_0"]
+    (gather, rows), (tile, tile_rows) = found.matrix()
+    assert (gather, tile) == ("GATHER", "TILE")
+    assert [[cell is None for cell in cells] for _, cells in rows] == [[False, False, True], [True, False, False]]
+    assert all(cell is None for cell in tile_rows[0][1])
+    page = Page(comparison_html(found))
+    assert sum(text == "not asked" for _, text in page.all("td")) == 6
+    assert texts(dict(found.executed())["TILE"])[0] == "not asked for"
+
+
+# Decisions.
+
+
+def test_wrong_decisions_stand_beside_right_ones(pair: Comparison, page: Page) -> None:
+    records = [r for r in report_data.some_faulty() if r.rule == "GATHER.axis-range" and r.expected == "REJECT"]
+    accepted = sum(record.answered == "accept" for record in records)
+    found = row(pair.decisions(), "GATHER.axis-range", "reject")
+    assert 0 < accepted < len(records)
+    assert texts(found.cells) == [
+        f"{len(records):,} rejected",
+        f"{accepted:,} accepted, {len(records) - accepted:,} rejected",
+    ]
+    assert [cell.verdict for cell in found.cells] == [CellVerdict.CONFORMANT, CellVerdict.NOT_CONFORMANT]
+    shown = f"GATHER.axis-rangereject✓{texts(found.cells)[0]}✗{texts(found.cells)[1]}"
+    assert any(text == shown for _, text in page.all("tr"))
+
+
+def test_a_witness_tells_what_every_campaign_made_of_it(pair: Comparison, page: Page) -> None:
+    (witness,) = row(pair.decisions(), "GATHER.axis-range", "reject").witnesses
+    assert witness.owners == ["bad"]
+    assert texts(witness.answers) == ["rejected, as specified", "accepted, wrong"]
+    sizes = [
+        group.smallest_size
+        for group in pair.summaries[1].failures.values()
+        if (group.rule, group.kind) == ("GATHER.axis-range", "decision")
+    ]
+    assert case_size(witness.record) == min(sizes)
+    assert " ".join(witness.record.reproduce.split()) in {text for _, text in page.all("pre")}
+
+
+def test_a_case_that_a_campaign_does_not_have_is_said_to_be_missing(tmp_path: Path) -> None:
+    failing = plain(Verdict.FAIL, rule="GATHER.axis-range", expected="REJECT", case="1" * 64)
+    found = compared(tmp_path, ("good", [plain()]), ("bad", [failing]))
+    (witness,) = row(found.decisions(), "GATHER.axis-range").witnesses
+    assert texts(witness.answers) == ["not in this campaign", "accepted, wrong"]
+
+
+def test_one_case_that_fails_in_two_campaigns_is_shown_once(tmp_path: Path) -> None:
+    failing = plain(Verdict.FAIL, rule="GATHER.axis-range", expected="REJECT")
+    crashing = replace(failing, verdict=Verdict.CRASH, answered="", case="2" * 64)
+    found = compared(tmp_path, ("a", [failing]), ("b", [failing, crashing]))
+    shown = row(found.decisions(), "GATHER.axis-range")
+    assert {witness.record.case[0]: witness.owners for witness in shown.witnesses} == {
+        "0": ["a", "b"],
+        "2": ["b (crash)"],
+    }
+    assert texts(shown.cells) == ["1 accepted", "1 accepted, 1 crashed"]
+    assert shown.weight == 3
+
+
+def test_decisions_on_valid_descriptors_are_compared_whether_executed_or_not(tmp_path: Path) -> None:
+    wrong_value = plain(Verdict.FAIL, case="1" * 64)
+    executing = [plain(), wrong_value, plain(Verdict.NOT_SUPPORTED, case="2" * 64)]
+    deciding = [replace(record, verdict=Verdict.PASS, rule="") for record in executing]
+    refusing = [plain(Verdict.FAIL, answered="reject"), *deciding[1:]]
+    found = compared(tmp_path, ("executing", executing), ("deciding", deciding), ("refusing", refusing))
+    shown = row(found.decisions(), "no rule in particular", "accept")
+    assert texts(shown.cells) == ["3 accepted", "3 accepted", "2 accepted, 1 rejected"]
+    assert [cell.symbol for cell in shown.cells] == ["✓", "✓", "✗"]
+    assert [witness.owners for witness in shown.witnesses] == [["refusing"]]
+
+
+def test_rules_that_are_not_claimed_are_no_passes_and_come_last(pair: Comparison) -> None:
+    rows = pair.decisions()
+    assert [bool(row.weight) for row in rows] == sorted((bool(row.weight) for row in rows), reverse=True)
+    unclaimed = row(rows, "TENSOR.total-size", "reject").cells[1]
+    assert unclaimed.text.endswith("not claimed")
+    assert (unclaimed.symbol, row(rows, "TENSOR.total-size", "reject").weight) == ("–", 0)
+
+
+def test_backends_that_agree_have_no_decisions_to_show(tmp_path: Path) -> None:
+    records = report_data.some_sound()
+    found = compared(tmp_path, ("a", records), ("b", records))
+    assert found.decisions() == found.outputs() == []
+    assert "No difference: every backend claims every rule" in Page(comparison_html(found)).text()
+
+
+# Outputs.
+
+
+def test_outputs_that_differ_are_counted_and_shown(pair: Comparison, text: str, page: Page) -> None:
+    failing = [
+        record
+        for record in report_data.some_faulty()
+        if record.verdict in NOT_CONFORMANT and record.answered == "accept" and record.expected == "ACCEPT"
+    ]
+    rows = {(row.about, row.rule.id): row for row in pair.outputs()}
+    assert set(rows) == {(record.operator, record.rule) for record in failing}
+    for (operator, rule), shown in rows.items():
+        verdicts = Counter(r.verdict for r in failing if (r.operator, r.rule) == (operator, rule))
+        for verdict, word in (("fail", "differ"), ("crash", "crashed"), ("timeout", "timed out")):
+            assert (f"{verdicts[Verdict(verdict)]} {word}" in shown.cells[1].text) == (verdicts[Verdict(verdict)] > 0)
+        assert shown.cells[0].text.endswith("as specified")
+        for witness in shown.witnesses:
+            told = {"fail": "output wrong", "crash": "crashed", "timeout": "timed out"}[witness.record.verdict]
+            assert texts(witness.answers) == ["accepted, as specified", told]
+            assert " ".join(witness.record.reproduce.split()) in {text for _, text in page.all("pre")}
+            assert all(difference.actual_bits in text for difference in witness.record.differences)
+
+
+def test_crashes_before_and_after_the_decision_are_kept_apart(tmp_path: Path) -> None:
+    early = plain(Verdict.CRASH, answered="")
+    late = plain(Verdict.CRASH, answered="accept", case="1" * 64)
+    found = compared(tmp_path, ("a", [early, early, late]))
+    (decided,) = found.decisions()
+    (executed,) = found.outputs()
+    assert texts(decided.cells) == ["1 accepted, 2 crashed"]
+    assert texts(executed.cells) == ["1 crashed, of 1"]
+    assert [w.record.case for w in (*decided.witnesses, *executed.witnesses)] == [early.case, late.case]
+
+
+def test_cases_executed_are_counted_by_operator(pair: Comparison) -> None:
+    kinds = {rule["id"]: rule["kind"] for rule in pair.rules}
+    for operator, (good, bad) in pair.executed():
+        records = [r for r in report_data.some_faulty() if r.operator == operator and kinds[r.rule] == "execution"]
+        wrong = [r for r in records if r.verdict in NOT_CONFORMANT]
+        assert good.text == f"{len(records):,} as specified"
+        assert bad.text.endswith(f"of {sum(r.verdict != 'not-supported' for r in records):,}") == bool(wrong)
+        assert bad.symbol == ("✗" if wrong else "✓")
+
+
+def test_what_is_not_executed_is_no_pass(tmp_path: Path) -> None:
+    decided = plain(rule="")
+    paths = [
+        stored(tmp_path / "0.sqlite", [plain()], backend=backend("executing")),
+        stored(tmp_path / "1.sqlite", [decided], backend=backend("deciding", executes=False)),
+        stored(tmp_path / "2.sqlite", [decided], backend=backend("shy", enforces=["shape"])),
+    ]
+    with Store(paths[0]) as first, Store(paths[1]) as second, Store(paths[2]) as third:
+        found = Comparison.of([first, second, third])
+    cells = dict(found.executed())["GATHER"]
+    assert texts(cells) == ["1 as specified", "execution not available", "execution not claimed"]
+    assert [cell.symbol for cell in cells] == ["✓", "–", "–"]
+    assert texts(dict(found.executed())["TILE"])[0] == "nothing executed"
+    assert "–execution not available" in {text for _, text in Page(comparison_html(found)).all("td")}
+
+
+# What the specification leaves open.
+
+
+def opened(answered: str, verdict: Verdict = Verdict.OBSERVED, reason: str = "") -> Record:
+    rule = "GATHER.leading-index-sizes"
+    return plain(verdict, rule=rule, expected="UNSPECIFIED", answered=answered, reason=reason)
+
+
+def test_disagreement_on_what_is_open_is_marked(tmp_path: Path) -> None:
+    agreed = plain(Verdict.OBSERVED, rule="TENSOR.output-overlap", expected="UNSPECIFIED", answered="reject")
+    found = compared(
+        tmp_path,
+        ("a", [opened("accept", reason="accepted"), replace(agreed, case="1" * 64)]),
+        ("b", [opened("reject", reason="rejected: no such shape"), replace(agreed, case="1" * 64)]),
+        ("c", [opened("", Verdict.CRASH), replace(agreed, case="1" * 64)]),
+    )
+    first, second = found.unspecified()
+    assert (first.rule.id, first.is_split) == ("GATHER.leading-index-sizes", True)
+    assert (second.rule.id, second.is_split, list(second.witnesses)) == ("TENSOR.output-overlap", False, [])
+    assert texts(first.cells) == ["1 accepted", "1 rejected", "1 crashed"]
+    assert [cell.symbol for cell in first.cells] == ["○", "○", "✗"]
+    assert [cell.more for cell in first.cells[:2]] == ["", "rejected: no such shape"]
+    assert texts(first.witnesses[0].answers) == ["accepted", "rejected", "crashed"]
+    headers = [text for _, text in Page(comparison_html(found)).all("th")]
+    assert f"≠ The backends differ: {first.rule.erratum}" in headers
+    assert second.rule.erratum in headers
+
+
+def test_the_case_shown_for_what_is_open_is_one_on_which_campaigns_disagree(tmp_path: Path) -> None:
+    agreed = plain(Verdict.OBSERVED, rule="TENSOR.output-overlap", expected="UNSPECIFIED", answered="reject")
+    disputed = replace(agreed, case="1" * 64, operator="TILE")
+    later = replace(agreed, case="2" * 64, operator="GATHER_ND")
+    found = compared(
+        tmp_path,
+        ("a", [agreed, disputed, later]),
+        ("b", [agreed, replace(disputed, answered="accept"), later]),
+    )
+    (shown,) = found.unspecified()
+    assert [witness.record.case for witness in shown.witnesses] == [disputed.case]
+    assert shown.about == "GATHER, TILE, GATHER_ND"
+
+
+def test_what_one_reading_judges_is_not_said_to_be_open(tmp_path: Path) -> None:
+    judged = replace(opened("reject", Verdict.PASS), expected="REJECT")
+    paths = [
+        stored(tmp_path / "0.sqlite", [opened("accept"), plain(case="1" * 64)]),
+        stored(tmp_path / "1.sqlite", [judged], spec="observed"),
+        stored(tmp_path / "2.sqlite", [plain()]),
+    ]
+    with Store(paths[0]) as first, Store(paths[1]) as second, Store(paths[2]) as third:
+        (shown,) = Comparison.of([first, second, third]).unspecified()
+    assert texts(shown.cells) == ["1 accepted", "1 rejected", "no case"]
+    assert [cell.symbol for cell in shown.cells] == ["○", "✓", ""]
+    assert shown.cells[1].more == "judged: the specification is read as observed"
+    assert not shown.is_split
+
+
+# Throughput, runs.
+
+
+def test_throughput_is_side_by_side(tmp_path: Path) -> None:
+    rows = report_data.throughputs()
+    summaries = [Summary(), Summary()]
+    report_data.feed(summaries[0], [plain()], backend=backend("fast"))
+    summaries[1].start(report_data.campaign(backend=backend("slow")))
+    slow = replace(rows[1], seconds=tuple(8000 * seconds for seconds in rows[1].seconds))
+    summaries[1].throughput(slow)
+    summaries[1].finish(report_data.ending())
+    page = Page(comparison_html(Comparison(summaries, [{}, {}])))
+    told = [text for _, text in page.all("tr")]
+    for timed in rows:
+        share = 100 * timed.fraction_of_copy
+        first = f"{timed.data_type}{timed.bytes_per_second / 1e9:,.3g}{share:{'.2g' if share < 10 else '.0f'}} %"
+        second = f"{slow.bytes_per_second / 1e9:,.3g}{100 * slow.fraction_of_copy:.2g} %" if timed is rows[1] else ""
+        assert any(text.endswith(first + (second or "not timed")) for text in told), first + second
+
+
+def test_environments_seeds_and_digests(pair: Comparison, page: Page) -> None:
+    rows = [text for _, text in page.all("tr")]
+    good, bad = pair.summaries
+    assert f"Results digest{good.digests.results}{bad.digests.results}" in rows
+    assert f"Content digest{good.digests.content}{bad.digests.content}" in rows
+    assert "Seed2025030420250304" in rows
+    assert "numpy2.2.32.2.3" in rows
+
+
+# The page.
+
+
+def test_nothing_from_outside_becomes_markup(tmp_path: Path) -> None:
+    records = [replace(hostile(plain(verdict)), case=f"{i}" * 64) for i, verdict in enumerate(Verdict)]
+    opened_by_markup = replace(hostile(opened("accept")), expected="UNSPECIFIED")
+    changes = {"budget": SCRIPT, "suite_version": SCRIPT, "started": SCRIPT, "environment": {SCRIPT: SCRIPT}}
+    described = backend(f'"{SCRIPT}', device=SCRIPT, versions={SCRIPT: SCRIPT}, enforces=[SCRIPT, "execution"])
+    rules = tuple({**r, "source": "javascript:alert(1)", "statement": SCRIPT} for r in report_data.campaign().rules)
+    paths = [
+        stored(tmp_path / f"{i}.sqlite", [*records, answer], backend=described, rules=rules, **changes)
+        for i, answer in enumerate((opened_by_markup, replace(opened_by_markup, answered="reject", reason="\x1b[31m")))
+    ]
+    with Store(paths[0]) as first, Store(paths[1]) as second:
+        text = comparison_html(Comparison.of([first, second]))
+    assert text.count("<script") == 1
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    page = Page(text)
+    assert not [a for _, a, _ in page.elements if any(name.startswith("on") for name in a)]
+    assert {attributes["href"][:1] for attributes, _ in page.all("a")} == {"#"}
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", text)
+
+
+def test_the_page_loads_nothing(page: Page) -> None:
+    for tag, attributes, _ in page.elements:
+        for name in URL_ATTRIBUTES & set(attributes):
+            if tag == "a":
+                assert attributes[name].startswith(("#", "https://learn.microsoft.com/")), attributes
+            else:
+                assert attributes[name] == "data:,", (tag, attributes)
+    policy = next(a["content"] for a, _ in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'")
+
+
+def test_landmarks_headings_and_tables(page: Page) -> None:
+    tags = Counter(tag for tag, _, _ in page.elements)
+    assert (tags["main"], tags["h1"], tags["nav"]) == (1, 1, 1)
+    levels = [int(tag[1]) for tag, _, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    ids = [attributes["id"] for _, attributes, _ in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for tag, attributes, parents in page.elements:
+        if attributes.get("href", "").startswith("#"):
+            assert attributes["href"][1:] in ids
+        if attributes.get("role") == "region":
+            assert attributes["aria-label"]
+            assert attributes["tabindex"] == "0"
+        if tag == "table" and "figure" not in parents:
+            assert "div" in parents  # which scrolls, so that the page does not
+        if tag == "th":
+            assert attributes["scope"] in ("col", "row", "rowgroup", "colgroup")
+        if "symbol" in attributes.get("class", "").split():
+            assert attributes["aria-hidden"] == "true"
+
+
+def test_every_class_of_a_cell_is_styled(page: Page) -> None:
+    style = html_module._text("report.css")
+    used = {name for tag, a, _ in page.elements if tag in ("td", "th", "table") for name in a.get("class", "").split()}
+    assert not [name for name in used if not re.search(rf"\.{name}\b", style) and name != "wide"]
+
+
+def test_the_page_does_not_grow_with_the_cases(tmp_path: Path, text: str) -> None:
+    records = report_data.some_faulty() * 10
+    often = comparison_html(compared(tmp_path, ("good", map(righted, records)), ("bad", records)))
+    assert len(often) < 1.05 * len(text)
+
+
+def test_groups_and_rows_are_capped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html_module, "MAX_GROUPS", 3)
+    monkeypatch.setattr(comparison_module, "MAX_ROWS", 5)
+    failing = [plain(Verdict.FAIL, rule=f"GATHER.rule-{i}", expected="REJECT", case=f"{i}" * 64) for i in range(8)]
+    page = Page(comparison_html(compared(tmp_path, ("a", failing), ("b", failing))))
+    assert len(page.all("article")) == 3
+    assert "5 more rules in the reports" in page.text()
+    assert "3 more rows in the reports" in page.text()
+    assert len([text for _, text in page.all("tr") if text.startswith("GATHER.rule-")]) == 5
+
+
+# Stores.
+
+
+def test_a_store_knows_what_became_of_a_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reports.store._MAX_PARAMETERS", 2)
+    records = [plain(Verdict.FAIL, case=f"{i}" * 64, answered="reject") for i in range(5)]
+    records[3] = replace(records[3], verdict=Verdict.CRASH, answered="")
+    with Store(stored(tmp_path / "results.sqlite", records)) as store:
+        found = store.answers([record.case for record in records[1:]] + ["f" * 64])
+    assert found == {record.case: (record.verdict, record.answered) for record in records[1:]}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"backend": {"name": "x"}}, {"rules": ({"id": "x"},)}, {"operators": ("TILE",)}],
+    ids=["backend", "rules", "record"],
+)
+def test_a_store_that_is_no_campaign_of_this_suite_is_refused(tmp_path: Path, changes: dict[str, object]) -> None:
+    path = stored(tmp_path / "results.sqlite", [plain()], **changes)
+    with Store(path) as store, pytest.raises(StoreError, match=re.escape(f"{path}: holds no campaign of this suite")):
+        Comparison.of([store])
+
+
+# The command.
+
+
+def invoke(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["report", *map(str, arguments)], prog_name="dml-conformance")
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> list[Path]:
+    folder = tmp_path / "certification"
+    folder.mkdir()
+    records = report_data.some_faulty()[:200]
+    return [
+        stored(folder / "results.sqlite", records, backend=backend("bad")).parent,
+        stored(tmp_path / "other.sqlite", map(righted, records), backend=backend("good")),
+    ]
+
+
+def assert_refused(result: Result, told: str, folder: Path) -> None:
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+    assert told in result.stderr
+    assert not [path for path in folder.iterdir() if "partial" in path.name]
+
+
+def test_files_and_folders_become_one_page(tmp_path: Path, results: list[Path]) -> None:
+    result = invoke(*results, "-o", tmp_path / "new" / "report.html")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == [
+        "campaign  outcome",
+        "bad       not conformant",
+        "good      conformant",
+        f"Report: {tmp_path / 'new' / 'report.html'}",
+    ]
+    assert Page((tmp_path / "new" / "report.html").read_text(encoding="utf-8")).all("h1")[0][1] == "bad and good"
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["report.html"]
+
+
+def test_a_single_campaign_gets_its_ordinary_page(tmp_path: Path, results: list[Path]) -> None:
+    assert invoke(results[1], "-o", tmp_path / "report.html").exit_code == 0
+    with Store(results[1]) as store:
+        assert (tmp_path / "report.html").read_text(encoding="utf-8") == report_html(Summary.of_store(store))
+
+
+def test_nothing_is_overwritten_unasked(tmp_path: Path, results: list[Path]) -> None:
+    page = tmp_path / "report.html"
+    page.write_text("<!DOCTYPE html> old")
+    assert_refused(invoke(*results, "-o", page), f"{page}: exists; name another file", tmp_path)
+    assert page.read_text() == "<!DOCTYPE html> old"
+    assert invoke(*results, "-o", page, "--replace").exit_code == 0
+    assert "bad and good" in page.read_text(encoding="utf-8")
+
+
+def test_only_a_page_is_replaced(tmp_path: Path, results: list[Path]) -> None:
+    before = results[1].read_bytes()
+    result = invoke(*results, "-o", results[1], "--replace")
+    assert_refused(result, f"{results[1]}: is no HTML page; it is not replaced", tmp_path)
+    assert results[1].read_bytes() == before
+
+
+def test_a_file_that_is_no_store_is_told_in_one_line(tmp_path: Path, results: list[Path]) -> None:
+    wrong = tmp_path / "wrong.sqlite"
+    wrong.write_text("not a database")
+    page = tmp_path / "report.html"
+    for argument in (wrong, tmp_path / "missing.sqlite", tmp_path):
+        assert_refused(invoke(results[0], argument, "-o", page), str(argument), tmp_path)
+    assert not page.exists()
+
+
+def test_one_campaign_is_not_compared_with_itself(tmp_path: Path, results: list[Path]) -> None:
+    result = invoke(results[0], results[0] / "results.sqlite", "-o", tmp_path / "report.html")
+    assert_refused(result, "given twice", tmp_path)
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing(
+    tmp_path: Path, results: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    result = invoke(*results, "-o", tmp_path / "report.html")
+    assert_refused(result, "report.html: cannot be written: No space left on device", tmp_path)
+
+
+def test_output_that_leads_nowhere_is_an_output_error(tmp_path: Path, results: list[Path]) -> None:
+    (tmp_path / "file").write_text("")
+    result = invoke(*results, "-o", tmp_path / "file" / "report.html")
+    assert result.exit_code == 2
+    assert isinstance(result.exception, OutputError | SystemExit)
+    assert result.stderr.count("\n") == 1
