@@ -67,6 +67,9 @@ class Capabilities(msgspec.Struct, frozen=True):
         operators: operator names claimed (`GATHER`).
         enforces: rule categories that its decisions claim to cover.
         executes: whether it executes at all.
+        decides_at: the level by whose rules it decides, whatever level it is asked for; None where it goes by the level
+            asked for. What only a lower level forbids (an operator, a data type, a dimension count that came later) is
+            then accepted, and a decision for a lower level is claimed only where it does not depend on that.
     """
 
     name: str
@@ -76,6 +79,7 @@ class Capabilities(msgspec.Struct, frozen=True):
     operators: tuple[str, ...]
     enforces: frozenset[Category]
     executes: bool = True
+    decides_at: Level | None = None
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -86,6 +90,7 @@ class Capabilities(msgspec.Struct, frozen=True):
             "operators": list(self.operators),
             "enforces": sorted(str(category) for category in self.enforces),
             "executes": self.executes,
+            "decides_at": None if self.decides_at is None else self.decides_at.label,
         }
 
 

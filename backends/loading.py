@@ -32,6 +32,7 @@ METHODS = ("validate", "execute", "capabilities")
 BUILT_IN = {
     "reference": EntryPoint("reference", "backends.reference:ReferenceBackend", GROUP),
     "torch": EntryPoint("torch", "backends.torch:TorchBackend", GROUP),
+    "directml": EntryPoint("directml", "backends.directml:DirectmlBackend", GROUP),
 }
 
 

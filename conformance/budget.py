@@ -33,7 +33,7 @@ class Budget:
 
     def sweep_shares(self, cells: int) -> list[int]:
         """Seeded cases for each of `cells` combinations of operator and level."""
-        if self.sweep_total is None:
+        if self.sweep_total is None or cells == 0:
             return [self.sweep] * cells
         share, rest = divmod(self.sweep_total, cells)
         return [share + (n < rest) for n in range(cells)]

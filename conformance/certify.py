@@ -33,6 +33,7 @@ def describe_campaign(engine: Engine) -> Campaign:
         levels=tuple(level.label for level in engine.levels),
         budget=engine.budget.name,
         seed=engine.seed,
+        spec=engine.judge.reading,
         started=utc_now(),
         environment=environment(),
         rules=describe_rules(engine.operators),

@@ -12,13 +12,14 @@ from spec.registry import rule as rule_named
 
 def explain(record: Record) -> str:
     """Several lines of plain text about one record."""
-    rule = rule_named(record.rule)
-    lines = [
-        f"{record.operator} at level {record.level}: {record.verdict}, {record.rule}",
-        f"  the rule: {rule.statement}",
-        f"  its source: {rule.source.url}" + (f" ({rule.source.section})" if rule.source.section else ""),
-        f"  the specification: {record.expected}" + (f", the backend: {record.answered}" if record.answered else ""),
-    ]
+    lines = [f"{record.operator} at level {record.level}: {record.verdict}, {record.rule or 'no rule in particular'}"]
+    if record.rule:
+        rule = rule_named(record.rule)
+        lines.append(f"  the rule: {rule.statement}")
+        section = f" ({rule.source.section})" if rule.source.section else ""
+        lines.append(f"  its source: {rule.source.url}{section}")
+    answered = f", the backend: {record.answered}" if record.answered else ""
+    lines.append(f"  the specification: {record.expected}{answered}")
     if record.reason:
         lines.append(f"  {record.reason}")
     for difference in record.differences:

@@ -15,11 +15,12 @@ from conformance.compare import EQUAL, Comparison, compare
 from conformance.memory import InputMemory, OutputMemory, bind_input, bind_output, memory_elements
 from reports.records import Phase, Record, Verdict
 from spec.case import Case
+from spec.divergences import recognise
 from spec.operator import OperatorSpec
 from spec.registry import rule as rule_named
 from spec.registry import spec_of
-from spec.rules import Category
-from spec.validator import Outcome
+from spec.rules import DESCRIPTOR_CATEGORIES, Category
+from spec.validator import Outcome, Reading, decide
 from strategies.tensors import layout_kind
 from strategies.values import DATA_PATTERNS, buffer_size, materialize
 
@@ -39,18 +40,26 @@ class Judgement(NamedTuple):
 
 
 class Judge:
-    """Judges cases on one backend. It holds the backend to its claims and to nothing else."""
+    """Judges cases on one backend. It holds the backend to its claims and to nothing else.
 
-    def __init__(self, backend: Backend, backend_name: str) -> None:
-        """`backend_name` is how the command line names the backend, for the lines that reproduce a case."""
+    Args:
+        backend: the backend.
+        backend_name: how the command line names it, for the lines that reproduce a case.
+        reading: what counts as the specification.
+    """
+
+    def __init__(self, backend: Backend, backend_name: str, reading: Reading = Reading.DOCUMENTED) -> None:
         self.backend = backend
         self.backend_name = backend_name
+        self.reading = reading
         self.capabilities: Capabilities = backend.capabilities()
+        self._executes = self.capabilities.executes and Category.EXECUTION in self.capabilities.enforces
         self._levels = frozenset(self.capabilities.levels)
         self._operators = frozenset(self.capabilities.operators)
 
     def record(self, case: Case, phase: Phase) -> Record:
         """Judge a case and describe the outcome for the reports."""
+        case = case.read(self.reading)
         judged = self.judge(case)
         spec = spec_of(case.desc)
         output = getattr(case.desc, spec.output_fields[0].attribute)
@@ -70,18 +79,18 @@ class Judge:
             index_type=index_type,
             rank=len(output.sizes) if output is not None else 0,
             layout=_layout(spec, case),
-            pattern=pattern,
+            pattern=pattern if self._is_executed(case) else "",
             seconds=judged.seconds,
             case_json=case.to_json(),
             differences=judged.comparison.shown,
             difference_count=judged.comparison.wrong,
-            reproduce="" if passed else reproduce_line(case, self.backend_name),
+            reproduce="" if passed else reproduce_line(case, self.backend_name, self.reading),
         )
 
     def judge(self, case: Case) -> Judgement:
-        """The verdict on one case; one that is about no rule in particular is about the operator's values."""
-        if not case.rule:
-            case = msgspec.structs.replace(case, rule=f"{case.operator}.values")
+        """The verdict on one case."""
+        case = case.read(self.reading)
+        case = msgspec.structs.replace(case, rule=self._rule(case))
         if case.operator not in self._operators:
             return Judgement(Verdict.NOT_SUPPORTED, case.rule, reason=f"operator {case.operator} is not claimed")
         if case.level not in self._levels:
@@ -92,7 +101,8 @@ class Judge:
         except Unsupported as error:
             return Judgement(Verdict.NOT_SUPPORTED, case.rule, reason=str(error) or "not claimed")
         except Exception as error:
-            return Judgement(Verdict.CRASH, case.rule, reason=f"validate raised {_told(error)}")
+            reason = f"validate raised {_told(error)}{self._known(case, 'crash')}"
+            return Judgement(Verdict.CRASH, case.rule, reason=reason)
         if not isinstance(answer, Answer):
             return Judgement(Verdict.CRASH, case.rule, reason=f"validate returned {answer!r}, not an Answer")
         seconds = time.perf_counter() - started
@@ -104,32 +114,66 @@ class Judge:
             return self._judge_invalid(case, answer, answered, seconds)
         if not answer.accepted:
             reason = "rejected a valid descriptor" + (f": {answer.reason}" if answer.reason else "")
-            return Judgement(Verdict.FAIL, case.rule, answered, reason, seconds)
-        if not case.data:
-            rule = rule_named(case.rule)
-            if rule.is_descriptor_rule and rule.category not in self.capabilities.enforces:
-                reason = f"category {rule.category} is not claimed"
-                return Judgement(Verdict.NOT_SUPPORTED, case.rule, answered, reason, seconds)
-            return Judgement(Verdict.PASS, case.rule, answered, seconds=seconds)
-        if not self.capabilities.executes or Category.EXECUTION not in self.capabilities.enforces:
-            return Judgement(Verdict.NOT_SUPPORTED, case.rule, answered, "execution is not claimed", seconds)
-        return self._judge_execution(case, answered, seconds)
+            return Judgement(Verdict.FAIL, case.rule, answered, reason + self._known(case, answered), seconds)
+        if self._is_executed(case):
+            return self._judge_execution(case, answered, seconds)
+        if case.rule and rule_named(case.rule).category not in self.capabilities.enforces:
+            reason = f"category {rule_named(case.rule).category} is not claimed"
+            return Judgement(Verdict.NOT_SUPPORTED, case.rule, answered, reason, seconds)
+        if self.capabilities.enforces.isdisjoint(DESCRIPTOR_CATEGORIES):
+            return Judgement(Verdict.NOT_SUPPORTED, case.rule, answered, "decisions are not claimed", seconds)
+        reason = ""
+        if case.data:
+            reason = "decided only; " + ("no page says what it computes" if case.broken else "execution is not claimed")
+        return Judgement(Verdict.PASS, case.rule, answered, reason, seconds)
+
+    def _is_executed(self, case: Case) -> bool:
+        """What is valid by observation alone is not: nothing says what executing it would do."""
+        return bool(case.data) and case.outcome is Outcome.ACCEPT and not case.broken and self._executes
+
+    def _rule(self, case: Case) -> str:
+        """Id of the rule that a verdict is about.
+
+        It is one of execution only if the case is executed. A valid descriptor that is decided on alone keeps all rules
+        of descriptors, and is about none in particular unless it says so.
+        """
+        if case.broken:
+            return case.rule if case.rule in case.broken else case.broken[0]
+        if self._is_executed(case):
+            return case.rule or f"{case.operator}.values"
+        return case.rule if case.rule and rule_named(case.rule).is_descriptor_rule else ""
 
     def _judge_invalid(self, case: Case, answer: Answer, answered: str, seconds: float) -> Judgement:
-        """A backend that does not claim a category is not held to it, and gets no credit for it either."""
-        rule = case.rule if case.rule in case.broken else case.broken[0]
+        """A backend that does not claim a category is not held to it, and gets no credit for it either.
+
+        The same goes for a rule that the level asked for has and the level by whose rules the backend decides has not.
+        """
+        rule = case.rule
         claimed = [name for name in case.broken if rule_named(name).category in self.capabilities.enforces]
         if not claimed:
             category = rule_named(rule).category
             return Judgement(Verdict.NOT_SUPPORTED, rule, answered, f"category {category} is not claimed", seconds)
+        own_level = self.capabilities.decides_at
+        if own_level is not None and case.level < own_level:
+            broken_there = decide(case.desc, own_level, self.reading).rules
+            if not set(claimed) & set(broken_there):
+                reason = f"not claimed: level {own_level}, by whose rules it decides, has no such rule"
+                return Judgement(Verdict.NOT_SUPPORTED, rule, answered, reason, seconds)
         if answer.accepted:
-            statement = rule_named(rule).statement
-            return Judgement(Verdict.FAIL, rule, answered, f"accepted, though the rule says: {statement}", seconds)
+            reason = f"accepted, though the rule says: {rule_named(rule).statement}"
+            return Judgement(Verdict.FAIL, rule, answered, reason + self._known(case, answered), seconds)
         return Judgement(Verdict.PASS, rule, answered, seconds=seconds)
+
+    def _known(self, case: Case, answer: str) -> str:
+        """What a reason ends with where DirectML's own library is on record for the same; it excuses nothing."""
+        level = self.capabilities.decides_at or case.level
+        known = recognise(case.desc, decide(case.desc, level, self.reading), answer)
+        return "" if known is None else f"; DirectML itself does so: {known.id}"
 
     def _judge_execution(self, case: Case, answered: str, seconds: float) -> Judgement:
         spec = spec_of(case.desc)
-        needed = sum(buffer_size(getattr(case.desc, field.attribute)) for field in spec.tensor_fields)
+        tensors = [getattr(case.desc, field.attribute) for field in spec.tensor_fields]
+        needed = sum(buffer_size(tensor) + tensor.guaranteed_base_offset_alignment for tensor in tensors)
         if needed > MAX_BYTES:
             reason = f"the tensors need {needed} bytes, the harness executes cases of up to {MAX_BYTES}"
             return Judgement(Verdict.ERROR, case.rule, answered, reason, seconds)
@@ -191,12 +235,13 @@ class Judge:
         return Judgement(Verdict.PASS, rule, answered, seconds=seconds)
 
 
-def reproduce_line(case: Case, backend_name: str) -> str:
+def reproduce_line(case: Case, backend_name: str, reading: Reading = Reading.DOCUMENTED) -> str:
     """One shell line that judges the case again."""
     content = case.to_json()
     del content["expect"], content["origin"]
     text = msgspec.json.encode(content).decode()
-    return f"dml-conformance replay --backend {shlex.quote(backend_name)} {shlex.quote(text)}"
+    spec = "" if reading is Reading.DOCUMENTED else f"--spec {reading} "
+    return f"dml-conformance replay {spec}--backend {shlex.quote(backend_name)} {shlex.quote(text)}"
 
 
 def _told(error: Exception) -> str:

@@ -1,7 +1,7 @@
 """Making a descriptor smaller while something stays true of it, so that a person sees what it is about.
 
-Hypothesis shrinks what it has drawn itself. This works on a descriptor from anywhere, by its fields alone, and knows no
-operator.
+Hypothesis shrinks what it has drawn itself. This works on a descriptor from anywhere. It goes by the fields, and knows
+no operator but for the output sizes that the specification says follow.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import msgspec
 
 from spec.datatypes import DataType
 from spec.forms import desc_to_json
+from spec.levels import HIGHEST
 from spec.operator import INDICES, Field, Kind, OperatorDesc
 from spec.registry import spec_of
-from spec.tensor import UINT64_MAX, TensorDesc, minimum_size_in_bytes
+from spec.tensor import UINT64_MAX, TensorDesc, minimum_size_in_bytes, packed_strides
+from spec.validator import decide
 
 MOST_TRIES = 1000
 
@@ -26,67 +28,118 @@ def simplest(desc: OperatorDesc, holds: Callable[[OperatorDesc], bool], tries: i
 
     Args:
         desc: one for which it is true.
-        holds: asked at most `tries` times.
+        holds: asked at most `tries` times, and never twice about the same descriptor.
         tries: after as many, the smallest so far is taken.
     """
-    left = tries
-    while left > 0:
-        for candidate in _simpler(desc):
-            left -= 1
-            if holds(candidate):
-                desc = candidate
-                break
-            if left == 0:
-                return desc
-        else:
-            return desc
+    asked: set[OperatorDesc] = set()
+
+    def first(candidates: Iterator[OperatorDesc], size: tuple[int, ...]) -> OperatorDesc | None:
+        for candidate in candidates:
+            if candidate not in asked and size_of(candidate) < size:
+                if len(asked) == tries:
+                    return None
+                asked.add(candidate)
+                if holds(candidate):
+                    return candidate
+        return None
+
+    before = None
+    while before is not desc:
+        before = desc
+        for step in _STEPS:
+            while (simpler := first(_with_fitting(step(desc)), size_of(desc))) is not None:
+                desc = simpler
     return desc
 
 
-def size_of(desc: OperatorDesc) -> tuple[int, int, int, int]:
-    """What makes a descriptor small, in this order: few dimensions, small numbers in them, little to say, plain types."""
+def size_of(desc: OperatorDesc) -> tuple[int, ...]:
+    """What makes a descriptor small: few dimensions, then small numbers in them, plain types, little to say."""
     tensors = [tensor for _, tensor in _tensors(desc)]
     return (
         sum(len(tensor.sizes) for tensor in tensors),
-        sum(sum(tensor.sizes) for tensor in tensors),
-        len(msgspec.json.encode(desc_to_json(desc))),
+        sum(sum(tensor.sizes) for tensor in tensors) + sum(sum(array) for _, array in _arrays(desc)),
         sum(tensor.data_type for tensor in tensors),
+        len(msgspec.json.encode(desc_to_json(desc))),
+        sum(getattr(desc, field.attribute) for field in _counts(desc)),
+        sum(tensor.total_tensor_size_in_bytes for tensor in tensors),
     )
 
 
-def _simpler(desc: OperatorDesc) -> Iterator[OperatorDesc]:
-    """Those a step away that are smaller; the steps that save most come first."""
-    size = size_of(desc)
-    for candidate in _steps(desc):
-        if size_of(candidate) < size:
-            yield candidate
+def _with_fitting(candidates: Iterator[OperatorDesc]) -> Iterator[OperatorDesc]:
+    """Each candidate, and after it the same with the output sizes that follow, where they are others."""
+    for candidate in candidates:
+        yield candidate
+        if f"{candidate.operator}.output-sizes" in decide(candidate, HIGHEST).rules:
+            spec = spec_of(candidate)
+            output, sizes = spec.output_fields[0], spec.output_sizes(candidate)
+            tensor: TensorDesc = getattr(candidate, output.attribute)
+            yield _edited(candidate, {output: _least_total(msgspec.structs.replace(tensor, sizes=sizes))})
 
 
-def _steps(desc: OperatorDesc) -> Iterator[OperatorDesc]:
-    tensors = _tensors(desc)
+def _fewer_dimensions(desc: OperatorDesc) -> Iterator[OperatorDesc]:
     for keep in (False, True):
-        for dimension in range(max((len(tensor.sizes) for _, tensor in tensors), default=0)):
+        for dimension in range(max((len(tensor.sizes) for _, tensor in _tensors(desc)), default=0)):
             yield from _without_dimension(desc, dimension, keep)
-        numbers = {n for _, tensor in tensors for n in tensor.sizes} | {n for _, array in _arrays(desc) for n in array}
+
+
+def _smaller_numbers(desc: OperatorDesc) -> Iterator[OperatorDesc]:
+    numbers = {n for _, tensor in _tensors(desc) for n in tensor.sizes} | {
+        n for _, array in _arrays(desc) for n in array
+    }
+    for keep in (False, True):
         for number in sorted(numbers, reverse=True):
             yield from (_with_number(desc, number, smaller, keep) for smaller in (1, 2, 3) if smaller < number)
-        for field, tensor in tensors:
+
+
+def _smaller_sizes(desc: OperatorDesc) -> Iterator[OperatorDesc]:
+    for keep in (False, True):
+        for field, tensor in _tensors(desc):
             for dimension, number in enumerate(tensor.sizes):
-                sizes = (*tensor.sizes[:dimension], number - 1, *tensor.sizes[dimension + 1 :])
-                yield _edited(desc, {field: _resized(tensor, sizes, tensor.strides, keep)} if number > 1 else {})
-    for field, tensor in tensors:
+                for smaller in sorted({1, number // 2, number - 1} - {0, number}):
+                    sizes = (*tensor.sizes[:dimension], smaller, *tensor.sizes[dimension + 1 :])
+                    yield _edited(desc, {field: _resized(tensor, sizes, tensor.strides, keep)})
+
+
+def _plainer_tensors(desc: OperatorDesc) -> Iterator[OperatorDesc]:
+    for field, tensor in _tensors(desc):
         yield _edited(desc, {field: msgspec.structs.replace(tensor, flags=0)})
         yield _edited(desc, {field: msgspec.structs.replace(tensor, guaranteed_base_offset_alignment=0)})
         yield _edited(desc, {field: _resized(tensor, tensor.sizes, None, False)})
         yield _edited(desc, {field: msgspec.structs.replace(tensor, strides=None)})
-        yield _edited(desc, {field: _least_total(tensor)})
+        if tensor.strides is not None:
+            packed = msgspec.structs.replace(tensor, strides=packed_strides(tensor.sizes))
+            yield _edited(desc, {field: _least_total(packed)})
+            yield _edited(desc, {field: packed})
+        least = _least_total(tensor)
+        yield _edited(desc, {field: least})
+        if tensor.total_tensor_size_in_bytes != least.total_tensor_size_in_bytes:
+            # Not 0, which stands for the least total size where descriptors are written down.
+            less = max(tensor.total_tensor_size_in_bytes // 2, 1)
+            yield _edited(desc, {field: msgspec.structs.replace(tensor, total_tensor_size_in_bytes=less)})
+
+
+def _plainer_types(desc: OperatorDesc) -> Iterator[OperatorDesc]:
     for is_index, plain in ((False, DataType.FLOAT32), (True, DataType.UINT32)):
-        of_group = [(field, tensor) for field, tensor in tensors if (field.group == INDICES) is is_index]
+        of_group = [(field, tensor) for field, tensor in _tensors(desc) if (field.group == INDICES) is is_index]
         for total in (_least_total, lambda tensor: tensor):
             yield _edited(desc, {f: total(msgspec.structs.replace(t, data_type=plain)) for f, t in of_group})
+
+
+def _smaller_attributes(desc: OperatorDesc) -> Iterator[OperatorDesc]:
     for field in _counts(desc):
         value = getattr(desc, field.attribute)
         yield from (_edited(desc, {field: smaller}) for smaller in sorted({0, value // 2, value - 1}))
+
+
+# From one descriptor to others that may be smaller; those that save most come first.
+_STEPS: tuple[Callable[[OperatorDesc], Iterator[OperatorDesc]], ...] = (
+    _fewer_dimensions,
+    _smaller_numbers,
+    _smaller_sizes,
+    _plainer_tensors,
+    _plainer_types,
+    _smaller_attributes,
+)
 
 
 def _without_dimension(desc: OperatorDesc, dimension: int, keep: bool) -> Iterator[OperatorDesc]:

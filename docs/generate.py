@@ -14,14 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 from click.testing import CliRunner
 
 from conformance import plugin
 from conformance.budget import BUDGETS, MIB
 from conformance.cli import main as command_line
 from spec.datatypes import DataType
+from spec.divergences import Divergence, divergences
 from spec.errata import Erratum, errata
 from spec.levels import HIGHEST, Level
+from spec.observations import observations
 from spec.operator import DATA, INDICES, Field, OperatorSpec, Support
 from spec.registry import operators, rules
 
@@ -33,6 +36,7 @@ PAGES_WITH_BLOCKS = (
     "docs/reference/command-line.md",
     "docs/reference/pytest-gate.md",
     "docs/explanation/design.md",
+    "docs/explanation/audit.md",
 )
 BLOCK = re.compile(r"(<!-- generated: ([\w. -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -62,6 +66,8 @@ def _blocks() -> dict[str, str]:
         "operators": _support_table(),
         "pytest options": _pytest_options(),
         "budgets": _budgets(),
+        "divergences": _divergences(),
+        "observations": _observations(),
         **commands,
     }
 
@@ -190,6 +196,41 @@ def _erratum(erratum: Erratum) -> str:
     facts_lines = [f"- {title}: " + ", ".join(f"`{name}`" for name in names) for title, names in facts.items() if names]
     facts_lines += [f"- See <{address}>" for address in erratum.see]
     return "\n\n".join([*lines, *(["\n".join(facts_lines)] if facts_lines else [])])
+
+
+# --- the real library ---------------------------------------------------------------------------------------------
+
+
+def _divergences() -> str:
+    summary = _table(
+        ("divergence", "specification", "library", "seen at", "at fault"),
+        (
+            (f"[{d.id}](#{d.id.lower()})", str(d.specification), d.answer, ", ".join(d.libraries), d.fault)
+            for d in divergences().values()
+        ),
+    )
+    return "\n\n".join((summary, *(_divergence(divergence) for divergence in divergences().values())))
+
+
+def _divergence(divergence: Divergence) -> str:
+    rules_concerned = ", ".join(f"`{name}`" for name in divergence.rules)
+    descriptor = msgspec.json.encode(divergence.descriptor).decode()
+    facts = f"- Rules: {rules_concerned}\n- Found by: {divergence.evidence}\n- Smallest: `{descriptor}`"
+    return "\n\n".join((f"### {divergence.id}", divergence.finding, divergence.reason, facts))
+
+
+def _observations() -> str:
+    return _table(
+        ("rule", "erratum", "the library", "found by"),
+        (
+            (f"`{name}`", _erratum_link(str(rules()[name].erratum)), observation.finding, observation.evidence)
+            for name, observation in observations().items()
+        ),
+    )
+
+
+def _erratum_link(name: str) -> str:
+    return f"[{name}](../reference/errata.md#{name.lower()})"
 
 
 # --- options ------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from spec.forms import FormError, desc_from_json, desc_to_json
 from spec.levels import Level
 from spec.operator import OperatorDesc
 from spec.registry import rules_of, spec_of
-from spec.validator import Outcome, decide
+from spec.validator import Outcome, Reading, decide
 
 
 class Recipe(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -41,7 +41,7 @@ class Case(msgspec.Struct, frozen=True):
         data: a recipe for each input tensor, by Python attribute name; empty where nothing is executed.
         rule: id of the rule that the case is about, "" if none in particular.
         outcome: the specification's decision.
-        broken: ids of the rules that the descriptor breaks, or that leave its fate open.
+        broken: ids of the rules that the descriptor breaks, or that leave its fate open on the pages.
         origin: where the case comes from: a worked example's id, or the phase's own numbering.
     """
 
@@ -70,6 +70,13 @@ class Case(msgspec.Struct, frozen=True):
     @property
     def operator(self) -> str:
         return self.desc.operator
+
+    def read(self, reading: Reading) -> Case:
+        """The case with what it is expected to come to by a reading; only open questions can come out otherwise."""
+        if reading is Reading.DOCUMENTED or self.outcome is not Outcome.UNSPECIFIED:
+            return self
+        decision = decide(self.desc, self.level, reading)
+        return msgspec.structs.replace(self, outcome=decision.outcome, broken=decision.rules)
 
     def to_json(self) -> dict[str, Any]:
         return {

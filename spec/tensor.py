@@ -73,6 +73,12 @@ def braces(sizes: Sequence[int]) -> str:
     return "{" + ",".join(map(str, sizes)) + "}"
 
 
+def from_first_above_one(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Sizes without their leading ones."""
+    first = next((d for d, size in enumerate(sizes) if size > 1), len(sizes))
+    return tuple(sizes[first:])
+
+
 def product(values: Sequence[int]) -> int:
     result = 1
     for value in values:

@@ -1,4 +1,7 @@
-"""The decision of the specification on a descriptor: ACCEPT, REJECT with every broken rule, or UNSPECIFIED."""
+"""The decision of the specification on a descriptor: ACCEPT, REJECT with every broken rule, or UNSPECIFIED.
+
+What the pages leave open stays open, unless the caller reads what was observed of the library as part of it.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from spec.levels import Level
+from spec.observations import Observation, observations
 from spec.operator import Field, Kind, OperatorDesc
 from spec.registry import operators
 from spec.rules import Breach, Check, Rule, Violation
@@ -23,25 +27,35 @@ class Outcome(StrEnum):
     UNSPECIFIED = "UNSPECIFIED"
 
 
+class Reading(StrEnum):
+    """What counts as the specification."""
+
+    DOCUMENTED = "documented"  # what the pages say; where they are silent or contradict themselves, nothing
+    OBSERVED = "observed"  # and there, as far as it is understood, what the library was seen to do
+
+
 class Decision(msgspec.Struct, frozen=True):
     """An outcome and what it rests on.
 
     Attributes:
         outcome: ACCEPT, REJECT or UNSPECIFIED.
-        violations: for REJECT the broken rules; for UNSPECIFIED those that the pages leave open.
+        violations: for REJECT the broken rules; for UNSPECIFIED, and for an ACCEPT that rests on observations, those
+            that the pages leave open.
+        observations: what was observed that settles it; empty where the pages do, or nothing.
     """
 
     outcome: Outcome
     violations: tuple[Violation, ...] = ()
+    observations: tuple[Observation, ...] = ()
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """Ids of the rules broken, each once, in order."""
+        """Ids of the rules broken or left open, each once, in order."""
         return tuple(dict.fromkeys(violation.rule.id for violation in self.violations))
 
     @property
     def errata(self) -> tuple[str, ...]:
-        """Ids of the errata that leave the descriptor's fate open."""
+        """Ids of the errata by which the pages leave the descriptor's fate open."""
         return tuple(dict.fromkeys(v.rule.erratum for v in self.violations if v.rule.erratum is not None))
 
 
@@ -73,7 +87,7 @@ def _plan(operator: str, level: Level) -> _Plan:
     )
 
 
-def decide(desc: OperatorDesc, level: Level) -> Decision:
+def decide(desc: OperatorDesc, level: Level, reading: Reading = Reading.DOCUMENTED) -> Decision:
     """Hold a descriptor against every rule of its operator at a level.
 
     A rule whose preconditions are broken is skipped, so that each violation named is a fault of its own. Below the
@@ -82,6 +96,7 @@ def decide(desc: OperatorDesc, level: Level) -> Decision:
     Args:
         desc: the descriptor; tensors may be None where the caller has none.
         level: the feature level asked for.
+        reading: whether observations settle what the pages leave open. They change no other decision.
 
     Returns:
         The decision. A rejection outweighs an open question: UNSPECIFIED means that nothing else is wrong.
@@ -115,7 +130,24 @@ def decide(desc: OperatorDesc, level: Level) -> Decision:
     if not violations:
         return ACCEPTED
     broken = tuple(violation for violation in violations if violation.rule.erratum is None)
-    return Decision(Outcome.REJECT, broken) if broken else Decision(Outcome.UNSPECIFIED, tuple(violations))
+    if broken:
+        return Decision(Outcome.REJECT, broken)
+    decision = Decision(Outcome.UNSPECIFIED, tuple(violations))
+    return decision if reading is Reading.DOCUMENTED else _observed(desc, decision)
+
+
+def _observed(desc: OperatorDesc, undecided: Decision) -> Decision:
+    """One observed refusal is enough to reject; to accept, every open rule must have been seen to be no obstacle."""
+    known = observations()
+    found = [(known[rule_id], known[rule_id].accepts(desc)) for rule_id in undecided.rules if rule_id in known]
+    refusing = tuple(observation for observation, accepts in found if accepts is False)
+    if refusing:
+        refused = {observation.rule for observation in refusing}
+        broken = tuple(violation for violation in undecided.violations if violation.rule.id in refused)
+        return Decision(Outcome.REJECT, broken, refusing)
+    if len(found) == len(undecided.rules) and all(accepts for _, accepts in found):
+        return Decision(Outcome.ACCEPT, undecided.violations, tuple(observation for observation, _ in found))
+    return undecided
 
 
 def _tell(violations: list[Violation], rule: Rule, breach: Any, prefix: str) -> None:

@@ -72,6 +72,7 @@ def campaign(**changes: Any) -> Campaign:
                 "operators": list(names),
                 "enforces": sorted(str(c) for c in Category if c is not Category.MEMORY_LAYOUT),
                 "executes": True,
+                "decides_at": None,
             },
             suite_version="0.1.0",
             operators=names,

@@ -24,6 +24,7 @@ from spec.examples import examples
 from spec.forms import desc_to_json
 from spec.levels import Level
 from spec.model_files import MAX_BYTES
+from spec.observations import observations
 from spec.registry import operators, rules
 
 Run = Callable[..., Result]
@@ -112,7 +113,14 @@ def test_check_as_json(folder: Path) -> None:
     assert (written["format"], written["level"]) == (1, "3_0")
     assert written["summary"] == {"ACCEPT": 1, "REJECT": 1, "UNSPECIFIED": 1}
     accepted, rejected, left_open = (entry["operators"][0] for entry in written["files"])
-    assert accepted == {"where": "", "operator": "GATHER", "decision": "ACCEPT", "violations": [], "errata": []}
+    assert accepted == {
+        "where": "",
+        "operator": "GATHER",
+        "decision": "ACCEPT",
+        "violations": [],
+        "errata": [],
+        "observations": [],
+    }
     (violation,) = rejected["violations"]
     assert violation == {
         "rule": "GATHER.axis-range",
@@ -128,6 +136,22 @@ def test_check_as_json(folder: Path) -> None:
     assert left_open["errata"] == [
         {"id": "GATHER-8", "finding": errata()["GATHER-8"].finding, "reason": errata()["GATHER-8"].reason}
     ]
+
+
+def test_check_as_observed(folder: Path) -> None:
+    """IndexDimensions 0 leaves an index size above 1 without meaning; the library rejects it: no such batch."""
+    observation = observations()["GATHER.leading-index-sizes"]
+    result = invoke("check", "open.json", "--spec", "observed")
+    assert result.exit_code == Exit.NOT_CONFORMANT
+    assert "open.json: DML_OPERATOR_GATHER at 6_4: REJECT" in result.stdout
+    assert f"    open    GATHER-8: {errata()['GATHER-8'].reason}" in result.stdout
+    assert f"    settled {observation.finding}\n            observed: DirectML 1.13 (6_2)\n" in result.stdout
+    written = json.loads(invoke("check", "open.json", "--spec", "observed", "--format", "json").stdout)
+    assert written["spec"] == "observed"
+    assert written["files"][0]["operators"][0]["observations"] == [observation.as_json()]
+    documented = json.loads(invoke("check", "open.json", "--format", "json").stdout)
+    assert documented["spec"] == "documented"
+    assert documented["files"][0]["operators"][0]["observations"] == []
 
 
 def test_check_reads_a_model_and_says_what_it_skips(folder: Path) -> None:

@@ -235,6 +235,35 @@ def test_a_failure_says_all_that_is_needed(gate: Run, pytester: pytest.Pytester)
     assert CliRunner().invoke(main, ["replay", "--backend", "reference", json.dumps(case)]).exit_code == 0
 
 
+def test_decisions_alone_pass_no_test_of_execution(gate: Run, pytester: pytest.Pytester) -> None:
+    """Where a backend does not execute, tests of execution are skipped; they fail where it rejects what is valid."""
+    pytester.makepyfile(
+        checker="""
+        from msgspec.structs import replace
+
+        from backends.base import Answer
+        from backends.reference import ReferenceBackend
+
+
+        class Checker(ReferenceBackend):
+            def capabilities(self):
+                return replace(super().capabilities(), executes=False)
+
+
+        class Refusing(Checker):
+            def validate(self, desc, level):
+                return Answer(False, "no")
+        """
+    )
+    executed = len(execution_rules("TILE", Level.L3_0)) + 1  # and one worked example
+    selection = ("--dml-operator", "TILE", "--dml-level", "3_0", "--dml-examples", "5")
+    result = gate("--dml-backend", "checker.py:Checker", "-rs", *selection)
+    result.assert_outcomes(passed=len(applicable_rules("TILE", Level.L3_0)) + 1 - executed, skipped=executed)
+    result.stdout.fnmatch_lines("*not claimed: decided only; execution is not claimed*")
+    refusing = gate("--dml-backend", "checker.py:Refusing", *selection, "-m", "dml_execution or dml_example")
+    assert refusing.parseoutcomes()["failed"] == executed
+
+
 def test_a_wrong_decision_fails_at_its_rule_alone(gate: Run, pytester: pytest.Pytester) -> None:
     file = pytester.makepyfile(
         takes_flags=dedent("""

@@ -21,14 +21,16 @@ from conformance.memory import GUARD_BYTES
 from reports.records import Phase, Record, Verdict
 from spec.case import Case, Recipe
 from spec.datatypes import DataType
+from spec.divergences import divergences
 from spec.forms import FormError
 from spec.levels import Level
+from spec.observations import observations
 from spec.operators.gather import GatherDesc
 from spec.operators.tile import TileDesc
 from spec.registry import rule as rule_named
 from spec.rules import DESCRIPTOR_CATEGORIES, Category
 from spec.tensor import TensorDesc
-from spec.validator import Outcome
+from spec.validator import Outcome, Reading, decide
 
 LEVEL = Level.L3_1
 PAIR = TensorDesc.of(DataType.FLOAT32, (2,))
@@ -167,10 +169,23 @@ def test_the_rule_is_one_that_is_broken() -> None:
     assert verdict(Scripted(validate=accepting), case).rule == "TILE.repeats"
 
 
+def overlapping(*, data: bool = False) -> Case:
+    """An output whose elements share memory, which the pages leave open and the real library rejects."""
+    output = TensorDesc.of(DataType.FLOAT32, (4,), (0,))
+    desc = msgspec.structs.replace(TWICE, output_tensor=output)
+    return tile(desc, rule="TENSOR.output-overlap", data=data)
+
+
+def unequal_batches() -> Case:
+    """A GATHER_ND1 that the pages leave open and the real library accepts."""
+    desc = observations()["GATHER_ND1.batch-sizes"].witnesses[0].desc
+    data = {"input_tensor": Recipe("ramp"), "indices_tensor": Recipe("in-range")}
+    return Case.of(desc, LEVEL, data, rule="GATHER_ND1.values")
+
+
 @pytest.mark.parametrize("accepted", [True, False])
 def test_what_the_pages_leave_open_is_observed(accepted: bool) -> None:
-    overlapping = TensorDesc.of(DataType.FLOAT32, (4,), (0,))
-    case = tile(msgspec.structs.replace(TWICE, output_tensor=overlapping), rule="TENSOR.output-overlap", data=False)
+    case = overlapping()
     record = verdict(Scripted(validate=accepting if accepted else rejecting), case)
     assert (record.verdict, record.expected) == (Verdict.OBSERVED, "UNSPECIFIED")
     assert record.reason == ("accepted" if accepted else "rejected: no reason")
@@ -241,12 +256,31 @@ def test_one_claimed_category_among_the_broken_is_enough() -> None:
 
 @pytest.mark.parametrize("claims", [{"executes": False}, {"enforces": DESCRIPTOR_CATEGORIES}])
 def test_execution_that_is_not_claimed_is_not_tried(claims: dict[str, Any]) -> None:
+    """The decision counts, and no rule of execution gets credit for it."""
     backend = Scripted(**claims)
     record = verdict(backend, tile())
-    assert (record.verdict, record.reason) == (Verdict.NOT_SUPPORTED, "execution is not claimed")
+    assert (record.verdict, record.rule) == (Verdict.PASS, "")
+    assert record.reason == "decided only; execution is not claimed"
+    assert (record.layout, record.pattern) == ("packed", "")
+    assert record.case == verdict(ReferenceBackend(), tile()).case
     assert backend.asked == ["validate"]
-    assert verdict(backend, tile(data=False)).verdict is Verdict.PASS  # the decision counts
-    assert verdict(Scripted(validate=rejecting, **claims), tile()).verdict is Verdict.FAIL
+    wrong = verdict(Scripted(validate=rejecting, **claims), tile())
+    assert (wrong.verdict, wrong.rule) == (Verdict.FAIL, "")
+
+
+def test_a_decided_case_may_say_what_it_is_about() -> None:
+    record = verdict(Scripted(executes=False), tile(rule="TENSOR.flags"))
+    assert (record.verdict, record.rule) == (Verdict.PASS, "TENSOR.flags")
+    others = frozenset(Category) - {Category.TENSOR_DESC}
+    record = verdict(Scripted(executes=False, enforces=others), tile(rule="TENSOR.flags"))
+    assert (record.verdict, record.reason) == (Verdict.NOT_SUPPORTED, "category tensor-desc is not claimed")
+
+
+def test_who_claims_nothing_passes_nothing() -> None:
+    """Neither decisions nor execution: accepting whatever comes is no achievement."""
+    for enforces in (frozenset(), frozenset({Category.EXECUTION})):
+        record = verdict(Scripted(validate=accepting, executes=False, enforces=enforces), tile())
+        assert (record.verdict, record.reason) == (Verdict.NOT_SUPPORTED, "decisions are not claimed")
 
 
 @pytest.mark.parametrize("message", ["no such kernel", ""])
@@ -255,6 +289,98 @@ def test_unsupported_is_not_a_failure(step: str, message: str) -> None:
     backend = Scripted(**{step: raising(Unsupported(message))})
     record = verdict(backend, tile())
     assert (record.verdict, record.reason) == (Verdict.NOT_SUPPORTED, message or "not claimed")
+
+
+def deciding_at(level: Level, **more: Any) -> Scripted:
+    """A backend that decides by the rules of one level, as its validator at that level does."""
+
+    def decided(desc: Any, _: Level) -> Answer:
+        return Answer(decide(desc, level).outcome is not Outcome.REJECT)
+
+    return Scripted(**{"validate": decided, "decides_at": level, **more})
+
+
+def test_a_rule_that_only_a_lower_level_has_is_not_claimed_by_who_decides_at_a_higher_one() -> None:
+    wide = TensorDesc.of(DataType.INT64, (2,))  # a type that TILE got at 4_1
+    case = tile(TileDesc(wide, wide, (1,)), rule="TILE.data-types", level=Level.L3_1, data=False)
+    assert case.broken == ("TILE.data-types",)
+    for answer in (accepting, rejecting):
+        record = verdict(deciding_at(Level.L4_1, validate=answer), case)
+        assert (record.verdict, record.rule) == (Verdict.NOT_SUPPORTED, "TILE.data-types")
+        assert record.reason == "not claimed: level 4_1, by whose rules it decides, has no such rule"
+    assert verdict(deciding_at(Level.L3_1), case).verdict is Verdict.PASS
+    assert verdict(Scripted(validate=accepting), case).verdict is Verdict.FAIL
+
+
+def test_a_rule_that_both_levels_have_is_judged() -> None:
+    """Though the lower one has another that is broken too."""
+    wide = TensorDesc.of(DataType.INT64, (2,))
+    case = tile(TileDesc(wide, wide, (0,)), rule="TILE.data-types", level=Level.L3_1, data=False)
+    assert set(case.broken) == {"TILE.data-types", "TILE.repeats"}
+    assert verdict(deciding_at(Level.L4_1), case).verdict is Verdict.PASS
+    assert verdict(deciding_at(Level.L4_1, validate=accepting), case).verdict is Verdict.FAIL
+    # Not if that is of a category which it does not claim.
+    unclaimed = frozenset(Category) - {Category.ATTRIBUTES}
+    assert verdict(deciding_at(Level.L4_1, enforces=unclaimed), case).verdict is Verdict.NOT_SUPPORTED
+
+
+def test_accepting_what_a_lower_level_accepts_is_judged() -> None:
+    """Levels are supersets, so it is accepted at the higher one too."""
+    backend = deciding_at(Level.L4_1, executes=False)
+    assert verdict(backend, tile()).verdict is Verdict.PASS
+    assert verdict(deciding_at(Level.L4_1, validate=rejecting, executes=False), tile()).verdict is Verdict.FAIL
+
+
+# --- what was observed of the real library ----------------------------------------------------------------------------
+
+
+def observed_verdict(backend: ReferenceBackend, case: Case) -> Record:
+    return Judge(backend, "mine", Reading.OBSERVED).record(case, Phase.SWEEP)
+
+
+def test_an_observation_makes_an_open_question_a_rule() -> None:
+    record = observed_verdict(Scripted(validate=rejecting), overlapping(data=True))
+    assert (record.verdict, record.rule, record.expected) == (Verdict.PASS, "TENSOR.output-overlap", "REJECT")
+    record = observed_verdict(Scripted(validate=accepting), overlapping())
+    assert (record.verdict, record.expected) == (Verdict.FAIL, "REJECT")
+    assert record.case_json["expect"] == {"decision": "REJECT", "rules": ["TENSOR.output-overlap"]}
+    assert shlex.split(record.reproduce)[2:4] == ["--spec", "observed"]
+
+
+def test_what_is_valid_by_observation_is_decided_and_not_executed() -> None:
+    """Nothing says what it computes; and it gives no rule of execution credit."""
+    backend = Scripted(validate=accepting)
+    record = observed_verdict(backend, unequal_batches())
+    assert (record.verdict, record.rule, record.expected) == (Verdict.PASS, "GATHER_ND1.batch-sizes", "ACCEPT")
+    assert record.reason == "decided only; no page says what it computes"
+    assert backend.asked == ["validate"]
+    record = observed_verdict(Scripted(validate=rejecting), unequal_batches())
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "GATHER_ND1.batch-sizes")
+
+
+def test_an_observation_changes_nothing_that_the_pages_decide() -> None:
+    for case in (tile(), invalid(), gather(4, 1)):
+        documented = verdict(ReferenceBackend(), case)
+        assert msgspec.structs.replace(observed_verdict(ReferenceBackend(), case), seconds=0.0) == (
+            msgspec.structs.replace(documented, seconds=0.0)
+        )
+
+
+def test_a_failure_that_the_real_library_shares_says_so() -> None:
+    """It is a failure all the same."""
+    aligned = TensorDesc.of(DataType.FLOAT32, (2,), alignment=8)
+    case = tile(TileDesc(aligned, PAIR, (1,)))
+    record = verdict(Scripted(validate=rejecting), case)
+    assert record.verdict is Verdict.FAIL
+    assert record.reason == "rejected a valid descriptor: no reason; DirectML itself does so: DIV-alignment-below-16"
+    float64 = TensorDesc.of(DataType.FLOAT64, (2,))
+    case = tile(TileDesc(float64, float64, (1,)), rule="TILE.data-types", data=False, level=Level.L5_0)
+    assert verdict(Scripted(validate=accepting), case).reason.endswith("; DirectML itself does so: DIV-tile-float64")
+    assert "DirectML" not in verdict(Scripted(validate=accepting), invalid()).reason
+    desc = divergences()["DIV-gather-writes-before-its-sizes"].desc
+    record = verdict(Scripted(validate=raising(OSError("gone"))), Case.of(desc, LEVEL))
+    assert record.verdict is Verdict.CRASH
+    assert record.reason.endswith("gone; DirectML itself does so: DIV-gather-writes-before-its-sizes")
 
 
 # --- execution --------------------------------------------------------------------------------------------------------
@@ -377,7 +503,8 @@ def test_the_line_that_reproduces_a_case() -> None:
 
 def test_every_verdict_but_a_pass_can_be_reproduced() -> None:
     assert verdict(ReferenceBackend(), tile()).reproduce == ""
-    for backend in (Scripted(validate=rejecting), Scripted(executes=False), Scripted(validate=raising(OSError()))):
+    unclaimed = Scripted(levels=())
+    for backend in (Scripted(validate=rejecting), unclaimed, Scripted(validate=raising(OSError()))):
         assert verdict(backend, tile()).reproduce == reproduce_line(tile(), "mine")
 
 
@@ -417,13 +544,26 @@ def test_an_explanation_counts_what_it_does_not_show() -> None:
     assert "the specification: REJECT, the backend: accept" in decided
 
 
-@pytest.mark.parametrize("case", [tile(rule=""), tile(rule="", data=False)], ids=["executed", "decided"])
-def test_a_case_about_no_rule_in_particular(case: Case) -> None:
-    """A person's own descriptor, say: it is judged by the operator's values."""
-    for backend in (ReferenceBackend(), Scripted(validate=rejecting), Scripted(executes=False)):
-        record = verdict(backend, case)
-        assert record.rule == "TILE.values"
-        assert explain(record)
+@pytest.mark.parametrize(
+    ("backend", "data", "rule"),
+    [
+        (ReferenceBackend(), True, "TILE.values"),
+        (Scripted(validate=rejecting), True, "TILE.values"),
+        (Scripted(executes=False), True, ""),
+        (ReferenceBackend(), False, ""),
+    ],
+)
+def test_a_case_about_no_rule_in_particular(backend: ReferenceBackend, data: bool, rule: str) -> None:
+    """A person's own descriptor, say: executed it is judged by the operator's values, decided by all rules alike.
+
+    One that the pages reject or leave open is about what it breaks.
+    """
+    record = verdict(backend, tile(rule="", data=data))
+    assert record.rule == rule
+    assert explain(record).splitlines()[0].endswith(rule or "no rule in particular")
+    assert ("the rule: " in explain(record)) == bool(rule)
+    assert verdict(backend, msgspec.structs.replace(invalid(), rule="")).rule == "TENSOR.owned-by-dml"
+    assert verdict(backend, msgspec.structs.replace(overlapping(), rule="")).rule == "TENSOR.output-overlap"
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,23 @@ def content(certificate: Certificate) -> Any:
     return json.loads(certificate.to_json())
 
 
+def test_it_says_what_counted_as_the_specification(content: Any) -> None:
+    assert content["run"]["spec"] == "documented"
+    observed = json.loads(certified(report_data.some_sound(), spec="observed").to_json())
+    validator("certificate").validate(observed)
+    assert observed["run"]["spec"] == "observed"
+    with pytest.raises(msgspec.ValidationError, match=r"\$\.spec"):
+        certified(report_data.some_sound(), spec="guessed")
+
+
+def test_it_says_by_which_level_a_backend_decides(content: Any) -> None:
+    assert content["backend"]["decides_at"] is None
+    backend = {**report_data.campaign().backend, "decides_at": "6_2"}
+    written = json.loads(certified(report_data.some_sound(), backend=backend).to_json())
+    validator("certificate").validate(written)
+    assert written["backend"]["decides_at"] == "6_2"
+
+
 @pytest.mark.parametrize("name", list(SCHEMAS))
 def test_the_published_schemas_are_those_of_the_types(name: str) -> None:
     assert (DOCS / name).read_bytes() == schemas.published(name), "run python -m reports.schemas docs/schemas"

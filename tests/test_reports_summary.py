@@ -199,6 +199,26 @@ def test_rule_coverage_tells_both_ways_apart() -> None:
     assert counted("GATHER.negative-indices") == (0, 0, 0, 0, "none")
 
 
+def test_a_decision_alone_is_no_credit_for_a_rule_of_execution() -> None:
+    """A valid case about no rule in particular keeps all rules of descriptors."""
+    decided = plain(rule="", reason="decided only; execution is not claimed")
+    summary = summed(decided, decided, levels=("3_0",))
+    coverage = {found.rule["id"]: found for found in summary.rule_coverage()}
+    assert (coverage["GATHER.axis-range"].accepted, coverage["GATHER.axis-range"].ways) == (2, "one way")
+    assert (coverage["GATHER.values"].accepted, coverage["GATHER.values"].ways) == (0, "none")
+    assert summary.counts[Verdict.PASS] == 2
+    assert not summary.reasons[Verdict.NOT_SUPPORTED]
+
+
+def test_an_open_question_that_is_settled_can_reject() -> None:
+    settled = plain(rule="TENSOR.output-overlap", expected="REJECT", answered="reject")
+    (found,) = (c for c in summed(settled, spec="observed").rule_coverage() if c.rule["id"] == "TENSOR.output-overlap")
+    assert (found.can_reject, found.rejected, found.ways) == (True, 1, "one way")
+    left_open = plain(Verdict.OBSERVED, rule="TENSOR.output-overlap", expected="UNSPECIFIED")
+    (found,) = (c for c in summed(left_open).rule_coverage() if c.rule["id"] == "TENSOR.output-overlap")
+    assert (found.can_reject, found.left_open, found.ways) == (False, 1, "one way")
+
+
 def test_what_is_not_claimed() -> None:
     backend = report_data.campaign().backend
     backend = {**backend, "levels": ["3_0"], "operators": ["GATHER"], "enforces": ["shape", "execution"]}
@@ -227,6 +247,18 @@ def test_a_conformant_headline_says_how_far_it_reaches_and_what_was_not_promised
         "torch:cuda:0 agrees with the specification in all 2 judged cases, at 1 of 2 combinations of operator and "
         f"level. It makes no promise about {unclaimed} of {len(rules)} rules."
     )
+
+
+def test_a_headline_says_what_the_outcome_does_not_rest_on() -> None:
+    backend = report_data.campaign().backend
+    told = summed(plain(), backend={**backend, "executes": False}, spec="observed").headline()
+    assert told.endswith(
+        " Decisions alone were judged: nothing was executed. What the pages leave open counts as observed."
+    )
+    failed = summed(plain(Verdict.FAIL), backend={**backend, "executes": False})
+    assert failed.headline().endswith(" nothing was executed.")
+    assert "executed" not in summed(plain()).headline()
+    assert "observed" not in summed(plain()).headline()
 
 
 def test_samples_are_the_first_and_the_smallest_and_no_more() -> None:

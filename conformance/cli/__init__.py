@@ -17,8 +17,10 @@ PROGRAM = "dml-conformance"
 COMMANDS = {
     "certify": "conformance.cli.certify:certify",
     "replay": "conformance.cli.replay:replay",
+    "report": "conformance.cli.report:report",
     "check": "conformance.cli.check:check",
     "completion": "conformance.cli.completion:completion",
+    "directml": "conformance.cli.directml:directml",
     "operators": "conformance.cli.catalogue:operators",
     "rules": "conformance.cli.catalogue:rules",
     "spec": "conformance.cli.spec_commands:spec",

@@ -10,7 +10,7 @@ import click
 from backends import load_backend
 from conformance.budget import BUDGETS
 from conformance.certify import certify as run_campaign
-from conformance.cli.options import LEVEL, OPERATOR
+from conformance.cli.options import LEVEL, OPERATOR, spec_option
 from conformance.engine import Engine
 from conformance.judge import Judge
 from reports.console import Progress, print_summary
@@ -18,6 +18,7 @@ from reports.stream import FanOut
 from reports.writing import OutputFolder, ReportFolder
 from spec.levels import Level
 from spec.registry import operators as all_operators
+from spec.validator import Reading
 
 
 @click.command()
@@ -26,11 +27,13 @@ from spec.registry import operators as all_operators
     "backend_name",
     required=True,
     metavar="NAME",
-    help="reference, torch, torch:cpu, torch:cuda:0, or path/to/file.py:Class. Loading a backend runs its code.",
+    help="reference, torch, torch:cpu, torch:cuda:0, directml, directml:5_2, or path/to/file.py:Class. "
+    "Loading a backend runs its code.",
 )
 @click.option("--level", "levels", multiple=True, type=LEVEL, help="Feature level such as 3_0; may be repeated.")
 @click.option("--all-levels", is_flag=True, help="Every feature level from 1_0 to 6_4.")
 @click.option("--operator", "operators", multiple=True, type=OPERATOR, help="Operator such as GATHER; may be repeated.")
+@spec_option()
 @click.option(
     "--budget",
     "budget_name",
@@ -56,6 +59,7 @@ def certify(
     levels: tuple[Level, ...],
     all_levels: bool,
     operators: tuple[str, ...],
+    spec: str,
     budget_name: str,
     cases: int | None,
     seed: int,
@@ -70,7 +74,7 @@ def certify(
     if levels and all_levels:
         raise click.UsageError("--level and --all-levels exclude each other; give one of them.")
     with OutputFolder(folder, replace=replace_folder) as output:
-        judge = Judge(load_backend(backend_name), backend_name)
+        judge = Judge(load_backend(backend_name), backend_name, Reading(spec))
         chosen = list(Level) if all_levels else sorted(set(levels)) or [max(judge.capabilities.levels)]
         budget = BUDGETS[budget_name]
         if cases is not None:

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import click
 
 from conformance.cli.errors import Exit, one_line
-from conformance.cli.options import LEVEL, format_option
+from conformance.cli.options import LEVEL, format_option, spec_option
 from conformance.cli.output import print_json
 from spec.errata import errata
 from spec.levels import HIGHEST, Level
 from spec.model_files import MAX_BYTES, Located, ModelError, ModelFile, Skipped, read_model
 from spec.registry import operators, spec_of
 from spec.rules import Violation
-from spec.validator import Decision, Outcome, decide
+from spec.validator import Decision, Outcome, Reading, decide
 
 # Places named for one broken rule; a descriptor can have a million sizes of 0.
 SHOWN_PLACES = 8
@@ -51,10 +51,11 @@ class FileResult(NamedTuple):
 @click.option(
     "--level", type=LEVEL, default=HIGHEST.label, show_default=True, help="Feature level to hold them against."
 )
+@spec_option()
 @click.option("--strict", is_flag=True, help="Count UNSPECIFIED as not conformant.")
 @format_option("text", "json")
 @click.pass_context
-def check(context: click.Context, files: tuple[str, ...], level: Level, strict: bool, format_: str) -> None:
+def check(context: click.Context, files: tuple[str, ...], level: Level, spec: str, strict: bool, format_: str) -> None:
     """Decide whether operator descriptors are valid at a feature level.
 
     A file holds one descriptor ({"type": "DML_OPERATOR_GATHER", "desc": {...}}), a list of them, or a whole DxDispatch
@@ -64,9 +65,10 @@ def check(context: click.Context, files: tuple[str, ...], level: Level, strict: 
     the erratum. Ends with 0 if nothing is rejected (UNSPECIFIED counts as 0, with --strict as 1), 1 if something is,
     2 if a file cannot be read as descriptors; the other files are checked all the same.
     """
-    results = [_check_file(file, level) for file in files]
+    reading = Reading(spec)
+    results = [_check_file(file, level, reading) for file in files]
     if format_ == "json":
-        print_json(as_json(results, level))
+        print_json(as_json(results, level, reading))
     elif any(result.checked for result in results):
         click.echo("\n".join(as_text(results, level)))
     for result in results:
@@ -75,7 +77,7 @@ def check(context: click.Context, files: tuple[str, ...], level: Level, strict: 
     context.exit(_exit_code(results, strict))
 
 
-def _check_file(file: str, level: Level) -> FileResult:
+def _check_file(file: str, level: Level, reading: Reading) -> FileResult:
     name = "standard input" if file == "-" else click.format_filename(file)
     try:
         model = _read(file, name)
@@ -85,7 +87,7 @@ def _check_file(file: str, level: Level) -> FileResult:
             raise ModelError(name, "", f"has no operator known here, only {kinds}; known are {known}")
     except ModelError as error:
         return FileResult(name, error=error)
-    checked = tuple(Checked(located, decide(located.desc, level)) for located in model.operators)
+    checked = tuple(Checked(located, decide(located.desc, level, reading)) for located in model.operators)
     return FileResult(name, checked, model.skipped)
 
 
@@ -113,21 +115,22 @@ def _outcomes(results: Iterable[FileResult]) -> Counter[Outcome]:
     return Counter(checked.decision.outcome for result in results for checked in result.checked)
 
 
-def as_json(results: Iterable[FileResult], level: Level) -> dict[str, Any]:
+def as_json(results: Iterable[FileResult], level: Level, reading: Reading) -> dict[str, Any]:
     """The results as `check --format json` prints them.
 
     Returns:
-        `format` (1; another number when a member changes its meaning), `level`, `files` in the order asked for and
-        `summary` (how many ACCEPT, REJECT, UNSPECIFIED). A file has `file`, `operators`, `skipped` (where, type) and
-        `error` (where, problem; null if it could be read). An operator has `where`, `operator`, `decision`,
-        `violations` (rule, category, where, found, says, remedy, erratum, source) and `errata` (id, finding, reason)
-        that leave it open.
+        `format` (1; another number when a member changes its meaning), `level`, `spec`, `files` in the order asked for
+        and `summary` (how many ACCEPT, REJECT, UNSPECIFIED). A file has `file`, `operators`, `skipped` (where, type)
+        and `error` (where, problem; null if it could be read). An operator has `where`, `operator`, `decision`,
+        `violations` (rule, category, where, found, says, remedy, erratum, source), `errata` (id, finding, reason)
+        by which the pages leave it open, and `observations` (rule, source, libraries, finding) that settle it.
     """
     results = list(results)
     outcomes = _outcomes(results)
     return {
         "format": 1,
         "level": level.label,
+        "spec": str(reading),
         "files": [
             {
                 "file": result.file,
@@ -155,6 +158,7 @@ def _operator_json(checked: Checked) -> dict[str, Any]:
             {"id": name, "finding": errata()[name].finding, "reason": errata()[name].reason}
             for name in checked.decision.errata
         ],
+        "observations": [observation.as_json() for observation in checked.decision.observations],
     }
 
 
@@ -193,6 +197,10 @@ def _rule_lines(checked: Checked, violations: list[Violation]) -> Iterator[str]:
     yield f"    says    {rule.statement}"
     if rule.erratum is not None:
         yield f"    open    {rule.erratum}: {errata()[rule.erratum].reason}"
+    for observation in checked.decision.observations:
+        if observation.rule == rule.id:
+            yield f"    settled {observation.finding}"
+            yield f"            {observation.source}"
     if rule.remedy:
         yield f"    mend    {rule.remedy}"
     yield f"    source  {rule.source.url}" + (f" ({rule.source.section})" if rule.source.section else "")

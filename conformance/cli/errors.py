@@ -31,7 +31,9 @@ class Exit(IntEnum):
 KNOWN: dict[str, Exit] = {
     "spec.forms:FormError": Exit.BAD_INPUT,
     "spec.model_files:ModelError": Exit.BAD_INPUT,
+    "backends.directml.errors:DirectmlError": Exit.BAD_INPUT,
     "backends.loading:BackendError": Exit.BAD_INPUT,
+    "conformance.audit:AuditError": Exit.BROKEN,
     "reports.certificate:CertificateError": Exit.BAD_INPUT,
     "reports.store:StoreError": Exit.BAD_INPUT,
     "reports.writing:OutputError": Exit.BAD_INPUT,

@@ -73,3 +73,14 @@ def format_option(*formats: str) -> Callable[[_F], _F]:
         show_default=True,
         help="Form of the output.",
     )
+
+
+def spec_option() -> Callable[[_F], _F]:
+    """`--spec`, a value of `spec.validator.Reading`."""
+    return click.option(
+        "--spec",
+        type=click.Choice(("documented", "observed")),
+        default="documented",
+        show_default=True,
+        help="What the pages leave open stays open, or is decided as the real library was observed to.",
+    )

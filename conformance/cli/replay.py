@@ -10,24 +10,27 @@ import click
 import msgspec
 
 from backends import load_backend
+from conformance.cli.options import spec_option
 from conformance.explain import explain
 from conformance.judge import Judge
 from reports.records import NOT_CONFORMANT, Phase, Verdict
 from spec.case import Case
 from spec.forms import FormError
+from spec.validator import Reading
 
 
 @click.command()
 @click.argument("case", metavar="CASE")
 @click.option("--backend", "backend_name", required=True, metavar="NAME", help="As for certify.")
-def replay(case: str, backend_name: str) -> None:
+@spec_option()
+def replay(case: str, backend_name: str, spec: str) -> None:
     """Judge CASE again and say what comes of it.
 
     CASE is a case as JSON text, a file with one case or a list of them, or - for standard input. Exit code 0: nothing
     is wrong; 1: a case fails; 2: wrong usage; 3: the harness could not judge it.
     """
     cases = _read(case)
-    judge = Judge(load_backend(backend_name), backend_name)
+    judge = Judge(load_backend(backend_name), backend_name, Reading(spec))
     records = [judge.record(one, Phase.SEARCH) for one in cases]
     click.echo("\n\n".join(explain(record) for record in records))
     if any(record.verdict in NOT_CONFORMANT for record in records):

@@ -1,4 +1,4 @@
-"""`spec diff` and `spec check`: the specification's levels compared, and the specification held against itself."""
+"""`spec diff`, `spec check`, `spec audit`: levels compared, the specification held against itself and the library."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from conformance.cli.audit import audit_command
 from conformance.cli.errors import Exit
 from conformance.cli.level_diff import level_diff
 from conformance.cli.options import LEVEL, OPERATOR, format_option
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 @click.group()
 def spec() -> None:
     """Compare and check the specification itself."""
+
+
+spec.add_command(audit_command)
 
 
 @spec.command()

@@ -1,0 +1,401 @@
+"""The specification held against the live library: where they differ, whether that is known, and what is new.
+
+The library is asked about every recorded divergence and observation, the boundary cases of its own level and of all
+lower ones, and random descriptors, valid ones and ones that break one rule. It decides by the rules of its own level,
+whatever level it is asked for, so every descriptor is held against the specification at that level.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from backends.base import Backend, Capabilities, Unsupported
+from backends.directml.errors import DirectmlError, LibraryCrash
+from conformance.mutate import mutated
+from conformance.simplify import simplest, size_of
+from spec.divergences import Divergence, divergences, recognise
+from spec.forms import desc_to_json
+from spec.levels import Level
+from spec.observations import observations
+from spec.operator import OperatorDesc
+from spec.registry import operators, spec_of
+from spec.validator import Decision, Outcome, Reading, decide
+from strategies.boundaries import boundary_cases
+from strategies.builders import builder
+from strategies.chooser import SeededChooser
+from strategies.context import Context
+from strategies.violations import breakable_rules, violate
+
+SHRUNK = 20  # new disagreements that are made small; there is hardly ever one
+VALID = "valid descriptors"
+
+
+class AuditError(RuntimeError):
+    """The audit cannot go on; what was found so far says nothing."""
+
+
+class Answer(StrEnum):
+    """What the library does with a descriptor."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    CRASH = "crash"
+    NOT_CLAIMED = "not claimed"
+
+
+class Standing(StrEnum):
+    """How an answer stands to the specification."""
+
+    AGREES = "agrees"
+    STRICTER = "library stricter"
+    LAXER = "library laxer"
+    LEFT_OPEN = "unspecified"
+    CRASHED = "crashed"
+    NOT_CLAIMED = "not claimed"
+
+
+class Part(StrEnum):
+    """Where descriptors come from."""
+
+    RECORDED = "recorded"
+    BOUNDARIES = "boundaries"
+    RANDOM = "random"
+
+
+@dataclass
+class Row:
+    """What came of the descriptors about one rule.
+
+    Attributes:
+        standings: how often the library agreed or not.
+        left_open: its answers where the specification has none.
+    """
+
+    standings: Counter[Standing] = field(default_factory=Counter)
+    left_open: Counter[Answer] = field(default_factory=Counter)
+
+
+@dataclass
+class Group:
+    """Descriptors with which the same thing happened, and the smallest of them."""
+
+    count: int = 0
+    smallest: OperatorDesc | None = None
+
+    def add(self, desc: OperatorDesc) -> None:
+        self.count += 1
+        if self.smallest is None or size_of(desc) < size_of(self.smallest):
+            self.smallest = desc
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """What is the same about the descriptors of a group that no recorded divergence explains.
+
+    Attributes:
+        specification: the decision; where the pages leave it open, what was observed before.
+        rules: what it rests on.
+        is_observation: whether it is an observation that the library does not behave by.
+    """
+
+    operator: str
+    specification: Outcome
+    rules: tuple[str, ...]
+    answer: Answer
+    is_observation: bool
+
+
+@dataclass
+class Audit:
+    """An audit and what it has found so far.
+
+    Attributes:
+        backend: the library.
+        level: its own, by which everything is decided.
+        standings: descriptors by how the answer stands to the specification.
+        rows: the same by rule, VALID for what breaks none; what breaks two rules is in two rows.
+        recorded: descriptors that a recorded divergence explains, by its id.
+        as_observed: descriptors that the pages leave open and that the library treats as it was observed to before.
+        new: what nothing on record explains.
+        reasons: of answers that are not claimed.
+        asked: number of descriptors.
+        seconds: that it took.
+    """
+
+    backend: Backend
+    capabilities: Capabilities
+    level: Level
+    standings: Counter[Standing] = field(default_factory=Counter)
+    rows: dict[str, Row] = field(default_factory=dict)
+    recorded: dict[str, Group] = field(default_factory=dict)
+    as_observed: int = 0
+    new: dict[Disagreement, Group] = field(default_factory=dict)
+    reasons: Counter[str] = field(default_factory=Counter)
+    asked: int = 0
+    seconds: float = 0.0
+
+    @property
+    def expected(self) -> list[Divergence]:
+        """The divergences on record for libraries of this level."""
+        return [known for known in divergences().values() if self.level.label in known.libraries]
+
+    @property
+    def gone(self) -> list[Divergence]:
+        """Those of them that did not show."""
+        return [known for known in self.expected if known.id not in self.recorded]
+
+    @property
+    def unexpected(self) -> list[Divergence]:
+        """Divergences that are on record for libraries of other levels alone, and showed."""
+        return [divergences()[name] for name in self.recorded if self.level.label not in divergences()[name].libraries]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the library differs from the specification as recorded: in all these ways, and in no other."""
+        return not self.new and not self.gone and not self.unexpected
+
+    @property
+    def explained(self) -> int:
+        """How many descriptors differ in ways that are on record."""
+        return sum(group.count for group in self.recorded.values())
+
+    @property
+    def unexplained(self) -> int:
+        """How many differ in other ways."""
+        return sum(group.count for group in self.new.values())
+
+    def ask(self, desc: OperatorDesc) -> Answer:
+        """The library's answer.
+
+        Raises:
+            AuditError: its process cannot be had any more.
+        """
+        try:
+            return Answer.ACCEPT if self.backend.validate(desc, self.level).accepted else Answer.REJECT
+        except Unsupported as error:
+            self.reasons[str(error)] += 1
+            return Answer.NOT_CLAIMED
+        except LibraryCrash:
+            return Answer.CRASH
+        except DirectmlError as error:
+            raise AuditError(f"the audit stopped after {self.asked} descriptors: {error}") from error
+
+    def look_at(self, desc: OperatorDesc) -> None:
+        """Ask about one descriptor and put the answer where it belongs."""
+        decision = decide(desc, self.level)
+        desc = _without_small_alignments(desc, decision)
+        answer = self.ask(desc)
+        self.asked += 1
+        standing = _standing(decision.outcome, answer)
+        self.standings[standing] += 1
+        for name in decision.rules or (VALID,):
+            row = self.rows.setdefault(name, Row())
+            row.standings[standing] += 1
+            if standing is Standing.LEFT_OPEN:
+                row.left_open[answer] += 1
+        if standing is Standing.LEFT_OPEN:
+            decision = decide(desc, self.level, Reading.OBSERVED)
+            if decision.outcome is Outcome.UNSPECIFIED:
+                return
+            standing = _standing(decision.outcome, answer)
+            self.as_observed += standing is Standing.AGREES
+        if standing in (Standing.STRICTER, Standing.LAXER, Standing.CRASHED):
+            self._explain(desc, decision, answer)
+
+    def _explain(self, desc: OperatorDesc, decision: Decision, answer: Answer) -> None:
+        known = recognise(desc, decision, answer)
+        if known is not None:
+            self.recorded.setdefault(known.id, Group()).add(desc)
+        else:
+            what = Disagreement(desc.operator, decision.outcome, decision.rules, answer, bool(decision.observations))
+            self.new.setdefault(what, Group()).add(desc)
+
+    def shrink(self) -> None:
+        """Make the descriptors of what is new as small as can be; what is the same about them stays so."""
+        for what, group in list(self.new.items())[:SHRUNK]:
+            assert group.smallest is not None
+            group.smallest = simplest(group.smallest, partial(self._shows, what))
+
+    def _shows(self, what: Disagreement, desc: OperatorDesc) -> bool:
+        reading = Reading.OBSERVED if what.is_observation else Reading.DOCUMENTED
+        decision = decide(desc, self.level, reading)
+        if (decision.outcome, decision.rules) != (what.specification, what.rules):
+            return False
+        return self.ask(desc) is what.answer and recognise(desc, decision, what.answer) is None
+
+    def as_json(self) -> dict[str, Any]:
+        """The audit as `spec audit --format json` prints it.
+
+        Returns:
+            `format` (1), `ok`, `library` (name, device, versions, level), `asked`, `seconds`, `standings` (how many
+            descriptors by standing), `as_observed` (how many of those left open), `rows` (rule, null for valid
+            descriptors, and the same by rule, with the answers where it is left open), `recorded` (id, operators,
+            rules, fault, how many descriptors, the smallest), `gone` and `unexpected` (ids), `new` (operator,
+            specification, rules, answer, whether it is an observation that differs, how many descriptors, the
+            smallest), and `not_claimed` (reason, how many).
+        """
+        return {
+            "format": 1,
+            "ok": self.ok,
+            "library": {
+                "name": self.capabilities.name,
+                "device": self.capabilities.device,
+                "versions": dict(sorted(self.capabilities.versions.items())),
+                "level": self.level.label,
+            },
+            "asked": self.asked,
+            "seconds": round(self.seconds, 3),
+            "standings": _counts(self.standings),
+            "as_observed": self.as_observed,
+            "rows": [
+                {
+                    "rule": name if name != VALID else None,
+                    "standings": _counts(row.standings),
+                    "left_open": {"accept": row.left_open[Answer.ACCEPT], "reject": row.left_open[Answer.REJECT]},
+                }
+                for name, row in sorted(self.rows.items())
+            ],
+            "recorded": [
+                {
+                    "id": known.id,
+                    "operators": list(known.operators),
+                    "rules": list(known.rules),
+                    "fault": known.fault,
+                    "descriptors": group.count,
+                    "smallest": _json_of(group.smallest),
+                }
+                for known in divergences().values()
+                if (group := self.recorded.get(known.id)) is not None
+            ],
+            "gone": [known.id for known in self.gone],
+            "unexpected": [known.id for known in self.unexpected],
+            "new": [
+                {
+                    "operator": what.operator,
+                    "specification": str(what.specification),
+                    "rules": list(what.rules),
+                    "answer": str(what.answer),
+                    "is_observation": what.is_observation,
+                    "descriptors": group.count,
+                    "smallest": _json_of(group.smallest),
+                }
+                for what, group in self.new.items()
+            ],
+            "not_claimed": [{"reason": reason, "descriptors": count} for reason, count in sorted(self.reasons.items())],
+        }
+
+
+def audit(
+    backend: Backend,
+    cases: int,
+    seed: int,
+    tell: Callable[[Part, int], None] = lambda part, done: None,
+) -> Audit:
+    """Run an audit.
+
+    Args:
+        backend: one that decides by the rules of one level.
+        cases: how many random descriptors are tried beside the fixed ones.
+        seed: of these.
+        tell: hears after each descriptor which part it was of, and how many of that part are done.
+
+    Raises:
+        AuditError: the library's process cannot be had any more.
+    """
+    capabilities = backend.capabilities()
+    level = capabilities.decides_at
+    assert level is not None, "an audit needs a backend that decides by the rules of one level"
+    started = time.perf_counter()
+    result = Audit(backend, capabilities, level)
+    seen: set[OperatorDesc] = set()
+    for part, descs in (
+        (Part.RECORDED, recorded_descriptors()),
+        (Part.BOUNDARIES, boundary_descriptors(level)),
+        (Part.RANDOM, random_descriptors(level, cases, seed)),
+    ):
+        for done, desc in enumerate(descs, 1):
+            if part is Part.RANDOM or desc not in seen:
+                seen.add(desc)
+                result.look_at(desc)
+            tell(part, done)
+    result.shrink()
+    result.seconds = time.perf_counter() - started
+    return result
+
+
+def recorded_descriptors() -> Iterator[OperatorDesc]:
+    """Those that stand for the divergences and observations on record."""
+    for known in divergences().values():
+        yield known.desc
+    for observation in observations().values():
+        for witness in observation.witnesses:
+            yield witness.desc
+
+
+def boundary_descriptors(level: Level) -> Iterator[OperatorDesc]:
+    """Every rule kept and broken in every way, every type, dimension count and layout, as of each level up to one."""
+    for operator in operators():
+        for lower in (below for below in Level if below <= level):
+            for case in boundary_cases(operator, lower):
+                yield case.desc
+
+
+def random_descriptors(level: Level, count: int, seed: int) -> Iterator[OperatorDesc]:
+    """In turn valid ones, ones that break one rule, and ones with a change at random, over all operators and rules."""
+    names = [name for name, spec in operators().items() if spec.introduced_in <= level]
+    broken = [(name, rule) for name in names for rule in breakable_rules(name, level)]
+    for n in range(count):
+        chooser = SeededChooser(f"{seed}/{n}")
+        kind, turn = n % 3, n // 3
+        if kind == 1:
+            name, rule = broken[turn % len(broken)]
+            yield violate(chooser, name, level, rule)
+            continue
+        name = names[turn % len(names)]
+        desc = builder(name).build(Context.at(chooser, operators()[name], level))
+        yield desc if kind == 0 else mutated(chooser, desc)
+
+
+def _standing(outcome: Outcome, answer: Answer) -> Standing:
+    if answer is Answer.NOT_CLAIMED:
+        return Standing.NOT_CLAIMED
+    if answer is Answer.CRASH:
+        return Standing.CRASHED
+    if outcome is Outcome.UNSPECIFIED:
+        return Standing.LEFT_OPEN
+    if outcome is Outcome.ACCEPT:
+        return Standing.AGREES if answer is Answer.ACCEPT else Standing.STRICTER
+    return Standing.AGREES if answer is Answer.REJECT else Standing.LAXER
+
+
+def _without_small_alignments(desc: OperatorDesc, decision: Decision) -> OperatorDesc:
+    """Without promises below 16, where something else is broken.
+
+    The library takes none of them (DIV-alignment-below-16), so a rejection would not say what it thinks of the rest. No
+    decision changes: without a promise there is nothing about alignment to break.
+    """
+    if not decision.violations or any("GuaranteedBaseOffsetAlignment" in found.where for found in decision.violations):
+        return desc
+    changes = {
+        of_tensor.attribute: msgspec.structs.replace(tensor, guaranteed_base_offset_alignment=0)
+        for of_tensor in spec_of(desc).tensor_fields
+        if (tensor := getattr(desc, of_tensor.attribute)) is not None
+        and 0 < tensor.guaranteed_base_offset_alignment < 16
+    }
+    return msgspec.structs.replace(desc, **changes) if changes else desc
+
+
+def _counts(standings: Counter[Standing]) -> dict[str, int]:
+    return {str(standing): standings[standing] for standing in Standing}
+
+
+def _json_of(desc: OperatorDesc | None) -> dict[str, Any] | None:
+    return None if desc is None else desc_to_json(desc)

@@ -1,0 +1,208 @@
+"""`spec audit`: the specification held against the live DirectML library."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from conformance.cli.errors import Exit
+from conformance.cli.options import LEVEL, format_option
+from conformance.cli.output import print_json, print_table
+from spec.divergences import divergences
+from spec.forms import desc_to_json
+from spec.levels import Level
+
+if TYPE_CHECKING:
+    from backends.directml import DirectmlBackend
+    from conformance.audit import Audit, Part
+
+RANDOM_CASES = 20_000
+LINE_INTERVAL = 10.0  # seconds between lines where there is no terminal
+
+
+@click.command(name="audit")
+@click.option(
+    "--library",
+    type=click.Path(exists=True, path_type=Path),
+    metavar="PATH",
+    help="Library to ask: libdirectml.so, or the folder that has it.",
+)
+@click.option("--level", type=LEVEL, help="Installed library to ask, by the feature level that it speaks.")
+@click.option(
+    "--cases",
+    type=click.IntRange(min=0),
+    default=RANDOM_CASES,
+    show_default=True,
+    help="Number of random descriptors, beside the fixed ones.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Of the random ones.")
+@format_option("text", "json")
+@click.pass_context
+def audit_command(
+    context: click.Context, library: Path | None, level: Level | None, cases: int, seed: int, format_: str
+) -> None:
+    """Hold the specification against the real DirectML library.
+
+    Every rule is put before the library, kept and broken, with the boundary cases of all levels and with random
+    descriptors, and its answers are compared with the specification at the library's own level. Differences are known
+    ones or new ones. Without --library and --level the library that the directml backend would use is asked.
+
+    Ends with 0 if the library differs in all the ways that are on record for its level, and in no other; with 1 if
+    there is a difference that is not on record, or one that is has gone; with 2 if there is no library; with 3 if it
+    cannot be asked to the end.
+    """
+    if library is not None and level is not None:
+        raise click.UsageError("--library and --level exclude each other; give one of them.")
+    from conformance.audit import audit
+
+    backend = _open(library, level)
+    try:
+        with _progress(cases) as tell:
+            found = audit(backend, cases, seed, tell)
+    finally:
+        backend.close()
+    if format_ == "json":
+        print_json(found.as_json())
+    else:
+        _print(found)
+    context.exit(Exit.CONFORMANT if found.ok else Exit.NOT_CONFORMANT)
+
+
+def _open(library: Path | None, level: Level | None) -> DirectmlBackend:
+    from backends.directml import DirectmlBackend
+    from backends.directml.library import OVERRIDE
+
+    if library is not None:
+        os.environ[OVERRIDE] = str(library)
+    return DirectmlBackend("" if level is None else level.label)
+
+
+@contextmanager
+def _progress(cases: int) -> Iterator[Callable[[Part, int], None]]:
+    """How far it is, on standard error: in a terminal a bar for each part, elsewhere a line now and then."""
+    from rich import progress as bars
+    from rich.console import Console
+
+    from conformance.audit import Part
+
+    console = Console(stderr=True)
+    planned = {Part.RANDOM: cases}
+    if not console.is_terminal:
+        yield _Lines()
+        return
+    columns = (
+        bars.TextColumn("{task.description:<10}"),
+        bars.BarColumn(bar_width=None),
+        bars.TextColumn("{task.completed:,} descriptors"),
+        bars.TimeElapsedColumn(),
+    )
+    with bars.Progress(*columns, console=console, refresh_per_second=8, expand=True) as shown:
+        tasks: dict[Part, bars.TaskID] = {}
+
+        def tell(part: Part, done: int) -> None:
+            if part not in tasks:
+                tasks[part] = shown.add_task(str(part), total=planned.get(part))
+            shown.update(tasks[part], completed=done)
+
+        yield tell
+
+
+class _Lines:
+    """A line every few seconds."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + LINE_INTERVAL
+
+    def __call__(self, part: Part, done: int) -> None:
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + LINE_INTERVAL
+            click.echo(f"{part}: {done:,} descriptors", err=True)
+
+
+def _print(found: Audit) -> None:
+    from conformance.audit import VALID, Answer, Standing
+
+    names = found.capabilities.versions
+    click.echo(f"{names.get('directml', found.capabilities.name)}, level {found.level}, {found.capabilities.device}\n")
+    standings = (Standing.AGREES, Standing.STRICTER, Standing.LAXER, Standing.CRASHED)
+    rows = sorted(found.rows.items(), key=lambda item: (item[0] != VALID, item[0]))
+    print_table(
+        ("rule", *map(str, standings), "left open: accepted", "rejected", "not claimed"),
+        (
+            (
+                name,
+                *(_number(row.standings[standing]) for standing in standings),
+                _number(row.left_open[Answer.ACCEPT]),
+                _number(row.left_open[Answer.REJECT]),
+                _number(row.standings[Standing.NOT_CLAIMED]),
+            )
+            for name, row in rows
+        ),
+    )
+    click.echo("\nDivergences on record:\n")
+    print_table(
+        ("divergence", "specification", "library", "at fault", "seen"),
+        (
+            (known.id, str(known.specification), known.answer, known.fault, _seen(found, known.id))
+            for known in divergences().values()
+            if known in found.expected or known.id in found.recorded
+        ),
+    )
+    _print_problems(found)
+    click.echo(f"\n{_summary(found)}")
+
+
+def _seen(found: Audit, name: str) -> str:
+    return _number(found.recorded[name].count) if name in found.recorded else "0"
+
+
+def _print_problems(found: Audit) -> None:
+    if found.new or found.gone or found.unexpected:
+        click.echo()
+    for what, group in found.new.items():
+        about = f" ({', '.join(what.rules)})" if what.rules else ""
+        by = "what was observed before is" if what.is_observation else "the specification says"
+        click.echo(
+            f"NEW: {what.operator}: {by} {what.specification}{about}, the library's answer is {what.answer}; "
+            f"{group.count:,} {_descriptors(group.count)}, the smallest:"
+        )
+        assert group.smallest is not None
+        click.echo(f"  {msgspec.json.encode(desc_to_json(group.smallest)).decode()}")
+    for known in found.unexpected:
+        click.echo(f"NEW: {known.id} is on record for {', '.join(known.libraries)}, and shows at {found.level} as well")
+    for known in found.gone:
+        click.echo(f"GONE: {known.id} is on record for {found.level}, and does not show any more")
+
+
+def _summary(found: Audit) -> str:
+    from conformance.audit import Standing
+
+    count = found.standings
+    totals = (
+        f"{found.asked:,} descriptors in {found.seconds:.1f} s: {count[Standing.AGREES]:,} agree; "
+        f"{found.explained:,} differ as {len(found.recorded)} divergences on record say; "
+        f"{found.unexplained:,} differ otherwise; {count[Standing.LEFT_OPEN]:,} are left open, "
+        f"{found.as_observed:,} of them answered as observed before"
+    )
+    lines = [totals]
+    if count[Standing.NOT_CLAIMED]:
+        lines.append(f"{count[Standing.NOT_CLAIMED]:,} could not be asked: {', '.join(found.reasons)}")
+    compared = count[Standing.AGREES] + found.unexplained
+    share = 100 * count[Standing.AGREES] // compared if compared else 0
+    lines.append(f"agreement outside the divergences on record: {share} %")
+    return "\n".join(lines)
+
+
+def _descriptors(count: int) -> str:
+    return "descriptor" if count == 1 else "descriptors"
+
+
+def _number(count: int) -> str:
+    return f"{count:,}" if count else "-"

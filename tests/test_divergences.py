@@ -1,0 +1,326 @@
+"""Divergences and observations: what is on record hangs together with the specification and the functions beside it.
+
+That the library still behaves so is asked in test_audit.py, where it is installed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from backends.directml.library import DISTRIBUTION, RELEASES
+from spec.case import Case
+from spec.datatypes import DataType
+from spec.divergences import RECOGNISED_BY, Divergence, divergences, recognise
+from spec.forms import desc_to_json
+from spec.levels import Level
+from spec.libraries import libraries
+from spec.observations import CONDITIONS, Observation, observations
+from spec.operator import OperatorDesc
+from spec.operators.gather import GatherDesc
+from spec.operators.gather_nd1 import GatherNd1Desc
+from spec.operators.tile import TileDesc
+from spec.registry import operators, rules
+from spec.tensor import TensorDesc
+from spec.validator import ACCEPTED, Decision, Outcome, Reading, decide
+from strategies.boundaries import boundary_cases
+
+EVERY = list(divergences().values())
+OBSERVED = list(observations().values())
+AGREEING = {Outcome.ACCEPT: "accept", Outcome.REJECT: "reject"}
+
+
+def by_id(divergence: Divergence) -> str:
+    return divergence.id
+
+
+def by_rule(observation: Observation) -> str:
+    return observation.rule
+
+
+def tensor(*sizes: int, data_type: DataType = DataType.FLOAT32, **more: Any) -> TensorDesc:
+    return TensorDesc.of(data_type, sizes, **more)
+
+
+def gather(of: tuple[int, ...], indices: tuple[int, ...], output: tuple[int, ...], axis: int, count: int) -> GatherDesc:
+    return GatherDesc(tensor(*of), tensor(*indices, data_type=DataType.UINT32), tensor(*output), axis, count)
+
+
+def tile(of: TensorDesc, output: TensorDesc | None = None) -> TileDesc:
+    return TileDesc(of, output or replace(of, flags=0), (1,) * len(of.sizes))
+
+
+# --- libraries ----------------------------------------------------------------------------------------------------
+
+
+def test_libraries_are_those_that_can_be_installed() -> None:
+    known = {level.label: f"{DISTRIBUTION} {release.version}" for level, release in RELEASES.items()}
+    assert {library.level: library.distribution for library in libraries().values()} == known
+    assert list(libraries()) == [level.label for level in sorted(RELEASES)]
+    assert str(libraries()["6_2"]) == "DirectML 1.13 (6_2)"
+
+
+# --- divergences --------------------------------------------------------------------------------------------------
+
+
+def test_data_and_functions_go_together() -> None:
+    assert set(divergences()) == set(RECOGNISED_BY)
+
+
+@pytest.mark.parametrize("divergence", EVERY, ids=by_id)
+def test_a_divergence_is_well_formed(divergence: Divergence) -> None:
+    assert set(divergence.operators) <= set(operators())
+    assert set(divergence.rules) <= set(rules())
+    assert divergence.rules
+    assert divergence.libraries
+    assert list(divergence.libraries) == [level for level in libraries() if level in divergence.libraries]
+    assert AGREEING.get(divergence.specification) != divergence.answer
+    for text in (divergence.finding, divergence.reason, divergence.evidence):
+        assert text[0].isupper() or text[0].isdigit()
+        assert text.endswith(".")
+        assert text.isascii()
+    if divergence.operators:
+        assert {rule.partition(".")[0] for rule in divergence.rules} == set(divergence.operators)
+
+
+@pytest.mark.parametrize("divergence", EVERY, ids=by_id)
+def test_its_smallest_descriptor_shows_it(divergence: Divergence) -> None:
+    """At every level at which it was seen; in the form that is written everywhere; and it alone explains the answer."""
+    desc = divergence.desc
+    assert desc_to_json(desc) == divergence.descriptor
+    for label in divergence.libraries:
+        decision = decide(desc, Level.parse(label))
+        assert decision.outcome is divergence.specification
+        assert set(decision.rules) <= set(divergence.rules)
+        assert recognise(desc, decision, divergence.answer) is divergence
+        for answer in {"accept", "reject", "crash"} - {divergence.answer}:
+            assert not divergence.explains(desc, decision, answer)
+
+
+def strided(total: int) -> TileDesc:
+    wide = TensorDesc(DataType.FLOAT32, (3,), (2**31,), total)
+    return tile(wide, tensor(3))
+
+
+# For each divergence, descriptors as near to it as can be that do not show it.
+NEIGHBOURS: dict[str, list[Callable[[], OperatorDesc]]] = {
+    "DIV-alignment-below-16": [lambda: tile(tensor(1, alignment=16)), lambda: tile(tensor(1))],
+    "DIV-total-size-of-too-many-elements": [
+        lambda: tile(TensorDesc(DataType.UINT8, (1,), None, 2**32 - 1)),
+        lambda: tile(TensorDesc(DataType.FLOAT32, (1,), None, 4 * 2**32 - 1)),
+        lambda: tile(TensorDesc(DataType.UINT4, (1,), None, 2**32)),
+    ],
+    "DIV-tile-float64": [lambda: tile(tensor(1, data_type=DataType.FLOAT64), tensor(1))],
+    "DIV-strided-size-in-32-bits": [
+        lambda: strided(3),
+        lambda: strided(2**34 + 4),
+        lambda: tile(TensorDesc(DataType.FLOAT32, (3,), None, 4), tensor(3)),
+    ],
+    "DIV-gather-writes-before-its-sizes": [lambda: gather((1, 1), (1, 1), (1, 1), 1, 2)],
+    "DIV-gather-crops-any-size": [
+        lambda: gather((2, 1), (1, 1), (2, 1), 1, 2),
+        lambda: gather((2, 1), (1, 1), (2, 1), 1, 1),
+    ],
+    "DIV-gather-scalar-index-any-first-size": [
+        lambda: gather((1, 1), (1, 1), (2, 1), 0, 1),
+        lambda: gather((1, 1), (1, 1), (1, 2), 0, 0),
+    ],
+    "DIV-gather-index-batch-longer-than-input": [
+        lambda: gather((2, 1), (2, 1), (2, 1), 1, 1),
+        lambda: gather((1, 1), (2, 1), (1, 1), 0, 1),
+        lambda: gather((1, 1), (1, 2), (1, 2), 1, 1),
+    ],
+}
+
+
+@pytest.mark.parametrize("divergence", EVERY, ids=by_id)
+def test_its_neighbours_do_not_show_it(divergence: Divergence) -> None:
+    assert NEIGHBOURS[divergence.id]
+    for make in NEIGHBOURS[divergence.id]:
+        desc = make()
+        assert not RECOGNISED_BY[divergence.id](desc), desc
+
+
+def test_the_boundary_of_32_bits_is_that_of_the_sum_of_strides() -> None:
+    """Two times 2^31 elements away is 0 in 32 bits, so one element's bytes are enough, and four are the least."""
+    recognised = RECOGNISED_BY["DIV-strided-size-in-32-bits"]
+    assert recognised(strided(4))
+    assert recognised(strided(2**34))
+    # The sum alone is cut: one below 2^32, plus one, needs 33 bits.
+    assert not recognised(tile(TensorDesc(DataType.FLOAT32, (2,), (2**32 - 1,), 4), tensor(2)))
+
+
+def test_missing_tensors_are_no_hindrance() -> None:
+    desc = replace(tile(tensor(1, alignment=8)), output_tensor=None)
+    assert RECOGNISED_BY["DIV-alignment-below-16"](desc)
+    for name in ("input_tensor", "indices_tensor", "output_tensor"):
+        lacking = replace(gather((1, 1), (1, 1), (1, 1), 0, 1), **{name: None})
+        for answer in ("accept", "reject", "crash"):
+            assert recognise(lacking, decide(lacking, Level.L6_2), answer) is None
+
+
+def test_an_answer_that_agrees_is_explained_by_nothing() -> None:
+    desc = tile(tensor(1, alignment=8))
+    assert recognise(desc, ACCEPTED, "accept") is None
+    assert recognise(desc, ACCEPTED, "crash") is None
+
+
+def test_accepting_is_explained_only_if_every_broken_rule_is() -> None:
+    """FLOAT64 does not explain why a TILE without repeats is accepted."""
+    float64 = divergences()["DIV-tile-float64"].desc
+    both = replace(float64, repeats=(0,))
+    decision = decide(both, Level.L6_2)
+    assert set(decision.rules) == {"TILE.data-types", "TILE.repeats"}
+    assert recognise(both, decision, "accept") is None
+    assert recognise(float64, decide(float64, Level.L6_2), "accept") is not None
+
+
+def test_another_operator_is_not_recognised() -> None:
+    """A crash of TILE is none of GATHER's, whatever its fields are called."""
+    assert recognise(tile(tensor(1)), ACCEPTED, "crash") is None
+
+
+# --- observations -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("observation", OBSERVED, ids=by_rule)
+def test_an_observation_is_well_formed(observation: Observation) -> None:
+    assert rules()[observation.rule].erratum is not None
+    assert (observation.answer == "depends") == (observation.rule in CONDITIONS)
+    assert observation.libraries
+    assert set(observation.libraries) <= set(libraries())
+    answers = {"accept", "reject"} if observation.answer == "depends" else {observation.answer}
+    assert {witness.answer for witness in observation.witnesses} == answers
+    for text in (observation.finding, observation.evidence):
+        assert text.endswith(".")
+        assert text.isascii()
+
+
+@pytest.mark.parametrize("observation", OBSERVED, ids=by_rule)
+def test_its_witnesses_are_open_for_this_rule_alone_and_settled_by_it(observation: Observation) -> None:
+    for witness in observation.witnesses:
+        desc = witness.desc
+        assert desc_to_json(desc) == witness.descriptor
+        for label in observation.libraries:
+            level = Level.parse(label)
+            open_ = decide(desc, level)
+            assert (open_.outcome, open_.rules, open_.observations) == (
+                Outcome.UNSPECIFIED,
+                (observation.rule,),
+                (),
+            )
+            settled = decide(desc, level, Reading.OBSERVED)
+            assert AGREEING[settled.outcome] == witness.answer
+            assert settled.rules == (observation.rule,)
+            assert settled.observations == (observation,)
+            assert settled.errata == open_.errata
+
+
+def test_only_what_cannot_be_asked_is_not_observed() -> None:
+    left_open = {rule.id for rule in rules().values() if rule.erratum is not None}
+    assert left_open - set(observations()) == {"GATHER.shape-before-2_1"}
+
+
+def test_the_source_of_an_observation_names_the_newest_library() -> None:
+    observation = observations()["TENSOR.output-overlap"]
+    assert observation.source == "observed: DirectML 1.13 (6_2)"
+    assert json.loads(json.dumps(observation.as_json())) == {
+        "rule": "TENSOR.output-overlap",
+        "source": "observed: DirectML 1.13 (6_2)",
+        "libraries": ["5_0", "5_2", "6_2"],
+        "finding": observation.finding,
+    }
+
+
+def observed(desc: OperatorDesc, level: Level = Level.L6_2) -> Decision:
+    return decide(desc, level, Reading.OBSERVED)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "outcome"),
+    [
+        ((2, 3), (4, 2), Outcome.ACCEPT),  # overlaps, and passes all three conditions
+        ((2, 3), (3, 0), Outcome.REJECT),
+        ((2, 3), (2, 2), Outcome.REJECT),
+        ((3, 3), (2, 1), Outcome.REJECT),  # a span of seven for nine elements
+        ((1, 2, 3), (0, 4, 2), Outcome.ACCEPT),  # a dimension of size 1 does not count
+    ],
+)
+def test_output_strides(sizes: tuple[int, ...], strides: tuple[int, ...], outcome: Outcome) -> None:
+    desc = tile(tensor(*sizes), tensor(*sizes, strides=strides))
+    assert decide(desc, Level.L6_2).outcome is Outcome.UNSPECIFIED
+    assert observed(desc).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("of", "indices", "axis", "count", "outcome"),
+    [
+        ((2, 1), (2, 1), 1, 1, Outcome.ACCEPT),
+        ((1, 2, 3, 1), (1, 2, 3, 1), 3, 1, Outcome.ACCEPT),
+        ((1, 2, 3, 1), (1, 1, 2, 1), 3, 1, Outcome.ACCEPT),  # the batch is what the input begins with
+        ((1, 2, 3, 1), (1, 1, 3, 1), 3, 1, Outcome.REJECT),
+        ((3, 1), (2, 1), 1, 1, Outcome.REJECT),
+        ((2, 1), (2, 1), 0, 1, Outcome.REJECT),  # no dimension before Axis
+        ((1, 1), (2, 1), 1, 1, Outcome.UNSPECIFIED),  # the process ends
+        ((1, 1, 1), (2, 1, 1), 0, 2, Outcome.UNSPECIFIED),  # it writes where it must not
+    ],
+)
+def test_leading_index_sizes_of_gather(
+    of: tuple[int, ...], indices: tuple[int, ...], axis: int, count: int, outcome: Outcome
+) -> None:
+    sizes = (*of[:axis], *indices[len(indices) - count :], *of[axis + 1 :])
+    desc = gather(of, indices, sizes[-len(of) :], axis, count)
+    assert decide(desc, Level.L6_2).rules == ("GATHER.leading-index-sizes",)
+    assert observed(desc).outcome is outcome
+
+
+def test_one_observed_refusal_is_enough() -> None:
+    """Unequal batches are accepted; with an output of stride 0 the descriptor is rejected, and for that alone."""
+    desc = observations()["GATHER_ND1.batch-sizes"].witnesses[0].desc
+    assert isinstance(desc, GatherNd1Desc)
+    overlapping = replace(desc, output_tensor=tensor(*desc.output_tensor.sizes, strides=(0, 0)))
+    assert set(decide(overlapping, Level.L6_2).rules) == {"GATHER_ND1.batch-sizes", "TENSOR.output-overlap"}
+    decision = observed(overlapping)
+    assert (decision.outcome, decision.rules) == (Outcome.REJECT, ("TENSOR.output-overlap",))
+    assert [observation.rule for observation in decision.observations] == ["TENSOR.output-overlap"]
+    interleaved = replace(desc, output_tensor=tensor(1, 3, strides=(1, 0)))
+    assert observed(interleaved).outcome is Outcome.REJECT
+    accepted = replace(desc, output_tensor=tensor(1, 3, strides=(0, 1)))
+    assert (observed(accepted).outcome, observed(accepted).rules) == (Outcome.ACCEPT, ("GATHER_ND1.batch-sizes",))
+
+
+def test_what_has_no_observation_stays_open() -> None:
+    """At 2_0 the shapes of GATHER are a question of their own, whatever else is answered."""
+    desc = gather((1, 1, 1, 2), (1, 1, 1, 1), (1, 1, 1, 2), 2, 2)
+    assert decide(desc, Level.L2_0).rules == ("GATHER.shape-before-2_1",)
+    assert observed(desc, Level.L2_0).outcome is Outcome.UNSPECIFIED
+    overlapping = replace(desc, output_tensor=tensor(1, 1, 1, 2, strides=(0, 0, 0, 0)))
+    decision = observed(overlapping, Level.L2_0)
+    assert (decision.outcome, decision.rules) == (Outcome.REJECT, ("TENSOR.output-overlap",))
+
+
+@pytest.mark.parametrize("operator", operators())
+def test_observations_change_nothing_that_the_pages_decide(operator: str) -> None:
+    changed = 0
+    for case in boundary_cases(operator, Level.L6_2):
+        settled = observed(case.desc)
+        read = case.read(Reading.OBSERVED)
+        assert (read.outcome, read.broken) == (settled.outcome, settled.rules)
+        assert case.read(Reading.DOCUMENTED) is case
+        if case.outcome is Outcome.UNSPECIFIED:
+            changed += settled.outcome is not Outcome.UNSPECIFIED
+        else:
+            assert (settled.outcome, settled.rules, settled.observations) == (case.outcome, case.broken, ())
+    assert changed
+
+
+def test_a_case_that_is_read_is_otherwise_the_same() -> None:
+    case = Case.of(observations()["TENSOR.output-overlap"].witnesses[0].desc, Level.L6_2, rule="TENSOR.output-overlap")
+    read = case.read(Reading.OBSERVED)
+    assert read.outcome is Outcome.REJECT
+    assert read.digest == case.digest
+    assert replace(read, outcome=case.outcome) == case
