@@ -1,0 +1,138 @@
+"""Making cases: the seeded chooser as sweeps use it, Hypothesis with the same builders, and Hypothesis' own floor.
+
+All at the highest level, which allows most: every dimension count, data type and index type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from racing import Goal, Peer, Race, Work
+from sizes import Sizes
+
+from spec.case import Case
+from spec.levels import HIGHEST
+from spec.registry import operators
+from spec.validator import Outcome
+from strategies import cases
+from strategies.builders import builder
+from strategies.cases import any_case, make_case
+from strategies.chooser import SeededChooser
+from strategies.context import Context
+from strategies.violations import breakable_rules, violate
+
+GOAL = Goal(50_000)
+
+_OPERATORS = tuple(operators())
+
+
+def bench_seeded_cases(race: Race, sizes: Sizes) -> None:
+    """Cases about any rule, as a sweep makes them, beside what Hypothesis draws from the same builders."""
+    race(
+        "cases",
+        Work("seeded, any case", seeded(sizes.cases, any_seeded)),
+        GOAL,
+        Peer(Work("Hypothesis, any case", drawn(sizes.examples, [cases(name, HIGHEST) for name in operators()])), 50),
+    )
+
+
+def bench_seeded_descriptors(race: Race, sizes: Sizes) -> None:
+    """The descriptor alone, valid and invalid in turn, beside the case: recipes for the data, and the decision."""
+    rules = broken_rules()
+
+    def descriptor(n: int) -> object:
+        if n % 2:
+            name, rule = rules[n // 2 % len(rules)]
+            return violate(SeededChooser(f"0/{name}/{n}"), name, HIGHEST, rule)
+        name = _OPERATORS[n // 2 % len(_OPERATORS)]
+        return builder(name).build(Context.at(SeededChooser(f"0/{name}/{n}"), operators()[name], HIGHEST))
+
+    race(
+        "descriptors",
+        Work("seeded, descriptor alone", seeded(sizes.cases, descriptor)),
+        GOAL,
+        Peer(Work("seeded, any case", seeded(sizes.cases, any_seeded))),
+    )
+
+
+def bench_seeded_valid_cases(race: Race, sizes: Sizes) -> None:
+    assert valid_seeded(0).outcome is Outcome.ACCEPT
+    race("cases", Work("seeded, valid", seeded(sizes.cases, valid_seeded)), GOAL)
+
+
+def bench_seeded_invalid_cases(race: Race, sizes: Sizes) -> None:
+    rules = broken_rules()
+
+    def invalid_seeded(n: int) -> Case:
+        name, rule = rules[n % len(rules)]
+        return make_case(SeededChooser(f"0/{name}/{n}"), name, HIGHEST, rule)
+
+    assert all(invalid_seeded(n).outcome is not Outcome.ACCEPT for n in range(len(rules)))
+    race("cases", Work("seeded, invalid", seeded(sizes.cases, invalid_seeded)), GOAL)
+
+
+def bench_hypothesis(race: Race, sizes: Sizes) -> None:
+    """What Hypothesis needs for a case, and for the least that it can draw."""
+    per_operator = [cases(name, HIGHEST) for name in operators()]
+    race(
+        "examples",
+        Work("Hypothesis, any case", drawn(sizes.examples, per_operator)),
+        Peer(Work("Hypothesis, one integer", drawn(sizes.examples, [st.integers()] * len(per_operator))), 0.5),
+    )
+
+
+def broken_rules() -> list[tuple[str, str]]:
+    """Operators, and the rules that a descriptor of each can break alone."""
+    return [(name, rule) for name in operators() for rule in breakable_rules(name, HIGHEST)]
+
+
+def any_seeded(n: int) -> Case:
+    name = _OPERATORS[n % len(_OPERATORS)]
+    origin = f"0/{name}/{HIGHEST}/{n}"
+    return any_case(SeededChooser(origin), name, HIGHEST, origin)
+
+
+def valid_seeded(n: int) -> Case:
+    name = _OPERATORS[n % len(_OPERATORS)]
+    origin = f"0/{name}/{HIGHEST}/{n}"
+    return make_case(SeededChooser(origin), name, HIGHEST, f"{name}.values", origin)
+
+
+def seeded(count: int, make: Callable[[int], object]) -> Callable[[], int]:
+    """The first `count` of what `make` makes; the n-th comes from a chooser of its own, as in a sweep."""
+
+    def run() -> int:
+        for n in range(count):
+            make(n)
+        return count
+
+    return run
+
+
+def drawn(examples: int, strategies: Sequence[st.SearchStrategy[Any]]) -> Callable[[], int]:
+    """So many examples of each strategy; the same ones in every round."""
+
+    def run() -> int:
+        taken = 0
+        for strategy in strategies:
+
+            @seed(0)
+            @settings(
+                max_examples=examples,
+                phases=[Phase.generate],
+                database=None,
+                deadline=None,
+                suppress_health_check=list(HealthCheck),
+            )
+            @given(strategy)
+            def take(_: Any) -> None:
+                nonlocal taken
+                taken += 1
+
+            take()
+        return taken
+
+    return run
