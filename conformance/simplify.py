@@ -80,6 +80,16 @@ def _fewer_dimensions(desc: OperatorDesc) -> Iterator[OperatorDesc]:
     for keep in (False, True):
         for dimension in range(max((len(tensor.sizes) for _, tensor in _tensors(desc)), default=0)):
             yield from _without_dimension(desc, dimension, keep)
+    # Where a layout matters, what is left of it in fewer dimensions may be plain: then elements apart stand for it.
+    apart = _edited(desc, {field: _apart(tensor) for field, tensor in _tensors(desc) if tensor.strides is not None})
+    for dimension in range(max((len(tensor.sizes) for _, tensor in _tensors(apart)), default=0)):
+        yield from _without_dimension(apart, dimension, True)
+
+
+def _apart(tensor: TensorDesc) -> TensorDesc:
+    """The tensor with one element of room after each."""
+    strides = tuple(2 * stride for stride in packed_strides(tensor.sizes))
+    return _least_total(msgspec.structs.replace(tensor, strides=strides))
 
 
 def _smaller_numbers(desc: OperatorDesc) -> Iterator[OperatorDesc]:

@@ -182,6 +182,21 @@ def test_a_library_that_dies(few_boundaries: None) -> None:
     assert found.rows["TENSOR.sizes"].standings[Standing.CRASHED] == group.count
 
 
+def test_a_new_crash_is_not_made_smaller_into_a_known_one(few_boundaries: None) -> None:
+    """With a smaller Axis the library would die as well, but of what is on record."""
+
+    def but(desc: OperatorDesc) -> str | None:
+        if not isinstance(desc, GatherDesc) or decide(desc, LEVEL).outcome is not Outcome.ACCEPT:
+            return None
+        return "crash" if desc.axis > 1 and desc.index_dimensions > 1 else None
+
+    found = audited(FakeLibrary(but=but))
+    ((what, group),) = found.new.items()
+    assert (what.operator, what.answer) == ("GATHER", "crash")
+    assert isinstance(group.smallest, GatherDesc)
+    assert (group.smallest.axis, group.smallest.index_dimensions) == (2, 2)
+
+
 def test_a_library_that_answers_open_questions_otherwise_than_before(few_boundaries: None) -> None:
     def but(desc: OperatorDesc) -> str | None:
         return "accept" if decide(desc, LEVEL).rules == ("TENSOR.output-overlap",) else None

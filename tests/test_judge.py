@@ -263,6 +263,10 @@ def test_execution_that_is_not_claimed_is_not_tried(claims: dict[str, Any]) -> N
     assert record.reason == "decided only; execution is not claimed"
     assert (record.layout, record.pattern) == ("packed", "")
     assert record.case == verdict(ReferenceBackend(), tile()).case
+    indexed = verdict(backend, gather(0, 1))
+    assert (indexed.index_type, indexed.pattern) == ("INT32", "")
+    assert verdict(ReferenceBackend(), gather(0, 1)).pattern == "explicit"
+    backend.asked.remove("validate")
     assert backend.asked == ["validate"]
     wrong = verdict(Scripted(validate=rejecting, **claims), tile())
     assert (wrong.verdict, wrong.rule) == (Verdict.FAIL, "")
@@ -377,6 +381,13 @@ def test_a_failure_that_the_real_library_shares_says_so() -> None:
     case = tile(TileDesc(float64, float64, (1,)), rule="TILE.data-types", data=False, level=Level.L5_0)
     assert verdict(Scripted(validate=accepting), case).reason.endswith("; DirectML itself does so: DIV-tile-float64")
     assert "DirectML" not in verdict(Scripted(validate=accepting), invalid()).reason
+    # What a lower level alone forbids is no part of what a library overlooks that decides by a higher one.
+    bytes_, indices = TensorDesc.of(DataType.INT8, (1, 1, 2, 1)), TensorDesc.of(DataType.UINT32, (1, 1, 1, 1))
+    cropped = GatherDesc(bytes_, indices, TensorDesc.of(DataType.INT8, (1, 1, 1, 1)), 3, 4)
+    case = Case.of(cropped, Level.L2_0)
+    assert set(case.broken) == {"GATHER.data-types", "GATHER.output-rank"}
+    record = verdict(deciding_at(Level.L5_0, validate=accepting), case)
+    assert record.reason.endswith("; DirectML itself does so: DIV-gather-crops-any-size")
     desc = divergences()["DIV-gather-writes-before-its-sizes"].desc
     record = verdict(Scripted(validate=raising(OSError("gone"))), Case.of(desc, LEVEL))
     assert record.verdict is Verdict.CRASH
