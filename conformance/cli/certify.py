@@ -10,7 +10,7 @@ import click
 from backends import load_backend
 from conformance.budget import BUDGETS
 from conformance.certify import certify as run_campaign
-from conformance.cli.options import LEVEL, OPERATOR, spec_option
+from conformance.cli.options import LEVEL, OPERATOR, spec_option, with_device_words
 from conformance.engine import Engine
 from conformance.judge import Judge
 from reports.console import Progress, print_summary
@@ -29,6 +29,15 @@ from spec.validator import Reading
     metavar="NAME",
     help="reference, torch, torch:cpu, torch:cuda:0, directml, directml:5_2, or path/to/file.py:Class. "
     "Loading a backend runs its code.",
+)
+@click.option(
+    "--device-profile", metavar="PROFILE", help="What the null device of directml claims to be, such as no-doubles."
+)
+@click.option(
+    "--d3d12",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Direct3D 12 library that directml executes on (Linux).",
 )
 @click.option("--level", "levels", multiple=True, type=LEVEL, help="Feature level such as 3_0; may be repeated.")
 @click.option("--all-levels", is_flag=True, help="Every feature level from 1_0 to 6_4.")
@@ -56,6 +65,8 @@ from spec.validator import Reading
 )
 def certify(
     backend_name: str,
+    device_profile: str | None,
+    d3d12: Path | None,
     levels: tuple[Level, ...],
     all_levels: bool,
     operators: tuple[str, ...],
@@ -73,6 +84,7 @@ def certify(
     """
     if levels and all_levels:
         raise click.UsageError("--level and --all-levels exclude each other; give one of them.")
+    backend_name = with_device_words(backend_name, device_profile, None if d3d12 is None else f"d3d12={d3d12}")
     with OutputFolder(folder, replace=replace_folder) as output:
         judge = Judge(load_backend(backend_name), backend_name, Reading(spec))
         chosen = list(Level) if all_levels else sorted(set(levels)) or [max(judge.capabilities.levels)]

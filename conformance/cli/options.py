@@ -84,3 +84,17 @@ def spec_option() -> Callable[[_F], _F]:
         show_default=True,
         help="What the pages leave open stays open, or is decided as the real library was observed to.",
     )
+
+
+def with_device_words(backend_name: str, *words: str | None) -> str:
+    """The name of a directml backend with more words about its device, as `directml:5_2,no-doubles` has them.
+
+    Raises:
+        click.UsageError: there are words, but the backend is another.
+    """
+    family, _, device = backend_name.partition(":")
+    given = [word for word in words if word]
+    if given and family != "directml":
+        raise click.UsageError(f"--device-profile and --d3d12 are for --backend directml, not for {backend_name}.")
+    described = ",".join(filter(None, (device, *given)))
+    return f"{family}:{described}" if given else backend_name
