@@ -31,6 +31,8 @@ from spec.registry import rule as rule_named
 from spec.rules import DESCRIPTOR_CATEGORIES, Category
 from spec.tensor import TensorDesc
 from spec.validator import Outcome, Reading, decide
+from strategies.cases import make_case
+from strategies.chooser import SeededChooser
 
 LEVEL = Level.L3_1
 PAIR = TensorDesc.of(DataType.FLOAT32, (2,))
@@ -609,3 +611,15 @@ def test_a_rule_that_the_operator_does_not_have_is_refused() -> None:
             Case.from_json({**content, "rule": rule})
     for rule in ("TILE.repeats", "TENSOR.flags", "EXECUTION.strides", ""):
         assert Case.from_json({**content, "rule": rule}).rule == rule
+
+
+@pytest.mark.parametrize("rule", ["EXECUTION.output-bounds", "EXECUTION.inputs-unchanged"])
+def test_a_wrong_value_is_not_blamed_on_a_rule_about_memory(rule: str) -> None:
+    class WrongValue(ReferenceBackend):
+        def execute(self, desc: Any, level: Any, inputs: Any, outputs: Any) -> None:
+            super().execute(desc, level, inputs, outputs)
+            outputs["output_tensor"].view[0] ^= 1
+
+    case = make_case(SeededChooser(0), "TILE", Level.L6_4, rule)
+    judged = Judge(WrongValue(), "wrong").judge(case)
+    assert (judged.verdict, judged.rule) == (Verdict.FAIL, "TILE.values")
