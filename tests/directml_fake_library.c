@@ -1,4 +1,4 @@
-/* A library with DirectML's entry point, whose decision depends on the operator's type alone. */
+/* A library with DirectML's entry point, whose decision depends on the operator's type alone. It compiles nothing. */
 
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ typedef struct object { const void *const *table; } object;
 static int operators;
 
 static uint32_t release_operator(object *self) { free(self); operators--; return 0; }
-static uint32_t release_device(object *self) { (void)self; return 0; }
+static uint32_t keep(object *self) { (void)self; return 1; }
 
 static const void *const operator_table[] = {0, 0, (const void *)release_operator};
 
@@ -56,8 +56,25 @@ static int32_t create_operator(object *self, const uint32_t *desc, const void *i
     }
 }
 
+static int32_t compile_operator(object *self, object *operator, uint32_t flags, const void *interface, object **created)
+{
+    (void)self; (void)operator; (void)flags; (void)interface; (void)created;
+    return E_INVALIDARG;
+}
+
+static const void *const recorder_table[] = {0, (const void *)keep, (const void *)keep};
+static object recorder = {recorder_table};
+
+static int32_t create_command_recorder(object *self, const void *interface, object **created)
+{
+    (void)self; (void)interface;
+    *created = &recorder;
+    return 0;
+}
+
 static const void *const device_table[] = {
-    0, 0, (const void *)release_device, 0, 0, 0, 0, (const void *)check_feature_support, (const void *)create_operator};
+    0, (const void *)keep, (const void *)keep, 0, 0, 0, 0, (const void *)check_feature_support,
+    (const void *)create_operator, (const void *)compile_operator, 0, (const void *)create_command_recorder};
 static object device = {device_table};
 
 int32_t DMLCreateDevice1(void *d3d12, uint32_t flags, uint32_t level, const void *interface, object **created)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from backends.directml import backend as backend_module
+from backends.directml import stubs
 from backends.directml.errors import DirectmlError
 from backends.directml.library import Library, find_library
 from backends.directml.process import Worker
@@ -66,6 +68,16 @@ def use_fake_worker(monkeypatch: pytest.MonkeyPatch, answers: str, **more: str) 
     monkeypatch.setattr(backend_module, "find_library", lambda level: Library(Path("fake.so"), "0" * 64, None))
     monkeypatch.setattr(backend_module, "start", start)
     return started
+
+
+def fake_library(folder: Path) -> Path:
+    """Compile the made-up library into a folder; skips the test where there is no compiler."""
+    compiler = stubs.find_compiler()
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    source = Path(__file__).with_name("directml_fake_library.c")
+    subprocess.run([*compiler, "-shared", "-fPIC", "-o", str(folder / "fake.so"), str(source)], check=True)
+    return folder / "fake.so"
 
 
 def library_or_skip(level: Level) -> Library:

@@ -53,7 +53,7 @@ def started(no_cache: None, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def start(library: Library, profile: Profile) -> Worker:
         profiles.append(profile.name)
         types = "tuple(t for t in range(1, 12) if t != 9)" if profile.name == "least" else "tuple(range(1, 12))"
-        calls = "('Device.CreateFence',)" if profile.name == "least" else "()"
+        calls = "('ID3D12Device5::CreateFence',)" if profile.name == "least" else "()"
         return fake_worker("reply(0)", hello=f"level=0x5200, data_types={types}, unexpected={calls}")
 
     library = Library(Path("some/libdirectml.so"), "0" * 64, None)
@@ -74,7 +74,7 @@ def test_info_tells_what_the_library_says_on_each_profile(started: list[str]) ->
         "settings": ["settings.conf"],
     }
     lacking = {row["profile"]: (row["not_supported"], row["unexpected"]) for row in value["profiles"]}
-    assert lacking.pop("least") == (["FLOAT64"], ["Device.CreateFence"])
+    assert lacking.pop("least") == (["FLOAT64"], ["ID3D12Device5::CreateFence"])
     assert set(map(str, lacking.values())) == {"([], [])"}
     assert {row["level"]: row["path"] for row in value["releases"]} == {level.label: None for level in RELEASES}
 
@@ -83,6 +83,6 @@ def test_info_in_words(started: list[str]) -> None:
     lines = [" ".join(line.split()) for line in run("info").splitlines()]
     assert lines[0].startswith("a build not known here, level 5_2, SHA-256 000")
     assert "it reads settings from settings.conf" in lines
-    assert "least FLOAT64 Device.CreateFence" in lines
+    assert "least FLOAT64 ID3D12Device5::CreateFence" in lines
     assert "full none none" in lines
     assert "6_2 0.2.5.dev240914 no" in lines

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import platform
 import re
+import sys
+from typing import ClassVar
 from uuid import UUID
 
 import pytest
@@ -75,7 +78,7 @@ def test_references_are_counted(counter: Counter) -> None:
     assert com.release(counter.address) == 1
 
 
-def ask_for(counter: Counter, iid: UUID) -> tuple[int, int | None]:
+def ask_for(counter: ComObject, iid: UUID) -> tuple[int, int | None]:
     query = method(counter.address, 0, com.RESULT, com.POINTER, com.POINTER)
     memory = ctypes.create_string_buffer(com.guid_bytes(iid), com.GUID_SIZE)
     pointer = com.POINTER(1)
@@ -94,7 +97,7 @@ def test_query_interface_refuses_others(counter: Counter) -> None:
     counter = Counter(unexpected)
     assert ask_for(counter, OTHER) == (HResult.E_NOINTERFACE.signed, None)
     assert counter.references == 1
-    assert unexpected == [f"Counter.QueryInterface({OTHER})"]
+    assert unexpected == [f"IUnknown::QueryInterface({OTHER})"]
 
 
 def test_a_call_not_provided_for_is_refused_and_recorded() -> None:
@@ -102,14 +105,90 @@ def test_a_call_not_provided_for_is_refused_and_recorded() -> None:
     counter = Counter(unexpected)
     missing = method(counter.address, 5, com.RESULT, com.UINT, com.POINTER)
     assert missing(counter.address, 1, None) == HResult.E_NOTIMPL.signed
-    assert unexpected == ["Counter.Missing"]
+    assert unexpected == ["IUnknown::Missing (slot 5)"]
 
 
 def test_an_exception_becomes_a_failure() -> None:
     unexpected: list[str] = []
     counter = Counter(unexpected)
     assert method(counter.address, 4, com.RESULT)(counter.address) == HResult.E_FAIL.signed
-    assert unexpected == ["Counter.Fail raised ValueError: broken"]
+    assert unexpected == ["IUnknown::Fail raised ValueError: broken"]
+
+
+class Pair(ctypes.Structure):
+    _fields_ = (("first", ctypes.c_uint64), ("second", ctypes.c_uint64))
+
+
+class Four(ctypes.Structure):
+    _fields_ = (("values", ctypes.c_uint64 * 4),)
+
+
+class Structs(ComObject):
+    interface = "IStructs"
+    slots = (*com.IUNKNOWN, "GetFour", "GetNone", "Raise", "GetPair")
+    structs: ClassVar = {"GetFour": Four, "GetNone": Four, "Raise": Four, "GetPair": Pair}
+    absent = frozenset({IID})
+
+    @implements("GetFour", Four, com.UINT)
+    def four(self, first: int) -> Four:
+        return Four((first, 2, 3, 2**64 - 1))
+
+    @implements("Raise", Four)
+    def broken(self) -> Four:
+        raise ValueError("broken")
+
+
+ON_LINUX = pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64", reason="structs are returned as C++ does on Linux"
+)
+
+
+@ON_LINUX
+def test_a_large_struct_is_returned_as_cpp_expects_it() -> None:
+    made = Structs([])
+    four = method(made.address, 3, Four, com.UINT)(made.address, 7)
+    assert list(four.values) == [7, 2, 3, 2**64 - 1]
+
+
+@ON_LINUX
+@pytest.mark.parametrize(
+    ("slot", "line"), [(4, "IStructs::GetNone (slot 4)"), (5, "IStructs::Raise raised ValueError: broken")]
+)
+def test_a_large_struct_that_is_not_there_is_zeros(slot: int, line: str) -> None:
+    unexpected: list[str] = []
+    made = Structs(unexpected)
+    target = Four((9, 9, 9, 9))
+    # As C++ calls it: where the struct is to go comes before the object.
+    table = ctypes.c_void_p.from_address(made.address).value
+    assert table is not None
+    address = ctypes.c_void_p.from_address(table + 8 * slot).value
+    assert address is not None
+    call = ctypes.CFUNCTYPE(com.POINTER, com.POINTER, com.POINTER)(address)
+    assert call(ctypes.addressof(target), made.address) == ctypes.addressof(target)
+    assert list(target.values) == [0, 0, 0, 0]
+    assert unexpected == [line]
+
+
+def test_a_small_struct_is_returned_in_registers() -> None:
+    assert not com.is_returned_through_pointer(Pair)
+    assert com.is_returned_through_pointer(Four)
+    assert not com.is_returned_through_pointer(com.UINT)
+    assert not com.is_returned_through_pointer(None)
+
+
+def test_a_call_beyond_the_table_is_refused_and_recorded() -> None:
+    unexpected: list[str] = []
+    made = Structs(unexpected)
+    for slot in (7, 7 + com.BEYOND - 1):
+        assert method(made.address, slot, com.RESULT)(made.address) == HResult.E_NOTIMPL.signed
+    assert unexpected == [f"IStructs::slot {slot}, beyond the interface" for slot in (7, 6 + com.BEYOND)]
+
+
+def test_an_interface_that_is_rightly_absent_is_not_recorded() -> None:
+    unexpected: list[str] = []
+    made = Structs(unexpected)
+    assert ask_for(made, IID) == (HResult.E_NOINTERFACE.signed, None)
+    assert unexpected == []
 
 
 def test_a_method_must_be_of_the_interface() -> None:

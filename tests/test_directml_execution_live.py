@@ -149,7 +149,8 @@ import numpy as np
 from directml_fakes import tile
 from backends.directml.execution.loader import choose
 from backends.directml.execution.opening import open_device
-from backends.directml.execution.submission import Bound, Program, Submission
+from backends.directml.execution.submission import Bound, Submission
+from backends.directml.execution.work import Program
 from backends.directml.structs import BLOCK_SIZE, OPERATOR_DESC_AT, Packer
 from spec.datatypes import DataType
 

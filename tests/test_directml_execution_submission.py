@@ -19,7 +19,8 @@ from backends.directml.com import ComError, HResult
 from backends.directml.execution import gpu as gpu_module
 from backends.directml.execution.gpu import DeviceRemoved, OutOfMemory
 from backends.directml.execution.headers import HeapType
-from backends.directml.execution.submission import WARM_UP, Bound, Program, Submission, time_copies
+from backends.directml.execution.submission import WARM_UP, Bound, Submission, time_copies
+from backends.directml.execution.work import Program
 
 DESC = 0xD0  # nobody looks at it here
 

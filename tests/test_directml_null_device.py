@@ -86,7 +86,7 @@ def test_the_feature_level_is_the_highest_of_those_asked(profile: Profile, answe
 def test_other_features_are_refused_and_recorded(feature: int, size: int) -> None:
     null = NullDevice(FULL)
     assert check_feature(null, feature, bytes(size)) == (HResult.E_INVALIDARG.signed, bytes(size))
-    assert null.unexpected == [f"Device.CheckFeatureSupport({feature}, {size} bytes)"]
+    assert null.unexpected == [f"ID3D12Device5::CheckFeatureSupport({feature}, {size} bytes)"]
 
 
 def test_there_are_no_meta_commands() -> None:
@@ -136,7 +136,7 @@ def test_a_property_that_is_not_there_or_does_not_fit_is_refused() -> None:
         asked = ((UINT, name), (SIZE_T, size), (POINTER, ctypes.addressof(memory)))
         code = call(adapter, headers.IDXCORE_ADAPTER, "GetProperty", RESULT, *asked)
         assert code == HResult.DXGI_ERROR_UNSUPPORTED.signed
-    assert null.unexpected == ["Adapter.GetProperty(9, 64)", "Adapter.GetProperty(3, 8)"]
+    assert null.unexpected == ["IDXCoreAdapter::GetProperty(9, 64)", "IDXCoreAdapter::GetProperty(3, 8)"]
 
 
 def test_another_adapter_is_not_there() -> None:
@@ -151,7 +151,7 @@ def test_another_adapter_is_not_there() -> None:
     assert factory.value is not None
     code = call(factory.value, headers.IDXCORE_ADAPTER_FACTORY, "GetAdapterByLuid", RESULT, *arguments)
     assert (code, adapter.value) == (HResult.E_INVALIDARG.signed, None)
-    assert null.unexpected == ["AdapterFactory.GetAdapterByLuid of another adapter"]
+    assert null.unexpected == ["IDXCoreAdapterFactory::GetAdapterByLuid of another adapter"]
 
 
 def test_a_factory_of_another_kind_is_refused() -> None:

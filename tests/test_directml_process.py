@@ -135,9 +135,9 @@ def test_a_success_that_is_not_s_ok_is_told(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_what_the_null_device_lacks_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_fake_worker(monkeypatch, "reply(0, text=b'Device.CreateFence')")
+    use_fake_worker(monkeypatch, "reply(0, text=b'ID3D12Device5::CreateFence')")
     answer = DirectmlBackend().validate(GATHER, Level.L1_0)
-    assert answer == Answer(True, "S_OK; the null device lacks what was called: Device.CreateFence")
+    assert answer == Answer(True, "S_OK; the null device lacks what was called: ID3D12Device5::CreateFence")
 
 
 def test_a_level_above_the_librarys_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from backends.directml.structs import (
     Packer,
     members,
     struct_format,
+    tensor_members,
 )
 from spec.datatypes import DataType, TensorType
 from spec.levels import HIGHEST
@@ -192,6 +193,14 @@ def test_arrays_in_a_row_share_one_count() -> None:
     tensor = TensorDesc.of(DataType.FLOAT32, (1,))
     with pytest.raises(Unsupported, match="sizes has 1 entries, and shares a count of 2"):
         Packer(0).pack(Slice(tensor, None, (1, 2), (3,), DataType.FLOAT32, ()))
+
+
+@pytest.mark.parametrize("name", operators())
+def test_inputs_and_outputs_are_those_of_the_specification(name: str) -> None:
+    spec = operators()[name]
+    inputs, outputs = tensor_members(spec.desc)
+    assert inputs == tuple(field.attribute for field in spec.input_fields)
+    assert outputs == tuple(field.attribute for field in spec.output_fields)
 
 
 def test_a_field_of_another_kind_is_refused() -> None:

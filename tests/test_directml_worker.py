@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from directml_fakes import GATHER, tile
+from directml_fakes import GATHER, fake_library, tile
 
 from backends.directml import DirectmlError, LibraryCrash, stubs
 from backends.directml.process import Reply, Worker
@@ -28,13 +27,7 @@ ANSWER_SECONDS = 1
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the made-up library and the stubs were compiled."""
-    compiler = stubs.find_compiler()
-    if compiler is None:
-        pytest.skip("there is no C compiler")
-    folder = tmp_path_factory.mktemp("directml")
-    source = Path(__file__).with_name("directml_fake_library.c")
-    subprocess.run([*compiler, "-shared", "-fPIC", "-o", str(folder / "fake.so"), str(source)], check=True)
-    return folder
+    return fake_library(tmp_path_factory.mktemp("directml")).parent
 
 
 def start(library: Path, folder: Path) -> Worker:

@@ -114,8 +114,21 @@ def release(pointer: int) -> int:
 _M = TypeVar("_M", bound=Callable[..., Any])
 
 
+# C++ on Linux returns a struct of up to this many bytes in registers, and a larger one through a pointer that the
+# caller passes before the object.
+LARGEST_IN_REGISTERS = 16
+# A table has this many functions more than its interface, so that a call beyond its end is seen and not a crash.
+BEYOND = 32
+
+
 def implements(name: str, restype: Any, *argtypes: Any) -> Callable[[_M], _M]:
-    """Mark a Python method as the function called `name` in its class's `slots`."""
+    """Mark a Python method as the function called `name` in its class's `slots`.
+
+    Args:
+        restype: what it returns. A struct of more than 16 bytes is returned as an object of its class, and gets to the
+            caller as C++ on Linux has it.
+        argtypes: of its arguments, the object not counted.
+    """
 
     def mark(function: _M) -> _M:
         function.com_signature = (name, restype, argtypes)  # type: ignore[attr-defined]
@@ -127,27 +140,35 @@ def implements(name: str, restype: Any, *argtypes: Any) -> Callable[[_M], _M]:
 class ComObject:
     """A COM object in Python. A subclass says what it is, and marks its methods with `implements`.
 
-    A call of a function that the subclass does not have is put on record and answered with E_NOTIMPL; so is, with
-    E_FAIL, one whose Python method raises. The object lives as long as Python holds it, whatever the library does to
-    its reference count; that is kept for what it tells.
+    A call of a function that the subclass does not have, in the table or beyond its end, is put on record and answered
+    with E_NOTIMPL, or with a struct of zeros; so is, with E_FAIL, one whose Python method raises. The object lives as
+    long as Python holds it, whatever the library does to its reference count; that is kept for what it tells.
 
     Attributes:
+        interface: what it is called in the record.
         slots: names of the functions in the table, in order, from IUnknown's three on.
         interfaces: what QueryInterface has; IUnknown always is one.
+        absent: what QueryInterface is asked for and rightly does not have; that is not put on record.
+        structs: of the functions that return a struct, its class.
         references: what AddRef and Release have left, from 1 on.
     """
 
+    interface: ClassVar[str] = "IUnknown"
     slots: ClassVar[tuple[str, ...]] = IUNKNOWN
     interfaces: ClassVar[frozenset[UUID]] = frozenset()
+    absent: ClassVar[frozenset[UUID]] = frozenset()
+    structs: ClassVar[Mapping[str, type[ctypes.Structure]]] = {}
 
     def __init__(self, unexpected: list[str]) -> None:
         """`unexpected` gets a line for each call that is not provided for."""
         self._unexpected = unexpected
         self.references = 1
         own = self._implemented()
-        self._functions = [own[name] if name in own else self._missing(name) for name in self.slots]
+        self._functions = [own.get(name) or self._missing(name, slot) for slot, name in enumerate(self.slots)]
+        count = len(self.slots)
+        self._functions += [self._missing("", slot) for slot in range(count, count + BEYOND)]
         addresses = (ctypes.cast(function, POINTER).value for function in self._functions)
-        self._table = (POINTER * len(self.slots))(*addresses)
+        self._table = (POINTER * len(self._functions))(*addresses)
         self._object = POINTER(ctypes.addressof(self._table))
 
     @property
@@ -163,14 +184,15 @@ class ComObject:
 
     def record(self, call: str) -> None:
         """Put a call on record as one that was not provided for."""
-        self._unexpected.append(f"{type(self).__name__}.{call}")
+        self._unexpected.append(f"{self.interface}::{call}")
 
     @implements("QueryInterface", RESULT, POINTER, POINTER)
     def query_interface(self, iid: int, pointer: int) -> int:
         wanted = read_guid(iid)
         if wanted == IID_IUNKNOWN or wanted in self.interfaces:
             return self.hand_out(pointer)
-        self.record(f"QueryInterface({wanted})")
+        if wanted not in self.absent:
+            self.record(f"QueryInterface({wanted})")
         write_pointer(pointer, None)
         return HResult.E_NOINTERFACE.signed
 
@@ -191,7 +213,11 @@ class ComObject:
             if signature is not None:
                 name, restype, argtypes = signature
                 assert name in self.slots, f"{type(self).__name__} has no function {name}"
-                functions[name] = ctypes.CFUNCTYPE(restype, POINTER, *argtypes)(self._guarded(name, attribute))
+                guarded = self._guarded(name, attribute)
+                if is_returned_through_pointer(restype):
+                    functions[name] = _returning_through_pointer(restype, guarded, argtypes)
+                else:
+                    functions[name] = ctypes.CFUNCTYPE(restype, POINTER, *argtypes)(guarded)
         return functions
 
     def _guarded(self, name: str, attribute: str) -> Callable[..., Any]:
@@ -206,10 +232,31 @@ class ComObject:
 
         return call
 
-    def _missing(self, name: str) -> Any:
+    def _missing(self, name: str, slot: int) -> Any:
         # No argument but the object is declared: on this calling convention the caller clears up what it passed.
         def call(this: int) -> int:
-            self.record(name)
+            self.record(f"{name} (slot {slot})" if name else f"slot {slot}, beyond the interface")
             return HResult.E_NOTIMPL.signed
 
+        struct = self.structs.get(name)
+        if is_returned_through_pointer(struct):
+            return _returning_through_pointer(struct, call, ())
         return ctypes.CFUNCTYPE(RESULT, POINTER)(call)
+
+
+def is_returned_through_pointer(restype: Any) -> bool:
+    """Whether C++ on Linux returns it through a pointer that the caller passes before the object."""
+    is_struct = isinstance(restype, type) and issubclass(restype, ctypes.Structure)
+    return is_struct and ctypes.sizeof(restype) > LARGEST_IN_REGISTERS
+
+
+def _returning_through_pointer(struct: Any, function: Callable[..., Any], argtypes: tuple[Any, ...]) -> Any:
+    """A function that puts the struct where the caller wants it; zeros, where the Python function returns no struct."""
+
+    def call(target: int, this: int, *arguments: Any) -> int:
+        result = function(this, *arguments)
+        size = ctypes.sizeof(struct)
+        ctypes.memmove(target, bytes(result) if isinstance(result, struct) else bytes(size), size)
+        return target
+
+    return ctypes.CFUNCTYPE(POINTER, POINTER, POINTER, *argtypes)(call)

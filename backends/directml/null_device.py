@@ -48,6 +48,7 @@ LANES = 4096
 class Adapter(ComObject):
     """IDXCoreAdapter."""
 
+    interface = "IDXCoreAdapter"
     slots = headers.IDXCORE_ADAPTER
     interfaces = frozenset({headers.IID_IDXCORE_ADAPTER})
 
@@ -92,6 +93,7 @@ class Adapter(ComObject):
 class AdapterFactory(ComObject):
     """IDXCoreAdapterFactory, with one adapter."""
 
+    interface = "IDXCoreAdapterFactory"
     slots = headers.IDXCORE_ADAPTER_FACTORY
     interfaces = frozenset({headers.IID_IDXCORE_ADAPTER_FACTORY})
 
@@ -122,6 +124,7 @@ class AdapterFactory(ComObject):
 class Device(ComObject):
     """ID3D12Device5, with what a profile claims."""
 
+    interface = "ID3D12Device5"
     slots = headers.ID3D12_DEVICE5
     interfaces: ClassVar[frozenset[UUID]] = frozenset(
         {
@@ -210,7 +213,7 @@ class NullDevice:
 
     def __init__(self, profile: Profile) -> None:
         self.unexpected: list[str] = []
-        self.device = Device(self.unexpected, profile)
+        self.device = self._create_device(profile)
         self._factory = AdapterFactory(self.unexpected, Adapter(self.unexpected))
 
     def create_adapter_factory(self, iid: int, pointer: int) -> int:
@@ -221,3 +224,6 @@ class NullDevice:
         """D3D12SerializeVersionedRootSignature; only a library that compiles an operator asks for it."""
         self.unexpected.append("D3D12SerializeVersionedRootSignature")
         return HResult.E_NOTIMPL.signed
+
+    def _create_device(self, profile: Profile) -> Device:
+        return Device(self.unexpected, profile)

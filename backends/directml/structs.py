@@ -75,6 +75,17 @@ def members(desc_type: type[OperatorDesc]) -> tuple[Member, ...]:
     return tuple(found)
 
 
+def tensor_members(desc_type: type[OperatorDesc]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The attributes that are tensors, in the order of the struct: inputs, and outputs.
+
+    Raises:
+        Unsupported: see `members`.
+    """
+    tensors = [member.attribute for member in members(desc_type) if member.kind is Kind.TENSOR]
+    outputs = tuple(name for name in tensors if name.startswith("output"))  # as DirectML names them all
+    return tuple(name for name in tensors if name not in outputs), outputs
+
+
 def struct_format(layout: tuple[Member, ...]) -> str:
     """The operator's struct in the notation of Python's struct module."""
     codes = {Kind.TENSOR: "P", Kind.UINT: "I", Kind.ARRAY: "IP", Kind.NEXT_ARRAY: "P"}

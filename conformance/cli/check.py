@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
 from conformance.cli.errors import Exit, one_line
+from conformance.cli.models import name_of, read_operators
 from conformance.cli.options import LEVEL, format_option, spec_option
 from conformance.cli.output import print_json
 from spec.errata import errata
 from spec.levels import HIGHEST, Level
-from spec.model_files import MAX_BYTES, Located, ModelError, ModelFile, Skipped, read_model
-from spec.registry import operators, spec_of
+from spec.model_files import Located, ModelError, Skipped
+from spec.registry import spec_of
 from spec.rules import Violation
 from spec.validator import Decision, Outcome, Reading, decide
 
@@ -78,29 +77,13 @@ def check(context: click.Context, files: tuple[str, ...], level: Level, spec: st
 
 
 def _check_file(file: str, level: Level, reading: Reading) -> FileResult:
-    name = "standard input" if file == "-" else click.format_filename(file)
+    name = name_of(file)
     try:
-        model = _read(file, name)
-        if not model.operators:
-            kinds = ", ".join(sorted({skipped.type for skipped in model.skipped})) or "nothing at all"
-            known = ", ".join(spec.dml_name for spec in operators().values())
-            raise ModelError(name, "", f"has no operator known here, only {kinds}; known are {known}")
+        model = read_operators(file)
     except ModelError as error:
         return FileResult(name, error=error)
     checked = tuple(Checked(located, decide(located.desc, level, reading)) for located in model.operators)
     return FileResult(name, checked, model.skipped)
-
-
-def _read(file: str, name: str) -> ModelFile:
-    try:
-        if file == "-":
-            data = sys.stdin.buffer.read(MAX_BYTES + 1)
-        else:
-            with Path(file).open("rb") as stream:
-                data = stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise ModelError(name, "", f"cannot be read: {error.strerror}") from None
-    return read_model(data, name)
 
 
 def _exit_code(results: Iterable[FileResult], strict: bool) -> Exit:

@@ -1,4 +1,4 @@
-"""`directml install` and `directml info`: the library behind the directml backend."""
+"""`directml install`, `info` and `record`: the library behind the directml backend."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from conformance.cli.directml_record import record
 from conformance.cli.options import LEVEL, format_option
 from conformance.cli.output import print_json, print_table
 from spec.levels import Level
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
 @click.group()
 def directml() -> None:
-    """Install the real DirectML library, and show what it says of itself."""
+    """Install the real DirectML library, show what it says of itself, and what it calls."""
+
+
+directml.add_command(record)
 
 
 @directml.command()

@@ -16,7 +16,7 @@ from backends.directml.execution.loader import choose, names_device
 from backends.directml.execution.process import DeviceProcess, NoMemory, Resource, start
 from backends.directml.headers import OperatorType
 from backends.directml.profiles import PROFILES
-from backends.directml.structs import Kind, Packer, members
+from backends.directml.structs import Packer, tensor_members
 from spec.datatypes import TensorFlag
 from spec.levels import Level
 from spec.operator import OperatorDesc
@@ -143,18 +143,15 @@ def _resources(
     desc: OperatorDesc, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
 ) -> tuple[list[Resource | None], list[Resource | None]]:
     """The tensors' resources in the order of the operator's struct. A tensor left out keeps its place."""
-    found: tuple[list[Resource | None], list[Resource | None]] = ([], [])
-    for attribute, kind in members(type(desc)):
-        if kind is not Kind.TENSOR:
-            continue
+
+    def resource(attribute: str, bindings: Mapping[str, Binding]) -> Resource | None:
         tensor = getattr(desc, attribute)
-        is_output = attribute in outputs or attribute.startswith("output")  # as DirectML names them all
-        resource = None
-        if tensor is not None:
-            binding = (outputs if is_output else inputs)[attribute]
-            resource = Resource(binding, bool(tensor.flags & TensorFlag.OWNED_BY_DML))
-        found[is_output].append(resource)
-    return found
+        if tensor is None:
+            return None
+        return Resource(bindings[attribute], bool(tensor.flags & TensorFlag.OWNED_BY_DML))
+
+    named_inputs, named_outputs = tensor_members(type(desc))
+    return [resource(name, inputs) for name in named_inputs], [resource(name, outputs) for name in named_outputs]
 
 
 def _read_device(device: str) -> tuple[str, Level | None]:

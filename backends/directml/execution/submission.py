@@ -12,27 +12,11 @@ from contextlib import ExitStack
 from typing import NamedTuple, Self
 
 from backends.directml.com import POINTER
-from backends.directml.execution import headers
-from backends.directml.execution.gpu import Descriptors, Gpu, all_writes_done, barrier, transition
-from backends.directml.execution.headers import BindingType, HeapType, ResourceState
-from backends.directml.execution.interfaces import (
-    BindingTable,
-    CommandList,
-    CompiledOperator,
-    Dispatchable,
-    DmlOperator,
-    OperatorInitializer,
-    Resource,
-)
-from backends.directml.execution.structures import (
-    BindingDesc,
-    BindingProperties,
-    BindingTableDesc,
-    BufferArrayBinding,
-    BufferBinding,
-    CpuDescriptorHandle,
-    GpuDescriptorHandle,
-)
+from backends.directml.execution.gpu import Gpu, all_writes_done, barrier, transition
+from backends.directml.execution.headers import HeapType, ResourceState
+from backends.directml.execution.interfaces import CommandList, Resource
+from backends.directml.execution.structures import BufferBinding
+from backends.directml.execution.work import Operand, Program, Work, aligned
 
 WARM_UP = 3
 
@@ -54,41 +38,6 @@ class Bound(NamedTuple):
     is_owned: bool = False
 
 
-class Program:
-    """A compiled operator with its initializer.
-
-    Args:
-        gpu: where it is to run.
-        desc: address of the DML_OPERATOR_DESC.
-
-    Raises:
-        ComError: it was not created, or not compiled.
-    """
-
-    def __init__(self, gpu: Gpu, desc: int) -> None:
-        dml = gpu.dml
-        with ExitStack() as held:
-            operator = held.enter_context(dml.create(DmlOperator, dml.create_operator, desc))
-            compiled = dml.create(CompiledOperator, dml.compile_operator, operator.pointer, headers.EXECUTION_FLAG_NONE)
-            self.compiled = held.enter_context(compiled)
-            operators = (POINTER * 1)(compiled.pointer)
-            initializer = dml.create(OperatorInitializer, dml.create_operator_initializer, 1, operators)
-            self.initializer = held.enter_context(initializer)
-            operator.close()  # compiled, it is needed no more
-            self._held = held.pop_all()
-        self.needs: BindingProperties = self.compiled.get_binding_properties()
-        self.initializer_needs: BindingProperties = self.initializer.get_binding_properties()
-
-    def close(self) -> None:
-        self._held.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
 class Submission:
     """Pieces of work that run together; all that they need on the device is released at the end of `with`.
 
@@ -99,7 +48,8 @@ class Submission:
     def __init__(self, gpu: Gpu) -> None:
         self._gpu = gpu
         self._held = ExitStack()
-        self._works: list[_Work] = []
+        self._works: list[Work] = []
+        self._resources: list[_Placed] = []
         self._staged = 0  # bytes of all resources, each from an aligned place on
 
     def add(self, program: Program, inputs: Sequence[Bound | None], outputs: Sequence[Bound | None]) -> None:
@@ -116,10 +66,10 @@ class Submission:
         """
         needs, initializer_needs = program.needs, program.initializer_needs
         temporary = max(needs.TemporaryResourceSize, initializer_needs.TemporaryResourceSize)
-        work = _Work(
+        work = Work(
             program,
-            [self._placed(bound) for bound in inputs],
-            [self._placed(bound) for bound in outputs],
+            [self._operand(bound) for bound in inputs],
+            [self._operand(bound) for bound in outputs],
             self._scratch(temporary),
             self._scratch(needs.PersistentResourceSize),
         )
@@ -161,29 +111,26 @@ class Submission:
 
     def __exit__(self, *_: object) -> None:
         self._works.clear()
+        self._resources.clear()
         self._held.close()
         self._gpu.trim()
 
     # --- memory ---------------------------------------------------------------------------------------------------
 
-    def _placed(self, bound: Bound | None) -> _Placed | None:
+    def _operand(self, bound: Bound | None) -> Operand | None:
         if bound is None:
             return None
         resource = self._held.enter_context(self._gpu.buffer(len(bound.data)))
-        placed = _Placed(bound, resource, self._staged)
-        self._staged += _aligned(len(bound.data))
-        return placed
+        self._resources.append(_Placed(bound, resource, self._staged))
+        self._staged += aligned(len(bound.data))
+        return Operand(BufferBinding(resource.pointer, bound.offset, bound.size), bound.is_owned)
 
     def _scratch(self, size: int) -> BufferBinding | None:
         """A buffer for DirectML's own use, None where it needs none."""
         if not size:
             return None
-        resource = self._held.enter_context(self._gpu.buffer(_aligned(size)))
-        return BufferBinding(resource.pointer, 0, _aligned(size))
-
-    @property
-    def _resources(self) -> list[_Placed]:
-        return [placed for work in self._works for placed in (*work.inputs, *work.outputs) if placed is not None]
+        resource = self._held.enter_context(self._gpu.buffer(aligned(size)))
+        return BufferBinding(resource.pointer, 0, aligned(size))
 
     # --- commands -------------------------------------------------------------------------------------------------
 
@@ -265,100 +212,6 @@ class _Placed(NamedTuple):
     bound: Bound
     resource: Resource
     staged_at: int
-
-    @property
-    def binding(self) -> BufferBinding:
-        return BufferBinding(self.resource.pointer, self.bound.offset, self.bound.size)
-
-
-class _Work:
-    """An operator with its resources on the device."""
-
-    def __init__(
-        self,
-        program: Program,
-        inputs: list[_Placed | None],
-        outputs: list[_Placed | None],
-        temporary: BufferBinding | None,
-        persistent: BufferBinding | None,
-    ) -> None:
-        self._program = program
-        self.inputs = inputs
-        self.outputs = outputs
-        self._temporary = temporary
-        self._persistent = persistent
-        self.descriptor_count = (
-            program.needs.RequiredDescriptorCount + program.initializer_needs.RequiredDescriptorCount
-        )
-
-    def bind(self, gpu: Gpu, descriptors: Descriptors, first: int, bindings: ExitStack) -> None:
-        """Write the descriptors of both dispatches, from the one of that number on; `bindings` keeps the tables."""
-        program = self._program
-        owned = [placed if placed is not None and placed.bound.is_owned else None for placed in self.inputs]
-        given = [None if own is placed else placed for own, placed in zip(owned, self.inputs, strict=True)]
-
-        self._initialization = _table(gpu, program.initializer, program.initializer_needs, descriptors, first, bindings)
-        if any(owned):
-            buffers = [BufferBinding() if placed is None else placed.binding for placed in owned]
-            array = (BufferBinding * len(buffers))(*buffers)
-            _bind(self._initialization.bind_inputs, [BufferArrayBinding(len(buffers), ctypes.addressof(array))])
-        if program.initializer_needs.TemporaryResourceSize:
-            _bind_one(self._initialization.bind_temporary_resource, self._temporary)
-        _bind(self._initialization.bind_outputs, [self._persistent])
-
-        first += program.initializer_needs.RequiredDescriptorCount
-        self._execution = _table(gpu, program.compiled, program.needs, descriptors, first, bindings)
-        _bind(self._execution.bind_inputs, [placed and placed.binding for placed in given])
-        _bind(self._execution.bind_outputs, [placed and placed.binding for placed in self.outputs])
-        if program.needs.TemporaryResourceSize:
-            _bind_one(self._execution.bind_temporary_resource, self._temporary)
-        if self._persistent is not None:
-            _bind_one(self._execution.bind_persistent_resource, self._persistent)
-
-    def record_initialization(self, gpu: Gpu, commands: CommandList) -> None:
-        gpu.recorder.record_dispatch(commands.pointer, self._program.initializer.pointer, self._initialization.pointer)
-
-    def record_dispatch(self, gpu: Gpu, commands: CommandList) -> None:
-        gpu.recorder.record_dispatch(commands.pointer, self._program.compiled.pointer, self._execution.pointer)
-
-
-def _table(
-    gpu: Gpu,
-    dispatchable: Dispatchable,
-    needs: BindingProperties,
-    descriptors: Descriptors,
-    first: int,
-    bindings: ExitStack,
-) -> BindingTable:
-    desc = BindingTableDesc(
-        dispatchable.pointer,
-        CpuDescriptorHandle(descriptors.cpu_start + first * descriptors.increment),
-        GpuDescriptorHandle(descriptors.gpu_start + first * descriptors.increment),
-        needs.RequiredDescriptorCount,
-    )
-    return bindings.enter_context(gpu.dml.create(BindingTable, gpu.dml.create_binding_table, ctypes.byref(desc)))
-
-
-def _bind(function: Callable[..., None], bindings: Sequence[BufferBinding | BufferArrayBinding | None]) -> None:
-    """Call BindInputs or BindOutputs, which read what they are given at once."""
-    descs = (BindingDesc * len(bindings))(*map(_binding_desc, bindings))
-    function(len(bindings), descs)
-
-
-def _bind_one(function: Callable[..., None], binding: BufferBinding | None) -> None:
-    function(ctypes.byref(_binding_desc(binding)))
-
-
-def _binding_desc(binding: BufferBinding | BufferArrayBinding | None) -> BindingDesc:
-    """The caller keeps the binding alive."""
-    if binding is None:
-        return BindingDesc(BindingType.NONE, None)
-    kind = BindingType.BUFFER if isinstance(binding, BufferBinding) else BindingType.BUFFER_ARRAY
-    return BindingDesc(kind, ctypes.addressof(binding))
-
-
-def _aligned(size: int) -> int:
-    return (size + headers.BUFFER_ALIGNMENT - 1) & -headers.BUFFER_ALIGNMENT
 
 
 def _address(data: bytearray) -> int:

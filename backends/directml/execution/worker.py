@@ -37,7 +37,8 @@ from backends.directml.execution.protocol import (
     receive,
     send,
 )
-from backends.directml.execution.submission import Bound, Program, Submission, time_copies
+from backends.directml.execution.submission import Bound, Submission, time_copies
+from backends.directml.execution.work import Program
 from backends.directml.structs import BLOCK_SIZE, OPERATOR_DESC_AT
 
 ANSWER_SECONDS = 120.0  # a software device takes seconds for the largest cases
