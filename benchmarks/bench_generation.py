@@ -19,7 +19,7 @@ from spec.registry import operators
 from spec.validator import Outcome
 from strategies import cases
 from strategies.builders import builder
-from strategies.cases import any_case, make_case
+from strategies.cases import make_case, numbered_case
 from strategies.chooser import SeededChooser
 from strategies.context import Context
 from strategies.violations import breakable_rules, violate
@@ -27,6 +27,7 @@ from strategies.violations import breakable_rules, violate
 GOAL = Goal(50_000)
 
 _OPERATORS = tuple(operators())
+_LEVEL = HIGHEST.label
 
 
 def bench_seeded_cases(race: Race, sizes: Sizes) -> None:
@@ -91,13 +92,12 @@ def broken_rules() -> list[tuple[str, str]]:
 
 def any_seeded(n: int) -> Case:
     name = _OPERATORS[n % len(_OPERATORS)]
-    origin = f"0/{name}/{HIGHEST}/{n}"
-    return any_case(SeededChooser(origin), name, HIGHEST, origin)
+    return numbered_case(0, name, HIGHEST, n)
 
 
 def valid_seeded(n: int) -> Case:
     name = _OPERATORS[n % len(_OPERATORS)]
-    origin = f"0/{name}/{HIGHEST}/{n}"
+    origin = f"0/{name}/{_LEVEL}/{n}"
     return make_case(SeededChooser(origin), name, HIGHEST, f"{name}.values", origin)
 
 

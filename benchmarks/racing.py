@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
-from pytest_benchmark.fixture import BenchmarkFixture
 from ratios import Clock, Row, Sample, core_share, row
 from sizes import Sizes
+
+if TYPE_CHECKING:
+    from pytest_benchmark.fixture import BenchmarkFixture
 
 
 class Work(NamedTuple):

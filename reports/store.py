@@ -26,7 +26,7 @@ SCHEMA_VERSION = 1
 BLOCK = 128  # records whose bodies are compressed together
 BATCH = 8 * BLOCK  # records in a transaction
 MAX_BLOCK_BYTES = 256 << 20  # a block that unpacks to more is not ours
-_COMPRESSION = 6
+_COMPRESSION = 3  # of 9; more than this makes the file a twentieth smaller and takes half as long again
 _MAX_PARAMETERS = 500  # of one query; SQLite's own limit was 999 for long
 
 # The traits of a record that repeat, in the order of the table's columns.

@@ -95,10 +95,7 @@ class Case(msgspec.Struct, frozen=True):
     @property
     def digest(self) -> str:
         """SHA-256 over the canonical JSON of what is executed: the descriptor, level and data, not the labels."""
-        content = self.to_json()
-        for label in ("rule", "expect", "origin"):
-            del content[label]
-        return hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()
+        return digest_of(self.to_json())
 
     @classmethod
     def from_json(cls, value: Any, where: str = "case") -> Case:
@@ -130,3 +127,9 @@ class Case(msgspec.Struct, frozen=True):
                 raise FormError(f"{where}.data.{name}", f"no such input tensor; there are {', '.join(attributes)}")
         data = {attributes[name]: recipe for name, recipe in named.items()}
         return cls.of(desc, level, data, rule=rule, origin=origin)
+
+
+def digest_of(content: dict[str, Any]) -> str:
+    """The digest of a case, from what its `to_json` gave."""
+    executed = {name: content[name] for name in ("type", "desc", "level", "data")}
+    return hashlib.sha256(msgspec.json.encode(executed, order="sorted")).hexdigest()

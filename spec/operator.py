@@ -148,8 +148,15 @@ class OperatorSpec:
 
     def table_at(self, level: Level) -> Table | None:
         """The newest table at or below `level`; None below the operator's introduction."""
-        at_or_below = [table_level for table_level in self.tables if table_level <= level]
-        return self.tables[max(at_or_below)] if at_or_below else None
+        return self._table_at[level]
+
+    @cached_property
+    def _table_at(self) -> Mapping[Level, Table | None]:
+        def newest(level: Level) -> Table | None:
+            at_or_below = [table_level for table_level in self.tables if table_level <= level]
+            return self.tables[max(at_or_below)] if at_or_below else None
+
+        return {level: newest(level) for level in Level}
 
 
 def tensor_input(name: str, attribute: str, group: str = DATA) -> Field:

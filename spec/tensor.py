@@ -6,6 +6,7 @@ Everything here is exact integer arithmetic on the described sizes; nothing touc
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import msgspec
 
@@ -80,10 +81,7 @@ def from_first_above_one(sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 def product(values: Sequence[int]) -> int:
-    result = 1
-    for value in values:
-        result *= value
-    return result
+    return prod(values)
 
 
 def packed_strides(sizes: Sequence[int]) -> tuple[int, ...]:

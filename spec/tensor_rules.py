@@ -5,7 +5,7 @@ Order matters only for reading: what a rule needs to make sense is in its `needs
 
 from __future__ import annotations
 
-from spec.datatypes import DataType, TensorFlag, TensorType
+from spec.datatypes import ELEMENT_SIZE, DataType, TensorFlag, TensorType
 from spec.levels import Level
 from spec.rules import Breach, Category, Rule
 from spec.sources import (
@@ -18,16 +18,24 @@ from spec.sources import (
     TENSOR_FLAGS,
     Source,
 )
-from spec.tensor import MAX_ELEMENTS, TensorDesc, elements_overlap, implied_size_in_bytes
+from spec.tensor import (
+    MAX_ELEMENTS,
+    TensorDesc,
+    elements_overlap,
+    implied_size_in_bytes,
+    product,
+    span_in_elements,
+)
 
 MAX_DIMENSIONS_BEFORE_3_0 = 5
 MAX_DIMENSIONS = 8
 KNOWN_FLAGS = TensorFlag.OWNED_BY_DML
+_L3_0 = Level.L3_0
 
 
 def max_dimension_count(level: Level) -> int:
     """`DML_TENSOR_DIMENSION_COUNT_MAX` below 3_0, `DML_TENSOR_DIMENSION_COUNT_MAX1` from there on."""
-    return MAX_DIMENSIONS if level >= Level.L3_0 else MAX_DIMENSIONS_BEFORE_3_0
+    return MAX_DIMENSIONS if level >= _L3_0 else MAX_DIMENSIONS_BEFORE_3_0
 
 
 def _type(tensor: TensorDesc, is_output: bool, level: Level) -> Breach | None:
@@ -220,6 +228,35 @@ TENSOR_RULES: tuple[Rule, ...] = (
         needs=_needs("type", "data-type", "alignment-power-of-two"),
     ),
 )
+
+_BUFFER, _UNKNOWN, _OWNED_BY_DML = TensorType.BUFFER, DataType.UNKNOWN, TensorFlag.OWNED_BY_DML
+
+
+def is_sound(tensor: TensorDesc, is_output: bool, level: Level) -> bool:
+    """Whether a tensor keeps every rule of `TENSOR_RULES`; the same as asking them one by one, but faster.
+
+    Nearly every tensor is sound, and then nobody wants to know more. The rules are what counts: this function says
+    nothing of its own, and a test holds it to them.
+    """
+    sizes, strides, flags = tensor.sizes, tensor.strides, tensor.flags
+    if tensor.type != _BUFFER or tensor.data_type == _UNKNOWN:
+        return False
+    if flags and (is_output or flags != _OWNED_BY_DML):
+        return False
+    if not 1 <= len(sizes) <= max_dimension_count(level) or 0 in sizes:
+        return False
+    span = count = product(sizes)
+    if count > MAX_ELEMENTS:
+        return False
+    if strides is not None:
+        if is_output and elements_overlap(sizes, strides) is not False:
+            return False
+        span = span_in_elements(sizes, strides)
+    element_size, alignment = ELEMENT_SIZE[tensor.data_type], tensor.guaranteed_base_offset_alignment
+    if tensor.total_tensor_size_in_bytes < (span * element_size + 3) & ~3:
+        return False
+    return alignment == 0 or (alignment & (alignment - 1) == 0 and alignment >= element_size)
+
 
 EXECUTION_RULES: tuple[Rule, ...] = (
     Rule(

@@ -16,7 +16,7 @@ from spec.observations import Observation, observations
 from spec.operator import Field, Kind, OperatorDesc
 from spec.registry import operators
 from spec.rules import Breach, Check, Rule, Violation
-from spec.tensor_rules import TENSOR_RULES
+from spec.tensor_rules import TENSOR_RULES, is_sound
 
 
 class Outcome(StrEnum):
@@ -106,7 +106,7 @@ def decide(desc: OperatorDesc, level: Level, reading: Reading = Reading.DOCUMENT
     unmet: set[str] = set()  # rules broken or skipped, on any tensor
     for field, is_output in plan.tensors:
         tensor = getattr(desc, field.attribute)
-        if tensor is None:
+        if tensor is None or is_sound(tensor, is_output, level):
             continue
         unmet_here: set[str] = set()
         for rule, check, needs in plan.tensor_rules:

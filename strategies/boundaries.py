@@ -21,7 +21,7 @@ from strategies.cases import applicable_rules, execution_rules, make_case, recip
 from strategies.chooser import Chooser, SeededChooser, every_variant
 from strategies.context import Context
 from strategies.edits import edit, edit_tensor
-from strategies.tensors import strides_of_kind
+from strategies.tensors import STRIDE_CODES, strides_of_kind
 
 CASES_A_RULE = 3
 ALIGNMENTS = (0, 1, 2, 4, 8, 16, 32, 64, 256, 4096, 65536)
@@ -101,7 +101,8 @@ def _layouts(spec: OperatorSpec, level: Level) -> Iterator[Case]:
         for kind in OUTPUT_LAYOUTS if is_output else INPUT_LAYOUTS:
             ctx, case = plain(f"{spec.name}/{level}/layout/{field.name}/{kind}")
             old: TensorDesc = getattr(case.desc, field.attribute)
-            new = TensorDesc.of(old.data_type, old.sizes, strides_of_kind(ctx.chooser, kind, old.sizes))
+            strides = strides_of_kind(kind, old.sizes, ctx.chooser.code(STRIDE_CODES))
+            new = TensorDesc.of(old.data_type, old.sizes, strides)
             desc = edit(case.desc, **{field.attribute: new})
             data = case.data
             if data.get(field.attribute, Recipe("")).pattern == values.EXPLICIT:  # shared memory cannot hold them all

@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import cycle, islice
 
 from spec.case import Case, Recipe
+from spec.datatypes import DataType
 from spec.levels import Level
 from spec.operator import OperatorDesc, OperatorSpec
 from spec.registry import operator as operator_named
-from spec.registry import spec_of
+from spec.registry import rules, spec_of
 from spec.tensor import TensorDesc
 from spec.tensor_rules import EXECUTION_RULES
+from spec.validator import Outcome
 from strategies import values
 from strategies.builders import builder
-from strategies.chooser import Chooser
+from strategies.chooser import Chooser, SeededChooser
 from strategies.context import Context, Impossible
 from strategies.tensors import layout_kind
 from strategies.violations import breakable_rules, violate
@@ -49,6 +52,7 @@ class Focus:
         return ctx.but(layout=self.layout)
 
 
+_NO_FOCUS = Focus()
 # By the last part of the rule's id, so that every operator with such a rule is covered.
 _FOCUS = {
     "values": Focus(),
@@ -78,60 +82,113 @@ def applicable_rules(operator: str, level: Level) -> tuple[str, ...]:
 def make_case(chooser: Chooser, operator: str, level: Level, rule: str, origin: str = "") -> Case:
     """A case about one rule.
 
+    What to expect of it follows from how it is made: a descriptor that is built keeps every rule, and one that is
+    broken breaks the one that it is broken by. The validator is not asked (the tests hold it and this together).
+
     Raises:
         Impossible: there is none at this level.
         KeyError: the operator has no such rule.
     """
-    if rule not in execution_rules(operator, level):
-        return Case.of(violate(chooser, operator, level, rule), level, rule=rule, origin=origin)
+    if rule in execution_rules(operator, level):
+        return _kept(chooser, operator, level, rule, origin)
+    return _broken(chooser, operator, level, rule, origin)
+
+
+def _kept(chooser: Chooser, operator: str, level: Level, rule: str, origin: str) -> Case:
+    focus, context = _narrowed(operator, level, rule)
+    desc = builder(operator).build(context.driven_by(chooser))
+    return Case(desc, level, recipes(chooser, desc, focus), rule, Outcome.ACCEPT, (), origin)
+
+
+def _broken(chooser: Chooser, operator: str, level: Level, rule: str, origin: str) -> Case:
+    desc = violate(chooser, operator, level, rule)
+    return Case(desc, level, {}, rule, _outcome_of_breaking(rule), (rule,), origin)
+
+
+@cache
+def _narrowed(operator: str, level: Level, rule: str) -> tuple[Focus, Context]:
+    """The focus of an execution rule, and what it leaves to choose from; decisions have to come from elsewhere."""
     focus = _FOCUS[rule.rpartition(".")[2]]
-    spec = operator_named(operator)
-    desc = builder(operator).build(focus.narrow(Context.at(chooser, spec, level)))
-    return Case.of(desc, level, recipes(chooser, desc, focus), rule=rule, origin=origin)
+    return focus, focus.narrow(Context.at(SeededChooser(""), operator_named(operator), level))
+
+
+@cache
+def _outcome_of_breaking(rule: str) -> Outcome:
+    return Outcome.REJECT if rules()[rule].erratum is None else Outcome.UNSPECIFIED
 
 
 def recipes(chooser: Chooser, desc: OperatorDesc, focus: Focus | None = None) -> dict[str, Recipe]:
     """Data for a valid descriptor: any pattern for what is moved, in-range indices unless the focus says otherwise."""
     spec = spec_of(desc)
     indices = spec.index.indices if spec.index else ""
-    return {
-        field.attribute: _index_recipe(chooser, spec, desc, focus or Focus())
-        if field.attribute == indices
-        else Recipe(chooser.choice(values.DATA_PATTERNS), chooser.integer(0, 255))
-        for field in spec.input_fields
-    }
+    data = {}
+    for field in spec.input_fields:
+        if field.attribute == indices:
+            data[indices] = _index_recipe(chooser, spec, desc, focus or _NO_FOCUS)
+        else:
+            data[field.attribute] = Recipe(chooser.choice(values.DATA_PATTERNS), chooser.code(256))
+    return data
 
 
 def _index_recipe(chooser: Chooser, spec: OperatorSpec, desc: OperatorDesc, focus: Focus) -> Recipe:
     assert spec.index is not None
     tensor: TensorDesc = getattr(desc, spec.index.indices)
-    signed = tensor.data_type.is_signed_integer
-    patterns = focus.index_patterns or (values.SIGNED_INDEX_PATTERNS if signed else values.UNSIGNED_INDEX_PATTERNS)
-    pattern = chooser.choice(patterns)
-    own_memory = layout_kind(tensor) not in ("broadcast", "overlapping")
-    if pattern != values.OUT_OF_RANGE and own_memory and tensor.element_count <= SHRINKABLE_INDICES:
+    pattern = chooser.choice(focus.index_patterns or _INDEX_PATTERNS[tensor.data_type])
+    if pattern != values.OUT_OF_RANGE and tensor.element_count <= SHRINKABLE_INDICES and _has_own_memory(tensor):
         limits = spec.index.limits(desc)
         return Recipe(values.EXPLICIT, values=_explicit(chooser, pattern, tensor.element_count, limits))
-    return Recipe(pattern, chooser.integer(0, 2**16))
+    return Recipe(pattern, chooser.code(2**16))
+
+
+# Patterns of in-range indices for a type.
+_INDEX_PATTERNS = {
+    data_type: values.SIGNED_INDEX_PATTERNS if data_type.is_signed_integer else values.UNSIGNED_INDEX_PATTERNS
+    for data_type in DataType
+}
+
+
+def _has_own_memory(tensor: TensorDesc) -> bool:
+    """Whether every element of the tensor is one of its own."""
+    return tensor.strides is None or layout_kind(tensor) not in ("broadcast", "overlapping")
 
 
 def _explicit(chooser: Chooser, pattern: str, count: int, limits: Sequence[int]) -> tuple[int, ...]:
     """In-range indices drawn one by one, of the sign that the pattern asks for."""
-
-    def one(limit: int) -> int:
+    indices = []
+    for limit in islice(cycle(limits), count):
         if pattern == values.NEGATIVE:
-            return -1 - chooser.integer(0, limit - 1)
-        if pattern == values.MIXED:
-            return chooser.integer(-limit, limit - 1)
-        return chooser.integer(0, limit - 1)
-
-    return tuple(one(limits[i % len(limits)]) for i in range(count))
+            indices.append(-1 - chooser.integer(0, limit - 1))
+        else:
+            indices.append(chooser.integer(-limit if pattern == values.MIXED else 0, limit - 1))
+    return tuple(indices)
 
 
 def any_case(chooser: Chooser, operator: str, level: Level, origin: str = "") -> Case:
-    """A case about any rule; half of them valid and executed."""
+    """A case about any rule; half of them valid and executed.
+
+    Raises:
+        Impossible: there are none at this level.
+    """
     broken, executed = breakable_rules(operator, level), execution_rules(operator, level)
-    rules = executed if executed and (not broken or chooser.integer(0, 1) == 0) else broken
-    if not rules:
+    if executed and (not broken or chooser.integer(0, 1) == 0):
+        return _kept(chooser, operator, level, chooser.choice(executed), origin)
+    if not broken:
         raise Impossible
-    return make_case(chooser, operator, level, chooser.choice(rules), origin)
+    return _broken(chooser, operator, level, chooser.choice(broken), origin)
+
+
+_LABELS = {level: level.label for level in Level}
+
+
+def numbered_case(seed: int, operator: str, level: Level, number: int) -> Case:
+    """Case `number` of the sweep of an operator at a level under a seed, made without those before it.
+
+    Random access: the case depends on the four arguments alone, so a sweep can be cut into shards, resumed, or asked
+    for one case, and every machine and Python version makes the same. Its `origin` names the four:
+    `seed/operator/level/number`.
+
+    Raises:
+        KeyError: no such operator.
+    """
+    origin = f"{seed}/{operator}/{_LABELS[level]}/{number}"
+    return any_case(SeededChooser(origin), operator, level, origin)

@@ -1,15 +1,15 @@
 """One small source of decisions, with two drivers.
 
 Every builder is written once against `Chooser`. Hypothesis drives it where a failure should be found and shrunk;
-a seeded `random.Random` drives it in sweeps, two orders of magnitude faster. Both shrink and start towards the
-first option and the lowest number, so builders list the simplest first.
+a seed drives it in sweeps, many times as fast. Both shrink and start towards the first option and the lowest number,
+so builders list the simplest first.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Any, Protocol, TypeVar
 
 from hypothesis import strategies as st
@@ -18,10 +18,16 @@ T = TypeVar("T")
 
 
 class Chooser(Protocol):
-    """Where a builder's decisions come from."""
+    """Where a builder's decisions come from. A decision is one of at most 2^32."""
 
     def integer(self, low: int, high: int) -> int:
         """A number from `low` to `high`, both included."""
+
+    def several(self, low: int, high: int, count: int) -> list[int]:
+        """So many numbers from `low` to `high`: the same as asking `integer` for each, but faster."""
+
+    def code(self, count: int) -> int:
+        """A number below `count` that stands for several decisions at once; 0 is the simplest, the rest in no order."""
 
     def choice(self, options: Sequence[T]) -> T:
         """One of the options; the first is the simplest."""
@@ -29,25 +35,72 @@ class Chooser(Protocol):
     def variant(self, options: Sequence[T]) -> T:
         """The same, of the ways in which a rule can be broken: `every_variant` walks through all of them."""
 
+    def section(self) -> None:
+        """What follows is about something else: it stays as it is where there are fewer decisions before it.
+
+        This is what lets a dimension go while a failure shrinks, and the layouts of the tensors remain.
+        """
+
 
 class SeededChooser:
-    """Decisions from `random.Random`: the same on every machine for the same seed.
+    """Decisions from a seed: the same on every machine and with every version of Python.
 
-    `random.Random.random` is the one generator call that Python promises to keep reproducible across versions, so
-    everything is made from it.
+    How, for who wants to make the same cases elsewhere. The seed, as text in UTF-8, is hashed with BLAKE2b to 32 bytes;
+    read as one little-endian number they are the *pool*. A decision between n possibilities is the pool modulo n, and
+    the pool is divided by n. When it has fallen below 2^64, the 32 bytes are hashed in the same way for a new pool.
+    Since n is at most 2^32, no possibility is likelier than another by more than 2^-32 of its probability.
+
+    A case takes 100 to 200 bits, so mostly one hash and a division a decision: a tenth of what it takes to set up a
+    generator such as `random.Random`, which each case would need for itself to be made without those before it.
     """
 
+    __slots__ = ("_block", "_pool")
+
     def __init__(self, seed: int | str) -> None:
-        self._random = random.Random(seed).random  # noqa: S311
+        self._block = blake2b(str(seed).encode(), digest_size=32).digest()
+        self._pool = int.from_bytes(self._block, "little")
+
+    def _refill(self) -> None:
+        self._block = blake2b(self._block, digest_size=32).digest()
+        self._pool = int.from_bytes(self._block, "little")
 
     def integer(self, low: int, high: int) -> int:
-        return low + int(self._random() * (high - low + 1))
+        self._pool, chosen = divmod(self._pool, high - low + 1)
+        if self._pool < _LEAST_POOL:
+            self._refill()
+        return low + chosen
+
+    def several(self, low: int, high: int, count: int) -> list[int]:
+        pool, possibilities, chosen = self._pool, high - low + 1, []
+        for _ in range(count):
+            pool, number = divmod(pool, possibilities)
+            chosen.append(low + number)
+            if pool < _LEAST_POOL:
+                self._refill()
+                pool = self._pool
+        self._pool = pool
+        return chosen
+
+    def code(self, count: int) -> int:
+        self._pool, chosen = divmod(self._pool, count)
+        if self._pool < _LEAST_POOL:
+            self._refill()
+        return chosen
 
     def choice(self, options: Sequence[T]) -> T:
-        return options[int(self._random() * len(options))]
+        self._pool, chosen = divmod(self._pool, len(options))
+        if self._pool < _LEAST_POOL:
+            self._refill()
+        return options[chosen]
 
     def variant(self, options: Sequence[T]) -> T:
         return self.choice(options)
+
+    def section(self) -> None:
+        """Nothing: a seed is not shrunk."""
+
+
+_LEAST_POOL = 2**64
 
 
 class _WalkingChooser(SeededChooser):
@@ -84,13 +137,36 @@ def _next_path(taken: list[tuple[int, int]]) -> list[int] | None:
 
 
 class HypothesisChooser:
-    """Decisions drawn by Hypothesis; strategies are made once for each range, since making them costs most."""
+    """Decisions out of a few blocks of bytes that Hypothesis draws; a block of zeros takes all that is simplest.
+
+    A draw costs Hypothesis as much as a dozen decisions cost here, however little it gives. So one draw is a block of
+    bytes, and a decision takes the next of them, modulo the number of possibilities; a code takes as many as it needs,
+    the highest first. A new section starts a new block. Hypothesis shrinks a block byte by byte, towards zero. Only a
+    number out of more than 256 is drawn alone, since bytes of it would shrink to low ones and not to the lowest.
+    """
 
     def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
         self._draw = draw
+        self._block = b""
+        self._taken = 0
 
     def integer(self, low: int, high: int) -> int:
-        return low if low == high else self._draw(_integers(low, high))
+        possibilities = high - low + 1
+        if possibilities > 256:
+            number: int = self._draw(_integers(low, high))
+            return number
+        return low + self.code(possibilities)
+
+    def several(self, low: int, high: int, count: int) -> list[int]:
+        return [self.integer(low, high) for _ in range(count)]
+
+    def code(self, count: int) -> int:
+        width = (count - 1).bit_length() + 7 >> 3 or 1  # a byte also where there is no choice: more may follow it
+        if self._taken + width > len(self._block):
+            self._block, self._taken = self._draw(_BLOCK), 0
+        start = self._taken
+        self._taken += width
+        return int.from_bytes(self._block[start : self._taken], "big") % count
 
     def choice(self, options: Sequence[T]) -> T:
         return options[self.integer(0, len(options) - 1)]
@@ -98,7 +174,14 @@ class HypothesisChooser:
     def variant(self, options: Sequence[T]) -> T:
         return self.choice(options)
 
+    def section(self) -> None:
+        self._taken = len(self._block)
+
+
+_BLOCK = st.binary(min_size=20, max_size=20)  # as many as most sections take
+
 
 @lru_cache(maxsize=4096)
 def _integers(low: int, high: int) -> st.SearchStrategy[int]:
+    """Made once for each range: making a strategy costs more than drawing from it."""
     return st.integers(low, high)

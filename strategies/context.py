@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
+
+import msgspec
 
 from spec.datatypes import DataType
 from spec.levels import Level
 from spec.operator import DATA, INDICES, OperatorSpec
+from spec.registry import operators
 from strategies.chooser import Chooser
 
 
@@ -33,8 +36,7 @@ SIMPLEST_FIRST = (
 )
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(msgspec.Struct, frozen=True):
     """The frame of one descriptor.
 
     Attributes:
@@ -59,16 +61,11 @@ class Context:
     @classmethod
     def at(cls, chooser: Chooser, spec: OperatorSpec, level: Level) -> Context:
         """What the operator's table allows at a level, or the oldest table below its introduction."""
-        table = spec.table_at(max(level, spec.introduced_in))
-        assert table is not None
-        data, indices = table[DATA], table.get(INDICES)
-        return cls(
-            chooser,
-            level,
-            tuple(sorted(data.dimension_counts)),
-            tuple(t for t in SIMPLEST_FIRST if t in data.data_types),
-            tuple(t for t in SIMPLEST_FIRST if indices and t in indices.data_types),
-        )
+        return cls(chooser, level, *_allowed(spec.name, level))
+
+    def driven_by(self, chooser: Chooser) -> Context:
+        """The same choices, made by another chooser."""
+        return Context(chooser, self.level, self.ranks, self.data_types, self.index_types, self.spread, self.layout)
 
     def but(self, **changes: Any) -> Context:
         """The same with other choices.
@@ -76,7 +73,7 @@ class Context:
         Raises:
             Impossible: nothing is left to choose from.
         """
-        changed = replace(self, **changes)
+        changed = msgspec.structs.replace(self, **changes)
         if not changed.ranks or not changed.data_types or (self.index_types and not changed.index_types):
             raise Impossible
         return changed
@@ -84,3 +81,17 @@ class Context:
     def of_rank(self, least: int, most: int = 8) -> Context:
         """Only dimension counts from `least` to `most`; raises Impossible if there is none."""
         return self.but(ranks=tuple(rank for rank in self.ranks if least <= rank <= most))
+
+
+@cache
+def _allowed(operator: str, level: Level) -> tuple[tuple[int, ...], tuple[DataType, ...], tuple[DataType, ...]]:
+    """Dimension counts, data types and index types of an operator's table."""
+    spec = operators()[operator]
+    table = spec.table_at(max(level, spec.introduced_in))
+    assert table is not None
+    data, indices = table[DATA], table.get(INDICES)
+    return (
+        tuple(sorted(data.dimension_counts)),
+        tuple(t for t in SIMPLEST_FIRST if t in data.data_types),
+        tuple(t for t in SIMPLEST_FIRST if indices and t in indices.data_types),
+    )

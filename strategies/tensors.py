@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
+from math import factorial, prod
+from operator import mul
 
-from spec.datatypes import DataType, TensorFlag
-from spec.tensor import TensorDesc, minimum_size_in_bytes, packed_strides
-from strategies.chooser import Chooser
+from spec.datatypes import ELEMENT_SIZE, DataType, TensorFlag
+from spec.tensor import TensorDesc, packed_strides
 from strategies.context import Context
 
 ELEMENT_BUDGET = 48
 WIDE_BUDGET = 400  # crosses the widths of vector units and work groups
 
 
-def sizer(ctx: Context, least: int = 1, *, wide: bool = True) -> Callable[[], int]:
-    """Gives sizes of at least `least`, one a call, whose product stays small; one in eight gives wide ones too."""
-    integer = ctx.chooser.integer
-    most, budget = (130, WIDE_BUDGET) if wide and integer(0, 7) == 7 else (5, ELEMENT_BUDGET)
-
-    def next_size() -> int:
-        nonlocal budget
-        # Decided whatever room is left, so that a size can shrink alone, without moving the decisions after it.
-        room = max(least, min(most, budget)) - least + 1
-        size = least + integer(0, most - least) % room
-        budget //= size
-        return size
-
-    return next_size
-
-
 def sizes(ctx: Context, count: int, least: int = 1, *, wide: bool = True) -> tuple[int, ...]:
-    """`count` sizes of one tensor; see `sizer`."""
-    next_size = sizer(ctx, least, wide=wide)
-    return tuple(next_size() for _ in range(count))
+    """`count` sizes of at least `least` whose product stays small; one in eight tensors may have wide ones."""
+    chooser = ctx.chooser
+    chooser.section()
+    most, budget = (130, WIDE_BUDGET) if wide and chooser.integer(0, 7) == 7 else (5, ELEMENT_BUDGET)
+    # Decided whatever room is left, so that a size can shrink alone, without moving the decisions after it.
+    decided = chooser.several(least, most, count)
+    if prod(decided) <= budget:
+        return tuple(decided)
+    found = []
+    for size in decided:
+        if size > budget:
+            size = least + (size - least) % (max(budget - least, 0) + 1)
+        budget //= size
+        found.append(size)
+    return tuple(found)
 
 
 # How often each layout occurs out of 16; the simplest first, for shrinking.
@@ -47,32 +45,49 @@ _INPUT_LAYOUTS = ("packed",) * 8 + (
     "window",
 )
 _OUTPUT_LAYOUTS = ("packed",) * 8 + ("explicit", "apart", "padded", "padded", "permuted", "permuted", "both", "both")
+_STRIDED_INPUT_LAYOUTS, _STRIDED_OUTPUT_LAYOUTS = _INPUT_LAYOUTS[8:] * 2, _OUTPUT_LAYOUTS[8:] * 2
 _EXTRA_BYTES = (0, 0, 0, 0, 0, 4, 64, 1)
 _ALIGNMENTS = (0, 0, 0, 0, 16, 32, 256, 4096)
+_NONE, _OWNED = int(TensorFlag.NONE), int(TensorFlag.OWNED_BY_DML)
+_FLAGS = (_NONE, _NONE, _NONE, _OWNED)
+# Bytes beyond the least, alignment and flags, together: 256 of them, the plain ones first.
+_REST = tuple((extra, alignment, flags) for flags in _FLAGS for alignment in _ALIGNMENTS for extra in _EXTRA_BYTES)
+# Strides are one of so many of a kind: permutations of up to 8 dimensions, with 1 to 4 elements of padding. It is a
+# multiple of the numbers of permutations of fewer, so each comes as often as any other.
+STRIDE_CODES = 4 * 40_320
+_TENSOR_CODES = STRIDE_CODES * 16 * 256
 
 
-def tensor(ctx: Context, data_type: DataType, sizes: Sequence[int], *, output: bool = False) -> TensorDesc:
+def tensor(ctx: Context, data_type: DataType, sizes: tuple[int, ...], *, output: bool = False) -> TensorDesc:
     """A valid tensor of these sizes in some memory layout.
 
-    Layout, surplus bytes, alignment and flags come out of one number: few draws keep Hypothesis fast, and 0 is the
-    plain tensor.
+    Layout, strides, surplus bytes, alignment and flags come out of one number below 2^30: one decision is faster than
+    five, what is decided next stays in its place when this shrinks, and 0 is the plain tensor.
     """
     if ctx.layout == "packed":
         return TensorDesc.of(data_type, sizes)
-    choice = ctx.chooser.integer(0, 16 * 8 * 8 * 8 - 1)
-    layouts = _OUTPUT_LAYOUTS if output else _INPUT_LAYOUTS
-    kind = layouts[8 + choice % 8] if ctx.layout == "strided" else layouts[choice % 16]
-    strides = strides_of_kind(ctx.chooser, kind, sizes)
-    extra = _EXTRA_BYTES[choice // 16 % 8]
-    alignment = _ALIGNMENTS[choice // 128 % 8]
-    owned = choice // 1024 == 7 and not output
-    total = minimum_size_in_bytes(data_type, sizes, strides) + extra
-    flags = TensorFlag.OWNED_BY_DML if owned else TensorFlag.NONE
-    return TensorDesc(data_type, tuple(sizes), strides, total, flags, alignment)
+    code = ctx.chooser.code(_TENSOR_CODES)
+    if ctx.layout == "any":
+        layouts = _OUTPUT_LAYOUTS if output else _INPUT_LAYOUTS
+    else:
+        layouts = _STRIDED_OUTPUT_LAYOUTS if output else _STRIDED_INPUT_LAYOUTS
+    kind = layouts[code >> 8 & 15]
+    strides = None if kind == "packed" else strides_of_kind(kind, sizes, code >> 12)
+    extra, alignment, flags = _REST[code & 255]
+    # Sum((size - 1) * stride) + 1, as `spec.tensor.span_in_elements` has it, in the fewest steps.
+    span = prod(sizes) if strides is None else sum(map(mul, sizes, strides)) - sum(strides) + 1
+    total = (span * ELEMENT_SIZE[data_type] + 3 & ~3) + extra
+    return TensorDesc(data_type, sizes, strides, total, _NONE if output else flags, alignment)
 
 
-def strides_of_kind(chooser: Chooser, kind: str, sizes: Sequence[int]) -> tuple[int, ...] | None:
-    """Strides of one kind: packed (None), explicit, apart, padded, permuted, both, broadcast, window."""
+def strides_of_kind(kind: str, sizes: Sequence[int], code: int) -> tuple[int, ...] | None:
+    """Strides of one kind: packed (None), explicit, apart, padded, permuted, both, broadcast, window.
+
+    Args:
+        kind: one of these.
+        sizes: of the tensor.
+        code: from 0 to `STRIDE_CODES` - 1; picks one of all strides of the kind.
+    """
     count = len(sizes)
     match kind:
         case "packed":
@@ -80,20 +95,16 @@ def strides_of_kind(chooser: Chooser, kind: str, sizes: Sequence[int]) -> tuple[
         case "explicit":
             return packed_strides(sizes)
         case "apart":  # no element next to another, along no dimension
-            factor = chooser.integer(2, 4)
-            return tuple(factor * stride for stride in packed_strides(sizes))
+            factor = 2 + code % 3
+            return tuple([factor * stride for stride in packed_strides(sizes)])
         case "padded":
-            return _strides(sizes, range(count), chooser.integer(1, 4))
+            return _strides(sizes, range(count), 1 + code % 4)
         case "permuted":
-            return _strides(sizes, _permutation(chooser, count), 0)
+            return _strides(sizes, _permutation(code // 4 % factorial(count), count), 0)
         case "both":
-            return _strides(sizes, _permutation(chooser, count), chooser.integer(1, 4))
+            return _strides(sizes, _permutation(code // 4 % factorial(count), count), 1 + code % 4)
         case "broadcast":
-            wide = [d for d, size in enumerate(sizes) if size > 1] or [0]
-            chosen = chooser.integer(1, max(2 ** len(wide) - 2, 1))  # some, and not all if there are several
-            repeated = {d for n, d in enumerate(wide) if chosen >> n & 1}
-            kept = [1 if d in repeated else size for d, size in enumerate(sizes)]
-            return tuple(0 if d in repeated else stride for d, stride in enumerate(packed_strides(kept)))
+            return _broadcast_strides(sizes, code)
         case "window":  # neighbours share all but one element, as in a sliding window
             return (1,) * count
     raise AssertionError(kind)
@@ -108,18 +119,29 @@ def _strides(sizes: Sequence[int], order: Sequence[int], padding: int) -> tuple[
     return tuple(strides)
 
 
-def _permutation(chooser: Chooser, count: int) -> list[int]:
-    """Any order of the dimensions, from one number; 0 is the plain one."""
-    factorial = 1
-    for n in range(2, count + 1):
-        factorial *= n
-    code = chooser.integer(0, factorial - 1)
+def _broadcast_strides(sizes: Sequence[int], code: int) -> tuple[int, ...]:
+    """A stride of 0 over some of the sizes above 1, and not over all if there are several; the rest is packed."""
+    wide = [d for d, size in enumerate(sizes) if size > 1] or [0]
+    repeated = 1 + code % max(2 ** len(wide) - 2, 1)  # a bit for each of the wide ones
+    strides, step = [1] * len(sizes), 1
+    for d in reversed(wide):
+        if repeated & 1:
+            strides[d] = 0
+        else:
+            strides[d] = step
+            step *= sizes[d]
+        repeated >>= 1
+    return tuple(strides)
+
+
+@lru_cache(maxsize=1024)
+def _permutation(code: int, count: int) -> tuple[int, ...]:
+    """Any order of the dimensions; 0 is the plain one."""
     rest, order = list(range(count)), []
     for n in range(count, 0, -1):
-        factorial //= n
-        position, code = divmod(code, factorial)
+        position, code = divmod(code, factorial(n - 1))
         order.append(rest.pop(position))
-    return order
+    return tuple(order)
 
 
 def layout_kind(tensor: TensorDesc) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, partial
 from typing import Any
 
 from spec.datatypes import DataType, TensorType
@@ -39,11 +39,11 @@ class _Bench:
     def any_tensor(self, ctx: Context) -> str:
         return ctx.chooser.variant(self.spec.tensor_fields).attribute
 
-    @property
+    @cached_property
     def output(self) -> str:
         return self.spec.output_fields[0].attribute
 
-    @property
+    @cached_property
     def input(self) -> str:
         return self.spec.input_fields[0].attribute
 
@@ -256,12 +256,8 @@ OPERATOR_VIOLATIONS: dict[str, _Generic] = {
 def violations(operator: str) -> dict[str, Callable[[Context], Any]]:
     """For each descriptor rule of an operator, tensor rules included: how to break it alone."""
     bench = _Bench(operator_named(operator), builder(operator).build, builder(operator).huge)
-
-    def bound(make: _Generic) -> Callable[[Context], Any]:
-        return lambda ctx: make(bench, ctx)
-
-    generic = {f"{operator}.{name}": bound(make) for name, make in OPERATOR_VIOLATIONS.items()}
-    tensor = {rule: bound(make) for rule, make in TENSOR_VIOLATIONS.items()}
+    generic = {f"{operator}.{name}": partial(make, bench) for name, make in OPERATOR_VIOLATIONS.items()}
+    tensor = {rule: partial(make, bench) for rule, make in TENSOR_VIOLATIONS.items()}
     return {**tensor, **generic, **builder(operator).VIOLATIONS}
 
 
@@ -272,11 +268,18 @@ def violate(chooser: Chooser, operator: str, level: Level, rule: str) -> Operato
         Impossible: the rule cannot be broken alone at this level.
         KeyError: the operator has no such descriptor rule.
     """
+    break_it, context = _bound(operator, level, rule)
+    desc: OperatorDesc = break_it(context.driven_by(chooser))
+    return desc
+
+
+@cache
+def _bound(operator: str, level: Level, rule: str) -> tuple[Callable[[Context], Any], Context]:
+    """How to break a rule, and what there is to choose from; decisions have to come from elsewhere."""
     spec = operator_named(operator)
     if level < spec.introduced_in and rule != f"{operator}.introduced-in":
         raise Impossible
-    desc: OperatorDesc = violations(operator)[rule](Context.at(chooser, spec, level))
-    return desc
+    return violations(operator)[rule], Context.at(SeededChooser(""), spec, level)
 
 
 @cache

@@ -127,9 +127,11 @@ def test_a_library_as_it_is_on_record(level: Level, few_boundaries: None) -> Non
     assert not found.new
     assert {known.id for known in found.expected} == set(found.recorded)
     assert found.level is level
-    assert found.as_observed == found.standings[Standing.LEFT_OPEN]
+    # One that the pages leave open is treated as was observed, or as a divergence on record has it.
+    diverging = found.standings[Standing.LEFT_OPEN] - found.as_observed
+    assert 0 <= diverging < found.as_observed // 10
     assert found.standings.total() == found.asked
-    assert found.explained == sum(
+    assert found.explained == diverging + sum(
         found.standings[standing] for standing in (Standing.STRICTER, Standing.LAXER, Standing.CRASHED)
     )
 

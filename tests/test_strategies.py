@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import strategies
-from spec.case import Case
+from spec.case import Case, Recipe
 from spec.datatypes import DataType
 from spec.levels import HIGHEST, Level
 from spec.operator import DATA, INDICES
@@ -29,10 +29,10 @@ from spec.tensor import TensorDesc, elements_overlap, packed_strides
 from spec.validator import Outcome, decide
 from strategies.boundaries import ALIGNMENTS, boundary_cases
 from strategies.builders import LARGEST, TOO_LARGE, builder
-from strategies.cases import any_case, make_case
+from strategies.cases import SHRINKABLE_INDICES, any_case, applicable_rules, make_case, numbered_case
 from strategies.chooser import HypothesisChooser, SeededChooser, every_variant
 from strategies.context import SIMPLEST_FIRST, Context, Impossible
-from strategies.tensors import ELEMENT_BUDGET, WIDE_BUDGET, layout_kind, sizes, strides_of_kind
+from strategies.tensors import ELEMENT_BUDGET, STRIDE_CODES, WIDE_BUDGET, layout_kind, sizes, strides_of_kind
 from strategies.values import DATA_PATTERNS, INDEX_PATTERNS, SIGNED_INDEX_PATTERNS
 from strategies.violations import breakable_rules
 
@@ -44,8 +44,8 @@ EVERY_OPERATOR = pytest.mark.parametrize("operator", operators())
 # the failure shows the new value.
 SWEPT_CASES = 1000
 GOLDEN = {
-    "boundaries": "2ee60c5aabeb84fa3d6f14dbe93bda1e887eda97301ca0d5f5d65670638aa16d",
-    "sweep": "7dc1a743a73eaa62f871b369eb8af1ce00f61de40ca4486c773495af6c831ff0",
+    "boundaries": "20a62ff6d81b710f062ef7c7e1e1db930025ba4a8ece5dafadd14c0e8299016a",
+    "sweep": "4d01a79df1f0b5485b0afce0b13580ada69d15bf64a04b45e7ba5e406f847f1c",
 }
 
 
@@ -213,28 +213,37 @@ def test_layouts_of_outputs_never_overlap(kind: str) -> None:
     for seed in range(300):
         chooser = SeededChooser(seed)
         shape = sizes(Context.at(chooser, operators()["TILE"], HIGHEST), chooser.integer(1, 8))
-        strides = strides_of_kind(chooser, kind, shape)
+        strides = strides_of_kind(kind, shape, chooser.integer(0, STRIDE_CODES - 1))
         assert strides is None if kind == "packed" else len(strides or ()) == len(shape)
         assert elements_overlap(shape, strides or packed_strides(shape)) is False
 
 
 def test_layouts_are_what_they_are_called() -> None:
-    def strides(kind: str, seed: int = 0) -> tuple[int, ...]:
-        return strides_of_kind(SeededChooser(seed), kind, (2, 3, 4)) or ()
+    def strides(kind: str, code: int = 0) -> tuple[int, ...]:
+        return strides_of_kind(kind, (2, 3, 4), code) or ()
 
     assert strides("explicit") == (12, 4, 1)
-    assert {strides("apart", seed) for seed in range(20)} == {(12 * n, 4 * n, n) for n in (2, 3, 4)}
-    assert {sorted(strides("permuted", seed))[0] for seed in range(20)} == {1}
-    assert len({strides("permuted", seed) for seed in range(200)}) == 6
-    assert all(strides("padded", seed)[1] > 4 and strides("padded", seed)[2] == 1 for seed in range(20))
+    assert {strides("apart", code) for code in range(20)} == {(12 * n, 4 * n, n) for n in (2, 3, 4)}
+    assert {sorted(strides("permuted", code))[0] for code in range(20)} == {1}
+    assert len({strides("permuted", code) for code in range(200)}) == 6
+    assert {strides("padded", code) for code in range(20)} == {(3 * (4 + n) + n, 4 + n, 1) for n in (1, 2, 3, 4)}
+    assert len({strides("both", code) for code in range(200)}) == 24
     assert strides("window") == (1, 1, 1)
-    for seed in range(50):
-        repeated = strides("broadcast", seed)
-        assert 0 in repeated
-        assert set(repeated) != {0}  # not all of several dimensions
-    assert strides_of_kind(SeededChooser(0), "broadcast", (1, 5, 1))[1] == 0
+    broadcasts = {strides("broadcast", code) for code in range(50)}
+    assert broadcasts == {(3, 1, 0), (4, 0, 1), (1, 0, 0), (0, 4, 1), (0, 1, 0), (0, 0, 1)}
+    assert strides_of_kind("broadcast", (1, 5, 1), 0) == (1, 0, 1)
+    assert strides_of_kind("broadcast", (1, 1), 0) == (0, 1)
     with pytest.raises(AssertionError):
-        strides_of_kind(SeededChooser(0), "diagonal", (2, 2))
+        strides_of_kind("diagonal", (2, 2), 0)
+
+
+def test_every_permutation_comes_as_often_as_any_other() -> None:
+    """Of 8 dimensions too: the codes of strides are as many as there are, times 4 for the padding."""
+    shape = tuple(range(2, 10))
+    assert len({strides_of_kind("permuted", shape, 4 * code) for code in range(STRIDE_CODES // 4)}) == 40_320
+    small = Counter(strides_of_kind("permuted", (2, 3, 4, 5, 6), code) for code in range(STRIDE_CODES))
+    assert len(small) == 120
+    assert len(set(small.values())) == 1
 
 
 @pytest.mark.parametrize(
@@ -281,6 +290,83 @@ def test_a_seeded_chooser_reaches_every_option_and_both_ends() -> None:
     assert [SeededChooser(3).integer(0, 2**32) for _ in range(2)] == [SeededChooser(3).integer(0, 2**32)] * 2
 
 
+def test_how_a_seed_becomes_decisions() -> None:
+    """As `SeededChooser` says it, step by step: whoever makes the same cases elsewhere needs nothing else."""
+    block = hashlib.blake2b(b"7/GATHER/6_4/0", digest_size=32).digest()
+    pool = int.from_bytes(block, "little")
+    chooser = SeededChooser("7/GATHER/6_4/0")
+    for n in range(1, 5000):
+        pool, expected = divmod(pool, n)
+        if pool < 2**64:
+            block = hashlib.blake2b(block, digest_size=32).digest()
+            pool = int.from_bytes(block, "little")
+        ask = (lambda: chooser.integer(0, n - 1), lambda: chooser.choice(range(n)), lambda: chooser.code(n))[n % 3]  # noqa: B023
+        assert ask() == expected
+    assert [SeededChooser(0).integer(0, 2**32 - 1), SeededChooser("0").integer(-3, 3)] == [3391346959, -2]
+
+
+@pytest.mark.parametrize("high", [0, 4, 129, 2**32 - 1])
+def test_several_numbers_are_those_asked_for_one_by_one(high: int) -> None:
+    together, one_by_one = SeededChooser(5), SeededChooser(5)
+    assert together.several(-1, high, 50) == [one_by_one.integer(-1, high) for _ in range(50)]
+    assert together.integer(0, 10**9) == one_by_one.integer(0, 10**9)
+
+
+def test_seeded_decisions_are_all_alike() -> None:
+    """Each of 7 possibilities comes 10,000 times out of 70,000, give or take five standard deviations."""
+    counts = Counter(SeededChooser(n).integer(0, 6) for n in range(2000))
+    chooser = SeededChooser("long")
+    counts.update(chooser.several(0, 6, 68_000))
+    assert all(abs(counts[number] - 10_000) < 500 for number in range(7))
+
+
+def test_blocks_of_bytes_become_decisions() -> None:
+    """A byte a decision, more for a code; a section starts anew, however many decisions there were before it."""
+    blocks = iter([bytes(range(1, 21)), bytes(range(101, 121)), bytes(range(201, 221))])
+    chooser = HypothesisChooser(lambda _: next(blocks))
+    assert chooser.integer(10, 12) == 10 + 1 % 3
+    assert chooser.integer(5, 5) == 5  # takes a byte too: the range may be wider in the next example
+    assert chooser.choice("abc") == "abc"[3 % 3]
+    assert chooser.code(2**16) == 0x0405
+    assert chooser.several(0, 255, 3) == [6, 7, 8]
+    chooser.section()
+    assert chooser.code(2**30) == 0x65666768 % 2**30
+    assert chooser.several(0, 9, 16) == [n % 10 for n in range(105, 121)]
+    assert chooser.variant("xyz") == "xyz"[201 % 3]  # the block was at its end
+
+
+@EVERY_OPERATOR
+def test_with_fewer_dimensions_all_else_stays(operator: str) -> None:
+    """Each thing that a case is made of has a section of its own, so a failure keeps its layouts while it shrinks."""
+    found = set()
+    for rank in range(8):
+        blocks = iter([bytes([rank, *range(2, 21)]), *(bytes(range(n, n + 20)) for n in (30, 50, 70, 90))])
+        case = make_case(HypothesisChooser(lambda _: next(blocks)), operator, HIGHEST, f"{operator}.values")  # noqa: B023
+        assert len(case.desc.input_tensor.sizes) == rank + 1
+        around = [
+            (tensor.flags, tensor.guaranteed_base_offset_alignment, tensor.strides is None)
+            for _, tensor in tensors(case.desc)
+        ]
+        found.add((*around, case.data["input_tensor"]))
+    assert len(found) == 1
+
+
+@EVERY_OPERATOR
+def test_zeros_make_the_simplest_case(operator: str) -> None:
+    """Hypothesis shrinks towards them: one element, the simplest types, packed, nothing out of the ordinary."""
+
+    def zeros(strategy: st.SearchStrategy[Any]) -> Any:
+        return hypothesis.find(strategy, lambda _: True)
+
+    case = make_case(HypothesisChooser(zeros), operator, HIGHEST, f"{operator}.values")
+    assert [tensor.data_type for _, tensor in tensors(case.desc)][-1] is DataType.FLOAT32
+    for name, tensor in tensors(case.desc):
+        assert tensor == TensorDesc.of(DataType.UINT32 if name == "indices_tensor" else DataType.FLOAT32, (1,))
+    assert case.data["input_tensor"] == Recipe(DATA_PATTERNS[0])
+    if operator != "TILE":
+        assert case.data["indices_tensor"] == Recipe("explicit", values=(0,))
+
+
 def test_a_hypothesis_chooser_shrinks_to_the_first_option_and_the_lowest_number() -> None:
     @st.composite
     def pair(draw: st.DrawFn) -> tuple[int, str, str]:
@@ -303,6 +389,42 @@ def sweep(seed: int) -> Iterable[Case]:
     for n in range(10**6):
         operator, level = CELLS[n % len(CELLS)]
         yield any_case(SeededChooser(f"{seed}/{n}"), operator, level)
+
+
+@pytest.mark.parametrize(("operator", "level"), CELLS)
+def test_the_validator_decides_as_a_case_was_made(operator: str, level: Level) -> None:
+    """A case is not decided on when it is made; what is expected of it follows from how."""
+    made = [any_case(SeededChooser(n), operator, level) for n in range(150)]
+    for rule in applicable_rules(operator, level):
+        made.extend(make_case(SeededChooser(n), operator, level, rule) for n in range(5))
+    for case in made:
+        assert case == Case.of(case.desc, level, case.data, rule=case.rule), case.desc
+    assert {case.outcome for case in made} >= {Outcome.ACCEPT, Outcome.REJECT}
+
+
+def test_explicit_indices_have_memory_of_their_own() -> None:
+    """Where elements share memory a list of values cannot be written."""
+    shared = 0
+    for operator in ("GATHER", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1"):
+        for n in range(1500):
+            case = make_case(SeededChooser(n), operator, HIGHEST, f"{operator}.negative-indices")
+            indices = case.desc.indices_tensor
+            if layout_kind(indices) in ("broadcast", "overlapping") and indices.element_count <= SHRINKABLE_INDICES:
+                shared += 1
+                assert case.data["indices_tensor"].pattern != "explicit"
+    assert shared > 50
+
+
+def test_a_numbered_case_needs_none_before_it() -> None:
+    for operator, level in CELLS[::7]:
+        in_order = [numbered_case(3, operator, level, n) for n in range(5)]
+        assert [numbered_case(3, operator, level, n) for n in reversed(range(5))] == in_order[::-1]
+        assert [case.origin for case in in_order] == [f"3/{operator}/{level.label}/{n}" for n in range(5)]
+        for case in in_order:
+            assert case == any_case(SeededChooser(case.origin), operator, level, case.origin)
+    assert numbered_case(3, "TILE", HIGHEST, 0) != numbered_case(4, "TILE", HIGHEST, 0)
+    with pytest.raises(KeyError, match="unknown operator 'CONV'"):
+        numbered_case(3, "CONV", HIGHEST, 0)
 
 
 def boundaries() -> Iterable[Case]:

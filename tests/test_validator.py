@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
 import pytest
 
+from spec import validator
 from spec.datatypes import DataType, TensorFlag, TensorType
 from spec.levels import Level
 from spec.operator import OperatorDesc
@@ -15,10 +18,15 @@ from spec.operators.gather_elements import GatherElementsDesc
 from spec.operators.gather_nd import GatherNdDesc
 from spec.operators.gather_nd1 import GatherNd1Desc
 from spec.operators.tile import TileDesc
+from spec.registry import operators
 from spec.rules import Category, Rule
 from spec.sources import Source
-from spec.tensor import MAX_ELEMENTS, TensorDesc
+from spec.tensor import MAX_ELEMENTS, TensorDesc, elements_overlap, minimum_size_in_bytes, packed_strides
+from spec.tensor_rules import TENSOR_RULES, is_sound
 from spec.validator import ACCEPTED, Outcome, decide
+from strategies.boundaries import boundary_cases
+from strategies.cases import any_case
+from strategies.chooser import SeededChooser
 
 F32, F16, U32, I64, I8 = DataType.FLOAT32, DataType.FLOAT16, DataType.UINT32, DataType.INT64, DataType.INT8
 of = TensorDesc.of
@@ -397,3 +405,85 @@ def test_a_violation_as_json_says_all_of_it() -> None:
 def test_a_rule_applies_between_its_levels() -> None:
     rule = Rule("X.y", Category.SHAPE, "", Source("dml"), since=Level.L2_0, until=Level.L3_0)
     assert [level for level in Level if rule.applies_at(level)] == [Level.L2_0, Level.L2_1]
+
+
+# --- sound tensors are not looked at rule by rule ---------------------------------------------------------------------
+
+
+def broken_one_by_one(tensor: TensorDesc, is_output: bool, level: Level) -> set[str]:
+    """The tensor rules that a tensor breaks, each asked unless one that it needs is broken or skipped."""
+    broken: set[str] = set()
+    unmet: set[str] = set()
+    for rule in TENSOR_RULES:
+        assert rule.check is not None
+        if not rule.needs.isdisjoint(unmet):
+            unmet.add(rule.id)
+        elif rule.check(tensor, is_output, level):
+            unmet.add(rule.id)
+            broken.add(rule.id)
+    return broken
+
+
+def some_tensor(chooser: SeededChooser) -> TensorDesc:
+    """Any tensor, each field sound more often than not; sizes and totals at and around their limits."""
+    rare = chooser.integer(0, 3) == 0
+    size = (1, 2, 3, 0, 2**16, 2**32 - 1) if rare else (1, 2, 3, 4)
+    sizes = tuple(chooser.choice(size) for _ in range(chooser.integer(0, 9) if rare else chooser.integer(1, 5)))
+    strides = None
+    if chooser.integer(0, 1):
+        packed = packed_strides(sizes)
+        strides = tuple(chooser.choice((stride, stride, stride + 1, 0)) for stride in packed)
+    data_type = chooser.choice(tuple(DataType) if rare else (F32, F16, I8, I64))
+    least = minimum_size_in_bytes(data_type, sizes, strides) if 0 not in sizes else 0
+    return TensorDesc(
+        data_type,
+        sizes,
+        strides,
+        max(least + (chooser.integer(-5, 5) if chooser.integer(0, 3) == 0 else 0), 0),
+        chooser.choice((0, 0, 0, 1, 2, 3)),
+        chooser.choice((0, 0, 0, 16, 1, 2, 4, 8, 3, 24, 2**31)),
+        chooser.choice((TensorType.BUFFER,) * 9 + (TensorType.INVALID,)),
+    )
+
+
+def test_a_sound_tensor_is_one_that_breaks_no_rule() -> None:
+    """`is_sound` is the rules in one look; it must not say anything that they do not."""
+    alone: Counter[str] = Counter()
+    for n in range(20_000):
+        chooser = SeededChooser(n)
+        tensor, is_output = some_tensor(chooser), bool(chooser.integer(0, 1))
+        level = chooser.choice((Level.L2_1, Level.L6_4))
+        broken = broken_one_by_one(tensor, is_output, level)
+        assert is_sound(tensor, is_output, level) is (not broken), tensor
+        if len(broken) <= 1:
+            alone.update(broken or {"none"})
+    assert set(alone) == {"none", *(rule.id for rule in TENSOR_RULES)}  # each is now and then the only one broken
+    assert min(alone.values()) >= 5
+    assert alone["none"] > 2000
+
+
+def test_a_tensor_of_which_it_cannot_be_told_whether_it_overlaps_is_not_sound() -> None:
+    # No two elements meet, since differences of at most 3 would be digits of 0 to the base 7; but many come close.
+    sizes, strides = (4,) * 8, tuple(10**8 + 7**d for d in range(8))
+    assert elements_overlap(sizes, strides) is None
+    tensor = of(F32, sizes, strides)
+    assert broken_one_by_one(tensor, True, Level.L6_4) == {"TENSOR.output-overlap"}
+    assert not is_sound(tensor, True, Level.L6_4)
+    assert is_sound(tensor, False, Level.L6_4)
+
+
+def test_every_tensor_rule_applies_at_every_level() -> None:
+    """Else `is_sound` would have to ask."""
+    assert all(rule.applies_at(level) for rule in TENSOR_RULES for level in Level)
+
+
+@pytest.mark.parametrize("operator", operators())
+def test_decisions_are_the_same_without_the_look_at_sound_tensors(
+    operator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = [case for level in Level for case in islice(boundary_cases(operator, level), 0, None, 5)]
+    cases += [any_case(SeededChooser(n), operator, level) for level in Level for n in range(40)]
+    decided = [decide(case.desc, case.level) for case in cases]
+    assert {decision.outcome for decision in decided} >= {Outcome.ACCEPT, Outcome.REJECT}
+    monkeypatch.setattr(validator, "is_sound", lambda tensor, is_output, level: False)
+    assert [decide(case.desc, case.level) for case in cases] == decided

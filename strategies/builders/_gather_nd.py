@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from spec.operator import OperatorDesc
-from spec.operators._gather_nd import output_sizes, unpadded_sizes
+from spec.operators._gather_nd import unpadded_sizes
+from spec.operators.gather_nd1 import GatherNd1Desc
 from spec.tensor import UINT32_MAX, TensorDesc
 from strategies.builders import LONG_AXES, four, matrix
 from strategies.context import Context
@@ -20,6 +21,8 @@ class Shape:
     With n meaningful input dimensions, q of the indices, b batches and t coordinates a tuple, the output needs
     q - 1 + n - b - t dimensions, at most `rank`.
     """
+
+    __slots__ = ("b", "n", "q", "rank", "t")
 
     def __init__(self, ctx: Context, *, batches: bool, rank: int = 0, n: int = 0, q: int = 0, least_batch: int = 0):
         integer = ctx.chooser.integer
@@ -40,7 +43,7 @@ class Shape:
 
 
 def build_nd(ctx: Context, desc_type: type[OperatorDesc], shape: Shape, *, tuple_size: int = 0) -> Any:
-    """A valid descriptor of this shape; a `tuple_size` other than the shape's makes the output's sizes provisional."""
+    """A valid descriptor of this shape; a `tuple_size` other than the shape's breaks what has to fit."""
     chooser = ctx.chooser
     data_type, index_type = chooser.choice(ctx.data_types), chooser.choice(ctx.index_types)
     least = 2 if ctx.spread else 1
@@ -50,18 +53,17 @@ def build_nd(ctx: Context, desc_type: type[OperatorDesc], shape: Shape, *, tuple
     index_sizes = (
         (1,) * (shape.rank - shape.q) + meaningful[: shape.b] + sizes(ctx, free, least) + (tuple_size or shape.t,)
     )
-    counts = {"input_dimension_count": shape.n, "indices_dimension_count": shape.q}
-    if "batch_dimension_count" in desc_type.__struct_fields__:
-        counts["batch_dimension_count"] = shape.b
-    desc: Any = desc_type(
+    output_sizes = index_sizes[shape.rank - shape.q : -1] + meaningful[shape.b + index_sizes[-1] :]
+    output_sizes = (1,) * (shape.rank - len(output_sizes)) + output_sizes
+    chooser.section()
+    tensors = (
         tensor(ctx, data_type, input_sizes),
         tensor(ctx, index_type, index_sizes),
-        TensorDesc(data_type, ()),
-        **counts,
+        tensor(ctx, data_type, output_sizes, output=True),
     )
-    result = output_sizes(desc)
-    assert result is not None
-    return edit(desc, output_tensor=tensor(ctx, data_type, result, output=True))
+    if desc_type is GatherNd1Desc:
+        return GatherNd1Desc(*tensors, shape.n, shape.q, shape.b)
+    return desc_type(*tensors, shape.n, shape.q)
 
 
 def nd_edges(ctx: Context, desc_type: type[OperatorDesc], *, batches: bool) -> Iterator[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spec.levels import Level
-from spec.operators.gather import GatherDesc, output_sizes
+from spec.operators.gather import GatherDesc
 from spec.tensor import UINT32_MAX, TensorDesc
 from strategies.builders import LONG_AXES, four, matrix, plainest
 from strategies.builders._indexing import break_axis_range
@@ -64,17 +64,16 @@ def _build(ctx: Context, rank: int, index_dimensions: int, axis: int | None = No
     input_sizes = (1,) * before + sizes(ctx, rank - before, least)
     ones = rank - index_dimensions + (cropped - before)
     index_sizes = (1,) * ones + sizes(ctx, rank - ones, least)
-    # Output sizes follow from tensors, so the descriptor is made with a provisional output first.
-    desc = GatherDesc(
+    output_sizes = input_sizes[:axis] + index_sizes[rank - index_dimensions :] + input_sizes[axis + 1 :]
+    output_sizes = output_sizes[-rank:] if index_dimensions else (1, *output_sizes)
+    chooser.section()
+    return GatherDesc(
         tensor(ctx, data_type, input_sizes),
         tensor(ctx, index_type, index_sizes),
-        TensorDesc(data_type, ()),
+        tensor(ctx, data_type, output_sizes, output=True),
         axis,
         index_dimensions,
     )
-    result = output_sizes(desc)
-    assert result is not None
-    return edit(desc, output_tensor=tensor(ctx, data_type, result, output=True))
 
 
 def break_index_dimensions_range(ctx: Context) -> GatherDesc:

@@ -52,8 +52,10 @@ def _build(ctx: Context, rank: int, axis: int) -> GatherElementsDesc:
     chooser = ctx.chooser
     data_type, index_type = chooser.choice(ctx.data_types), chooser.choice(ctx.index_types)
     least = 2 if ctx.spread else 1
+    along_axis = chooser.integer(least, 6)
     input_sizes = sizes(ctx, rank, least)
-    index_sizes = (*input_sizes[:axis], chooser.integer(least, 6), *input_sizes[axis + 1 :])
+    index_sizes = (*input_sizes[:axis], along_axis, *input_sizes[axis + 1 :])
+    chooser.section()
     return GatherElementsDesc(
         tensor(ctx, data_type, input_sizes),
         tensor(ctx, index_type, index_sizes),

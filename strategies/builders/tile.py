@@ -3,38 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import mul
 
+from spec.datatypes import DataType
 from spec.operators.tile import TileDesc
 from spec.tensor import TensorDesc
 from strategies.builders import LONG_AXES, four, matrix
 from strategies.context import Context
 from strategies.edits import edit, resize_at
-from strategies.tensors import sizer, sizes, tensor
+from strategies.tensors import sizes, tensor
 
 
 def build(ctx: Context) -> TileDesc:
     rank = ctx.chooser.choice(ctx.ranks)
-    size, repeat = sizer(ctx, 2 if ctx.spread else 1), sizer(ctx, wide=False)
-    dimensions = [(size(), repeat()) for _ in range(rank)]  # side by side, so that one can go when this shrinks
-    return _build(ctx, tuple(size for size, _ in dimensions), tuple(repeat for _, repeat in dimensions))
+    data_type = ctx.chooser.choice(ctx.data_types)
+    return _build(ctx, data_type, sizes(ctx, rank, 2 if ctx.spread else 1), sizes(ctx, rank, wide=False))
 
 
 def edges(ctx: Context) -> Iterator[TileDesc]:
+    choice, types = ctx.chooser.choice, ctx.data_types
     for rank in ctx.ranks:
-        yield _build(ctx, sizes(ctx, rank), (1,) * rank)
+        yield _build(ctx, choice(types), sizes(ctx, rank), (1,) * rank)
         for d in range(rank):
-            yield _build(ctx, sizes(ctx, rank), (1,) * d + (3,) + (1,) * (rank - 1 - d))
+            yield _build(ctx, choice(types), sizes(ctx, rank), (1,) * d + (3,) + (1,) * (rank - 1 - d))
     ones = (1,) * (ctx.ranks[0] - 1)
     for length in LONG_AXES:
-        yield _build(ctx, (*ones, length), (*ones, 2))
-        yield _build(ctx, (*ones, 2), (*ones, length))
+        yield _build(ctx, choice(types), (*ones, length), (*ones, 2))
+        yield _build(ctx, choice(types), (*ones, 2), (*ones, length))
 
 
 def huge(ctx: Context, sizes: tuple[int, int]) -> Iterator[TileDesc]:
     plain, ones = ctx.but(layout="packed"), (1,) * (ctx.ranks[-1] - 2)
-    yield _build(plain, (*ones, *sizes), (*ones, 1, 1))
-    yield _build(plain, (*ones, 1, 1), (*ones, *sizes))
-    yield _build(plain, (*ones, 1, sizes[1]), (*ones, sizes[0], 1))
+    choice, types = ctx.chooser.choice, ctx.data_types
+    yield _build(plain, choice(types), (*ones, *sizes), (*ones, 1, 1))
+    yield _build(plain, choice(types), (*ones, 1, 1), (*ones, *sizes))
+    yield _build(plain, choice(types), (*ones, 1, sizes[1]), (*ones, sizes[0], 1))
 
 
 def large(ctx: Context, size: int) -> TileDesc:
@@ -48,9 +51,9 @@ def large(ctx: Context, size: int) -> TileDesc:
     )
 
 
-def _build(ctx: Context, input_sizes: tuple[int, ...], repeats: tuple[int, ...]) -> TileDesc:
-    data_type = ctx.chooser.choice(ctx.data_types)
-    output_sizes = tuple(size * repeat for size, repeat in zip(input_sizes, repeats, strict=True))
+def _build(ctx: Context, data_type: DataType, input_sizes: tuple[int, ...], repeats: tuple[int, ...]) -> TileDesc:
+    ctx.chooser.section()
+    output_sizes = tuple(map(mul, input_sizes, repeats))
     return TileDesc(tensor(ctx, data_type, input_sizes), tensor(ctx, data_type, output_sizes, output=True), repeats)
 
 
