@@ -20,9 +20,10 @@ from click.testing import CliRunner
 from conformance import plugin
 from conformance.budget import BUDGETS, MIB
 from conformance.cli import main as command_line
+from conformance.errata_document import INTRODUCTION, as_markdown, errata_document
+from conformance.page_check import statements
 from spec.datatypes import DataType
 from spec.divergences import Divergence, divergences
-from spec.errata import Erratum, errata
 from spec.levels import HIGHEST, Level
 from spec.observations import observations
 from spec.operator import DATA, INDICES, Field, OperatorSpec, Support
@@ -47,6 +48,7 @@ def generated() -> dict[Path, str]:
         REFERENCE / "operators.md": _operators_page(),
         REFERENCE / "rules.md": _rules_page(),
         REFERENCE / "errata.md": _errata_page(),
+        REFERENCE / "page-checks.md": _page_checks_page(),
     }
     for name in PAGES_WITH_BLOCKS:
         page = ROOT / name
@@ -169,33 +171,21 @@ def _rules_page() -> str:
 
 def _errata_page() -> str:
     introduction = (
-        "Where the pages of the standard are silent, wrong, or contradict themselves, and what is made of it here. "
-        "*Corrected*: other evidence of the pages settles it, and the rules follow the correction. *Unspecified*: "
-        "nothing settles it, and what depends on it is not judged. *Editorial*: wording only; no descriptor's fate "
-        "depends on it. `dml-conformance spec check` shows which of them follow mechanically from the pages' own "
-        "tables, formulas and examples, and fails when a contradiction appears that is not listed here."
+        f"{INTRODUCTION}\n\n`dml-conformance spec errata` writes this page, also as HTML or JSON and with the "
+        "[divergences](../explanation/audit.md#divergences) of the real library. `dml-conformance spec check` fails "
+        "when a contradiction appears that is not listed here."
     )
-    summary = _table(
-        ("id", "kind", "resolution", "leaves unclear"),
-        ((f"[{e.id}](#{e.id.lower()})", e.kind, str(e.resolution), str(e.concerns)) for e in errata().values()),
-    )
-    return _page("Errata", introduction, "\n\n".join((summary, *(_erratum(e) for e in errata().values()))))
+    return _page("Errata", introduction, as_markdown(errata_document(), divergences_at="../explanation/audit.md"))
 
 
-def _erratum(erratum: Erratum) -> str:
-    lines = [f"## {erratum.id}", f"[{erratum.page}]({erratum.source.url}): {erratum.kind}, {erratum.resolution}"]
-    lines += [erratum.finding, erratum.reason]
-    opened = [rule.id for rule in rules().values() if rule.erratum == erratum.id]
-    settled = [rule.id for rule in rules().values() if erratum.id in rule.settles]
-    facts = {
-        "Left open": opened,
-        "Settled by": settled,
-        "Examples": erratum.examples,
-        "Findings of `spec check`": erratum.checks,
-    }
-    facts_lines = [f"- {title}: " + ", ".join(f"`{name}`" for name in names) for title, names in facts.items() if names]
-    facts_lines += [f"- See <{address}>" for address in erratum.see]
-    return "\n\n".join([*lines, *(["\n".join(facts_lines)] if facts_lines else [])])
+def _page_checks_page() -> str:
+    introduction = (
+        "What `dml-conformance spec check-page` holds pages to. The name of a check is the first part of the names of "
+        "its findings. The severity is the usual one; a finding may have a milder one. [How pages are read and "
+        "judged](../explanation/pages.md) has the reasons."
+    )
+    rows = ((f"`{check.name}`", str(check.severity), check.statement) for check in statements())
+    return _page("Checks of pages", introduction, _table(("check", "severity", "what should hold"), rows))
 
 
 # --- the real library ---------------------------------------------------------------------------------------------

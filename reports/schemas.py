@@ -1,15 +1,13 @@
-"""JSON schemas (Draft 2020-12) of what the suite writes, made from its types: certificate, case and record.
+"""JSON schemas (Draft 2020-12) made from types: certificate, case, record and the page models of `spec import`.
 
-`python -m reports.schemas FOLDER` writes them; those in `docs/schemas` are made so, and a test holds them to it.
+`conformance.schemas` has these and those of the types in `conformance/`, and writes all of them.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from inspect import cleandoc
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,6 +18,7 @@ from spec.case import Case, Recipe
 from spec.datatypes import DataType, TensorType
 from spec.levels import Level
 from spec.operator import Kind, OperatorSpec
+from spec.pages.collection import PageCollection
 from spec.registry import operators
 from spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc
 from spec.validator import Outcome
@@ -36,12 +35,12 @@ _UINTS = {"type": "array", "items": _UINT}
 
 def certificate_schema() -> Schema:
     """Of `certificate.json`."""
-    return _of_types("urn:dml-conformance:certificate:1", "Certificate", Certificate)
+    return of_types("urn:dml-conformance:certificate:1", "Certificate", Certificate)
 
 
 def record_schema() -> Schema:
     """Of one judged case, `Record`; fields at their default may be missing."""
-    schema = _of_types("urn:dml-conformance:record:1", "Record", Record)
+    schema = of_types("urn:dml-conformance:record:1", "Record", Record)
     case = case_schema()
     schema["$defs"] |= case.pop("$defs") | {"Case": {key: case[key] for key in case if not key.startswith("$")}}
     fields = schema["$defs"]["Record"]["properties"]
@@ -115,20 +114,21 @@ def case_schema() -> Schema:
     }
 
 
-# The published files.
+def pages_schema() -> Schema:
+    """Of the pages that `spec import` reads; fields at their default may be missing."""
+    return of_types("urn:dml-conformance:pages:1", "PageCollection", PageCollection)
+
+
+# The published files that need nothing of `conformance/`.
 SCHEMAS: dict[str, Callable[[], Schema]] = {
     "certificate.schema.json": certificate_schema,
     "case.schema.json": case_schema,
     "record.schema.json": record_schema,
+    "pages.schema.json": pages_schema,
 }
 
 
-def published(name: str) -> bytes:
-    """The content of one of the published files."""
-    return msgspec.json.format(msgspec.json.encode(SCHEMAS[name]()), indent=2) + b"\n"
-
-
-def _of_types(identity: str, title: str, kind: type[msgspec.Struct]) -> Schema:
+def of_types(identity: str, title: str, kind: type[msgspec.Struct]) -> Schema:
     """A strict schema of a type and all that it holds, with the descriptions of their docstrings."""
     (reference,), found = msgspec.json.schema_components([kind], ref_template=_DEFINITIONS + "{name}")
     types = {item.__name__: item for item in _types_in(kind)}
@@ -160,6 +160,8 @@ def _types_in(kind: type) -> set[type]:
             for name in ("item_type", "value_type"):
                 if hasattr(info, name):
                     walk(getattr(info, name))
+            for option in getattr(info, "types", ()):
+                walk(option)
 
     walk(msgspec.inspect.type_info(kind))
     return found
@@ -170,14 +172,14 @@ def _documented(kind: type) -> tuple[str, dict[str, str]]:
     text = cleandoc(kind.__doc__ or "")
     summary, _, attributes = text.partition("\nAttributes:\n")
     fields: dict[str, str] = {}
-    name = ""
+    names: list[str] = []
     for line in attributes.splitlines():
-        start = re.match(r" {4}([\w-]+): (.*)", line)
+        start = re.match(r" {4}([\w-]+(?:, [\w-]+)*): (.*)", line)
         if start:
-            name = start[1]
-            fields[name] = start[2]
+            names = start[1].split(", ")
+            fields.update(dict.fromkeys(names, start[2]))
         elif line.startswith(" " * 8):
-            fields[name] += " " + line.strip()
+            fields.update((name, f"{fields[name]} {line.strip()}") for name in names)
         elif line.strip():
             break
     return " ".join(summary.split()), fields
@@ -250,13 +252,3 @@ def _operator(spec: OperatorSpec) -> Schema:
             },
         },
     }
-
-
-def main(folder: str) -> None:
-    """Write the published files into a folder."""
-    for name in SCHEMAS:
-        Path(folder, name).write_bytes(published(name))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

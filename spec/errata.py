@@ -37,11 +37,15 @@ class Erratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         concerns: what it would leave unclear.
         kind: range, formula, example, label, prose, missing, table, level.
         page: the page's name.
+        place: where on the page it stands, or where what is missing belongs.
         finding: what the page says and why that cannot stand.
         resolution: what this project does about it.
         reason: why that resolution.
+        proposal: what the page could say instead.
+        cases: small cases that show it where the worked examples do not, in the form that `spec.case.Case` reads.
         examples: worked examples that show it.
         checks: findings of `spec check` that this erratum explains; empty where nothing mechanical can show it.
+        page_checks: findings of `spec check-page` that it explains, by id.
         see: addresses of discussions elsewhere.
     """
 
@@ -50,11 +54,15 @@ class Erratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     concerns: Concern
     kind: str
     page: str
+    place: str
     finding: str
     resolution: Resolution
     reason: str
+    proposal: str
+    cases: tuple[dict[str, Any], ...] = ()
     examples: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+    page_checks: tuple[str, ...] = ()
     see: tuple[str, ...] = ()
 
     @property

@@ -29,6 +29,19 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, whole:
         whole: how many of the first columns are identifiers, which are never wrapped: where the terminal is too narrow
             for them the table is wider than it.
     """
+    terminal = Console(highlight=False, markup=False, emoji=False)
+    if not terminal.is_terminal and "COLUMNS" not in os.environ:
+        terminal.width = _UNLIMITED
+    for line in _table_lines(terminal, headers, rows, whole):
+        click.echo(line)
+
+
+def table_lines(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A table for a file: a row is a line, without colours, wrapping or anything cut off."""
+    return _table_lines(Console(highlight=False, color_system=None, width=_UNLIMITED), headers, rows, len(headers))
+
+
+def _table_lines(terminal: Console, headers: Sequence[str], rows: Iterable[Sequence[str]], whole: int) -> list[str]:
     rows = [tuple(row) for row in rows]
     table = Table(box=None, pad_edge=False, header_style="bold")
     taken = 0
@@ -42,14 +55,10 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, whole:
             taken += _NARROWEST + 2
     for row in rows:
         table.add_row(*(Text(text) for text in row))
-    terminal = Console(highlight=False, markup=False, emoji=False)
-    if not terminal.is_terminal and "COLUMNS" not in os.environ:
-        terminal.width = _UNLIMITED
     terminal.width = max(terminal.width, taken)
     with terminal.capture() as capture:
         terminal.print(table)
-    for line in capture.get().splitlines():
-        click.echo(line.rstrip())
+    return [line.rstrip() for line in capture.get().splitlines()]
 
 
 def print_json(value: Any) -> None:

@@ -1,4 +1,4 @@
-"""`spec diff`, `spec check`, `spec audit`: levels compared, the specification held against itself and the library."""
+"""`spec ...`: levels compared, the specification held against itself, its pages and the library."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from conformance.cli.audit import audit_command
+from conformance.cli.errata import errata_command
 from conformance.cli.errors import Exit
 from conformance.cli.level_diff import level_diff
 from conformance.cli.options import LEVEL, OPERATOR, format_option
 from conformance.cli.output import print_json, print_table
+from conformance.cli.pages import check_page_command, import_command
 from spec.levels import Level
 from spec.registry import operator as operator_named
 from spec.registry import operators
@@ -26,6 +28,9 @@ def spec() -> None:
 
 
 spec.add_command(audit_command)
+spec.add_command(errata_command)
+spec.add_command(check_page_command)
+spec.add_command(import_command)
 
 
 @spec.command()

@@ -1,0 +1,42 @@
+"""`spec errata`: the document for those who maintain the pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from conformance.cli.files import HTML, JSON, OutputFile, output_options
+from conformance.cli.options import OPERATOR, format_option
+
+_TITLE = "# Errata of the DirectML pages"
+_SIGNATURES = {"md": _TITLE.encode(), "json": JSON, "html": HTML}
+
+
+@click.command(name="errata")
+@click.option("--operator", "names", type=OPERATOR, multiple=True, help="Only this operator; may be given again.")
+@format_option("md", "json", "html")
+@output_options("FILE")
+def errata_command(names: tuple[str, ...], format_: str, output: Path | None, replace: bool) -> None:
+    """Write what is known to be wrong on the pages, for those who maintain them.
+
+    For each erratum: page and place, what it says and why that cannot stand, the evidence, and a proposed wording. The
+    evidence is computed: examples run on the reference, descriptors decided by the rules, the checks of spec check, and
+    what the real library does where that is on record. Without --operator also what concerns every tensor and the
+    levels.
+    """
+    from conformance.errata_document import INTRODUCTION, as_html, as_markdown, errata_document
+
+    target = None if output is None else OutputFile(output, replace=replace, signature=_SIGNATURES[format_])
+    document = errata_document(names)
+    if format_ == "json":
+        text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    elif format_ == "html":
+        text = as_html(document)
+    else:
+        text = f"{_TITLE}\n\n{INTRODUCTION}\n\n{as_markdown(document)}\n"
+    if target is None:
+        click.echo(text, nl=False)
+    else:
+        target.write(text)

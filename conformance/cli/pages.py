@@ -1,0 +1,260 @@
+"""`spec check-page` and `spec import`: documents of the specification read, checked, and written as models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+import msgspec
+
+from conformance.cli.errors import Exit, one_line
+from conformance.cli.files import JSON, STDOUT, OutputFile, output_options
+from conformance.cli.options import format_option
+from conformance.cli.output import print_table, table_lines
+
+if TYPE_CHECKING:
+    from conformance.page_check.overview import OperatorOverview, Overview
+    from conformance.page_report import CheckedPages, Collection, Failure, Skipped
+    from spec.pages.model import Page
+
+REGISTRY = "registry"
+_SHOWN = 3  # files passed over that are named
+_PAGES = click.argument("paths", nargs=-1, required=True, metavar="PAGE...", type=click.Path(path_type=Path))
+
+
+@click.command(name="check-page")
+@_PAGES
+@click.option(
+    "--against",
+    multiple=True,
+    default=(REGISTRY,),
+    metavar="registry|PAGE",
+    help="What else to hold them against: the registry, which is the default, or another page; may be given again.",
+)
+@click.option("--ignore-known", is_flag=True, help="Errors that are known errata do not count.")
+@format_option("text", "json", "sarif")
+@output_options("FILE")
+@click.pass_context
+def check_page_command(
+    context: click.Context,
+    paths: tuple[Path, ...],
+    against: tuple[str, ...],
+    ignore_known: bool,
+    format_: str,
+    output: Path | None,
+    replace: bool,
+) -> None:
+    """Check pages of the specification, in any language.
+
+    PAGE is a Markdown or text file, or a folder, of which all .md and .txt files are looked at. Each page is held
+    against itself (its examples are run on the reference), against the English original that it carries, and against
+    the registry of this project or another page; then pages on one operator against each other.
+
+    Ends with 0 if there is no error; 1 if there is one, known or not; 2 if a page cannot be read. The others are
+    checked all the same.
+    """
+    from conformance.page_check import check_pages
+    from conformance.page_report import CheckedPages, collect, sarif
+
+    signature = b"" if format_ == "text" else JSON
+    target = OutputFile(STDOUT if output is None else output, replace=replace, signature=signature)
+    other = _other_page(against)
+    collection = _comparable(collect(paths), other)
+    report = check_pages(collection.pages, against=other, registry=REGISTRY in against)
+    checked = CheckedPages.of(report, collection.skipped, collection.failures, ignore_known=ignore_known)
+    if format_ != "text":
+        log = checked if format_ == "json" else sarif(collection.pages, checked)
+        target.write(_json(log))
+    elif not target.is_stdout:
+        target.write("".join(f"{line}\n" for part in _parts(checked) for line in part.lines))
+    elif collection.pages:
+        for part in _parts(checked):
+            part.print()
+    if not target.is_stdout:
+        click.echo(_summary(checked))
+    _tell(checked.failures)
+    if checked.failures:
+        context.exit(Exit.BAD_INPUT)
+    context.exit(Exit.CONFORMANT if checked.ok else Exit.NOT_CONFORMANT)
+
+
+@click.command(name="import")
+@_PAGES
+@output_options("PAGES.json", required=True)
+@click.pass_context
+def import_command(context: click.Context, paths: tuple[Path, ...], output: Path, replace: bool) -> None:
+    """Write what pages say as JSON, by the published schema: fields, tables, examples, texts, each with its place.
+
+    PAGE is as for check-page. Nothing is corrected or added. Ends with 2, and writes nothing, if a page cannot be read.
+    """
+    from conformance.page_report import collect
+    from spec.pages.collection import PageCollection
+
+    target = OutputFile(output, replace=replace, signature=JSON)
+    collection = collect(paths)
+    if collection.failures:
+        _tell(collection.failures)
+        context.exit(Exit.BAD_INPUT)
+    target.write(PageCollection.of(collection.pages).to_json().decode())
+    if target.is_stdout:
+        return
+    print_table(
+        ("page", "operator", "language", "fields", "tables", "examples", "not read"),
+        [_imported(page) for page in collection.pages],
+        whole=2,
+    )
+    for line in _skipped(collection.skipped):
+        click.echo(line)
+
+
+def _imported(page: Page) -> tuple[str, ...]:
+    return (
+        page.path,
+        page.operator,
+        page.language or "-",
+        str(len(page.declarations)),
+        _levels([table.level for table in page.tables]),
+        str(len(page.examples)),
+        str(len(page.problems) or "-"),
+    )
+
+
+def _other_page(against: Sequence[str]) -> Page | None:
+    """The page that all others are held against.
+
+    Raises:
+        PageError: it cannot be read as one.
+        click.UsageError: there are two.
+    """
+    from spec.pages import read_page
+
+    named = [name for name in against if name != REGISTRY]
+    if len(named) > 1:
+        raise click.UsageError(f"--against takes one page, found {' and '.join(named)}.")
+    return read_page(Path(named[0])) if named else None
+
+
+def _comparable(collection: Collection, other: Page | None) -> Collection:
+    """The pages that can be held against the other one; those on another operator are passed over, or refused."""
+    from conformance.page_check import DifferentOperators
+    from conformance.page_check.between import require_same_operator
+    from conformance.page_report import Failure, Skipped
+
+    if other is None:
+        return collection
+    pages, skipped, failures = [], list(collection.skipped), list(collection.failures)
+    for page in collection.pages:
+        try:
+            require_same_operator(page, other)
+        except DifferentOperators as error:
+            if page.path in collection.found:
+                skipped.append(Skipped(page.path, str(error)))
+            else:
+                failures.append(Failure(page.path, str(error)))
+        else:
+            pages.append(page)
+    return collection._replace(pages=tuple(pages), skipped=tuple(skipped), failures=tuple(failures))
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+
+
+def _tell(failures: Sequence[Failure]) -> None:
+    """A line on standard error for each."""
+    for failure in failures:
+        click.echo(f"dml-conformance: {one_line(failure.problem)}", err=True)
+
+
+# --- text ---------------------------------------------------------------------------------------------------------
+
+
+class _Lines(NamedTuple):
+    """Lines as they are."""
+
+    lines: Sequence[str]
+
+    def print(self) -> None:
+        for line in self.lines:
+            click.echo(line)
+
+
+class _Table(NamedTuple):
+    """A table, which wraps on a terminal."""
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    @property
+    def lines(self) -> list[str]:
+        return table_lines(self.headers, self.rows)
+
+    def print(self) -> None:
+        print_table(self.headers, self.rows)
+
+
+def _parts(checked: CheckedPages) -> Iterator[_Lines | _Table]:
+    """Pages with findings, then all of them side by side, then how many findings there are."""
+    from conformance.page_report.text import finding_lines
+
+    statements = {check.name: check.statement for check in checked.checks}
+    for page in checked.pages:
+        for finding in page.findings:
+            yield _Lines([*finding_lines(finding, statements[finding.check]), ""])
+    if len(checked.pages) > 1:
+        yield _side_by_side(checked.overview)
+        for operator in checked.overview.operators:
+            if operator.differences:
+                yield _Lines(["", f"{operator.operator}, where its pages differ:", ""])
+                yield _differences(operator)
+        yield _Lines([""])
+    yield _Lines([*_skipped(checked.skipped), _summary(checked)])
+
+
+def _side_by_side(overview: Overview) -> _Table:
+    headers = ("page", "operator", "language", "edition", "since", "tables", "errors", "warnings", "notes")
+    rows = [
+        (
+            page.path,
+            operator.operator,
+            (page.language or "-") + (" and en" if page.has_original else ""),
+            page.edition or "-",
+            page.introduced_in or "-",
+            _levels(page.levels),
+            *(str(count or "-") for count in (page.errors, page.warnings, page.notes)),
+        )
+        for operator in overview.operators
+        for page in operator.pages
+    ]
+    return _Table(headers, rows)
+
+
+def _differences(operator: OperatorOverview) -> _Table:
+    """A row for each thing that is said, those said of the same together."""
+    rows = []
+    for split in operator.differences:
+        for i, version in enumerate(split.versions):
+            rows.append(("" if i else split.subject, one_line(version.value), ", ".join(version.paths)))
+    return _Table(("subject", "what is said", "by"), rows)
+
+
+def _skipped(skipped: Sequence[Skipped]) -> Iterator[str]:
+    if skipped:
+        files = "1 file" if len(skipped) == 1 else f"{len(skipped):,} files"
+        more = f" and {len(skipped) - _SHOWN:,} more" if len(skipped) > _SHOWN else ""
+        yield f"{files} in folders passed over: {', '.join(passed.path for passed in skipped[:_SHOWN])}{more}"
+
+
+def _summary(checked: CheckedPages) -> str:
+    from conformance.page_report.text import count_line
+
+    pages = "1 page" if len(checked.pages) == 1 else f"{len(checked.pages):,} pages"
+    unread = f"; {len(checked.failures):,} could not be read" if checked.failures else ""
+    findings = (finding for page in checked.pages for finding in page.findings)
+    return f"{pages}: {count_line(findings)}{unread}"
+
+
+def _levels(levels: Sequence[str | None]) -> str:
+    return ", ".join(level or "?" for level in levels) or "-"

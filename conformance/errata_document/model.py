@@ -1,0 +1,180 @@
+"""What the errata document holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from spec.errata import Concern, Resolution
+from spec.validator import Outcome
+
+FORMAT = 1
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """What the real library does, by what is on record.
+
+    Attributes:
+        answer: `accept`, `reject`, or `crash` where its process dies.
+        libraries: the builds that were seen to do it, by release and feature level.
+        record: id of the divergence, or of the rule that was observed.
+    """
+
+    answer: str
+    libraries: tuple[str, ...]
+    record: str
+
+
+class Contradiction(msgspec.Struct, frozen=True):
+    """Something that a check of `spec check` finds.
+
+    Attributes:
+        id: of the finding.
+        what: both sides of it.
+    """
+
+    id: str
+    what: str
+
+
+class Exhibit(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A descriptor that shows an erratum, and what comes of it.
+
+    Attributes:
+        id: of the page's example, of the observation or divergence that it belongs to, or "" where it was made for this
+            erratum.
+        level: label of the feature level that it is held against; "" where no types are printed to decide on.
+        descriptor: as it stands on the page, in DirectML's names; tensors without DataType where none is printed.
+        decision: the specification's on the descriptor as it stands; None where no types are printed.
+        broken: what it breaks or leaves open, with the rule's id.
+        corrections: fields that the errata change, by path.
+        corrected_decision: on the descriptor with the corrections; None where there are none.
+        inputs: the elements of the input tensors, row-major and nested.
+        computed: the elements of the outputs that the reference computes from them, with the corrections; null for one
+            that the specification leaves open. Empty where nothing is executed.
+        computed_sizes: the output's sizes that follow from the inputs, where no types are printed to execute with.
+        as_printed: whether what is computed is what the page prints; None where it prints nothing.
+        library: what is on record of the real library.
+    """
+
+    id: str
+    level: str
+    descriptor: dict[str, Any]
+    decision: Outcome | None
+    broken: tuple[str, ...] = ()
+    corrections: dict[str, Any] = {}
+    corrected_decision: Outcome | None = None
+    inputs: dict[str, Any] = {}
+    computed: dict[str, Any] = {}
+    computed_sizes: tuple[int, ...] = ()
+    as_printed: bool | None = None
+    library: tuple[Recorded, ...] = ()
+
+
+class Observed(msgspec.Struct, frozen=True):
+    """What the library was observed to do where the pages leave a question open.
+
+    Attributes:
+        rule: the rule that asks the question.
+        libraries: the builds, by release and feature level.
+        finding: what they do.
+    """
+
+    rule: str
+    libraries: tuple[str, ...]
+    finding: str
+
+
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One erratum with its evidence.
+
+    Attributes:
+        id: stable.
+        operators: those concerned; empty = all.
+        page: the page's name.
+        address: where it is published.
+        place: where on the page it stands, or where what is missing belongs.
+        kind: range, formula, example, label, prose, missing, table, level.
+        concerns: what it would leave unclear.
+        finding: what the page says and why that cannot stand.
+        resolution: what this project does about it.
+        reason: why.
+        proposal: what the page could say instead.
+        left_open: rules that leave a descriptor undecided because of it.
+        settled_by: rules that follow the correction.
+        contradictions: what the checks of `spec check` find.
+        page_checks: findings of `spec check-page` by which the page itself shows it.
+        exhibits: descriptors that show it.
+        observed: what the real library does with what is left open.
+        divergences: ids of those of the library that bear on it.
+        see: addresses of discussions elsewhere.
+    """
+
+    id: str
+    operators: tuple[str, ...]
+    page: str
+    address: str
+    place: str
+    kind: str
+    concerns: Concern
+    finding: str
+    resolution: Resolution
+    reason: str
+    proposal: str
+    left_open: tuple[str, ...] = ()
+    settled_by: tuple[str, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
+    page_checks: tuple[str, ...] = ()
+    exhibits: tuple[Exhibit, ...] = ()
+    observed: tuple[Observed, ...] = ()
+    divergences: tuple[str, ...] = ()
+    see: tuple[str, ...] = ()
+
+
+class Departure(msgspec.Struct, frozen=True):
+    """A divergence: where the library does otherwise than its pages say.
+
+    Attributes:
+        id: of the divergence.
+        operators: those concerned; empty = all.
+        addresses: of the pages that the rules rest on.
+        finding: what the library does.
+        fault: who is thought to be wrong: page, library, unclear.
+        reason: why.
+        evidence: how it was found.
+        rules: those concerned.
+        exhibit: the smallest descriptor that shows it.
+    """
+
+    id: str
+    operators: tuple[str, ...]
+    addresses: tuple[str, ...]
+    finding: str
+    fault: str
+    reason: str
+    evidence: str
+    rules: tuple[str, ...]
+    exhibit: Exhibit
+
+
+class Document(msgspec.Struct, frozen=True):
+    """All of it.
+
+    Attributes:
+        format: 1; raised when something in it changes meaning.
+        errata: page by page.
+        divergences: what the library does otherwise than its pages say, as far as the errata concern it.
+    """
+
+    format: int
+    errata: tuple[Entry, ...]
+    divergences: tuple[Departure, ...]
+
+    @property
+    def by_page(self) -> dict[str, list[Entry]]:
+        """The errata of each page, pages in the order of their first erratum."""
+        pages: dict[str, list[Entry]] = {}
+        for entry in self.errata:
+            pages.setdefault(entry.page, []).append(entry)
+        return pages

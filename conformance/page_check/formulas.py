@@ -1,0 +1,405 @@
+"""The formulas and bounds that a page prints, read from its text and evaluated on an example.
+
+    tupleSize = IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1]
+    OutputTensor.Sizes = {
+        1...,
+        IndicesTensor.Sizes[0 .. (IndicesTensor.DimensionCount - 1)],
+        InputTensor.Sizes[tupleSize .. InputTensor.DimensionCount]
+    }
+
+and `OutputTensor.Sizes[i] = InputTensor.Sizes[i] * Repeats[i]`, which holds for every `i`. Nothing of Python is
+evaluated: the grammar has whole numbers, names, `.Sizes`, `.DimensionCount`, indexing, slices and `+ - * / %`. A slice
+`a .. b` ends before `b`. `1...` stands for as many leading ones as the tensor needs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+Sizes = tuple[int, ...]
+
+_TOKEN = re.compile(r"//[^\n]*|\s+|(\.\.\.|…|\.\.|[A-Za-z_]\w*|\d+|[{}\[\](),.;=+\-*/%])", re.ASCII)
+_TARGET = re.compile(r"([A-Za-z_]\w*)\s*\.\s*Sizes\s*(?:\[\s*[A-Za-z_]\w*\s*\]\s*)?=(?!=)", re.ASCII)
+_MOST_TOKENS = 200  # far above any formula; bounds the depth of nesting, too
+_MOST_DIGITS = 20
+
+
+class FormulaError(ValueError):
+    """A text that is no formula of this grammar; the message says what could not be read."""
+
+
+class NoValue(ValueError):
+    """A formula that has no value on an example: an index outside a tensor, a name that the example does not have."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What an example gives a formula.
+
+    Attributes:
+        numbers: attributes by name.
+        lists: array attributes by name.
+        sizes: sizes of the tensors by name.
+    """
+
+    numbers: Mapping[str, int]
+    lists: Mapping[str, Sizes]
+    sizes: Mapping[str, Sizes]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Everything that has a value."""
+        return frozenset((*self.numbers, *self.lists, *self.sizes))
+
+    def with_number(self, name: str, value: int) -> Environment:
+        return Environment({**self.numbers, name: value}, self.lists, self.sizes)
+
+    def number(self, name: str) -> int:
+        if name not in self.numbers:
+            raise NoValue(f"{name} has no value")
+        return self.numbers[name]
+
+    def elements(self, name: str) -> Sizes:
+        """Sizes of a tensor, or the entries of an array."""
+        found = self.sizes.get(name, self.lists.get(name))
+        if found is None:
+            raise NoValue(f"{name} has no value")
+        return found
+
+
+Number = Callable[[Environment], int]
+_Segment = Callable[[Environment], Sizes]
+
+
+@dataclass(frozen=True)
+class Formula:
+    """The sizes of one tensor as a page prints them.
+
+    Attributes:
+        target: the tensor.
+        names: every name that it is computed from.
+        index: the variable of a formula for each dimension; "" for one that joins segments.
+        text: as printed.
+    """
+
+    target: str
+    names: frozenset[str]
+    index: str
+    text: str
+    _lets: tuple[tuple[str, Number], ...] = field(repr=False)
+    _segments: tuple[_Segment, ...] = field(repr=False)
+    _each: Number | None = field(repr=False)
+    _indexed: frozenset[str] = field(repr=False)
+
+    def sizes(self, environment: Environment, count: int) -> Sizes:
+        """The sizes on an example.
+
+        Args:
+            environment: what the example gives.
+            count: dimensions of the tensor. Joined segments are right-aligned to it: leading ones are added, or
+                left out where there are too many; nothing else is.
+
+        Raises:
+            NoValue: the formula has none there.
+        """
+        for name, number in self._lets:
+            environment = environment.with_number(name, number(environment))
+        if self._each is not None:
+            counts = {name: len(environment.elements(name)) for name in self._indexed}
+            if len(set(counts.values())) > 1:
+                raise NoValue(", ".join(f"{name} has {n} entries" for name, n in sorted(counts.items())))
+            dimensions = next(iter(counts.values()), count)
+            return tuple(self._each(environment.with_number(self.index, i)) for i in range(dimensions))
+        return right_aligned(sum((segment(environment) for segment in self._segments), ()), count)
+
+
+def right_aligned(sizes: Sizes, count: int) -> Sizes:
+    """Sizes with leading ones added up to a count of dimensions, or left out down to it."""
+    while len(sizes) > count and sizes[0] == 1:
+        sizes = sizes[1:]
+    return (1,) * (count - len(sizes)) + sizes
+
+
+def formula_in_code(text: str) -> Formula | None:
+    """The formula of a block of code; None where none of its lines gives a tensor's sizes from something else.
+
+    Raises:
+        FormulaError: it gives sizes, but in another grammar.
+    """
+    if _TARGET.search(text) is None:
+        return None
+    formula = _Reader(_tokens(text), text).block()
+    return formula if formula.names else None
+
+
+def formula_in_prose(text: str) -> Formula | None:
+    """The first formula within a sentence; it ends where the sentence goes on. None where there is none."""
+    for target in _TARGET.finditer(text):
+        try:
+            formula = _Reader(_tokens(text, target.start(), until_unknown=True), "").sentence()
+        except FormulaError:
+            continue
+        if formula.names - {formula.target}:
+            return formula
+    return None
+
+
+def number_of(text: str) -> tuple[Number, frozenset[str]]:
+    """A bound such as `InputTensor.DimensionCount - 1`: how to compute it, and the names in it.
+
+    Raises:
+        FormulaError: it is none.
+    """
+    reader = _Reader(_tokens(text), text)
+    number = reader.number()
+    reader.end()
+    return number, frozenset(reader.names)
+
+
+def _tokens(text: str, start: int = 0, *, until_unknown: bool = False) -> list[str]:
+    return list(_split(text, start, until_unknown))
+
+
+def _split(text: str, start: int, until_unknown: bool) -> Iterator[str]:
+    position, count = start, 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            if until_unknown:
+                return
+            raise FormulaError(f"{text[position]!r} is no part of a formula")
+        if match[1]:
+            count += 1
+            if count > _MOST_TOKENS:
+                if until_unknown:
+                    return
+                raise FormulaError("it is too long for a formula")
+            yield match[1]
+        position = match.end()
+
+
+class _Reader:
+    """Reads tokens from left to right; every method takes what it reads off."""
+
+    def __init__(self, tokens: list[str], text: str) -> None:
+        self.tokens = tokens
+        self.text = text
+        self.at = 0
+        self.names: set[str] = set()
+        self.lets: list[tuple[str, Number]] = []
+        self.indexed: set[str] = set()
+        self.index = ""
+
+    def block(self) -> Formula:
+        """Definitions of names, then the sizes of a tensor."""
+        while self._peek(1) == "=":
+            name = self._name()
+            self._take("=")
+            self.lets.append((name, self.number()))
+            self._skip_stops()
+        formula = self._sizes_statement()
+        self._skip_stops()
+        self.end()
+        return formula
+
+    def sentence(self) -> Formula:
+        """The sizes of a tensor; what follows is the rest of a sentence."""
+        formula = self._sizes_statement()
+        return replace(formula, text=_spaced(self.tokens[: self.at]))
+
+    def number(self) -> Number:
+        """A sum of products."""
+        value = self._product()
+        while self._peek() in ("+", "-"):
+            sign, left, right = self._next(), value, self._product()
+            value = _added(left, right) if sign == "+" else _subtracted(left, right)
+        return value
+
+    def end(self) -> None:
+        if self.at < len(self.tokens):
+            raise FormulaError(f"{self.tokens[self.at]!r} was not expected there")
+
+    def _sizes_statement(self) -> Formula:
+        target = self._name()
+        self._take(".")
+        self._take("Sizes")
+        each: Number | None = None
+        segments: list[_Segment] = []
+        if self._peek() == "[":
+            self._take("[")
+            self.index = self._name()
+            self._take("]")
+            self._take("=")
+            each = self.number()
+        else:
+            self._take("=")
+            segments = self._joined() if self._peek() == "{" else [self._segment()]
+        names = frozenset(self.names - {name for name, _ in self.lets} - {self.index})
+        return Formula(
+            target, names, self.index, self.text, tuple(self.lets), tuple(segments), each, frozenset(self.indexed)
+        )
+
+    def _joined(self) -> list[_Segment]:
+        self._take("{")
+        segments = [self._segment()]
+        while self._peek() == ",":
+            self._take(",")
+            if self._peek() == "}":
+                break
+            segments.append(self._segment())
+        self._take("}")
+        return segments
+
+    def _segment(self) -> _Segment:
+        """One part of joined sizes: leading ones, a slice, all of a tensor's sizes, or a number."""
+        if self._peek() == "1" and self._peek(1) in ("...", "…"):
+            self.at += 2
+            return lambda environment: ()  # right-aligning adds them
+        start = self.at
+        name = self._peek()
+        if _is_name(name):
+            self._next()
+            is_sizes = self._peek() == "." and self._peek(1) == "Sizes"
+            if is_sizes:
+                self.at += 2
+            if self._peek() == "[":
+                self._take("[")
+                low = self.number()
+                if self._peek() == "..":
+                    self._take("..")
+                    high = self.number()
+                    self._take("]")
+                    self.names.add(name)
+                    return _slice(name, low, high)
+            elif is_sizes and self._peek() in (",", "}", ";", ""):
+                self.names.add(name)
+                return lambda environment: environment.elements(name)
+        self.at = start
+        number = self.number()
+        return lambda environment: (number(environment),)
+
+    def _product(self) -> Number:
+        value = self._factor()
+        while self._peek() in ("*", "/", "%"):
+            sign, left, right = self._next(), value, self._factor()
+            value = _multiplied(left, right) if sign == "*" else _divided(left, right, sign)
+        return value
+
+    def _factor(self) -> Number:
+        read = self._next()
+        if read == "(":
+            value = self.number()
+            self._take(")")
+            return value
+        if read.isdigit():
+            if len(read) > _MOST_DIGITS:
+                raise FormulaError("a number is too long")
+            constant = int(read)
+            return lambda environment: constant
+        if read == "-":
+            operand = self._factor()
+            return lambda environment: -operand(environment)
+        if not _is_name(read):
+            raise FormulaError(f"expected a number or a name, found {read!r}" if read else "it breaks off")
+        return self._value_of(read)
+
+    def _value_of(self, name: str) -> Number:
+        self.names.add(name)
+        if self._peek() == "." and self._peek(1) == "DimensionCount":
+            self.at += 2
+            return lambda environment: len(environment.elements(name))
+        if self._peek() == "." and self._peek(1) == "Sizes":
+            self.at += 2
+            if self._peek() != "[":
+                raise FormulaError(f"{name}.Sizes are several numbers")
+        if self._peek() == "[":
+            self._take("[")
+            if self.index and self._peek() == self.index and self._peek(1) == "]":
+                self.indexed.add(name)
+            place = self.number()
+            self._take("]")
+            return _entry(name, place)
+        return lambda environment: environment.number(name)
+
+    def _skip_stops(self) -> None:
+        while self._peek() in (",", ";"):
+            self._next()
+
+    def _peek(self, ahead: int = 0) -> str:
+        place = self.at + ahead
+        return self.tokens[place] if place < len(self.tokens) else ""
+
+    def _next(self) -> str:
+        token = self._peek()
+        self.at += 1
+        return token
+
+    def _take(self, expected: str) -> None:
+        token = self._next()
+        if token != expected:
+            raise FormulaError(f"expected {expected!r}, found {token!r}" if token else "it breaks off")
+
+    def _name(self) -> str:
+        token = self._next()
+        if not _is_name(token):
+            raise FormulaError(f"expected a name, found {token!r}" if token else "it breaks off")
+        return token
+
+
+def _is_name(token: str) -> bool:
+    return token[:1].isalpha() or token[:1] == "_"
+
+
+def _spaced(tokens: list[str]) -> str:
+    """Tokens as one line."""
+    text = " ".join(tokens)
+    return re.sub(r" ?([.\[\](){}]) ?", r"\1", text).replace(" ,", ",")
+
+
+def _added(left: Number, right: Number) -> Number:
+    return lambda environment: left(environment) + right(environment)
+
+
+def _subtracted(left: Number, right: Number) -> Number:
+    return lambda environment: left(environment) - right(environment)
+
+
+def _multiplied(left: Number, right: Number) -> Number:
+    return lambda environment: left(environment) * right(environment)
+
+
+def _divided(left: Number, right: Number, sign: str) -> Number:
+    def value(environment: Environment) -> int:
+        dividend, divisor = left(environment), right(environment)
+        if divisor == 0:
+            raise NoValue("it divides by 0")
+        quotient, rest = divmod(dividend, divisor)
+        if sign == "%":
+            return rest
+        if rest:
+            raise NoValue(f"{dividend} / {divisor} is no whole number")
+        return quotient
+
+    return value
+
+
+def _entry(name: str, place: Number) -> Number:
+    def value(environment: Environment) -> int:
+        elements, index = environment.elements(name), place(environment)
+        if not 0 <= index < len(elements):
+            raise NoValue(f"{name} has no entry {index}, it has {len(elements)}")
+        return elements[index]
+
+    return value
+
+
+def _slice(name: str, low: Number, high: Number) -> _Segment:
+    def value(environment: Environment) -> Sizes:
+        elements, first, end = environment.elements(name), low(environment), high(environment)
+        if not 0 <= first <= end <= len(elements):
+            raise NoValue(f"{name} has no entries {first} .. {end}, it has {len(elements)}")
+        return elements[first:end]
+
+    return value

@@ -1,0 +1,49 @@
+"""All published JSON schemas: those of `reports.schemas`, of the errata document and of `check-page`.
+
+`python -m conformance.schemas FOLDER` writes them; those in `docs/schemas` are made so, and a test holds them to it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from conformance.errata_document import Document
+from conformance.page_report import CheckedPages
+from reports import schemas
+from reports.schemas import Schema, of_types
+
+
+def errata_schema() -> Schema:
+    """Of `spec errata --format json`; fields at their default may be missing."""
+    return of_types("urn:dml-conformance:errata:1", "Document", Document)
+
+
+def checked_pages_schema() -> Schema:
+    """Of `spec check-page --format json`; fields at their default may be missing."""
+    return of_types("urn:dml-conformance:checked-pages:1", "CheckedPages", CheckedPages)
+
+
+SCHEMAS: dict[str, Callable[[], Schema]] = {
+    **schemas.SCHEMAS,
+    "errata.schema.json": errata_schema,
+    "checked-pages.schema.json": checked_pages_schema,
+}
+
+
+def published(name: str) -> bytes:
+    """The content of one of the published files."""
+    return msgspec.json.format(msgspec.json.encode(SCHEMAS[name]()), indent=2) + b"\n"
+
+
+def main(folder: str) -> None:
+    """Write the published files into a folder."""
+    for name in SCHEMAS:
+        Path(folder, name).write_bytes(published(name))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,311 @@
+"""A page of the specification as a model: what it says, and where it says it.
+
+The model holds what stands on the page, right or wrong: nothing is corrected, completed or compared with the registry
+here. A value that could not be read is None beside the text that was there, so that a check can quote it.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+FORMAT = 1
+
+
+class Form(StrEnum):
+    """What kind of file a page is."""
+
+    MARKDOWN = "markdown"
+    TEXT = "text"
+
+
+class Place(msgspec.Struct, frozen=True, order=True):
+    """Where something stands in the file.
+
+    Attributes:
+        line: from 1 on.
+        column: from 1 on, in characters.
+    """
+
+    line: int
+    column: int
+
+
+class Quoted(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A piece of the page's text: a sentence, a cell, a heading, a value.
+
+    Attributes:
+        text: as a reader sees it, without markup; white space collapsed.
+        place: where it starts.
+        original: the English original that the page carries beside it; None where it carries none.
+        marked: the parts of `text` that are set as code or emphasised, in order; names mostly.
+        original_marked: the same of `original`.
+    """
+
+    text: str
+    place: Place
+    original: str | None = None
+    marked: tuple[str, ...] = ()
+    original_marked: tuple[str, ...] = ()
+
+    @property
+    def english(self) -> str:
+        """The original where there is one, else the text."""
+        return self.text if self.original is None else self.original
+
+
+class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One line of the structure in the syntax block.
+
+    Attributes:
+        name: the field.
+        type: in one spelling: `const DML_TENSOR_DESC *`, `UINT`, `const UINT *`.
+        place: where the line starts.
+    """
+
+    name: str
+    type: str
+    place: Place
+
+
+class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An interval in the text of a field: `[0, InputTensor.DimensionCount)`.
+
+    Attributes:
+        low, high: the bounds as written, markup removed.
+        low_closed, high_closed: whether the bound itself belongs to it.
+        place: where it starts.
+        of_original: whether it stands in the English original rather than in the shown text.
+    """
+
+    low: str
+    high: str
+    low_closed: bool
+    high_closed: bool
+    place: Place
+    of_original: bool = False
+
+
+class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The section on one field.
+
+    Attributes:
+        name: its heading.
+        type: the text of its type line in the spelling of `Declaration.type`; None where no such line is found.
+        type_line: that line.
+        text: the sentences or paragraphs on it, code blocks left out.
+        ranges: the intervals in that text, and those of its original.
+        levels: labels of the feature levels named in that text, in order (`3_0`).
+    """
+
+    name: Quoted
+    type: str | None = None
+    type_line: Quoted | None = None
+    text: tuple[Quoted, ...] = ()
+    ranges: tuple[Range, ...] = ()
+    levels: tuple[str, ...] = ()
+
+
+class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One row of a level's table.
+
+    Attributes:
+        cells: as they stand, the missing ones at the end left out.
+        tensor: the field's name as shown.
+        kind: `Input` or `Output`, whatever language it stands in; None where the word is not known.
+        dimension_counts: None where the cell cannot be read as numbers.
+        data_types: the names as shown, known or not; None where the cell is missing.
+    """
+
+    cells: tuple[Quoted, ...]
+    tensor: str
+    kind: str | None
+    dimension_counts: tuple[int, ...] | None
+    data_types: tuple[str, ...] | None
+
+    @property
+    def place(self) -> Place:
+        return self.cells[0].place
+
+
+class LevelTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What the tensors may be from one level on.
+
+    Attributes:
+        heading: the line above it.
+        level: its label (`4_1`); None where the heading names none.
+        header: the header cells; scraped text may have lost some or all.
+        columns: what each column holds, told from headers, originals or contents: `tensor`, `kind`,
+            `dimension_counts`, `data_types`; in the order of the cells.
+        rows: one a tensor, in the page's order.
+    """
+
+    heading: Quoted
+    level: str | None
+    header: tuple[Quoted, ...]
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A value printed in an example.
+
+    Attributes:
+        value: an integer, a real number, a name, or a list of these, nested as printed; None where it cannot be read.
+        text: as printed.
+        place: where it starts.
+    """
+
+    value: int | float | str | list[Any] | None
+    text: str
+    place: Place
+
+
+class ExampleTensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A tensor of an example.
+
+    Attributes:
+        label: the name that it is printed under.
+        sizes: None where none are printed or they cannot be read.
+        data_type: the name as printed; None where none is.
+        values: the elements, nested as printed (lists may lack commas between rows); None where none are printed.
+        properties: everything else printed about it (`Strides`), by name.
+    """
+
+    label: Quoted
+    sizes: Value | None = None
+    data_type: Value | None = None
+    values: Value | None = None
+    properties: dict[str, Value] = {}
+
+
+class PageExample(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A worked example: one code block.
+
+    Attributes:
+        number: the page's own, from its title, else its place among the examples from 1 on; 0 for a figure within
+            the text of a field.
+        title: its heading; None where it has none.
+        attributes: values of the fields that are not tensors, by name as printed.
+        tensors: in the order of the page.
+        place: where the block starts.
+        last_line: of the block.
+    """
+
+    number: int
+    title: Quoted | None
+    attributes: dict[str, Value]
+    tensors: tuple[ExampleTensor, ...]
+    place: Place
+    last_line: int
+
+
+class CodeBlock(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A block set as code, whole.
+
+    Attributes:
+        section: the part of the page that it stands in.
+        text: its lines as they stand, without the indentation that all share.
+        role: what it was read as: `pseudocode`, `syntax`, `formula`, `example`, `other`.
+        place: where it starts.
+    """
+
+    section: str
+    text: str
+    role: str
+    place: Place
+
+
+class Passage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A piece of text with the part of the page that it stands in, in the page's order.
+
+    Attributes:
+        section: `front`, `title`, `description`, `syntax`, `members`, `members/InputTensor`, `examples`, `remarks`,
+            `availability`, `constraints`, `support`, `support/4_1`, `requirements`, `other`.
+        role: `heading`, `sentence`, `item` (of a list), `cell`.
+        quoted: the text.
+    """
+
+    section: str
+    role: str
+    quoted: Quoted
+
+
+class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Something on the page that could not be read.
+
+    Attributes:
+        id: what kind: `unclosed-code-block`, `unreadable-row`, `unreadable-values`, `unreadable-declaration`, ...
+        what: in a sentence.
+        fragment: the text, shortened.
+        place: where it starts.
+    """
+
+    id: str
+    what: str
+    fragment: str
+    place: Place
+
+
+class Page(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One page on one operator.
+
+    Attributes:
+        format: 1; raised when something in it changes meaning.
+        path: of the file, as it was given.
+        digest: SHA-256 of its bytes.
+        form: what kind of file it is.
+        language: of the front matter or told from the words on it (`zh-TW`, `it-IT`, `ru-RU`, `ja-JP`, `en-US`);
+            None where it cannot be told.
+        edition: what tells editions apart: the date of the front matter; None without one.
+        operator: the operator's name (`GATHER_ND`), known to the registry or not.
+        structure: the structure's name as its syntax block has it.
+        title: its first heading.
+        front_matter: the plain values of the front matter.
+        declarations: the fields in the syntax block, in its order.
+        members: the sections on fields, in the page's order.
+        introduced_in: the label of the level named under availability; None where none is.
+        availability, constraints, remarks: the sentences of these sections.
+        tables: what the tensors may be, level by level, in the page's order.
+        examples: the worked examples, and figures within the text of fields.
+        code_blocks: all of them; among them those that compute sizes, whose role is `formula`.
+        passages: all text that is no code block.
+        problems: what could not be read.
+    """
+
+    format: int
+    path: str
+    digest: str
+    form: Form
+    language: str | None
+    edition: str | None
+    operator: str
+    structure: str | None
+    title: Quoted | None
+    front_matter: dict[str, str]
+    declarations: tuple[Declaration, ...]
+    members: tuple[Member, ...]
+    introduced_in: str | None
+    availability: tuple[Quoted, ...]
+    constraints: tuple[Quoted, ...]
+    remarks: tuple[Quoted, ...]
+    tables: tuple[LevelTable, ...]
+    examples: tuple[PageExample, ...]
+    code_blocks: tuple[CodeBlock, ...]
+    passages: tuple[Passage, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def has_original(self) -> bool:
+        """Whether the page carries an English original beside its text."""
+        return any(passage.quoted.original is not None for passage in self.passages)
+
+
+class PageError(ValueError):
+    """A file that is no page on an operator, or cannot be read at all; the message says why and what to do."""
+
+
+class NoOperatorPage(PageError):
+    """A text that is no page on an operator: a guide, a page on another structure, something else altogether."""
