@@ -6,7 +6,7 @@ descriptors, levels and memory, nothing of what is expected of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
@@ -117,6 +117,44 @@ class Backend(Protocol):
 
         Raises:
             Unsupported: it cannot be executed here.
+        """
+
+
+class OutOfMemory(MemoryError):
+    """Raised by a backend where a device's memory does not suffice for a batch; a smaller one may fit."""
+
+
+class Execution(NamedTuple):
+    """One case of a batch: the arguments of one `execute`."""
+
+    desc: OperatorDesc
+    level: Level
+    inputs: Mapping[str, Binding]
+    outputs: Mapping[str, Binding]
+
+
+@runtime_checkable
+class Batched(Protocol):
+    """What a backend adds if it can execute many small cases at once.
+
+    It must come to the same bytes as `execute`, case by case: it is what a sweep runs, while examples, boundaries and
+    search go one by one. A class that inherits it and has an `execute` of its own is not asked: the batches would be
+    those of another backend.
+    """
+
+    def execute_batch(self, executions: Sequence[Execution]) -> None:
+        """Run each execution once, in any order or all at once; they do not depend on each other.
+
+        All bindings of a batch share one resource, the same `Binding.buffer`. In it every tensor has guard bytes
+        around it and starts at a multiple of 16 and of its GuaranteedBaseOffsetAlignment. A device backend copies the
+        resource to the device in one piece and, after the work, back in one piece, so that nothing that was written
+        there goes unseen. What `execute` must keep unchanged stays unchanged here too.
+
+        Raises:
+            MemoryError: there is not enough memory for so many; the batch is tried again in two halves. Errors of
+                other libraries are turned into `OutOfMemory`.
+            Unsupported: not claimed for these; they are executed one by one.
+            Exception: anything else; the cases are executed one by one, to find the one that is to blame.
         """
 
 

@@ -1,21 +1,26 @@
 """Judging small cases: decide, execute, compare with the reference; the cases at hand, or made on the way.
 
-The reference judged by itself is the peer: it shows what the harness and the expectation cost without PyTorch.
+The reference judged by itself is the peer: it shows what the harness and the expectation cost without PyTorch. Corpora
+are judged as `dml-conformance run` does, from lines in memory to records, by this process and by workers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 
 import pytest
-from corpus import case, corpus
+from corpus import case, corpus, corpus_blocks
 from racing import Goal, Peer, Race, Work
+from ratios import Clock
 from sizes import Sizes
 
 from backends.base import Backend
 from backends.reference import ReferenceBackend
 from backends.torch import TorchBackend
+from conformance.corpus import Header, corpus_lines
 from conformance.judge import Judge
+from conformance.sweep import Block, InProcess, Setup, Workers
 from reports.records import NOT_CONFORMANT, Phase
 from spec.case import Case
 
@@ -73,8 +78,56 @@ def bench_make_judge_and_record(race: Race, made: list[Case]) -> None:
     _race(race, "make, judge, record", judged)
 
 
+def bench_corpus(race: Race, sizes: Sizes) -> None:
+    """From the lines of a corpus to records, in batches and one by one."""
+    judge = judge_of(TorchBackend("cpu"))
+    blocks = corpus_blocks(sizes.judged)
+    race(
+        "cases",
+        Work("torch:cpu: corpus, in batches", judged_by(InProcess([judge]), blocks)),
+        GOAL,
+        Peer(Work("torch:cpu: one by one", judged_by(InProcess([judge], one_by_one=True), blocks))),
+    )
+
+
+def bench_workers(race: Race, sizes: Sizes) -> None:
+    """The same by two processes and by one, beside the process that hands out lines and takes records."""
+    blocks = corpus_blocks(2 * sizes.swept)
+    setup = Setup(("torch:cpu",))
+    with closing(Workers(setup, 1)) as one, closing(Workers(setup, 2)) as two:
+        race(
+            "cases",
+            Work("torch:cpu: corpus, two workers", judged_by(two, blocks)),
+            Peer(Work("torch:cpu: one worker", judged_by(one, blocks)), 1.8),
+            heavy=True,
+            clock=Clock.WALL,
+        )
+
+
+def bench_generate(race: Race, sizes: Sizes) -> None:
+    """The lines of a corpus, from its first to its last, beside making the cases alone."""
+    header = Header.of(sizes.cases, 0)
+
+    def lines() -> int:
+        return sum(1 for _ in corpus_lines(header)) - 2
+
+    def cases() -> int:
+        return sum(1 for _ in header.numbered_cases())
+
+    race("cases", Work("corpus: lines", lines), Peer(Work("corpus: cases alone", cases)))
+
+
 def judge_of(backend: Backend) -> Judge:
     return Judge(backend, backend.capabilities().name)
+
+
+def judged_by(judging: InProcess | Workers, blocks: Sequence[Block]) -> Callable[[], int]:
+    """Judge all blocks; the count is that of the records."""
+
+    def run() -> int:
+        return sum(len(records) for block in judging.judged(blocks) for records in block)
+
+    return run
 
 
 def _race(race: Race, what: str, judged: Callable[[Judge], Callable[[], int]]) -> None:

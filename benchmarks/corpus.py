@@ -1,12 +1,13 @@
-"""Cases for the benchmarks that take them as given."""
+"""Cases for the benchmarks that take them as given, and corpora of them."""
 
 from __future__ import annotations
 
+from conformance.corpus import Header, Line, corpus_lines, in_blocks
+from conformance.sweep import BLOCK_LINES, Block
 from spec.case import Case
 from spec.levels import Level
 from spec.registry import operators
-from strategies.cases import any_case, applicable_rules
-from strategies.chooser import SeededChooser
+from strategies.cases import applicable_rules, numbered_case
 
 # Every operator at every level at which there is a case of it.
 CELLS = tuple((name, level) for name in operators() for level in Level if applicable_rules(name, level))
@@ -19,6 +20,10 @@ def corpus(count: int) -> list[Case]:
 
 def case(n: int) -> Case:
     """The n-th of them."""
-    name, level = CELLS[n % len(CELLS)]
-    origin = f"0/{name}/{level}/{n}"
-    return any_case(SeededChooser(origin), name, level, origin)
+    return numbered_case(0, *CELLS[n % len(CELLS)], n)
+
+
+def corpus_blocks(count: int) -> list[Block]:
+    """A corpus of so many cases as lines, in the blocks that workers get."""
+    lines = [Line(number, content) for number, content in enumerate(corpus_lines(Header.of(count, 0)), 1)]
+    return [Block.of("corpus", block) for block in in_blocks(lines[1:-1], BLOCK_LINES)]

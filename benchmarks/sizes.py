@@ -16,7 +16,8 @@ class Sizes(NamedTuple):
         cases: built with the seeded chooser in a round.
         examples: drawn by Hypothesis in a round, for each operator.
         corpus: descriptors decided on.
-        judged: cases judged in a round.
+        judged: cases judged in a round, by one process.
+        swept: cases judged in a round, by several processes, for each of them.
         records: stored and rendered.
         distinct_records: how many of them are not repetitions.
         large_bytes: an output of the large tensors.
@@ -30,6 +31,7 @@ class Sizes(NamedTuple):
     examples: int
     corpus: int
     judged: int
+    swept: int
     records: int
     distinct_records: int
     large_bytes: int
@@ -45,6 +47,7 @@ SIZES = {
         examples=60,
         corpus=6000,
         judged=1500,
+        swept=4096,
         records=100_000,
         distinct_records=8000,
         large_bytes=64 * MIB,
@@ -59,6 +62,7 @@ SIZES = {
         examples=2,
         corpus=100,
         judged=100,
+        swept=64,
         records=300,
         distinct_records=150,
         large_bytes=64 * 1024,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import platform
 import sys
-from importlib.metadata import version
+import tomllib
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import numpy as np
 
@@ -40,9 +43,14 @@ def describe_campaign(engine: Engine) -> Campaign:
     )
 
 
+@cache
 def suite_version() -> str:
-    """The version of this package."""
-    return version("dml-conformance")
+    """The version of this package; where it runs from a folder without being installed, that of the folder."""
+    try:
+        return version("dml-conformance")
+    except PackageNotFoundError:
+        project = Path(__file__).parents[1] / "pyproject.toml"
+        return str(tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"])
 
 
 def environment() -> dict[str, str]:

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from conformance.batch import BatchJudge
 from conformance.budget import Budget
 from conformance.judge import Judge
 from conformance.search import search
@@ -14,8 +15,7 @@ from spec.case import Case
 from spec.examples import examples
 from spec.levels import Level
 from strategies.boundaries import boundary_cases
-from strategies.cases import any_case, applicable_rules
-from strategies.chooser import SeededChooser
+from strategies.cases import applicable_rules, numbered_case
 
 # Examples spent on making the smallest case of a rule that the boundaries already broke.
 SHRINK_EXAMPLES = 300
@@ -59,8 +59,17 @@ class Engine:
             for case in cases:
                 yield self._note(case, self.judge.record(case, phase))
         yield from self._search()
-        for case in self._sweep():
-            yield self._note(case, self.judge.record(case, Phase.SWEEP))
+        # After it no rule is searched for any more, so what breaks here need not be noted.
+        yield from BatchJudge(self.judge).records(self._sweep(), Phase.SWEEP)
+
+    def cases(self, phase: Phase) -> Iterator[Case]:
+        """The cases of a phase, in order: those that depend on nothing but the campaign.
+
+        Raises:
+            KeyError: the search, whose cases depend on the backend's answers.
+        """
+        phases = {Phase.EXAMPLES: self._examples, Phase.BOUNDARIES: self._boundaries, Phase.SWEEP: self._sweep}
+        return phases[phase]()
 
     def planned(self) -> dict[Phase, int]:
         """How many cases the phases will have whose number is known beforehand."""
@@ -110,5 +119,4 @@ class Engine:
         cells = self._cells()
         for (operator, level), share in zip(cells, self.budget.sweep_shares(len(cells)), strict=True):
             for n in range(share):
-                name = f"{self.seed}/{operator}/{level}/{n}"
-                yield any_case(SeededChooser(name), operator, level, name)
+                yield numbered_case(self.seed, operator, level, n)

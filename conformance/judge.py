@@ -5,16 +5,17 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from backends.base import Answer, Backend, Binding, Capabilities, Unsupported
-from backends.reference import expected_output
+from backends.base import Answer, Backend, Binding, Bytes, Capabilities, Unsupported
+from backends.reference import Result, expected_output
 from conformance.compare import EQUAL, Comparison, compare
 from conformance.memory import InputMemory, OutputMemory, bind_input, bind_output, memory_elements
+from conformance.output_digest import output_digest
 from reports.records import Phase, Record, Verdict
-from spec.case import Case
+from spec.case import Case, digest_of
 from spec.divergences import recognise
 from spec.operator import OperatorSpec
 from spec.registry import rule as rule_named
@@ -40,6 +41,25 @@ class Judgement(NamedTuple):
     reason: str = ""
     seconds: float = 0.0
     comparison: Comparison = EQUAL
+    output: str = ""
+
+
+class Pending(NamedTuple):
+    """A case that the backend accepted, as it should, and that is to be executed.
+
+    Attributes:
+        case: about `rule`.
+        rule: id of the rule that the execution is about.
+        answered: the backend's decision.
+        seconds: that it took.
+        needed: bytes of the tensors' memory, alignment included and guards not.
+    """
+
+    case: Case
+    rule: str
+    answered: str
+    seconds: float
+    needed: int
 
 
 class Judge:
@@ -49,13 +69,24 @@ class Judge:
         backend: the backend.
         backend_name: how the command line names it, for the lines that reproduce a case.
         reading: what counts as the specification.
+        claims: what the backend is held to, where that is less than all that it claims.
+        digests_outputs: whether records have a digest of each executed case's outputs.
     """
 
-    def __init__(self, backend: Backend, backend_name: str, reading: Reading = Reading.DOCUMENTED) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        backend_name: str,
+        reading: Reading = Reading.DOCUMENTED,
+        *,
+        claims: Capabilities | None = None,
+        digests_outputs: bool = False,
+    ) -> None:
         self.backend = backend
         self.backend_name = backend_name
         self.reading = reading
-        self.capabilities: Capabilities = backend.capabilities()
+        self.digests_outputs = digests_outputs
+        self.capabilities: Capabilities = backend.capabilities() if claims is None else claims
         self._executes = self.capabilities.executes and Category.EXECUTION in self.capabilities.enforces
         self._levels = frozenset(self.capabilities.levels)
         self._operators = frozenset(self.capabilities.operators)
@@ -63,13 +94,17 @@ class Judge:
     def record(self, case: Case, phase: Phase) -> Record:
         """Judge a case and describe the outcome for the reports."""
         case = case.read(self.reading)
-        judged = self.judge(case)
+        return self.describe(case, phase, self.judge(case))
+
+    def describe(self, case: Case, phase: Phase, judged: Judgement) -> Record:
+        """The record of a case, in this judge's reading, that came to a judgement."""
         spec = spec_of(case.desc)
         output = getattr(case.desc, spec.output_fields[0].attribute)
         index_type, pattern = _index_facts(spec, case)
         passed = judged.verdict is Verdict.PASS
+        content = case.to_json()
         return Record(
-            case=case.digest,
+            case=digest_of(content),
             operator=spec.name,
             level=case.level.label,
             phase=phase,
@@ -84,16 +119,24 @@ class Judge:
             layout=_layout(spec, case),
             pattern=pattern if self._is_executed(case) else "",
             seconds=judged.seconds,
-            case_json=case.to_json(),
+            case_json=content,
             differences=judged.comparison.shown,
             difference_count=judged.comparison.wrong,
             reproduce="" if passed else reproduce_line(case, self.backend_name, self.reading),
+            output=judged.output,
         )
 
     def judge(self, case: Case) -> Judgement:
         """The verdict on one case."""
+        decided = self.decide(case)
+        return decided if isinstance(decided, Judgement) else self.execute(decided)
+
+    def decide(self, case: Case) -> Judgement | Pending:
+        """Ask the backend for its decision: the verdict on the case, unless it is to be executed now."""
         case = case.read(self.reading)
-        case = msgspec.structs.replace(case, rule=self._rule(case))
+        rule = self._rule(case)
+        if rule != case.rule:
+            case = msgspec.structs.replace(case, rule=rule)
         if case.operator not in self._operators:
             return Judgement(Verdict.NOT_SUPPORTED, case.rule, reason=f"operator {case.operator} is not claimed")
         if case.level not in self._levels:
@@ -104,7 +147,7 @@ class Judge:
         except Unsupported as error:
             return Judgement(Verdict.NOT_SUPPORTED, case.rule, reason=str(error) or "not claimed")
         except Exception as error:
-            reason = f"validate raised {_told(error)}{self._known(case, 'crash')}"
+            reason = f"validate raised {told(error)}{self._known(case, 'crash')}"
             return Judgement(Verdict.CRASH, case.rule, reason=reason)
         if not isinstance(answer, Answer):
             return Judgement(Verdict.CRASH, case.rule, reason=f"validate returned {answer!r}, not an Answer")
@@ -119,7 +162,7 @@ class Judge:
             reason = "rejected a valid descriptor" + (f": {answer.reason}" if answer.reason else "")
             return Judgement(Verdict.FAIL, case.rule, answered, reason + self._known(case, answered), seconds)
         if self._is_executed(case):
-            return self._judge_execution(case, answered, seconds)
+            return self._pending(case, answered, seconds)
         if case.rule and rule_named(case.rule).category not in self.capabilities.enforces:
             reason = f"category {rule_named(case.rule).category} is not claimed"
             return Judgement(Verdict.NOT_SUPPORTED, case.rule, answered, reason, seconds)
@@ -129,6 +172,103 @@ class Judge:
         if case.data:
             reason = "decided only; " + ("no page says what it computes" if case.broken else "execution is not claimed")
         return Judgement(Verdict.PASS, case.rule, answered, reason, seconds)
+
+    def execute(self, pending: Pending) -> Judgement:
+        """Execute one case, each tensor in a resource of its own, and judge what the backend left there."""
+        case, rule = pending.case, pending.rule
+        contents = self.contents(pending)
+        if isinstance(contents, Judgement):
+            return contents
+        inputs = {
+            attribute: bind_input(getattr(case.desc, attribute), content) for attribute, content in contents.items()
+        }
+        bound = {attribute: memory.binding for attribute, memory in inputs.items()}
+        expected = self.expected(pending, bound)
+        outputs = {
+            field.attribute: bind_output(getattr(case.desc, field.attribute))
+            for field in spec_of(case.desc).output_fields
+        }
+        for attribute, memory in outputs.items():
+            memory.poison(expected[attribute].values)
+        started = time.perf_counter()
+        try:
+            self.backend.execute(
+                case.desc, case.level, bound, {attribute: memory.binding for attribute, memory in outputs.items()}
+            )
+        except Unsupported as error:
+            return Judgement(
+                Verdict.NOT_SUPPORTED, rule, pending.answered, str(error) or "not claimed", pending.seconds
+            )
+        except Exception as error:
+            reason = f"execute raised {told(error)}"
+            return Judgement(Verdict.CRASH, rule, pending.answered, reason, pending.seconds)
+        seconds = pending.seconds + time.perf_counter() - started
+        return self.judge_memory(pending, seconds, inputs, outputs, expected)
+
+    def contents(self, pending: Pending) -> dict[str, Bytes] | Judgement:
+        """What the inputs hold, by attribute; or the verdict, where the case's recipes give no data."""
+        try:
+            return materialize(pending.case)
+        except ValueError as error:
+            reason = f"there is no such data: {error}"
+            return Judgement(Verdict.ERROR, pending.rule, pending.answered, reason, pending.seconds)
+
+    def expected(self, pending: Pending, inputs: Mapping[str, Binding]) -> dict[str, Result]:
+        """What the outputs have to hold, by attribute."""
+        return expected_output(pending.case.desc, inputs)
+
+    def judge_memory(
+        self,
+        pending: Pending,
+        seconds: float,
+        inputs: Mapping[str, InputMemory],
+        outputs: Mapping[str, OutputMemory],
+        expected: Mapping[str, Result],
+    ) -> Judgement:
+        """The verdict on the memory of a case after its execution.
+
+        Args:
+            pending: the case.
+            seconds: spent in the backend.
+            inputs, outputs: by attribute, as the backend left them.
+            expected: what the outputs have to hold, by attribute.
+        """
+        case, rule, answered = pending.case, pending.rule, pending.answered
+        spec = spec_of(case.desc)
+        digest = ""
+        if self.digests_outputs:
+            digest = output_digest((memory.elements, expected[name].open) for name, memory in outputs.items())
+        for field in spec.output_fields:
+            outside = outputs[field.attribute].changed_outside()
+            if outside:
+                reason = f"{field.name}: bytes changed outside the tensor, at {outside} from its start"
+                return Judgement(Verdict.FAIL, OUTPUT_BOUNDS, answered, reason, seconds, output=digest)
+        for field in spec.input_fields:
+            if not inputs[field.attribute].is_unchanged:
+                reason = f"{field.name}: the input's memory was written to"
+                return Judgement(Verdict.FAIL, INPUTS_UNCHANGED, answered, reason, seconds, output=digest)
+        for field in spec.output_fields:
+            wanted, tensor = expected[field.attribute], outputs[field.attribute].tensor
+            allowed = None
+            if wanted.open is not None and spec.index is not None:
+                source: Binding = inputs[spec.index.indexed].binding
+                allowed = memory_elements(getattr(case.desc, spec.index.indexed), source)
+            found = compare(outputs[field.attribute].elements, wanted.values, tensor.data_type, wanted.open, allowed)
+            if found.wrong:
+                reason = f"{field.name}: {found.wrong} of {tensor.element_count} elements differ"
+                blamed = f"{spec.name}.values" if rule in (OUTPUT_BOUNDS, INPUTS_UNCHANGED) else rule
+                return Judgement(Verdict.FAIL, blamed, answered, reason, seconds, found, digest)
+        return Judgement(Verdict.PASS, rule, answered, seconds=seconds, output=digest)
+
+    def _pending(self, case: Case, answered: str, seconds: float) -> Judgement | Pending:
+        spec = spec_of(case.desc)
+        tensors = [getattr(case.desc, field.attribute) for field in spec.tensor_fields]
+        needed = sum(buffer_size(tensor) + tensor.guaranteed_base_offset_alignment for tensor in tensors)
+        if needed > MAX_BYTES:
+            reason = f"the tensors need {needed} bytes, the harness executes cases of up to {MAX_BYTES}"
+            return Judgement(Verdict.ERROR, case.rule, answered, reason, seconds)
+        rule = case.rule if rule_named(case.rule).category is Category.EXECUTION else f"{spec.name}.values"
+        return Pending(case, rule, answered, seconds, needed)
 
     def _is_executed(self, case: Case) -> bool:
         """What is valid by observation alone is not: nothing says what executing it would do."""
@@ -173,71 +313,6 @@ class Judge:
         known = recognise(case.desc, decide(case.desc, level, self.reading), answer)
         return "" if known is None else f"; DirectML itself does so: {known.id}"
 
-    def _judge_execution(self, case: Case, answered: str, seconds: float) -> Judgement:
-        spec = spec_of(case.desc)
-        tensors = [getattr(case.desc, field.attribute) for field in spec.tensor_fields]
-        needed = sum(buffer_size(tensor) + tensor.guaranteed_base_offset_alignment for tensor in tensors)
-        if needed > MAX_BYTES:
-            reason = f"the tensors need {needed} bytes, the harness executes cases of up to {MAX_BYTES}"
-            return Judgement(Verdict.ERROR, case.rule, answered, reason, seconds)
-        rule = case.rule if rule_named(case.rule).category is Category.EXECUTION else f"{spec.name}.values"
-        try:
-            contents = materialize(case)
-        except ValueError as error:
-            return Judgement(Verdict.ERROR, rule, answered, f"there is no such data: {error}", seconds)
-        inputs = {
-            attribute: bind_input(getattr(case.desc, attribute), content) for attribute, content in contents.items()
-        }
-        bound = {attribute: memory.binding for attribute, memory in inputs.items()}
-        expected = expected_output(case.desc, bound)
-        outputs = {field.attribute: bind_output(getattr(case.desc, field.attribute)) for field in spec.output_fields}
-        for attribute, memory in outputs.items():
-            memory.poison(expected[attribute].values)
-        started = time.perf_counter()
-        try:
-            self.backend.execute(
-                case.desc, case.level, bound, {attribute: memory.binding for attribute, memory in outputs.items()}
-            )
-        except Unsupported as error:
-            return Judgement(Verdict.NOT_SUPPORTED, rule, answered, str(error) or "not claimed", seconds)
-        except Exception as error:
-            return Judgement(Verdict.CRASH, rule, answered, f"execute raised {_told(error)}", seconds)
-        seconds += time.perf_counter() - started
-        return self._judge_memory(case, rule, answered, seconds, inputs, outputs, expected)
-
-    def _judge_memory(
-        self,
-        case: Case,
-        rule: str,
-        answered: str,
-        seconds: float,
-        inputs: Mapping[str, InputMemory],
-        outputs: Mapping[str, OutputMemory],
-        expected: Mapping[str, Any],
-    ) -> Judgement:
-        spec = spec_of(case.desc)
-        for field in spec.output_fields:
-            outside = outputs[field.attribute].changed_outside()
-            if outside:
-                reason = f"{field.name}: bytes changed outside the tensor, at {outside} from its start"
-                return Judgement(Verdict.FAIL, OUTPUT_BOUNDS, answered, reason, seconds)
-        for field in spec.input_fields:
-            if not inputs[field.attribute].is_unchanged:
-                reason = f"{field.name}: the input's memory was written to"
-                return Judgement(Verdict.FAIL, INPUTS_UNCHANGED, answered, reason, seconds)
-        for field in spec.output_fields:
-            wanted, tensor = expected[field.attribute], outputs[field.attribute].tensor
-            allowed = None
-            if wanted.open is not None and spec.index is not None:
-                source: Binding = inputs[spec.index.indexed].binding
-                allowed = memory_elements(getattr(case.desc, spec.index.indexed), source)
-            found = compare(outputs[field.attribute].elements, wanted.values, tensor.data_type, wanted.open, allowed)
-            if found.wrong:
-                reason = f"{field.name}: {found.wrong} of {tensor.element_count} elements differ"
-                blamed = f"{spec.name}.values" if rule in (OUTPUT_BOUNDS, INPUTS_UNCHANGED) else rule
-                return Judgement(Verdict.FAIL, blamed, answered, reason, seconds, found)
-        return Judgement(Verdict.PASS, rule, answered, seconds=seconds)
-
 
 def reproduce_line(case: Case, backend_name: str, reading: Reading = Reading.DOCUMENTED) -> str:
     """One shell line that judges the case again."""
@@ -248,7 +323,8 @@ def reproduce_line(case: Case, backend_name: str, reading: Reading = Reading.DOC
     return f"dml-conformance replay {spec}--backend {shlex.quote(backend_name)} {shlex.quote(text)}"
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
+    """An exception in one line, cut where it is long."""
     text = f"{type(error).__name__}: {error}"
     return text if len(text) <= 500 else text[:497] + "..."
 

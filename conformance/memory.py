@@ -1,7 +1,8 @@
 """The memory that a backend gets: every tensor in a resource of its own, between guard bytes, outputs poisoned.
 
 A tensor is bound at an offset inside its resource, as the API does, so a backend that writes outside the bound range
-hits the guards, on a device too, as long as it copies whole resources back.
+hits the guards, on a device too, as long as it copies whole resources back. In a batch the resources of all cases are
+stretches of one, each laid out as it would be alone.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from spec.tensor import TensorDesc
 from strategies.values import UNSIGNED_OF_SIZE, buffer_size
 
 GUARD_BYTES = 64
+STRETCH_ALIGNMENT = 256  # bytes; so that a device's views of any element type start where the stretch does
 _GUARD = 0xC7
 _POISON = 0x5A
 
@@ -41,17 +43,13 @@ class OutputMemory(NamedTuple):
     def elements(self) -> npt.NDArray[np.unsignedinteger]:
         """The output's elements as unsigned integers of their width, in the output's sizes, through its strides."""
         size = self.tensor.data_type.size
-        return np.ndarray(
-            self.tensor.sizes,
-            UNSIGNED_OF_SIZE[size],
-            self.binding.buffer,
-            self.binding.offset,
-            tuple(stride * size for stride in self.tensor.effective_strides),
-        )
+        sizes, given = self.tensor.sizes, self.tensor.strides
+        strides = None if given is None else tuple(stride * size for stride in given)
+        return np.ndarray(sizes, UNSIGNED_OF_SIZE[size], self.binding.buffer, self.binding.offset, strides)
 
     def poison(self, expected: npt.NDArray[np.unsignedinteger]) -> None:
         """Write the complement of what is expected into every element, so that one left unwritten is always wrong."""
-        self.elements[...] = ~expected
+        np.invert(expected, out=self.elements)
 
     def changed_outside(self) -> list[int]:
         """Offsets, relative to the tensor's start, of bytes outside its total size that no longer hold the guard."""
@@ -67,13 +65,49 @@ class OutputMemory(NamedTuple):
 _HEAD = bytes([_GUARD]) * (1 << 17)
 
 
-def _resource(tensor: TensorDesc) -> tuple[Bytes, int, int]:
-    size = buffer_size(tensor)
-    # At least a guard's length before the tensor, and aligned as guaranteed.
-    offset = max(GUARD_BYTES, tensor.guaranteed_base_offset_alignment)
-    buffer = np.empty(offset + size + GUARD_BYTES, np.uint8)
+class Stretch(NamedTuple):
+    """Where the resource of one tensor lies in a longer one: guard bytes, the tensor, guard bytes.
+
+    Attributes:
+        start: of the first guard.
+        offset: of the tensor, from there.
+        size: bytes bound.
+    """
+
+    start: int
+    offset: int
+    size: int
+
+    @classmethod
+    def of(cls, tensor: TensorDesc, after: int = 0) -> Stretch:
+        """The first one from `after` on at which the tensor is aligned as guaranteed."""
+        alignment = tensor.guaranteed_base_offset_alignment
+        step = max(STRETCH_ALIGNMENT, alignment)
+        return cls(-(-after // step) * step, max(GUARD_BYTES, alignment), buffer_size(tensor))
+
+    @property
+    def end(self) -> int:
+        return self.start + self.offset + self.size + GUARD_BYTES
+
+    def binding(self, memory: Bytes) -> Binding:
+        """The tensor's binding where `memory` is the resource."""
+        return Binding(memory, self.start + self.offset, self.size)
+
+    def binding_alone(self, memory: Bytes, end: int) -> Binding:
+        """The tensor's binding where the resource is this stretch of `memory`, up to `end`."""
+        return Binding(memory[self.start : end], self.offset, self.size)
+
+
+def guarded(size: int) -> Bytes:
+    """A resource of guard bytes."""
+    buffer = np.empty(size, np.uint8)
     buffer.fill(_GUARD)
-    return buffer, offset, size
+    return buffer
+
+
+def _resource(tensor: TensorDesc) -> tuple[Bytes, int, int]:
+    stretch = Stretch.of(tensor)
+    return guarded(stretch.end), stretch.offset, stretch.size
 
 
 def bind_input(tensor: TensorDesc, content: Bytes) -> InputMemory:
@@ -86,8 +120,13 @@ def bind_input(tensor: TensorDesc, content: Bytes) -> InputMemory:
 def bind_output(tensor: TensorDesc) -> OutputMemory:
     """A resource for an output: guard bytes around it, poison inside."""
     buffer, offset, size = _resource(tensor)
-    buffer[offset : offset + tensor.total_tensor_size_in_bytes] = _POISON
-    return OutputMemory(Binding(buffer, offset, size), tensor)
+    return poisoned(Binding(buffer, offset, size), tensor)
+
+
+def poisoned(binding: Binding, tensor: TensorDesc) -> OutputMemory:
+    """An output's memory, with poison in all of its TotalTensorSizeInBytes."""
+    binding.buffer[binding.offset : binding.offset + tensor.total_tensor_size_in_bytes] = _POISON
+    return OutputMemory(binding, tensor)
 
 
 def memory_elements(tensor: TensorDesc, binding: Binding) -> npt.NDArray[np.unsignedinteger]:

@@ -85,6 +85,9 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
         differences: the first differing elements.
         difference_count: how many elements differ.
         reproduce: one shell line that runs the case again.
+        output: of a case that was executed for a package, the first 128 bits, hexadecimal, of SHA-256 over the output's
+            elements in row-major order, those that the specification leaves open as zero; else "".
+        waived: for the verdict waived the one that a waiver set aside; else "".
     """
 
     case: str
@@ -106,6 +109,8 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     differences: tuple[Difference, ...] = ()
     difference_count: int = 0
     reproduce: str = ""
+    output: str = ""
+    waived: str = ""
 
 
 class Throughput(msgspec.Struct, frozen=True):

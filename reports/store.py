@@ -25,7 +25,7 @@ APPLICATION_ID = 0x444D4C43  # "DMLC", in the file's header
 SCHEMA_VERSION = 1
 BLOCK = 128  # records whose bodies are compressed together
 BATCH = 8 * BLOCK  # records in a transaction
-MAX_BLOCK_BYTES = 256 << 20  # a block that unpacks to more is not ours
+MAX_BLOCK_BYTES = 16 << 20  # a block that unpacks to more is not ours
 _COMPRESSION = 3  # of 9; more than this makes the file a twentieth smaller and takes half as long again
 _MAX_PARAMETERS = 500  # of one query; SQLite's own limit was 999 for long
 
@@ -89,16 +89,28 @@ CREATE INDEX record_by_rule ON record (rule, expected, answered, verdict);
 _INSERT = f"INSERT INTO record VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - constants only
 
 
+def expected_schema() -> dict[str, str]:
+    """The SQL of every table, view and index of a finished results file, by name."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.executescript(_SCHEMA + _INDICES)
+        return dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
+    finally:
+        connection.close()
+
+
 class StoreError(Exception):
     """A results file that cannot be read or written; the message names the file and what was expected."""
 
 
 class _Body(msgspec.Struct, array_like=True, frozen=True):
-    """What `body` holds of one record."""
+    """What `body` holds of one record; the last two came later, and are missing in older files."""
 
     case_json: dict[str, Any]
     differences: tuple[Difference, ...]
     reproduce: str
+    output: str = ""
+    waived: str = ""
 
 
 # What reading a damaged file can raise, from SQLite to the decoders.
@@ -177,7 +189,9 @@ class StoreWriter:
                 record.reason,
             )
         )
-        self._bodies.append(_Body(record.case_json, record.differences, record.reproduce))
+        self._bodies.append(
+            _Body(record.case_json, record.differences, record.reproduce, record.output, record.waived)
+        )
         if len(self._rows) == BATCH:
             self._flush()
 
@@ -318,17 +332,29 @@ class Store:
         operator: str | Collection[str] | None = None,
         level: str | Collection[str] | None = None,
         rule: str | Collection[str] | None = None,
+        phase: str | Collection[str] | None = None,
     ) -> Iterator[Record]:
         """The records in the order of the stream, one at a time; each filter is a value or several, None = any."""
-        wanted = {"verdict": verdict, "operator": operator, "level": level, "rule": rule}
-        conditions, parameters = ["1"], []
+        wanted = {"verdict": verdict, "operator": operator, "level": level, "rule": rule, "phase": phase}
+        conditions, parameters = ["1"], list[Any]()
         for trait, values in wanted.items():
             if values is not None:
                 several = [values] if isinstance(values, str) else list(values)
                 marks = ", ".join("?" * len(several))
                 conditions.append(f"{trait} IN (SELECT id FROM label WHERE text IN ({marks}))")  # noqa: S608 - marks
                 parameters += [str(value) for value in several]
-        query = f"SELECT {', '.join(_COLUMNS)} FROM record WHERE {' AND '.join(conditions)} ORDER BY id"  # noqa: S608
+        yield from self._selected(" AND ".join(conditions), parameters)
+
+    def record_numbered(self, number: int) -> Record | None:
+        """The record that is the `number`th of the stream, from 1 on; None where there are not so many."""
+        return next(self._selected("id = ?", [number]), None)
+
+    def records_of_case(self, digest: str) -> Iterator[Record]:
+        """The records of every case whose digest begins with these hexadecimal digits, in the order of the stream."""
+        return self._selected("lower(hex(digest)) LIKE ?", [digest.lower() + "%"])
+
+    def _selected(self, condition: str, parameters: list[Any]) -> Iterator[Record]:
+        query = f"SELECT {', '.join(_COLUMNS)} FROM record WHERE {condition} ORDER BY id"  # noqa: S608 - our own
         with self._reading():
             labels = dict(self._connection.execute("SELECT id, text FROM label"))
             block, bodies = -1, list[msgspec.Raw]()
@@ -445,4 +471,6 @@ def _record(row: tuple[Any, ...], labels: dict[int, str], body: _Body) -> Record
         differences=body.differences,
         difference_count=difference_count,
         reproduce=body.reproduce,
+        output=body.output,
+        waived=body.waived,
     )

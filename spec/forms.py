@@ -174,6 +174,8 @@ def _uint(value: Any, where: str, most: int = UINT32_MAX) -> int:
 def _uints(value: Any, where: str) -> tuple[int, ...]:
     if not isinstance(value, list):
         raise FormError(where, f"expected a list of whole numbers, found {_kind(value)}")
+    if all(type(item) is int and 0 <= item <= UINT32_MAX for item in value):  # no path to be made for each
+        return tuple(value)
     return tuple(_uint(item, f"{where}[{i}]") for i, item in enumerate(value))
 
 

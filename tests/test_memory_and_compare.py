@@ -10,7 +10,15 @@ import pytest
 from msgspec.structs import replace
 
 from conformance.compare import EQUAL, OPEN, SHOWN, compare, shown_bits, shown_value
-from conformance.memory import GUARD_BYTES, bind_input, bind_output, memory_elements
+from conformance.memory import (
+    GUARD_BYTES,
+    STRETCH_ALIGNMENT,
+    Stretch,
+    bind_input,
+    bind_output,
+    guarded,
+    memory_elements,
+)
 from spec.datatypes import DataType
 from spec.tensor import TensorDesc
 from strategies.values import NUMPY_TYPE, UNSIGNED_OF_SIZE
@@ -85,6 +93,33 @@ def test_no_more_positions_are_told_than_a_person_reads() -> None:
     memory = bind_output(TensorDesc.of(DataType.UINT8, (4,)))
     memory.binding.buffer[:] = 0
     assert memory.changed_outside() == list(range(-GUARD_BYTES, -GUARD_BYTES + 16))
+
+
+@pytest.mark.parametrize("alignment", [0, 16, 256, 1024])
+def test_stretches_lie_one_behind_the_other(alignment: int) -> None:
+    """Each aligned as guaranteed and with guard bytes on both sides, wherever the one before it ends."""
+    tensor = TensorDesc.of(DataType.UINT8, (5,), alignment=alignment)
+    for after in (0, 1, STRETCH_ALIGNMENT, 1500):
+        stretch = Stretch.of(tensor, after)
+        assert after <= stretch.start < after + max(STRETCH_ALIGNMENT, alignment)
+        memory = guarded(stretch.end)
+        whole, alone = stretch.binding(memory), stretch.binding_alone(memory, stretch.end)
+        assert whole.offset % max(STRETCH_ALIGNMENT, alignment) == stretch.offset % max(STRETCH_ALIGNMENT, alignment)
+        assert whole.offset % max(16, alignment) == alone.offset % max(16, alignment) == 0
+        assert whole.offset - after >= GUARD_BYTES
+        assert len(memory) - whole.offset - whole.size == GUARD_BYTES
+        alone.view[:] = 1
+        assert whole.view.tolist() == [1] * 8
+        assert set(memory.tolist()) == {0xC7, 1}
+        assert memory.tolist().count(1) == 8
+
+
+def test_a_stretch_is_laid_out_as_a_resource_of_its_own() -> None:
+    for alignment in (0, 64, 4096):
+        tensor = TensorDesc.of(DataType.FLOAT16, (3,), alignment=alignment)
+        resource, stretch = bind_output(tensor).binding, Stretch.of(tensor, 5000)
+        alone = stretch.binding_alone(guarded(stretch.end), stretch.end)
+        assert (len(alone.buffer), alone.offset, alone.size) == (len(resource.buffer), resource.offset, resource.size)
 
 
 @pytest.mark.parametrize("strides", [None, (1, 2), (10, 3)])

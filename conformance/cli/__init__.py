@@ -21,8 +21,12 @@ COMMANDS = {
     "check": "conformance.cli.check:check",
     "completion": "conformance.cli.completion:completion",
     "directml": "conformance.cli.directml:directml",
+    "export-model": "conformance.cli.exchange:export_model",
+    "generate": "conformance.cli.generate:generate",
+    "import-model": "conformance.cli.exchange:import_model_command",
     "operators": "conformance.cli.catalogue:operators",
     "rules": "conformance.cli.catalogue:rules",
+    "run": "conformance.cli.run:run",
     "spec": "conformance.cli.spec_commands:spec",
 }
 

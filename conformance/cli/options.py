@@ -9,12 +9,14 @@ import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
+    from conformance.corpus import Shard
     from spec.levels import Level
 
     _LevelParam = click.ParamType[Level]
     _NameParam = click.ParamType[str]
+    _ShardParam = click.ParamType[Shard]
 else:  # generic only in newer versions of click
-    _LevelParam = _NameParam = click.ParamType
+    _LevelParam = _NameParam = _ShardParam = click.ParamType
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -59,8 +61,25 @@ class OperatorType(_NameParam):
         return [CompletionItem(name) for name in operators() if name.startswith(incomplete.upper())]
 
 
+class ShardType(_ShardParam):
+    """One of several parts: `3/16`."""
+
+    name = "shard"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Shard:
+        from conformance.corpus import Shard
+
+        if isinstance(value, Shard):
+            return value
+        try:
+            return Shard.parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
 LEVEL = LevelType()
 OPERATOR = OperatorType()
+SHARD = ShardType()
 
 
 def format_option(*formats: str) -> Callable[[_F], _F]:

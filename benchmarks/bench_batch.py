@@ -1,0 +1,172 @@
+"""Executing small cases in batches, beside executing them one by one, on the CPU and on a CUDA device.
+
+*Execution* is the backend alone, with memory that lies ready; *judged* is all of it, from the lines of a corpus to
+records, by one process or by one for each core.
+
+Where pytest-benchmark is not installed, the same table comes from `PYTHONPATH=. python benchmarks/bench_batch.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from corpus import corpus, corpus_blocks
+from racing import Goal, Peer, Race, Work
+from ratios import Clock, Heading, table
+from sizes import SIZES, Sizes
+
+from backends.base import Batched, Execution
+from backends.torch import TorchBackend
+from conformance.judge import Judge, Pending
+from conformance.memory import Stretch, guarded
+from conformance.sweep import Block, InProcess, Setup, Workers
+from spec.registry import spec_of
+
+GOAL = Goal(50_000)
+DEVICES = (
+    "cpu",
+    pytest.param(
+        "cuda", marks=[pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")]
+    ),
+)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def bench_execution(race: Race, sizes: Sizes, device: str) -> None:
+    """The backend alone: one batch, beside as many single executions."""
+    backend = TorchBackend(device)
+    executions = laid_out(backend, sizes.judged)
+
+    def in_a_batch() -> int:
+        backend.execute_batch(executions)
+        return len(executions)
+
+    def one_by_one() -> int:
+        for execution in executions:
+            backend.execute(*execution)
+        return len(executions)
+
+    race(
+        "cases",
+        Work(f"torch:{device}: execution, a batch", in_a_batch),
+        Peer(Work(f"torch:{device}: execution, one by one", one_by_one), 20 if device == "cuda" else None),
+        clock=Clock.WALL,
+    )
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def bench_one_process(race: Race, sizes: Sizes, device: str) -> None:
+    """Judged by this process."""
+    judges = Setup((f"torch:{device}",)).judges()
+    blocks = corpus_blocks(sizes.swept)
+    race(
+        "cases",
+        Work(f"torch:{device}: judged in batches", judged_by(InProcess(judges), blocks)),
+        Peer(Work(f"torch:{device}: judged one by one", judged_by(InProcess(judges, one_by_one=True), blocks))),
+        heavy=True,
+        clock=Clock.WALL,
+    )
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def bench_all_cores(race: Race, sizes: Sizes, device: str) -> None:
+    """Judged by a process for each core, beside the same one by one, and beside one process alone."""
+    names = (f"torch:{device}",)
+    blocks = corpus_blocks(sizes.swept * cores())
+    some = blocks[: max(1, len(blocks) // cores())]
+    alone = InProcess(Setup(names).judges(), one_by_one=True)
+    goals = [GOAL] if device == "cuda" else []
+    with (
+        closing(Workers(Setup(names), cores())) as batches,
+        closing(Workers(Setup(names, one_by_one=True), cores())) as single,
+    ):
+        race(
+            "cases",
+            Work(f"torch:{device}: in batches, {cores()} workers", judged_by(batches, blocks)),
+            *goals,
+            Peer(Work(f"torch:{device}: one by one, 1 process", judged_by(alone, some)), 20 if goals else None),
+            Peer(Work(f"torch:{device}: one by one, {cores()} workers", judged_by(single, blocks))),
+            heavy=True,
+            clock=Clock.WALL,
+        )
+
+
+def laid_out(backend: Batched, count: int) -> list[Execution]:
+    """The executions among so many cases, in one resource of random bytes but for the indices, which are 0."""
+    judge = Judge(backend, "")  # type: ignore[arg-type]
+    pending = [decided for case in corpus(count) if isinstance(decided := judge.decide(case), Pending)]
+    places: list[dict[str, Stretch]] = []
+    end = 0
+    for each in pending:
+        place = {}
+        for field in spec_of(each.case.desc).tensor_fields:
+            place[field.attribute] = Stretch.of(getattr(each.case.desc, field.attribute), end)
+            end = place[field.attribute].end
+        places.append(place)
+    memory = guarded(end)
+    memory[:] = np.random.default_rng(0).integers(0, 256, end, np.uint8)
+    executions = []
+    for each, place in zip(pending, places, strict=True):
+        bound = {attribute: stretch.binding(memory) for attribute, stretch in place.items()}
+        if "indices_tensor" in bound:
+            bound["indices_tensor"].view[:] = 0
+        outputs = {"output_tensor": bound.pop("output_tensor")}
+        executions.append(Execution(each.case.desc, each.case.level, bound, outputs))
+    return executions
+
+
+def judged_by(judging: InProcess | Workers, blocks: Sequence[Block]) -> Callable[[], int]:
+    """Judge all blocks; the count is that of the records."""
+
+    def run() -> int:
+        return sum(len(records) for block in judging.judged(blocks) for records in block)
+
+    return run
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Plain:
+    """Stands in for pytest-benchmark's fixture."""
+
+    def __init__(self) -> None:
+        self.extra_info: dict[str, Any] = {}
+
+    def pedantic(self, work: Callable[[], None], *, setup: Callable[[], None], rounds: int) -> None:
+        for _ in range(rounds):
+            setup()
+            work()
+
+
+def main() -> None:
+    """Measure, and print the table."""
+    parser = argparse.ArgumentParser(description="batches of small cases, beside one by one")
+    parser.add_argument("device", nargs="?", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--sizes", choices=tuple(SIZES), default="full")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    races = []
+    for bench in (bench_execution, bench_one_process, bench_all_cores):
+        race = Race(_Plain(), "batch", SIZES[options.sizes])  # type: ignore[arg-type]
+        bench(race, SIZES[options.sizes], options.device)
+        races.append(race)
+    device = TorchBackend(options.device).capabilities().device
+    machine = f"{device}, {cores()} cores, {platform.system()} {platform.machine()}"
+    versions = {"Python": platform.python_version(), "torch": str(torch.__version__), "numpy": np.__version__}
+    heading = Heading(datetime.now(UTC).date().isoformat(), machine, versions, options.sizes)
+    print(table([row for race in races for row in race.rows], [race.share for race in races if race.share], heading))
+
+
+if __name__ == "__main__":
+    main()

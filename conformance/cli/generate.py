@@ -1,0 +1,55 @@
+"""`dml-conformance generate`: write a corpus of seeded cases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from conformance.cli.options import LEVEL, OPERATOR, SHARD
+from conformance.corpus import WHOLE, Header, Shard, corpus_lines
+from conformance.corpus_files import STANDARD_STREAM, write_corpus
+from spec.levels import Level
+
+
+@click.command()
+@click.option(
+    "--cases",
+    required=True,
+    metavar="N",
+    type=click.IntRange(0, 2**53),
+    help="Number of cases, in all shards together.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Of the cases.")
+@click.option("--operator", "operators", multiple=True, type=OPERATOR, help="Operator such as GATHER; may be repeated.")
+@click.option("--level", "levels", multiple=True, type=LEVEL, help="Feature level such as 3_0; may be repeated.")
+@click.option(
+    "--shard", metavar="I/N", type=SHARD, help="Only part I of N, such as 3/16; the parts together are the whole."
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    help="The corpus to write, compressed where the name ends in .zst; - for standard output. It must not exist yet.",
+)
+@click.option("--replace", is_flag=True, help="Replace the corpus if it exists.")
+def generate(
+    cases: int,
+    seed: int,
+    operators: tuple[str, ...],
+    levels: tuple[Level, ...],
+    shard: Shard | None,
+    output: Path,
+    replace: bool,
+) -> None:
+    """Write a corpus: cases for 'run', half of them valid and executed, half breaking one rule.
+
+    Without --operator and --level it has all operators at all levels. The same seed, operators and levels give the same
+    lines wherever a release runs. Exit code 0: it is written; 2: wrong usage or it cannot be written.
+    """
+    header = Header.of(cases, seed, operators, levels, shard or WHOLE)
+    write_corpus(output, corpus_lines(header), replace=replace)
+    if str(output) != STANDARD_STREAM:
+        click.echo(f"Corpus: {click.format_filename(output)}, {header.in_shard:,} cases")
