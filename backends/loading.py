@@ -32,6 +32,8 @@ METHODS = ("validate", "execute", "capabilities")
 BUILT_IN = {
     "reference": EntryPoint("reference", "backends.reference:ReferenceBackend", GROUP),
     "torch": EntryPoint("torch", "backends.torch:TorchBackend", GROUP),
+    "torch-eager": EntryPoint("torch-eager", "backends.torch:TorchEagerBackend", GROUP),
+    "torch-kernels": EntryPoint("torch-kernels", "backends.torch:TorchKernelsBackend", GROUP),
     "directml": EntryPoint("directml", "backends.directml:DirectmlBackend", GROUP),
 }
 

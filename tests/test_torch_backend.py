@@ -30,11 +30,12 @@ from spec.validator import Outcome, decide
 
 torch = pytest.importorskip("torch")
 
-from backends.torch import TorchBackend  # noqa: E402
+from triton_interpreter import HAS_CUDA, NEEDS_TRITON  # noqa: E402
+
+from backends.torch import TorchBackend, TorchEagerBackend, TorchKernelsBackend  # noqa: E402
 from backends.torch.operators import in_range  # noqa: E402
 from backends.torch.tables import OPERATORS, support_at  # noqa: E402
 
-HAS_CUDA = torch.cuda.is_available()
 CUDA = pytest.param("cuda", marks=[pytest.mark.gpu, pytest.mark.skipif(not HAS_CUDA, reason="no CUDA device here")])
 NAMES = ("GATHER", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1", "TILE")
 BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
@@ -47,9 +48,22 @@ INDEX = {
 GUARD = 48  # bytes before and after what is bound
 
 
-@pytest.fixture(scope="module", params=["cpu", CUDA])
-def backend(request: pytest.FixtureRequest) -> TorchBackend:
-    return TorchBackend(request.param)
+BACKENDS: dict[str, Callable[[str], Any]] = {
+    "torch": TorchBackend,
+    "torch-eager": TorchEagerBackend,
+    "torch-kernels": TorchKernelsBackend,
+}
+WAYS = [
+    "torch:cpu",
+    pytest.param("torch-kernels:cpu", marks=[NEEDS_TRITON, pytest.mark.skipif(HAS_CUDA, reason="Triton is for CUDA")]),
+    *(pytest.param(f"{name}:cuda", marks=CUDA.marks) for name in BACKENDS),
+]
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def backend(request: pytest.FixtureRequest) -> Any:
+    family, _, device = request.param.partition(":")
+    return BACKENDS[family](device)
 
 
 # --- descriptors ------------------------------------------------------------------------------------------------------
@@ -392,7 +406,7 @@ def test_read_only_memory_is_read_and_never_written(backend: TorchBackend) -> No
 
 
 def test_large_tensors_take_the_same_way(backend: TorchBackend) -> None:
-    rows, width = 5000, 3000
+    rows, width = 1000, 3000
     source = np.arange(rows * width, dtype=np.uint32)
     chosen = np.arange(rows, dtype=np.int64)[::-3]
     desc = GatherDesc(
@@ -624,7 +638,9 @@ def test_an_operator_it_does_not_have_is_unsupported() -> None:
 def test_capabilities(backend: TorchBackend) -> None:
     capabilities = backend.capabilities()
     assert isinstance(capabilities, Capabilities)
-    assert capabilities.name in ("torch:cpu", "torch:cuda:0")
+    family, _, device = capabilities.name.partition(":")
+    assert family in BACKENDS
+    assert device in ("cpu", "cuda:0")
     assert capabilities.device
     assert capabilities.versions["torch"] == torch.__version__
     assert capabilities.levels == tuple(Level)

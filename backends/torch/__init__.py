@@ -1,29 +1,39 @@
-"""PyTorch as a backend, on the CPU and on CUDA."""
+"""PyTorch as a backend, on the CPU and on CUDA.
+
+On CUDA there are two ways to do an operator's work: a kernel of this backend's own (`kernels`), or eager torch. There
+is a backend for each, to measure and to test them, and one that takes the faster one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
 
 try:
     import torch
+    from torch import Tensor
 except ImportError as error:
     raise ImportError("the torch backend needs PyTorch; run: pip install 'dml-conformance[torch]'") from error
 
-from backends.base import Answer, Binding, Capabilities
+from backends.base import Answer, Binding, Capabilities, Execution
+from backends.torch import batch, kernels
 from backends.torch.decisions import decide, operator_of
 from backends.torch.device import describe, find_device, versions
 from backends.torch.memory import DeviceResources, HostResources, element_type
-from backends.torch.tables import OPERATORS
+from backends.torch.tables import OPERATORS, Operator
 from backends.torch.timing import seconds
 from spec.levels import Level
 from spec.operator import OperatorDesc
 from spec.rules import Category
 
-__all__ = ["TorchBackend"]
+__all__ = ["TorchBackend", "TorchEagerBackend", "TorchKernelsBackend"]
+
+# Bytes of an output. Below, both ways take as long as launches do, and a kernel has to be compiled first.
+WORTH_A_KERNEL = 2**20
 
 
-class TorchBackend:
-    """The operators by torch's own kernels, bit for bit.
+class _Torch:
+    """The operators on torch tensors, bit for bit.
 
     On the CPU resources are worked on where they lie; on CUDA they are copied to the device whole, and those of
     outputs back.
@@ -35,15 +45,25 @@ class TorchBackend:
         ValueError: there is no such device.
     """
 
+    family: ClassVar[str]
+    least_bytes: ClassVar[int | None]  # of an output that a kernel makes; None where none is to
+
     def __init__(self, device: str = "") -> None:
         self._device = find_device(device)
         self._on_cuda = self._device.type == "cuda"
+        self._has_kernels = self._takes_kernels() and kernels.run_on(self._device)
+
+    def _takes_kernels(self) -> bool:
+        return self._on_cuda and self.least_bytes is not None
 
     def capabilities(self) -> Capabilities:
+        found = versions(self._device)
+        if self._has_kernels:
+            found["triton"] = str(kernels.version())
         return Capabilities(
-            name=f"torch:{self._device}",
+            name=f"{self.family}:{self._device}",
             device=describe(self._device),
-            versions=versions(self._device),
+            versions=found,
             levels=tuple(Level),
             operators=tuple(OPERATORS),
             enforces=frozenset(Category),
@@ -57,7 +77,7 @@ class TorchBackend:
     ) -> None:
         with torch.inference_mode():  # a fifth of the time of a small case is what autograd keeps account of
             resources = self._resources(inputs, outputs)
-            _prepare(desc, resources, inputs, outputs)()
+            self._prepare(desc, resources, inputs, outputs)()
             resources.write_back(outputs.values())
 
     def time_execution(
@@ -70,7 +90,7 @@ class TorchBackend:
     ) -> list[float]:
         with torch.inference_mode():
             resources = self._resources(inputs, outputs)
-            found = seconds(_prepare(desc, resources, inputs, outputs), repeats, self._device)
+            found = seconds(self._prepare(desc, resources, inputs, outputs), repeats, self._device)
             resources.write_back(outputs.values())
         return found
 
@@ -86,22 +106,74 @@ class TorchBackend:
             return DeviceResources((*inputs.values(), *outputs.values()), self._device)
         return HostResources(outputs.values())
 
+    def _prepare(
+        self,
+        desc: OperatorDesc,
+        resources: HostResources | DeviceResources,
+        inputs: Mapping[str, Binding],
+        outputs: Mapping[str, Binding],
+    ) -> Callable[[], object]:
+        """Everything but the work itself: what is returned reads the inputs' views and writes the output's."""
+        operator = operator_of(desc)
+        sources = []
+        for attribute in operator.inputs:
+            tensor = getattr(desc, attribute)
+            dtype = element_type(tensor, attribute == operator.indices)
+            sources.append(resources.view(inputs[attribute], tensor, dtype))
+        tensor = getattr(desc, operator.output)
+        target = resources.view(outputs[operator.output], tensor, element_type(tensor, False))
+        eager = _eager(operator, desc, sources, target)
+        if not self._has_kernels or operator.plan is None:
+            return eager
+        if target.numel() * target.itemsize < (self.least_bytes or 0):
+            return eager
+        kernel = kernels.prepared(operator.plan, desc, sources, target)
+        return eager if kernel is None else kernels.Attempt(kernel, eager)
 
-def _prepare(
-    desc: OperatorDesc,
-    resources: HostResources | DeviceResources,
-    inputs: Mapping[str, Binding],
-    outputs: Mapping[str, Binding],
-) -> Callable[[], object]:
-    """Everything but the work itself: the returned function reads the inputs' views and writes the output's."""
-    operator = operator_of(desc)
-    sources = []
-    for attribute in operator.inputs:
-        tensor = getattr(desc, attribute)
-        dtype = element_type(tensor, attribute == operator.indices)
-        sources.append(resources.view(inputs[attribute], tensor, dtype))
-    tensor = getattr(desc, operator.output)
-    target = resources.view(outputs[operator.output], tensor, element_type(tensor, False))
+
+def _eager(operator: Operator, desc: OperatorDesc, sources: Sequence[Tensor], target: Tensor) -> Callable[[], object]:
     if target.is_contiguous():
         return lambda: operator.run(desc, *sources, out=target)
     return lambda: target.copy_(operator.run(desc, *sources))
+
+
+class TorchBackend(_Torch):
+    """By whichever is faster: on CUDA by kernels where the output is large enough, else by eager torch."""
+
+    family = "torch"
+    least_bytes = WORTH_A_KERNEL
+
+    def execute_batch(self, executions: Sequence[Execution]) -> None:
+        """Run many cases in one resource; see `batch.run`."""
+        with torch.inference_mode():
+            batch.run(executions, self._device, self._prepare)
+
+
+class TorchEagerBackend(_Torch):
+    """By eager torch alone."""
+
+    family = "torch-eager"
+    least_bytes = None
+
+
+class TorchKernelsBackend(_Torch):
+    """By kernels wherever one can do the work, however small it is: to test them, on the CPU in Triton's interpreter.
+
+    Raises:
+        ValueError: no kernel can run on the device.
+    """
+
+    family = "torch-kernels"
+    least_bytes = 0
+
+    def __init__(self, device: str = "") -> None:
+        super().__init__(device)
+        if not self._has_kernels:
+            if kernels.version() is None:
+                what = "install Triton 3.2 or newer, as PyTorch for CUDA brings it: pip install triton"
+            else:
+                what = f"use cuda, or set the environment variable {kernels.INTERPRET} to 1 for Triton's interpreter"
+            raise ValueError(f"no kernels run on {str(self._device)!r} here; {what}")
+
+    def _takes_kernels(self) -> bool:
+        return True

@@ -33,7 +33,7 @@ class Refused(ValueError):
 def gather(desc: Any, source: Tensor, indices: Tensor, out: Tensor | None = None) -> Tensor:
     """GATHER: `output[before, i..., after] = input[before, indices[i...], after]`, right-aligned."""
     axis = _axis(desc, source)
-    chosen = _last_dimensions(indices, desc.index_dimensions, "IndexDimensions", least=0)
+    chosen = last_dimensions(indices, desc.index_dimensions, "IndexDimensions", least=0)
     before, after = source.shape[:axis], source.shape[axis + 1 :]
     shape = (*before, *chosen.shape, *after)
     surplus = len(shape) - source.dim()
@@ -103,8 +103,8 @@ def in_range(indices: Tensor, size: int) -> Tensor:
 
 def _gather_tuples(desc: Any, source: Tensor, indices: Tensor, batch: int, out: Tensor | None) -> Tensor:
     rank = source.dim()
-    source = _last_dimensions(source, desc.input_dimension_count, "InputDimensionCount")
-    tuples = _last_dimensions(indices, desc.indices_dimension_count, "IndicesDimensionCount")
+    source = last_dimensions(source, desc.input_dimension_count, "InputDimensionCount")
+    tuples = last_dimensions(indices, desc.indices_dimension_count, "IndicesDimensionCount")
     sizes, index_sizes = source.shape, tuples.shape
     addressed = batch + index_sizes[-1]
     if batch >= len(index_sizes) or addressed > len(sizes):
@@ -183,7 +183,7 @@ def _axis(desc: Any, source: Tensor) -> int:
     return axis
 
 
-def _last_dimensions(tensor: Tensor, count: int, attribute: str, *, least: int = 1) -> Tensor:
+def last_dimensions(tensor: Tensor, count: int, attribute: str, *, least: int = 1) -> Tensor:
     """The last `count` dimensions; torch refuses the view where one before them is not 1."""
     if not least <= count <= tensor.dim():
         raise Refused(f"{attribute} is {count}, expected {least} to {tensor.dim()}")

@@ -1,6 +1,6 @@
 """What this backend supports: for each operator its function, its tensors, and the types that each level takes.
 
-To add an operator, write its function in `operators` and give it a row here.
+To add an operator, write its function in `operators` and give it a row here; a plan for a kernel can come later.
 
 Source: the "Tensor support" tables of the operators' pages, and DML_TENSOR_DIMENSION_COUNT_MAX (5) and
 DML_TENSOR_DIMENSION_COUNT_MAX1 (8, from level 3_0 on) on the page of DirectML's constants.
@@ -15,6 +15,8 @@ from functools import cache
 from torch import Tensor
 
 from backends.torch import operators
+from backends.torch.kernels import plans
+from backends.torch.kernels.plans import Plan
 from spec.datatypes import DataType
 from spec.levels import Level
 
@@ -56,6 +58,7 @@ class Operator:
         support: by level; a level that is not listed has what the next lower one has.
         indices: which of the inputs is an index tensor, if one is.
         output: the attribute that holds the output tensor.
+        plan: `plan(desc, *inputs, out)`, of a kernel that does the same; see `kernels.plans`. None: there is none.
     """
 
     run: Callable[..., Tensor]
@@ -63,6 +66,7 @@ class Operator:
     support: Mapping[Level, Support]
     indices: str = ""
     output: str = "output_tensor"
+    plan: Callable[..., Plan | None] | None = None
 
 
 THROUGH_INDICES = ("input_tensor", "indices_tensor")
@@ -76,6 +80,7 @@ OPERATORS: Mapping[str, Operator] = {
         THROUGH_INDICES,
         {Level.L1_0: Support(FOUR, FLOAT, UINT32), Level.L2_1: AT_2_1, Level.L3_0: AT_3_0, Level.L4_1: AT_4_1},
         indices="indices_tensor",
+        plan=plans.gather,
     ),
     "TILE": Operator(
         operators.tile,
@@ -86,24 +91,28 @@ OPERATORS: Mapping[str, Operator] = {
             Level.L3_1: Support(ANY, TO_32_BIT),
             Level.L4_1: Support(ANY, INTEGER_TO_64_BIT),
         },
+        plan=plans.tile,
     ),
     "GATHER_ELEMENTS": Operator(
         operators.gather_elements,
         THROUGH_INDICES,
         {Level.L2_1: AT_2_1, Level.L3_0: AT_3_0, Level.L4_1: AT_4_1},
         indices="indices_tensor",
+        plan=plans.gather_elements,
     ),
     "GATHER_ND": Operator(
         operators.gather_nd,
         THROUGH_INDICES,
         {Level.L2_1: AT_2_1, Level.L3_0: AT_3_0, Level.L4_1: AT_4_1},
         indices="indices_tensor",
+        plan=plans.gather_nd,
     ),
     "GATHER_ND1": Operator(
         operators.gather_nd1,
         THROUGH_INDICES,
         {Level.L3_0: AT_3_0, Level.L4_1: AT_4_1},
         indices="indices_tensor",
+        plan=plans.gather_nd1,
     ),
 }
 

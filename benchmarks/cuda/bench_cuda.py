@@ -1,0 +1,321 @@
+"""The torch backend on CUDA: its kernels beside eager torch, torch.compile, and the device's own copy.
+
+A case is timed in rounds, in each of which every way has its turn and the copy, of as many bytes as the case moves,
+has its own. What is counted is each input element once, each index once, each output element once. torch.compile gets
+what a person would write, without care for negative indices and those out of range; it may only be less work.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from cuda_table import Heat, Measured, Way
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from backends.torch import kernels
+from backends.torch.memory import BITS
+from backends.torch.tables import OPERATORS
+from reports.records import Throughput
+from spec.datatypes import DataType
+from spec.levels import HIGHEST
+from spec.operator import OperatorDesc
+from spec.operators.gather import GatherDesc
+from spec.operators.gather_elements import GatherElementsDesc
+from spec.operators.gather_nd import GatherNdDesc
+from spec.operators.gather_nd1 import GatherNd1Desc
+from spec.operators.tile import TileDesc
+from spec.registry import spec_of
+from spec.tensor import TensorDesc
+from spec.validator import Outcome, decide
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here"),
+]
+
+Tensor = torch.Tensor
+Work = Callable[[], object]
+
+KINDS = (DataType.UINT8, DataType.FLOAT16, DataType.FLOAT32, DataType.INT64)
+LARGE = {"full": 256 * 2**20, "tiny": 2**20}
+ROUNDS = {"full": 9, "tiny": 3}
+SMALL = (16 * 2**10, 128 * 2**10, 2**20, 16 * 2**20)
+IN_A_ROW = 10  # runs that are timed together where they follow each other
+FLUSH = 512 * 2**20  # bytes; more than any cache holds
+FLUSHES = 6  # take the device a millisecond, in which the launch that is timed gets into the queue
+
+
+class Case(NamedTuple):
+    """What to measure.
+
+    Attributes:
+        make: the descriptor, from data type and bytes of output.
+        plain: the same as a person would write it in torch, from the input tensors.
+        of_copy: share of the copy's speed to reach.
+        times_eager: times eager torch's speed to reach.
+    """
+
+    make: Callable[[DataType, int], OperatorDesc]
+    plain: Callable[..., Tensor] | None
+    of_copy: float | None = None
+    times_eager: float | None = None
+
+
+# --- descriptors ------------------------------------------------------------------------------------------------------
+
+
+def square(kind: DataType, size: int) -> tuple[int, int]:
+    """Rows and columns, powers of 2, as many of the one as of the other or twice as many columns."""
+    exponent = int(math.log2(size // kind.size))
+    return 2 ** (exponent // 2), 2 ** (exponent - exponent // 2)
+
+
+def tall(kind: DataType, size: int) -> tuple[int, int]:
+    """Rows of 1 KiB."""
+    return size // 1024, 1024 // kind.size
+
+
+def odd(kind: DataType, size: int) -> tuple[int, int]:
+    """A square short of a row and a column, so that no row but the first starts at a multiple of anything."""
+    rows, columns = square(kind, size)
+    return rows - 1, columns - 1
+
+
+Shape = Callable[[DataType, int], tuple[int, int]]
+
+
+def tile(shape: Shape) -> Callable[[DataType, int], OperatorDesc]:
+    def make(kind: DataType, size: int) -> OperatorDesc:
+        rows, columns = shape(kind, size // 4)
+        return TileDesc(TensorDesc.of(kind, (rows, columns)), TensorDesc.of(kind, (2 * rows, 2 * columns)), (2, 2))
+
+    return make
+
+
+def gather(shape: Shape, axis: int) -> Callable[[DataType, int], OperatorDesc]:
+    """As many rows or columns as there are, in random order."""
+
+    def make(kind: DataType, size: int) -> OperatorDesc:
+        sizes = shape(kind, size)
+        data = TensorDesc.of(kind, sizes)
+        return GatherDesc(data, TensorDesc.of(DataType.INT64, (1, sizes[axis])), data, axis, 1)
+
+    return make
+
+
+def gather_elements(shape: Shape, axis: int) -> Callable[[DataType, int], OperatorDesc]:
+    def make(kind: DataType, size: int) -> OperatorDesc:
+        data = TensorDesc.of(kind, shape(kind, size))
+        return GatherElementsDesc(data, TensorDesc.of(DataType.INT64, data.sizes), data, axis)
+
+    return make
+
+
+def single_elements(kind: DataType, size: int) -> OperatorDesc:
+    rows, columns = square(kind, size)
+    return GatherNdDesc(
+        TensorDesc.of(kind, (1, rows, columns)),
+        TensorDesc.of(DataType.INT64, (rows, columns, 2)),
+        TensorDesc.of(kind, (1, rows, columns)),
+        2,
+        3,
+    )
+
+
+def slices(kind: DataType, size: int) -> OperatorDesc:
+    """Rows of 1 KiB of 16 matrices, each by two indices."""
+    rows, columns = tall(kind, size)
+    return GatherNdDesc(
+        TensorDesc.of(kind, (16, rows // 16, columns)),
+        TensorDesc.of(DataType.INT64, (1, rows, 2)),
+        TensorDesc.of(kind, (1, rows, columns)),
+        3,
+        2,
+    )
+
+
+def single_elements_in_batches(kind: DataType, size: int) -> OperatorDesc:
+    rows, columns = square(kind, size)
+    data = TensorDesc.of(kind, (1, rows, columns))
+    return GatherNd1Desc(data, TensorDesc.of(DataType.INT64, (rows, columns, 1)), data, 2, 3, 1)
+
+
+def slices_in_batches(kind: DataType, size: int) -> OperatorDesc:
+    rows, columns = tall(kind, size)
+    data = TensorDesc.of(kind, (16, rows // 16, columns))
+    return GatherNd1Desc(data, TensorDesc.of(DataType.INT64, (16, rows // 16, 1)), data, 3, 3, 1)
+
+
+# --- what a person would write ----------------------------------------------------------------------------------------
+
+
+def plain_tile(source: Tensor) -> Tensor:
+    return source.repeat(2, 2)
+
+
+def plain_gather(axis: int) -> Callable[[Tensor, Tensor], Tensor]:
+    return lambda source, indices: torch.index_select(source, axis, indices[0])
+
+
+def plain_gather_elements(axis: int) -> Callable[[Tensor, Tensor], Tensor]:
+    return lambda source, indices: torch.gather(source, axis, indices)
+
+
+def plain_single_elements(source: Tensor, indices: Tensor) -> Tensor:
+    return source[0][indices[..., 0], indices[..., 1]]
+
+
+def plain_slices(source: Tensor, indices: Tensor) -> Tensor:
+    return source[indices[0, :, 0], indices[0, :, 1]]
+
+
+def plain_single_elements_in_batches(source: Tensor, indices: Tensor) -> Tensor:
+    return torch.gather(source[0], 1, indices[..., 0])
+
+
+def plain_slices_in_batches(source: Tensor, indices: Tensor) -> Tensor:
+    return source[torch.arange(16, device=source.device)[:, None], indices[..., 0]]
+
+
+CASES = {
+    "TILE 2x2": Case(tile(square), plain_tile, 0.90),
+    "GATHER, rows of 1 KiB": Case(gather(tall, 0), plain_gather(0), 0.95),
+    "GATHER, last axis": Case(gather(square, 1), plain_gather(1), 0.60),
+    "GATHER, last axis, rows of 1 KiB": Case(gather(tall, 1), plain_gather(1), 0.60),
+    "GATHER_ELEMENTS, axis 0": Case(gather_elements(square, 0), plain_gather_elements(0), None, 2),
+    "GATHER_ELEMENTS, axis 0, rows of 1 KiB": Case(gather_elements(tall, 0), plain_gather_elements(0), None, 2),
+    "GATHER_ELEMENTS, last axis": Case(gather_elements(square, 1), plain_gather_elements(1), 0.75),
+    "GATHER_ELEMENTS, last axis, rows of 1 KiB": Case(gather_elements(tall, 1), plain_gather_elements(1), 0.75),
+    "GATHER_ND, single elements": Case(single_elements, plain_single_elements, None, 1),
+    "GATHER_ND, slices of 1 KiB": Case(slices, plain_slices, 0.90),
+    "GATHER_ND1, single elements": Case(single_elements_in_batches, plain_single_elements_in_batches, None, 1),
+    "GATHER_ND1, slices of 1 KiB": Case(slices_in_batches, plain_slices_in_batches, 0.90),
+    "TILE 2x2, odd width": Case(tile(odd), None, None, 1),
+    "GATHER, rows of an odd width": Case(gather(odd, 0), None, None, 1),
+    "GATHER, last axis, odd width": Case(gather(odd, 1), None, None, 1),
+    "GATHER_ELEMENTS, axis 0, odd width": Case(gather_elements(odd, 0), None, None, 1),
+    "GATHER_ELEMENTS, last axis, odd width": Case(gather_elements(odd, 1), None, None, 1),
+}
+
+
+# --- measuring --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("name", CASES)
+def bench_large(
+    benchmark: BenchmarkFixture, measured: list[Measured], pytestconfig: pytest.Config, name: str, kind: DataType
+) -> None:
+    sizes = pytestconfig.getoption("--sizes")
+    case = CASES[name]
+    measure(benchmark, measured, name, case, case.make(kind, LARGE[sizes]), ROUNDS[sizes])
+
+
+@pytest.mark.parametrize("size", SMALL, ids=lambda size: f"{size // 1024}K")
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.plain and name.count(",") < 2])
+def bench_small(
+    benchmark: BenchmarkFixture, measured: list[Measured], pytestconfig: pytest.Config, name: str, size: int
+) -> None:
+    sizes = pytestconfig.getoption("--sizes")
+    if size > LARGE[sizes] // 4:
+        pytest.skip("no smaller than the large ones")
+    make = CASES[name].make
+    case = Case(make, None)
+    measure(benchmark, measured, name, case, make(DataType.FLOAT32, size), ROUNDS[sizes])
+
+
+def measure(
+    benchmark: BenchmarkFixture, measured: list[Measured], name: str, case: Case, desc: Any, rounds: int
+) -> None:
+    assert decide(desc, HIGHEST).outcome is Outcome.ACCEPT
+    tensors = {field.attribute: getattr(desc, field.attribute) for field in spec_of(desc).tensor_fields}
+    useful = sum(tensor.element_count * tensor.data_type.size for tensor in tensors.values())
+    shape = " ".join(
+        f"{attribute.removesuffix('_tensor').title()}{{{','.join(map(str, tensor.sizes))}}}"
+        for attribute, tensor in tensors.items()
+    )
+    output = tensors["output_tensor"]
+    sources = list(filled(desc))
+    target = torch.zeros(output.sizes, dtype=BITS[output.data_type.size], device="cuda")
+    ways = dict(works(case, desc, sources, target))
+    copied = torch.ones(useful // 2, dtype=torch.int8, device="cuda")
+    copy = torch.empty_like(copied)
+    flushed = torch.empty(FLUSH, dtype=torch.int8, device="cuda")
+    everything: dict[object, Work] = {**ways, "copy": lambda: copy.copy_(copied)}
+    seconds: dict[tuple[object, Heat], list[float]] = {}
+    for work in everything.values():
+        work()
+
+    def take_round() -> None:
+        for way, work in everything.items():
+            torch.cuda.synchronize()
+            for _ in range(FLUSHES):
+                flushed.zero_()
+            seconds.setdefault((way, Heat.COLD), []).append(timed(work, 1))
+            work()
+            seconds.setdefault((way, Heat.WARM), []).append(timed(work, IN_A_ROW))
+
+    benchmark.pedantic(take_round, rounds=rounds)  # type: ignore[no-untyped-call]
+    for heat in Heat:
+        speed = useful // 2 * 2 / statistics.median(seconds["copy", heat])
+        for way in ways:
+            row = Throughput(desc.operator, output.data_type.name, shape, useful, tuple(seconds[way, heat]), speed)
+            goals = (case.of_copy, case.times_eager) if way is Way.KERNELS and heat is Heat.COLD else ()
+            measured.append(Measured(name, way, heat, output.element_count * output.data_type.size, row, *goals))
+
+
+def works(case: Case, desc: Any, sources: list[Tensor], target: Tensor) -> Iterator[tuple[Way, Work]]:
+    """Each way to do the case; all come to the same bytes."""
+    operator = OPERATORS[desc.operator]
+    yield Way.EAGER, lambda: operator.run(desc, *sources, out=target)
+    expected = operator.run(desc, *sources).view(target.shape)
+    assert operator.plan is not None
+    kernel = kernels.prepared(operator.plan, desc, sources, target)
+    assert kernel is not None
+    kernel()
+    assert torch.equal(target, expected)
+    yield Way.KERNELS, kernel
+    if case.plain is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what the compiler says of itself
+            torch.compiler.reset()
+            compiled = torch.compile(case.plain, fullgraph=True, dynamic=False)
+            assert torch.equal(compiled(*sources).view(target.shape), expected)
+        yield Way.COMPILED, lambda: compiled(*sources)
+
+
+def timed(work: Work, runs: int) -> float:
+    """Seconds of one of several runs that follow each other, by the device's clock."""
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    for _ in range(runs):
+        work()
+    end.record()
+    torch.cuda.synchronize()
+    return round(start.elapsed_time(end) / 1000 / runs, 9)
+
+
+def filled(desc: Any) -> Iterator[Tensor]:
+    """Tensors of random bits, and of random indices that are in range."""
+    generator = torch.Generator("cuda").manual_seed(1)
+    tensor: TensorDesc = desc.input_tensor
+    count = tensor.element_count * tensor.data_type.size
+    noise = torch.randint(-(2**62), 2**62, (-(-count // 8),), device="cuda", generator=generator)
+    kind = BITS[tensor.data_type.size]
+    yield noise.view(torch.int8)[:count].clone().view(kind).view(tensor.sizes)
+    if OPERATORS[desc.operator].indices:
+        sizes = desc.indices_tensor.sizes
+        limits = spec_of(desc).index.limits(desc)  # type: ignore[union-attr]
+        indices = torch.empty(sizes, dtype=torch.int64, device="cuda")
+        if len(limits) == 1:
+            yield indices.random_(0, limits[0], generator=generator)
+        else:
+            for position, limit in enumerate(limits):
+                indices[..., position].random_(0, limit, generator=generator)
+            yield indices
