@@ -11,24 +11,30 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from corpus import corpus, corpus_blocks
+from corpus import corpus, corpus_blocks, judged_by
 from racing import Goal, Peer, Race, Work
 from ratios import Clock, Heading, table
 from sizes import SIZES, Sizes
 
 from backends.base import Batched, Execution
 from backends.torch import TorchBackend
+from conformance.corpus import WHOLE, Header, check_corpus, corpus_lines
+from conformance.corpus_files import open_corpus, write_corpus
 from conformance.judge import Judge, Pending
 from conformance.memory import Stretch, guarded
-from conformance.sweep import Block, InProcess, Setup, Workers
+from conformance.sweep import InProcess, Setup, Workers, blocks_of, describe_sweep
+from reports.records import Ending
+from reports.writing import OutputFolder, ReportFolder
 from spec.registry import spec_of
 
 GOAL = Goal(50_000)
@@ -100,6 +106,38 @@ def bench_all_cores(race: Race, sizes: Sizes, device: str) -> None:
         )
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def bench_reports(race: Race, sizes: Sizes, device: str) -> None:
+    """What `dml-conformance run --out` does once its workers have started: a file checked, judged, and reported on.
+
+    Beside the same cases from lines in memory, and without reports.
+    """
+    setup = Setup((f"torch:{device}",))
+    count = sizes.swept * cores()
+    (judge,) = setup.judges()
+    with TemporaryDirectory() as name, closing(Workers(setup, cores())) as workers:
+        file = Path(name) / "corpus.jsonl.zst"
+        write_corpus(file, corpus_lines(Header.of(count, 0)))
+
+        def reported() -> int:
+            with open_corpus(file) as reader:
+                check_corpus(reader)
+            with open_corpus(file) as reader, OutputFolder(Path(name) / "reports", replace=True) as folder:
+                reports = ReportFolder(folder)
+                reports.start(describe_sweep(judge, [reader.header], [], WHOLE))
+                workers.feed(blocks_of([reader], WHOLE), [reports])
+                reports.finish(Ending.now())
+            return reports.summary.total
+
+        race(
+            "cases",
+            Work(f"torch:{device}: file to reports, {cores()} workers", reported),
+            Peer(Work(f"torch:{device}: records alone, {cores()} workers", judged_by(workers, corpus_blocks(count)))),
+            heavy=True,
+            clock=Clock.WALL,
+        )
+
+
 def laid_out(backend: Batched, count: int) -> list[Execution]:
     """The executions among so many cases, in one resource of random bytes but for the indices, which are 0."""
     judge = Judge(backend, "")  # type: ignore[arg-type]
@@ -122,15 +160,6 @@ def laid_out(backend: Batched, count: int) -> list[Execution]:
         outputs = {"output_tensor": bound.pop("output_tensor")}
         executions.append(Execution(each.case.desc, each.case.level, bound, outputs))
     return executions
-
-
-def judged_by(judging: InProcess | Workers, blocks: Sequence[Block]) -> Callable[[], int]:
-    """Judge all blocks; the count is that of the records."""
-
-    def run() -> int:
-        return sum(len(records) for block in judging.judged(blocks) for records in block)
-
-    return run
 
 
 def cores() -> int:
@@ -157,7 +186,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     races = []
-    for bench in (bench_execution, bench_one_process, bench_all_cores):
+    for bench in (bench_execution, bench_one_process, bench_all_cores, bench_reports):
         race = Race(_Plain(), "batch", SIZES[options.sizes])  # type: ignore[arg-type]
         bench(race, SIZES[options.sizes], options.device)
         races.append(race)

@@ -6,11 +6,16 @@ cannot count anything, and takes several times the room.
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
+from hashlib import sha256
 from itertools import count, cycle, islice
+from multiprocessing import get_context
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 
 import msgspec
 import pytest
@@ -19,13 +24,18 @@ from racing import Goal, Peer, Race, Work
 from ratios import Clock
 from sizes import Sizes
 
+from reports.cases import Cases
 from reports.html import report_html
 from reports.records import Record
 from reports.store import Store, StoreWriter
+from reports.stream import FanOut
 from reports.summary import Summary
 from reports.writing import OutputFolder, ReportFolder
 
 GOAL = Goal(100_000 / 5)
+MANY_GOAL = Goal(1_000_000 / 60)
+MOST_MEMORY = 1 << 30  # bytes, of a process that makes a page of `many_records`
+MOST_ON_DISK = 5_000_000  # bytes, of a page
 
 
 @pytest.fixture(scope="module")
@@ -56,15 +66,13 @@ def bench_store(race: Race, records: list[Record], path: Iterator[Path]) -> None
 
 
 def bench_render(race: Race, records: list[Record], path: Iterator[Path]) -> None:
-    """From the stored file to the page's text."""
+    """From the stored file to the page's text, cases and all; the peer reads its records and makes nothing of them."""
     place, plain = next(path), next(path)
     report_data.feed(StoreWriter(place), records)
     store_plainly(plain, records)
 
     def rendered() -> int:
-        with Store(place) as store:
-            report_html(Summary.of_store(store))
-        return len(records)
+        return page_of(place)[0]
 
     def read_plainly() -> int:
         decoder = msgspec.json.Decoder(Record)
@@ -80,6 +88,65 @@ def bench_render(race: Race, records: list[Record], path: Iterator[Path]) -> Non
         heavy=True,
         clock=Clock.WALL,
     )
+
+
+def bench_many(race: Race, sizes: Sizes, path: Iterator[Path]) -> None:
+    """A million records into one page, by a process of its own, whose memory is looked at.
+
+    The records differ in their digests; their cases are those of `distinct_records`, over and over.
+    """
+    place = next(path)
+    kinds = list(report_data.faulty(sizes.distinct_records))
+    many = (
+        msgspec.structs.replace(record, case=sha256(f"{i} {record.case}".encode()).hexdigest())
+        for i, record in enumerate(islice(cycle(kinds), sizes.many_records))
+    )
+    report_data.feed(StoreWriter(place), many)
+
+    def aggregated() -> int:
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+            count, size, memory = process.submit(page_of, place).result()
+        assert size <= MOST_ON_DISK, f"a page of {size:,} bytes"
+        assert memory <= MOST_MEMORY, f"{memory:,} bytes of memory"
+        return count
+
+    race("records", Work("aggregate into a page", aggregated), MANY_GOAL, heavy=True, clock=Clock.WALL)
+
+
+def bench_open(race: Race, records: list[Record], path: Iterator[Path], tmp_path: Path) -> None:
+    """From the page's address to its list of cases on the screen, in the system's Chromium."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("no Chromium")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    report_data.feed(StoreWriter(place := next(path)), records)
+    page = tmp_path / "report.html"
+    _, size, _ = page_of(place, page)
+    assert size <= MOST_ON_DISK, f"a page of {size:,} bytes"
+    with playwright.sync_playwright() as driver:
+        arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = driver.chromium.launch(executable_path=chromium, args=arguments)
+
+        def opened() -> int:
+            tab = browser.new_page()
+            tab.goto(page.as_uri())
+            tab.wait_for_selector(".list tbody tr")
+            tab.close()
+            return len(records)
+
+        race("records", Work("open the page", opened), Goal(len(records) / 2), heavy=True, clock=Clock.WALL)
+        browser.close()
+
+
+def page_of(results: Path, page: Path | None = None) -> tuple[int, int, int]:
+    """Make the page of a stored campaign: how many records, bytes of the page, and bytes of memory at the most."""
+    summary, cases = Summary(), Cases()
+    with Store(results) as store:
+        store.replay(FanOut(summary, cases))
+    text = report_html(summary, cases).encode()
+    if page is not None:
+        page.write_bytes(text)
+    return summary.total, len(text), getrusage(RUSAGE_SELF).ru_maxrss * 1024
 
 
 def bench_whole_folder(race: Race, records: list[Record], path: Iterator[Path]) -> None:

@@ -6,11 +6,11 @@ are judged as `dml-conformance run` does, from lines in memory to records, by th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 
 import pytest
-from corpus import case, corpus, corpus_blocks
+from corpus import case, corpus, corpus_blocks, judged_by
 from racing import Goal, Peer, Race, Work
 from ratios import Clock
 from sizes import Sizes
@@ -20,7 +20,7 @@ from backends.reference import ReferenceBackend
 from backends.torch import TorchBackend
 from conformance.corpus import Header, corpus_lines
 from conformance.judge import Judge
-from conformance.sweep import Block, InProcess, Setup, Workers
+from conformance.sweep import InProcess, Setup, Workers
 from reports.records import NOT_CONFORMANT, Phase
 from spec.case import Case
 
@@ -119,15 +119,6 @@ def bench_generate(race: Race, sizes: Sizes) -> None:
 
 def judge_of(backend: Backend) -> Judge:
     return Judge(backend, backend.capabilities().name)
-
-
-def judged_by(judging: InProcess | Workers, blocks: Sequence[Block]) -> Callable[[], int]:
-    """Judge all blocks; the count is that of the records."""
-
-    def run() -> int:
-        return sum(len(records) for block in judging.judged(blocks) for records in block)
-
-    return run
 
 
 def _race(race: Race, what: str, judged: Callable[[Judge], Callable[[], int]]) -> None:

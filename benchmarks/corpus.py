@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from conformance.corpus import Header, Line, corpus_lines, in_blocks
-from conformance.sweep import BLOCK_LINES, Block
+from conformance.sweep import BLOCK_LINES, Block, InProcess, Workers
 from spec.case import Case
 from spec.levels import Level
 from spec.registry import operators
@@ -27,3 +29,13 @@ def corpus_blocks(count: int) -> list[Block]:
     """A corpus of so many cases as lines, in the blocks that workers get."""
     lines = [Line(number, content) for number, content in enumerate(corpus_lines(Header.of(count, 0)), 1)]
     return [Block.of("corpus", block) for block in in_blocks(lines[1:-1], BLOCK_LINES)]
+
+
+def judged_by(judging: InProcess | Workers, blocks: Sequence[Block]) -> Callable[[], int]:
+    """Judge all blocks; the count is that of the records, as the reports take them."""
+    records_of = judging.written if isinstance(judging, Workers) else judging.judged
+
+    def run() -> int:
+        return sum(len(records) for block in records_of(blocks) for records in block)
+
+    return run

@@ -19,6 +19,7 @@ class Sizes(NamedTuple):
         judged: cases judged in a round, by one process.
         swept: cases judged in a round, by several processes, for each of them.
         records: stored and rendered.
+        many_records: aggregated into one page.
         distinct_records: how many of them are not repetitions.
         large_bytes: an output of the large tensors.
         index_rows: index tuples for the onnx package.
@@ -33,6 +34,7 @@ class Sizes(NamedTuple):
     judged: int
     swept: int
     records: int
+    many_records: int
     distinct_records: int
     large_bytes: int
     index_rows: int
@@ -47,8 +49,9 @@ SIZES = {
         examples=60,
         corpus=6000,
         judged=1500,
-        swept=4096,
+        swept=8192,
         records=100_000,
+        many_records=1_000_000,
         distinct_records=8000,
         large_bytes=64 * MIB,
         index_rows=1_000_000,
@@ -64,6 +67,7 @@ SIZES = {
         judged=100,
         swept=64,
         records=300,
+        many_records=600,
         distinct_records=150,
         large_bytes=64 * 1024,
         index_rows=500,

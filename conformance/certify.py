@@ -5,16 +5,22 @@ from __future__ import annotations
 import platform
 import sys
 import tomllib
+import zlib
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from conformance.engine import Engine
+from conformance.failures import digest_of
 from conformance.throughput import measure
 from reports.records import Campaign, Ending, describe_rules, utc_now
 from reports.stream import Consumer
+
+# In the environment: what makes the cases of the search, and what compresses the report's page.
+HYPOTHESIS, ZLIB = "hypothesis", "zlib"
 
 
 def certify(engine: Engine, consumer: Consumer) -> None:
@@ -38,9 +44,23 @@ def describe_campaign(engine: Engine) -> Campaign:
         seed=engine.seed,
         spec=engine.judge.reading,
         started=utc_now(),
-        environment=environment(),
+        environment={**environment(), **_saved(engine)},
         rules=describe_rules(engine.operators),
+        strength=_strength(engine.budget.name),
     )
+
+
+def _strength(budget: str) -> dict[str, Any]:
+    """How strong the suite was measured to be."""
+    from conformance.strength.score import of_campaign  # it measures with what is here
+
+    return of_campaign(budget)
+
+
+def _saved(engine: Engine) -> dict[str, str]:
+    """What a campaign has beside the cases that follow from the rest of its description."""
+    saved = engine.saved_here()
+    return {"saved failures": f"{len(saved)}, SHA-256 {digest_of(saved)}"} if saved else {}
 
 
 @cache
@@ -58,7 +78,8 @@ def environment() -> dict[str, str]:
     return {
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "hypothesis": version("hypothesis"),
+        HYPOTHESIS: version("hypothesis"),
+        ZLIB: zlib.ZLIB_RUNTIME_VERSION,
         "system": f"{platform.system()} {platform.release()}",
         "machine": platform.machine(),
         "byte order": sys.byteorder,

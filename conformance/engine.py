@@ -40,6 +40,8 @@ class Engine:
         levels: ascending.
         budget: how much is done for each operator at each level.
         seed: of search and sweep; examples and boundaries are the same in every campaign.
+        saved: cases that failed before, judged before everything else, in the phase of the examples; those of other
+            operators and levels are left out.
     """
 
     judge: Judge
@@ -47,12 +49,14 @@ class Engine:
     levels: Sequence[Level]
     budget: Budget
     seed: int
+    saved: Sequence[Case] = ()
     _broken: dict[tuple[str, str], Level] = field(default_factory=dict)
     _shrunk: set[tuple[str, str]] = field(default_factory=set)
 
     def records(self) -> Iterator[Record]:
         """Every record, phase by phase."""
         for phase, cases in (
+            (Phase.EXAMPLES, self.saved_here()),
             (Phase.EXAMPLES, self._examples()),
             (Phase.BOUNDARIES, self._boundaries()),
         ):
@@ -70,6 +74,14 @@ class Engine:
         """
         phases = {Phase.EXAMPLES: self._examples, Phase.BOUNDARIES: self._boundaries, Phase.SWEEP: self._sweep}
         return phases[phase]()
+
+    def saved_here(self) -> list[Case]:
+        """The saved cases that the campaign is about."""
+        return [case for case in self.saved if case.operator in self.operators and case.level in self.levels]
+
+    def search_seed(self, operator: str, level: Level, rule: str) -> int:
+        """The seed of the search for one rule."""
+        return zlib.crc32(f"{self.seed}/{operator}/{level}/{rule}".encode())
 
     def planned(self) -> dict[Phase, int]:
         """How many cases the phases will have whose number is known beforehand."""
@@ -109,7 +121,7 @@ class Engine:
                     yield from self._search_rule(operator, level, rule, self.budget.search)
 
     def _search_rule(self, operator: str, level: Level, rule: str, examples: int) -> Iterator[Record]:
-        seed = zlib.crc32(f"{self.seed}/{operator}/{level}/{rule}".encode())
+        seed = self.search_seed(operator, level, rule)
         for record in search(self.judge, operator, level, rule, examples, seed):
             if record.verdict in NOT_CONFORMANT:
                 self._shrunk.add((operator, rule))

@@ -344,7 +344,7 @@ def _layout(spec: OperatorSpec, case: Case) -> str:
     if not case.data:
         return ""
     kinds = {layout_kind(getattr(case.desc, field.attribute)) for field in spec.tensor_fields}
-    for kind in ("overlapping", "broadcast", "permuted", "padded"):
+    for kind in ("overlapping", "interleaved", "broadcast", "permuted", "padded"):
         if kind in kinds:
             return kind
     return "packed"

@@ -34,6 +34,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="cases that Hypothesis tries for each test, after the fixed ones (default: %(default)s)",
     )
+    group.addoption(
+        "--dml-failures",
+        metavar="FOLDER",
+        help="where failing cases that Hypothesis finds are saved; those that are there are tried first",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

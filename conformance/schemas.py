@@ -13,7 +13,10 @@ import msgspec
 
 from conformance.errata_document import Document
 from conformance.page_report import CheckedPages
+from conformance.verify import Verification
+from conformance.waivers import WaiversFile
 from reports import schemas
+from reports.package.forms import CaseList, Manifest, Stated, Statement, WaiverList
 from reports.schemas import Schema, of_types
 
 
@@ -27,10 +30,22 @@ def checked_pages_schema() -> Schema:
     return of_types("urn:dml-conformance:checked-pages:1", "CheckedPages", CheckedPages)
 
 
+def _of_package(name: str, title: str, kind: type[msgspec.Struct]) -> dict[str, Callable[[], Schema]]:
+    return {f"{name}.schema.json": lambda: of_types(f"urn:dml-conformance:{name}:1", title, kind)}
+
+
 SCHEMAS: dict[str, Callable[[], Schema]] = {
     **schemas.SCHEMAS,
     "errata.schema.json": errata_schema,
     "checked-pages.schema.json": checked_pages_schema,
+    # A package's files, what people write for one, and what verifying it came to.
+    **_of_package("statement", "Statement", Statement),
+    **_of_package("case-list", "CaseList", CaseList),
+    **_of_package("waivers", "WaiverList", WaiverList),
+    **_of_package("manifest", "Manifest", Manifest),
+    **_of_package("statement-file", "Stated", Stated),
+    **_of_package("waivers-file", "WaiversFile", WaiversFile),
+    **_of_package("verification", "Verification", Verification),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import hypothesis
 from hypothesis import HealthCheck, given, settings
@@ -18,12 +18,16 @@ from strategies import cases
 
 
 def quiet_settings(examples: int) -> settings:
-    """Settings for a property that runs inside the harness: no deadline, no database, nothing printed."""
+    """Settings for a property that runs inside the harness: no deadline, no database, nothing printed.
+
+    Without examples of its own Hypothesis runs the explicit ones alone.
+    """
+    own = (HypothesisPhase.generate, HypothesisPhase.shrink) if examples else ()
     return settings(
-        max_examples=examples,
+        max_examples=max(examples, 1),
         deadline=None,
         database=None,
-        phases=(HypothesisPhase.generate, HypothesisPhase.shrink),
+        phases=(HypothesisPhase.explicit, *own),
         suppress_health_check=list(HealthCheck),
         report_multiple_bugs=False,
         verbosity=hypothesis.Verbosity.quiet,
@@ -32,14 +36,22 @@ def quiet_settings(examples: int) -> settings:
 
 
 def search(
-    judge: Judge, operator: str, level: Level, rule: str, examples: int, seed: int | str | None
+    judge: Judge,
+    operator: str,
+    level: Level,
+    rule: str,
+    examples: int,
+    seed: int | str | None,
+    explicit: Sequence[Case] = (),
 ) -> Iterator[Record]:
     """Records of the cases about one rule that were tried; a failure is shrunk and given once, in its smallest form.
 
     Without a seed, Hypothesis's own profile decides. A seed goes before it, also where it is derandomised, as in CI.
+    Explicit cases are Hypothesis's `@example`s: they come first, in order, and of one that fails only whole
+    steps are taken to a simpler one.
     """
     outcome = _Search(judge, rule)
-    outcome.run(operator, level, examples, seed)
+    outcome.run(operator, level, examples, seed, explicit)
     yield from outcome.tried
     if outcome.smallest is not None:
         yield _simplified(judge, *outcome.smallest)
@@ -62,12 +74,14 @@ class _Search:
         self.tried: list[Record] = []
         self.smallest: tuple[Case, Record] | None = None
 
-    def run(self, operator: str, level: Level, examples: int, seed: int | str | None) -> None:
+    def run(self, operator: str, level: Level, examples: int, seed: int | str | None, explicit: Sequence[Case]) -> None:
         @quiet_settings(examples)
         @given(cases(operator, level, self.rule))
         def holds(case: Case) -> None:
             self.look_at(case)
 
+        for case in reversed(explicit):  # decorators: the last one applied is tried first
+            holds = hypothesis.example(case)(holds)
         try:
             (holds if seed is None else hypothesis.seed(seed)(holds))()
         except _Found:

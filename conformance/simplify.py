@@ -105,7 +105,7 @@ def _smaller_sizes(desc: OperatorDesc) -> Iterator[OperatorDesc]:
     for keep in (False, True):
         for field, tensor in _tensors(desc):
             for dimension, number in enumerate(tensor.sizes):
-                for smaller in sorted({1, number // 2, number - 1} - {0, number}):
+                for smaller in (n for n in sorted({1, number // 2, number - 1}) if 0 < n < number):
                     sizes = (*tensor.sizes[:dimension], smaller, *tensor.sizes[dimension + 1 :])
                     yield _edited(desc, {field: _resized(tensor, sizes, tensor.strides, keep)})
 

@@ -24,7 +24,9 @@ from conformance.batch import BatchJudge
 from conformance.certify import environment, suite_version
 from conformance.corpus import WHOLE, CorpusReader, Header, Line, Shard, in_blocks, read_case
 from conformance.judge import Judge
+from reports.digests import content_line
 from reports.records import Campaign, Phase, Record, describe_rules, utc_now
+from reports.stream import Body, Stream, Written, encodable_record
 from spec.levels import Level
 from spec.registry import operators
 from spec.validator import Reading
@@ -147,6 +149,13 @@ class InProcess:
         """What `records` gives for each block, in order; blocks are taken as they are needed."""
         return map(self.records, blocks)
 
+    def feed(self, blocks: Iterable[Block], streams: Sequence[Stream]) -> None:
+        """Judge all blocks, and tell the stream of each backend; errors as for `records`."""
+        for block in self.judged(blocks):
+            for stream, records in zip(streams, block, strict=True):
+                for record in records:
+                    stream.record(record)
+
     def close(self) -> None:
         """Nothing: there is nothing to end."""
 
@@ -164,6 +173,18 @@ class Workers:
         self._most_under_way = BLOCKS_AHEAD * count
 
     def judged(self, blocks: Iterable[Block]) -> Iterator[list[list[Record]]]:
+        """As `written`, with records as `InProcess` gives them; errors as there."""
+        for block in self.written(blocks):
+            yield [[written.whole() for written in records] for records in block]
+
+    def feed(self, blocks: Iterable[Block], streams: Sequence[Stream]) -> None:
+        """Judge all blocks, and tell the stream of each backend; errors as for `written`."""
+        for block in self.written(blocks):
+            for stream, records in zip(streams, block, strict=True):
+                for written in records:
+                    stream.written(written)
+
+    def written(self, blocks: Iterable[Block]) -> Iterator[list[list[Written]]]:
         """For each backend the records of each block, in order; a few blocks are taken ahead for each worker.
 
         Raises:
@@ -188,12 +209,13 @@ class Workers:
         self._pool.shutdown(cancel_futures=True)
 
 
-_DECODER = msgspec.msgpack.Decoder(list[Record])
+_DECODER = msgspec.msgpack.Decoder(list[Written])
 _ENCODER = msgspec.msgpack.Encoder()
+_BODY_ENCODER = msgspec.json.Encoder()
 _worker: list[InProcess] = []
 
 
-def _decoded(future: Future[list[bytes]]) -> list[list[Record]]:
+def _decoded(future: Future[list[bytes]]) -> list[list[Written]]:
     return [_DECODER.decode(records) for records in future.result()]
 
 
@@ -207,4 +229,11 @@ def _start(setup: Setup) -> None:
 
 def _encoded_records(block: Block) -> list[bytes]:
     (judge,) = _worker
-    return [_ENCODER.encode(records) for records in judge.records(block)]
+    return [_ENCODER.encode([write_down(record) for record in records]) for records in judge.records(block)]
+
+
+def write_down(record: Record) -> Written:
+    """A record in the form that consumers take from another process."""
+    record = encodable_record(record)
+    traits = msgspec.structs.replace(record, case_json={}, differences=(), reproduce="")
+    return Written(traits, content_line(record), _BODY_ENCODER.encode(Body.of(record)))

@@ -50,16 +50,38 @@ class SchemaVersion(_Entry, frozen=True, kw_only=True):
     version: Literal[1]
 
 
+class Strength(_Entry, frozen=True, kw_only=True):
+    """How many backends that are wrong on purpose the suite finds; each is run at operators and levels where it shows.
+
+    Attributes:
+        suite_version: that was measured.
+        is_current: whether it was measured on the very sources that ran.
+        budget: of the campaigns that it was measured with; `standard` stands for larger ones.
+        mutants: wrong backends.
+        plantings: combinations of wrong backend, operator and level.
+        killed: how many of these a campaign finds, whatever the seed.
+    """
+
+    suite_version: str
+    is_current: bool
+    budget: str
+    mutants: Count
+    plantings: Count
+    killed: Count
+
+
 class Suite(_Entry, frozen=True, kw_only=True):
     """The suite that ran.
 
     Attributes:
         name: of the package.
         version: of the package.
+        strength: what it finds of what it is meant to find; null where that was not measured.
     """
 
     name: Literal["dml-conformance"]
     version: str
+    strength: Strength | None = None
 
 
 class BackendClaims(_Entry, frozen=True, kw_only=True):
@@ -435,7 +457,11 @@ class Certificate(_Entry, frozen=True, kw_only=True):
         level_order = {level: i for i, level in enumerate(campaign.levels)}
         return cls(
             schema=SchemaVersion(id="urn:dml-conformance:certificate", version=1),
-            suite=Suite(name="dml-conformance", version=campaign.suite_version),
+            suite=Suite(
+                name="dml-conformance",
+                version=campaign.suite_version,
+                strength=_entry(Strength, **campaign.strength) if campaign.strength else None,
+            ),
             outcome=summary.conformance,
             headline=summary.headline(),
             why_incomplete=summary.why_incomplete(),

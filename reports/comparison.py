@@ -8,7 +8,7 @@ the very same case.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -16,10 +16,13 @@ from typing import TypeVar
 
 import msgspec
 
-from reports.html import CELL_MEANINGS, MatrixCell, ShownRule, render, shown_rule
+from reports.cases import SHOWN_DIGITS, Cases
+from reports.changes import CHANGE_MEANINGS, Change, Changed, changes, differing
+from reports.html import CELL_MEANINGS, MAX_FIRST, MatrixCell, ShownRule, render_with_cases, shown_rule
+from reports.plots import Heat, Roofline, roofline, rules_by_phase, types_by_rank_and_level
 from reports.records import NOT_CONFORMANT, Record, Throughput, Verdict
 from reports.store import Store, StoreError
-from reports.stream import StreamError
+from reports.stream import FanOut, StreamError
 from reports.summary import JUDGED, OTHER_REASONS, CellVerdict, FailureGroup, FailureKind, Summary, case_size
 from reports.text import duration
 from spec.levels import Level
@@ -124,18 +127,52 @@ class Timed:
         return [None if row is None else (f"{row.bytes_per_second / 1e9:,.3g}", _share(row)) for row in self.rows]
 
 
+@dataclass(frozen=True)
+class ChangeRow:
+    """Cases of one campaign, operator and rule that changed alike; `first` is one of them."""
+
+    label: str
+    change: Change
+    operator: str
+    rule: str
+    count: int
+    first: Changed
+    held_by: str  # the campaign whose list has them
+
+    @property
+    def link(self) -> dict[str, str]:
+        """The traits by which the list of cases shows them."""
+        return {"campaign": self.held_by, "change": self.change, "operator": self.operator, "rule": self.rule or "-"}
+
+
 class Comparison:
     """Campaigns side by side.
 
     Args:
         summaries: of the campaigns, one or more.
         answers: for each campaign what it made of the cases of `witness_cases`, as far as it has them.
+        cases: of each campaign, or none at all.
+        has_baseline: whether the last campaign is an earlier run that the others are held against.
+        changed: for each of the others what changed since; empty without a baseline.
     """
 
-    def __init__(self, summaries: Sequence[Summary], answers: Sequence[Answers]) -> None:
+    def __init__(
+        self,
+        summaries: Sequence[Summary],
+        answers: Sequence[Answers],
+        cases: Sequence[Cases] = (),
+        *,
+        has_baseline: bool = False,
+        changed: Sequence[Sequence[Changed]] = (),
+    ) -> None:
         self.summaries = summaries
         self.answers = answers
-        self.labels = _labels(summaries)
+        self.has_baseline = has_baseline
+        self.labels = _labels(summaries[:-1] if has_baseline else summaries)
+        if has_baseline:
+            self.labels.append(_baseline_label(summaries[-1], self.labels))
+        self.cases = dict(zip(self.labels, cases, strict=True)) if cases else {}
+        self.changed = changed
         self.rules = list({rule["id"]: rule for s in reversed(summaries) for rule in s.campaign.rules}.values())
         self._kinds = {rule["id"]: rule["kind"] for rule in self.rules}
         order = _merged([rule["id"] for rule in summary.campaign.rules] for summary in summaries)
@@ -145,15 +182,56 @@ class Comparison:
         self.levels = [level.label for level in Level if level.label in asked]
 
     @classmethod
-    def of(cls, stores: Sequence[Store]) -> Comparison:
-        """The comparison of stored campaigns.
+    def of(cls, stores: Sequence[Store], baseline: Store | None = None) -> Comparison:
+        """The comparison of stored campaigns, with each other and with an earlier run.
 
         Raises:
             StoreError: a file is damaged, or holds what no campaign of this suite does.
         """
-        summaries = [_summary(store) for store in stores]
-        cases = witness_cases(summaries)
-        return cls(summaries, [store.answers(cases) for store in stores])
+        changed: list[list[Changed]] = []
+        wanted: list[set[str]] = [set() for _ in stores]
+        if baseline is not None:
+            changed = [_changed(store, baseline) for store in stores]
+            wanted = [{found.case for found in of} for of in changed]
+            wanted.append(set().union(*wanted))
+            stores = [*stores, baseline]
+        read = [_read(store, of) for store, of in zip(stores, wanted, strict=True)]
+        summaries = [summary for summary, _ in read]
+        shown = witness_cases(summaries)
+        return cls(
+            summaries,
+            [store.answers(shown) for store in stores],
+            [cases for _, cases in read],
+            has_baseline=baseline is not None,
+            changed=changed,
+        )
+
+    # Since the baseline.
+
+    def changes(self) -> list[ChangeRow]:
+        """What changed, by campaign, operator and rule; regressions first, the most frequent first."""
+        groups: dict[tuple[str, Change, str, str], list[Changed]] = {}
+        for label, found in zip(self.labels, self.changed, strict=False):
+            for changed in found:
+                groups.setdefault((label, changed.change, changed.operator, changed.rule), []).append(changed)
+        rows = [ChangeRow(*key, len(group), group[0], self._holder(key[0], key[1])) for key, group in groups.items()]
+        return sorted(rows, key=lambda row: (list(Change).index(row.change), -row.count, row.operator, row.rule))
+
+    def change_counts(self) -> list[tuple[Change, int, str]]:
+        """How many cases changed in which way, with what that means."""
+        counts = Counter(changed.change for found in self.changed for changed in found)
+        return [(change, counts[change], CHANGE_MEANINGS[change]) for change in Change]
+
+    def change_of_case(self) -> dict[tuple[str, str], str]:
+        """What became of a case, by the label of the campaign whose list has it and the shown digits of its digest."""
+        return {
+            (self._holder(label, changed.change), changed.case[:SHOWN_DIGITS]): changed.change
+            for label, found in zip(self.labels, self.changed, strict=False)
+            for changed in found
+        }
+
+    def _holder(self, label: str, change: Change) -> str:
+        return self.labels[-1] if change is Change.GONE else label
 
     # Operators by level.
 
@@ -199,6 +277,12 @@ class Comparison:
                 witnesses = self._witnesses(partial(self._is_decision_on, rule_id, expected))
                 rows.append(Row(rule, expected.lower(), cells, sum(weights), witnesses=witnesses))
         return sorted(rows, key=lambda row: -row.weight)
+
+    def most(self) -> list[tuple[str, FailureGroup]]:
+        """The most frequent failures of one campaign, operator and rule, with the campaign's label."""
+        labelled = zip(self.labels, self.summaries, strict=True)
+        groups = [(label, group) for label, summary in labelled for group in summary.failures.values()]
+        return sorted(groups, key=lambda item: -item[1].count)[:MAX_FIRST]
 
     # Outputs.
 
@@ -315,12 +399,31 @@ class Comparison:
             found.setdefault(key[0], []).append(Timed(key[1], [column.get(key) for column in columns]))
         return found
 
+    def rooflines(self) -> list[tuple[str, Roofline]]:
+        """The plot of each campaign that has one."""
+        plots = [(label, roofline(of.throughputs)) for label, of in zip(self.labels, self.summaries, strict=True)]
+        return [(label, plot) for label, plot in plots if plot is not None]
+
+    # Coverage.
+
+    def heats(self) -> list[tuple[str, Heat, list[tuple[str, Heat]]]]:
+        """For each campaign how many cases there are by rule and phase, and by type, dimension count and level."""
+        return [
+            (label, rules_by_phase(summary), types_by_rank_and_level(summary))
+            for label, summary in zip(self.labels, self.summaries, strict=True)
+        ]
+
     # The campaigns themselves.
 
     def headline(self) -> str:
         """What they come to, in a sentence."""
         outcomes = Counter(str(summary.conformance) for summary in self.summaries)
         told = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
+        if self.has_baseline:
+            changes = {change: count for change, count, _ in self.change_counts()}
+            worse, better = changes[Change.REGRESSION] + changes[Change.NEW], changes[Change.REPAIR]
+            cases = "case differs" if worse == 1 else "cases differ"
+            told += f"; since the baseline {worse:,} more {cases}, {better:,} repaired"
         return f"{len(self.summaries)} campaigns side by side: {told}."
 
     def unlike(self) -> list[str]:
@@ -343,9 +446,6 @@ class Comparison:
                 [Told(str(s.conformance), CellVerdict(str(s.conformance))) for s in self.summaries],
             ),
             ("Device", self._facts(lambda s: s.campaign.backend["device"])),
-            ("Versions", self._facts(lambda s: _joined(s.campaign.backend["versions"]))),
-            ("Specification", self._facts(lambda s: f"as {s.campaign.spec}")),
-            ("Suite", self._facts(lambda s: s.campaign.suite_version)),
             ("Started", self._facts(lambda s: s.campaign.started)),
             ("Judged cases", self._facts(lambda s: f"{s.judged:,} of {s.total:,}")),
             ("Differ", self._facts(lambda s: f"{s.failed:,}")),
@@ -356,6 +456,9 @@ class Comparison:
     def run(self) -> list[tuple[str, list[Told]]]:
         """What it takes to run them again, and their digests."""
         rows = [
+            ("Versions", self._facts(lambda s: _joined(s.campaign.backend["versions"]))),
+            ("Specification", self._facts(lambda s: f"as {s.campaign.spec}")),
+            ("Suite", self._facts(lambda s: s.campaign.suite_version)),
             ("Operators", self._facts(lambda s: ", ".join(s.campaign.operators))),
             ("Levels", self._facts(lambda s: ", ".join(s.campaign.levels))),
             ("Budget", self._facts(lambda s: s.campaign.budget)),
@@ -441,9 +544,12 @@ def comparison_html(comparison: Comparison) -> str:
     """The page: several campaigns side by side."""
     matrix = comparison.matrix()
     cells = Counter(cell.cell.verdict for _, rows in matrix for _, row in rows for cell in row if cell is not None)
-    return render(
+    return render_with_cases(
         "comparison.html.j2",
+        comparison.cases,
+        comparison.change_of_case(),
         comparison=comparison,
+        changed=comparison.changes(),
         matrix=matrix,
         split=comparison.split_cells(),
         legend=[(verdict, cells[verdict], CELL_MEANINGS[verdict]) for verdict in CellVerdict if cells[verdict]],
@@ -451,6 +557,8 @@ def comparison_html(comparison: Comparison) -> str:
         outputs=comparison.outputs(),
         unspecified=comparison.unspecified(),
         throughput=comparison.throughput(),
+        rooflines=comparison.rooflines(),
+        heats=comparison.heats(),
         max_rows=MAX_ROWS,
     )
 
@@ -467,14 +575,25 @@ def witness_cases(summaries: Iterable[Summary]) -> set[str]:
     }
 
 
-def _summary(store: Store) -> Summary:
-    """The summary of a stored campaign, whose backend is known to be described as this suite does."""
+def _read(store: Store, wanted: Collection[str]) -> tuple[Summary, Cases]:
+    """Summary and cases of a stored campaign, whose backend is known to be described as this suite does."""
+    summary, cases = Summary(), Cases(wanted)
     try:
         msgspec.convert(store.campaign.backend, _Backend)
         msgspec.convert(store.campaign.rules, tuple[_Rule, ...])
-        return Summary.of_store(store)
+        store.replay(FanOut(summary, cases))
     except (msgspec.ValidationError, StreamError) as error:
         raise StoreError(f"{store.path}: holds no campaign of this suite, or a damaged one: {error}") from error
+    return summary, cases
+
+
+def _changed(store: Store, baseline: Store) -> list[Changed]:
+    before, after = differing(baseline), differing(store)
+    return changes(before, after, _verdicts(baseline, after), _verdicts(store, before))
+
+
+def _verdicts(store: Store, cases: Collection[str]) -> dict[str, Verdict]:
+    return {case: verdict for case, (verdict, _) in store.answers(cases).items()}
 
 
 def _labels(summaries: Sequence[Summary]) -> list[str]:
@@ -487,6 +606,13 @@ def _labels(summaries: Sequence[Summary]) -> list[str]:
     return [
         f"{label} ({dated[: i + 1].count(label)})" if dated.count(label) > 1 else label for i, label in enumerate(dated)
     ]
+
+
+def _baseline_label(summary: Summary, others: Collection[str]) -> str:
+    label = f"{summary.campaign.backend['name']}, baseline"
+    while label in others:  # a backend may be called anything
+        label += " run"
+    return label
 
 
 def _merged(sequences: Iterable[Iterable[_T]]) -> list[_T]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import TypeVar
 
 from rich import progress as bars
 from rich.console import Console, Group, RenderableType
@@ -16,11 +18,15 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.records import NOT_CONFORMANT, Campaign, Ending, Phase, Record, Throughput, Verdict
+from reports.stream import Written
 from reports.summary import Cell, CellVerdict, Conformance, FailureGroup, FailureKind, Summary
 from reports.text import duration, level_ranges, one_line, printable
 
+_T = TypeVar("_T")
+
 SHOWN_FAILURES = 10
 LINE_INTERVAL = 10.0  # seconds between lines where there is no terminal
+STEP_INTERVAL = 0.25  # seconds before a loop gets a bar in a terminal, and between its updates
 MAX_REASON = 160  # characters
 
 STYLES = {
@@ -67,6 +73,8 @@ class Progress:
         self._bars: bars.Progress | None = None
         self._phase: Phase | None = None
         self._next = 0.0
+        self._measured = 0
+        self._measuring: bars.TaskID | None = None
 
     def start(self, campaign: Campaign) -> None:
         text = f"Testing {campaign.backend['name']} on {campaign.backend['device']}"
@@ -84,6 +92,9 @@ class Progress:
             )
             self._bars.start()
 
+    def written(self, written: Written) -> None:
+        self.record(written.traits)
+
     def record(self, record: Record) -> None:
         phase = record.phase
         if phase is not self._phase:
@@ -96,11 +107,25 @@ class Progress:
             self._line(phase)
 
     def throughput(self, row: Throughput) -> None:
-        """Nothing: these are few, and shown at the end."""
+        """These are few, but take their time."""
+        if self._phase is not None:
+            self._leave(self._phase)
+            self._phase = None
+        self._measured += 1
+        if self._bars is None:
+            if self._clock() >= self._next:
+                self._next = self._clock() + LINE_INTERVAL
+                _print(self._console, Text(f"throughput: {self._measured} measured"))
+            return
+        if self._measuring is None:
+            self._measuring = self._bars.add_task("throughput", total=None, measured=0)
+        self._bars.update(self._measuring, measured=self._measured)
 
     def finish(self, ending: Ending) -> None:
         if self._phase is not None:
             self._leave(self._phase)
+        if self._bars is not None and self._measuring is not None:
+            self._bars.update(self._measuring, total=1, completed=1)
         self.close()
         if not ending.complete:
             _print(self._console, Text(_fit(self._console, f"Stopped before the end. {ending.reason}"), "yellow"))
@@ -131,10 +156,93 @@ class Progress:
         _print(self._console, Text(f"{phase}: {counts.total():,}{planned} cases, {_told(counts)}"))
 
 
+class Steps:
+    """How far a long loop is: in a terminal a bar, elsewhere a line now and then, and nothing if it is soon through.
+
+    Use it as a context manager.
+
+    Args:
+        what: is being done, in a few words: `Reading results.sqlite`.
+        total: how many steps there will be; None where that is not known.
+        unit: of what a step is, in the plural.
+        console: where to; standard error if none is given.
+        clock: seconds, rising.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        total: int | None = None,
+        unit: str = "cases",
+        console: Console | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._console = console or Console(stderr=True)
+        self._what = _fit(self._console, what)
+        self._total = total
+        self._unit = unit
+        self._clock = clock
+        self._done = 0
+        self._next = clock() + (STEP_INTERVAL if self._console.is_terminal else LINE_INTERVAL)
+        self._bars: bars.Progress | None = None
+        self._task = bars.TaskID(0)
+
+    def __enter__(self) -> Steps:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bars is not None:
+            self._show()
+            self._bars.stop()
+
+    def advance(self, steps: int = 1) -> None:
+        """So many more steps are done."""
+        self._done += steps
+        if self._clock() >= self._next:
+            self._show()
+
+    def reach(self, done: int, total: int | None = None) -> None:
+        """So many steps are done by now, of so many if that is known by now."""
+        self._total = self._total if total is None else total
+        self.advance(done - self._done)
+
+    def over(self, items: Iterable[_T]) -> Iterator[_T]:
+        """The items, each a step that is done when the next one is asked for."""
+        for item in items:
+            yield item
+            self.advance()
+
+    def _show(self) -> None:
+        if not self._console.is_terminal:
+            self._next = self._clock() + LINE_INTERVAL
+            planned = "" if self._total is None else f" of {self._total:,}"
+            _print(self._console, Text(f"{self._what}: {self._done:,}{planned} {self._unit}"))
+            return
+        self._next = self._clock() + STEP_INTERVAL
+        if self._bars is None:
+            self._bars = bars.Progress(
+                bars.TextColumn("{task.description}", markup=False),
+                bars.BarColumn(bar_width=None),
+                bars.TextColumn(f"{{task.completed:,.0f}} {self._unit}"),
+                bars.TimeElapsedColumn(),
+                console=self._console,
+                refresh_per_second=8,
+                expand=True,
+                transient=True,
+            )
+            self._task = self._bars.add_task(self._what, total=self._total)
+            self._bars.start()
+        self._bars.update(self._task, completed=self._done, total=self._total)
+
+
 class _Tally(bars.ProgressColumn):
     """Cases so far, and how many of them passed and failed."""
 
     def render(self, task: bars.Task) -> Text:
+        if "measured" in task.fields:
+            return Text(f"{task.fields['measured']} measured")
         counts: Counter[Verdict] = task.fields["counts"]
         text = Text(f"{counts[Verdict.PASS]:,} pass")
         failed = sum(counts[verdict] for verdict in NOT_CONFORMANT)

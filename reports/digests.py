@@ -11,6 +11,7 @@ import hashlib
 import msgspec
 
 from reports.records import Campaign, Ending, Record, Throughput
+from reports.stream import Written
 
 
 class Digests:
@@ -35,6 +36,10 @@ class Digests:
         self._results.update(f"{record.case} {record.verdict}\n".encode())
         self._add(record)
 
+    def written(self, written: Written) -> None:
+        self._results.update(f"{written.traits.case} {written.traits.verdict}\n".encode())
+        self._content.update(written.line + b"\n")
+
     def throughput(self, row: Throughput) -> None:
         self._add(row)
 
@@ -50,4 +55,9 @@ class Digests:
         return self._content.hexdigest()
 
     def _add(self, item: Campaign | Record | Throughput | Ending) -> None:
-        self._content.update(msgspec.json.encode(item, order="sorted") + b"\n")
+        self._content.update(content_line(item) + b"\n")
+
+
+def content_line(item: Campaign | Record | Throughput | Ending) -> bytes:
+    """An item as `content` covers it, without the line feed."""
+    return msgspec.json.encode(item, order="sorted")

@@ -1,8 +1,11 @@
 """The report for people: one HTML page that holds all it needs and asks no network for anything.
 
-The page is made from sums and a few samples, so its size does not follow the number of cases. All text is escaped by
-the template engine and rid of control characters on the way; links lead to https addresses only; the page's own
-policy (Content-Security-Policy) forbids it to load anything or to run any script but its own.
+What it says is made from sums and a few samples, and needs no script. Below that are the cases themselves, as many as
+fit in MAX_PAGE bytes, compressed; the page's script lists and shows them.
+
+All text is escaped by the template engine and rid of control characters on the way, or put in place by the script as
+text; links lead to https addresses only; the page's own policy (Content-Security-Policy) forbids it to load anything
+or to run any script but its own.
 """
 
 from __future__ import annotations
@@ -15,10 +18,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
+from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from reports.cases import Cases, all_of, embed
+from reports.plots import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, roofline, rules_by_phase, types_by_rank_and_level
 from reports.records import Record, Throughput, Verdict
 from reports.summary import (
     FACETS,
@@ -35,7 +41,13 @@ from spec.levels import Level
 from spec.operator import DATA, INDICES
 from spec.registry import operators
 
+MAX_FIRST = 5  # groups of failures named beside the matrix
 MAX_GROUPS = 60  # groups of failures of one kind that are shown
+MAX_PAGE = 4_900_000  # bytes
+MAX_TOLD = 1000  # bytes of the sentences about what was left out
+# Scripts of every page, and of those that have cases, in the order in which they are put together.
+STATIC_SCRIPTS = ("copy", "print")
+CASE_SCRIPTS = (*STATIC_SCRIPTS, "elements", "data", "json", "state", "list", "tensors", "case", "explorer")
 MAX_REASON, BRIEF_REASON = 400, 120  # characters
 
 # A word that fits under a symbol in the matrix.
@@ -72,11 +84,12 @@ FACET_TITLES = {
 }
 
 
-def report_html(summary: Summary) -> str:
-    """The whole page."""
+def report_html(summary: Summary, cases: Cases | None = None) -> str:
+    """The whole page, with the cases of the same campaign where they are given."""
     campaign = summary.campaign
-    return render(
+    return render_with_cases(
         "report.html.j2",
+        {} if cases is None else {str(campaign.backend["name"]): cases},
         summary=summary,
         campaign=campaign,
         conformance=summary.conformance,
@@ -85,6 +98,7 @@ def report_html(summary: Summary) -> str:
         counts=[(verdict, summary.counts[verdict], VERDICT_MEANINGS[verdict]) for verdict in VERDICT_MEANINGS],
         matrix=_matrix(summary),
         cell_verdicts=_legend(summary),
+        first=sorted(summary.failures.values(), key=lambda group: -group.count)[:MAX_FIRST],
         decision_rules=_decision_rules(summary),
         decision_count=_count(summary, FailureKind.DECISION),
         value_groups=_groups(summary, FailureKind.OUTPUT),
@@ -97,21 +111,52 @@ def report_html(summary: Summary) -> str:
         not_claimed=summary.not_claimed(),
         reasons={verdict: reasons.most_common() for verdict, reasons in summary.reasons.items() if reasons},
         speed=_speed(summary.throughputs),
+        roofline=roofline(summary.throughputs),
         coverage=_rule_coverage(summary),
+        heat=rules_by_phase(summary),
+        type_heats=types_by_rank_and_level(summary),
         facets=_facets(summary),
         phases=summary.phases(),
     )
 
 
-def render(template: str, **values: Any) -> str:
-    """A page from one of this package's templates, which gets these values, its style and its script."""
-    script = _text("report.js")
+def render_with_cases(
+    template: str, campaigns: Mapping[str, Cases], changes: Mapping[tuple[str, str], str] | None = None, **values: Any
+) -> str:
+    """A page from one of this package's templates that carries as many cases as MAX_PAGE has room for.
+
+    Args:
+        template: its name.
+        campaigns: the cases of each campaign, by its label; empty for a page without.
+        changes: what became of cases since a baseline; see `embed`.
+        values: for the template.
+    """
+    if not campaigns:
+        return render(template, CASE_SCRIPTS, carried=None, **values)
+    # Once without the cases, to know how much room the rest leaves; what is told of them is no longer than this.
+    bare = render(template, CASE_SCRIPTS, carried=all_of(campaigns), cases_rows="", cases_whole="", **values)
+    embedded = embed(campaigns, MAX_PAGE - len(bare.encode()) - MAX_TOLD, changes)
+    return render(
+        template,
+        CASE_SCRIPTS,
+        carried=embedded.told,
+        cases_rows=Markup(f"{embedded.rows}\n{embedded.flags}"),  # noqa: S704 - base64
+        cases_whole=Markup("\n".join(embedded.blocks)),  # noqa: S704
+        **values,
+    )
+
+
+def render(template: str, scripts: Iterable[str] = STATIC_SCRIPTS, **values: Any) -> str:
+    """A page from one of this package's templates, which gets these values, its style and its scripts in one."""
+    modules = "".join(_text(f"script/{name}.js") for name in scripts)
+    script = f'"use strict";\n{{\n{modules}}}\n'  # within a block, so that no name of theirs is global
     return (
         _environment()
         .get_template(template)
         .render(
             **values,
             max_groups=MAX_GROUPS,
+            plot={"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "top": TOP, "bottom": BOTTOM},
             style=Markup(_text("report.css")),  # noqa: S704 - this package's own files
             script=Markup(script),  # noqa: S704
             script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -143,6 +188,7 @@ def _environment() -> Environment:
         https=lambda address: address if address.startswith("https://") else "",
         short=lambda text: one_line(text, MAX_REASON),
         brief=lambda text: one_line(text, BRIEF_REASON),
+        to_cases=lambda traits: "#cases?" + urlencode({name: value for name, value in traits.items() if value}),
     )
     return environment
 
@@ -275,18 +321,24 @@ def _observed(summary: Summary) -> list[Mapping[str, Any]]:
 
 @dataclass(frozen=True)
 class _SpeedRow:
+    """A measurement and its bar, in hundredths of the widest: median, the device's copy, slowest and fastest run."""
+
     row: Throughput
-    bar: float  # both in hundredths of the widest
+    bar: float
     copy: float
+    slowest: float
+    fastest: float
 
 
 def _speed(rows: Iterable[Throughput]) -> dict[str, list[_SpeedRow]]:
     """The measurements by operator."""
     rows = list(rows)
-    widest = max((max(row.bytes_per_second, row.copy_bytes_per_second) for row in rows), default=1.0)
+    rates = [(row.useful_bytes / min(row.seconds), row.copy_bytes_per_second) for row in rows]
+    widest = max((max(pair) for pair in rates), default=1.0)
     found: dict[str, list[_SpeedRow]] = {}
     for row in rows:
-        scaled = (100 * row.bytes_per_second / widest, 100 * row.copy_bytes_per_second / widest)
+        ends = (row.useful_bytes / max(row.seconds), row.useful_bytes / min(row.seconds))
+        scaled = [100 * rate / widest for rate in (row.bytes_per_second, row.copy_bytes_per_second, *ends)]
         found.setdefault(row.operator, []).append(_SpeedRow(row, *scaled))
     return found
 

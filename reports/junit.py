@@ -78,13 +78,13 @@ def _add_problem(case: ET.Element, tag: str, samples: list[Record], count: int, 
     first = f": {one_line(samples[0].reason, 200)}" if samples else ""
     kinds = " and ".join(dict.fromkeys(str(record.verdict) for record in samples)) or tag
     problem = ET.SubElement(case, tag, type=kinds, message=f"{counts}{first}")
-    parts = [_told(record) for record in samples]
+    parts = [told(record) for record in samples]
     if count > len(samples):
         parts.append(f"{count - len(samples):,} more; all of them are in results.sqlite\n")
     problem.text = "\n".join(parts)
 
 
-def _told(record: Record) -> str:
+def told(record: Record) -> str:
     lines = [
         f"{record.verdict}: {record.reason}",
         f"the specification says {record.expected}, the backend {record.answered or 'was not asked'}",

@@ -163,6 +163,9 @@ class Campaign(msgspec.Struct, frozen=True):
         environment: Python, NumPy, operating system, processor.
         rules: every rule of the operators asked for, as `describe_rules` gives them, so that a report made later, or
             by another version, says what was tested.
+        strength: how many wrong backends the suite finds with such a budget: `suite_version` and `budget` that it was
+            measured with, `is_current` (whether on the very sources that ran), `mutants`, `plantings` (each at an
+            operator and level) and how many of these were `killed`; empty where it was not measured.
     """
 
     backend: dict[str, Any]
@@ -175,6 +178,7 @@ class Campaign(msgspec.Struct, frozen=True):
     environment: dict[str, str]
     rules: tuple[dict[str, Any], ...] = ()
     spec: str = Reading.DOCUMENTED
+    strength: dict[str, Any] = {}
 
 
 class Ending(msgspec.Struct, frozen=True):

@@ -12,14 +12,15 @@ import sqlite3
 import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import msgspec
 
-from reports.records import Campaign, Difference, Ending, Phase, Record, Throughput, Verdict
-from reports.stream import Consumer, StreamError
+from reports.records import Campaign, Ending, Phase, Record, Throughput, Verdict
+from reports.stream import Body, Consumer, StreamError, Written
 
 APPLICATION_ID = 0x444D4C43  # "DMLC", in the file's header
 SCHEMA_VERSION = 1
@@ -43,6 +44,7 @@ TRAITS = (
     "layout",
     "pattern",
 )
+_traits_of = attrgetter(*TRAITS)
 _COLUMNS = ("id", "digest", *TRAITS, "rank", "seconds", "difference_count", "reason")
 
 _SCHEMA = f"""
@@ -103,16 +105,6 @@ class StoreError(Exception):
     """A results file that cannot be read or written; the message names the file and what was expected."""
 
 
-class _Body(msgspec.Struct, array_like=True, frozen=True):
-    """What `body` holds of one record; the last two came later, and are missing in older files."""
-
-    case_json: dict[str, Any]
-    differences: tuple[Difference, ...]
-    reproduce: str
-    output: str = ""
-    waived: str = ""
-
-
 # What reading a damaged file can raise, from SQLite to the decoders.
 _DAMAGE = (
     sqlite3.Error,
@@ -127,7 +119,7 @@ _DAMAGE = (
 
 _ENCODER = msgspec.json.Encoder()
 _BLOCK_DECODER = msgspec.json.Decoder(list[msgspec.Raw])
-_BODY_DECODER = msgspec.json.Decoder(_Body)
+_BODY_DECODER = msgspec.json.Decoder(Body)
 
 
 class StoreWriter:
@@ -146,7 +138,7 @@ class StoreWriter:
         self._labels: dict[str, int] = {}
         self._new_labels: list[tuple[int, str]] = []
         self._rows: list[tuple[Any, ...]] = []
-        self._bodies: list[_Body] = []
+        self._bodies: list[msgspec.Raw] = []
         self._count = 0
 
     def start(self, campaign: Campaign) -> None:
@@ -166,32 +158,27 @@ class StoreWriter:
             self._put_part("campaign", campaign)
 
     def record(self, record: Record) -> None:
-        label = self._label
+        self._add(record, msgspec.Raw(_ENCODER.encode(Body.of(record))))
+
+    def written(self, written: Written) -> None:
+        self._add(written.traits, msgspec.Raw(written.body))
+
+    def _add(self, record: Record, body: msgspec.Raw) -> None:
+        """Take a record, of which the case is not looked at, and its body."""
+        known, label = self._labels.get, self._label
         self._count += 1
         self._rows.append(
             (
                 self._count,
                 bytes.fromhex(record.case),
-                label(record.operator),
-                label(record.level),
-                label(record.phase),
-                label(record.rule),
-                label(record.verdict),
-                label(record.expected),
-                label(record.answered),
-                label(record.data_type),
-                label(record.index_type),
-                label(record.layout),
-                label(record.pattern),
+                *[known(text) or label(text) for text in _traits_of(record)],
                 record.rank,
                 record.seconds,
                 record.difference_count,
                 record.reason,
             )
         )
-        self._bodies.append(
-            _Body(record.case_json, record.differences, record.reproduce, record.output, record.waived)
-        )
+        self._bodies.append(body)
         if len(self._rows) == BATCH:
             self._flush()
 
@@ -227,10 +214,9 @@ class StoreWriter:
             self._connection = None
 
     def _label(self, text: str) -> int:
-        number = self._labels.get(text)
-        if number is None:
-            number = self._labels[text] = len(self._labels) + 1
-            self._new_labels.append((number, str(text)))
+        """The number of a text that has none yet."""
+        number = self._labels[text] = len(self._labels) + 1
+        self._new_labels.append((number, str(text)))
         return number
 
     def _flush(self) -> None:
@@ -367,13 +353,17 @@ class Store:
     def answers(self, cases: Collection[str]) -> dict[str, tuple[Verdict, str]]:
         """Verdict and answer of those of these cases (by digest) that were judged; of a repeated one the last."""
         found: dict[str, tuple[Verdict, str]] = {}
+        wanted = frozenset(cases)
         with self._reading():
             labels = dict(self._connection.execute("SELECT id, text FROM label"))
-            for several in _batches(sorted(cases), _MAX_PARAMETERS):
-                marks = ", ".join("?" * len(several))
-                query = f"SELECT digest, verdict, answered FROM record WHERE digest IN ({marks}) ORDER BY id"  # noqa: S608
-                for digest, verdict, answered in self._connection.execute(query, [bytes.fromhex(c) for c in several]):
-                    found[digest.hex()] = (Verdict(labels[verdict]), labels[answered])
+            query, parameters = "SELECT digest, verdict, answered FROM record", [bytes.fromhex(case) for case in cases]
+            if len(parameters) <= _MAX_PARAMETERS:
+                query += f" WHERE digest IN ({', '.join('?' * len(parameters))})"
+            else:  # one pass over all of them is faster than many for some each
+                parameters = []
+            for digest, verdict, answered in self._connection.execute(f"{query} ORDER BY id", parameters):
+                if (case := digest.hex()) in wanted:
+                    found[case] = (Verdict(labels[verdict]), labels[answered])
         return found
 
     def throughputs(self) -> tuple[Throughput, ...]:
@@ -441,12 +431,7 @@ class Store:
             ) from error
 
 
-def _batches(items: list[str], size: int) -> Iterator[list[str]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
-
-
-def _record(row: tuple[Any, ...], labels: dict[int, str], body: _Body) -> Record:
+def _record(row: tuple[Any, ...], labels: dict[int, str], body: Body) -> Record:
     _, digest, *ids, rank, seconds, difference_count, reason = row
     operator, level, phase, rule, verdict, expected, answered, data_type, index_type, layout, pattern = (
         labels[i] for i in ids

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
+import msgspec
 from msgspec.structs import replace
 
-from reports.records import Campaign, Ending, Record, Throughput
+from reports.records import Campaign, Difference, Ending, Record, Throughput
 from reports.text import encodable
 
 
@@ -30,6 +31,57 @@ class Consumer(Protocol):
         """Take the end, and close what is open; nothing comes after it."""
 
 
+class Body(msgspec.Struct, array_like=True, frozen=True):
+    """What only single records are asked for, as a results file holds it; older files lack the last two."""
+
+    case_json: dict[str, Any]
+    differences: tuple[Difference, ...]
+    reproduce: str
+    output: str = ""
+    waived: str = ""
+
+    @classmethod
+    def of(cls, record: Record) -> Body:
+        return cls(record.case_json, record.differences, record.reproduce, record.output, record.waived)
+
+
+class Written(msgspec.Struct, frozen=True, array_like=True):
+    """A record as the process that judged the case wrote it down, so that the one that collects records need not.
+
+    Decoding a case into Python objects and writing it out again costs the collecting process several times as much as
+    all else that it does with a record, and hardly any record has its case looked at.
+
+    Attributes:
+        traits: the record without what is long: its case, differences and reproducing line.
+        line: the record as a line of JSON with sorted keys, as `Digests` takes it.
+        body: JSON of its `Body`, as `StoreWriter` takes it.
+    """
+
+    traits: Record
+    line: bytes
+    body: bytes
+
+    def whole(self) -> Record:
+        """The record, decoded anew each time."""
+        body = _BODY_DECODER.decode(self.body)
+        return replace(self.traits, case_json=body.case_json, differences=body.differences, reproduce=body.reproduce)
+
+
+_BODY_DECODER = msgspec.json.Decoder(Body)
+
+
+@runtime_checkable
+class TakesWritten(Protocol):
+    """A consumer that takes written records as they are; the others get them whole."""
+
+    def written(self, written: Written) -> None:
+        """Take one judged case; the same as `record` with the whole record."""
+
+
+class Stream(Consumer, TakesWritten, Protocol):
+    """A consumer that takes records in either form."""
+
+
 class FanOut:
     """One stream to several consumers, in the order given.
 
@@ -41,6 +93,9 @@ class FanOut:
     def __init__(self, *consumers: Consumer) -> None:
         self._consumers = consumers
         self._record_methods = tuple(consumer.record for consumer in consumers)
+        takers = [consumer for consumer in consumers if isinstance(consumer, TakesWritten)]
+        self._written_methods = tuple(consumer.written for consumer in takers)
+        self._whole_methods = tuple(consumer.record for consumer in consumers if consumer not in takers)
 
     def start(self, campaign: Campaign) -> None:
         campaign = replace(campaign, backend=encodable(campaign.backend), environment=encodable(campaign.environment))
@@ -48,10 +103,17 @@ class FanOut:
             consumer.start(campaign)
 
     def record(self, record: Record) -> None:
-        if not (record.reason.isascii() and record.reproduce.isascii()):
-            record = replace(record, reason=encodable(record.reason), reproduce=encodable(record.reproduce))
+        record = encodable_record(record)
         for take in self._record_methods:
             take(record)
+
+    def written(self, written: Written) -> None:
+        for take in self._written_methods:
+            take(written)
+        if self._whole_methods:
+            record = written.whole()
+            for take_whole in self._whole_methods:
+                take_whole(record)
 
     def throughput(self, row: Throughput) -> None:
         for consumer in self._consumers:
@@ -61,3 +123,10 @@ class FanOut:
         ending = replace(ending, reason=encodable(ending.reason))
         for consumer in self._consumers:
             consumer.finish(ending)
+
+
+def encodable_record(record: Record) -> Record:
+    """The record with what a backend or a command line put into it made Unicode."""
+    if record.reason.isascii() and record.reproduce.isascii():
+        return record
+    return replace(record, reason=encodable(record.reason), reproduce=encodable(record.reproduce))

@@ -13,7 +13,7 @@ What is observed, waived or not supported is no evidence either way.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -24,7 +24,7 @@ import msgspec
 from reports.digests import Digests
 from reports.records import NOT_CONFORMANT, Campaign, Ending, Phase, Record, Throughput, Verdict
 from reports.store import Store
-from reports.stream import StreamError
+from reports.stream import StreamError, Written
 from spec.levels import Level
 from spec.rules import Category
 from spec.validator import Outcome, Reading
@@ -234,6 +234,7 @@ class Summary:
         decisions: records by (rule, expected, answered, verdict).
         accepted: judged cases that the specification accepts, by (operator, level).
         coverage: for each of FACETS the judged cases that the specification accepts, by (value, operator).
+        shapes: judged cases that the specification accepts, by (data type, dimension count, level).
         failures: by (kind, operator, rule), in the order of their first record.
         observed: by (operator, rule).
         reasons: why cases were not supported or waived.
@@ -249,6 +250,7 @@ class Summary:
         self.decisions: Counter[tuple[str, str, str, Verdict]] = Counter()
         self.accepted: Counter[tuple[str, str]] = Counter()
         self.coverage: dict[str, Counter[tuple[str, str]]] = {facet: Counter() for facet in FACETS}
+        self.shapes: Counter[tuple[str, int, str]] = Counter()
         self.failures: dict[tuple[FailureKind, str, str], FailureGroup] = {}
         self.observed: dict[tuple[str, str], ObservedGroup] = {}
         self.reasons: dict[Verdict, Counter[str]] = {Verdict.NOT_SUPPORTED: Counter(), Verdict.WAIVED: Counter()}
@@ -281,6 +283,16 @@ class Summary:
         Raises:
             StreamError: its operator or level is none of the campaign's.
         """
+        self._count(record, lambda: record)
+        self.digests.record(record)
+
+    def written(self, written: Written) -> None:
+        """Take one judged case; errors as for `record`."""
+        self._count(written.traits, written.whole)
+        self.digests.written(written)
+
+    def _count(self, record: Record, whole: Callable[[], Record]) -> None:
+        """Take a record, of which the case is looked at in the whole one alone."""
         verdict = record.verdict
         key = (record.operator, record.level, record.phase, record.rule)
         test = self.tests.get(key)
@@ -298,9 +310,9 @@ class Summary:
             coverage["rank"][str(record.rank), operator] += 1
             coverage["layout"][record.layout, operator] += 1
             coverage["pattern"][record.pattern, operator] += 1
+            self.shapes[record.data_type, record.rank, record.level] += 1
         if verdict is not Verdict.PASS:
-            self._keep(record, test)
-        self.digests.record(record)
+            self._keep(record, whole, test)
 
     def throughput(self, row: Throughput) -> None:
         self.throughputs.append(row)
@@ -315,16 +327,17 @@ class Summary:
             raise StreamError(f"a record of {record.operator} at {record.level}, which the campaign leaves out")
         return Test()
 
-    def _keep(self, record: Record, test: Test) -> None:
+    def _keep(self, record: Record, whole: Callable[[], Record], test: Test) -> None:
         verdict = record.verdict
         if verdict in self.reasons:
             _count_reason(self.reasons[verdict], record.reason)
         elif verdict is Verdict.OBSERVED:
             key = (record.operator, record.rule)
             if key not in self.observed:
-                self.observed[key] = ObservedGroup(*key, sample=record)
+                self.observed[key] = ObservedGroup(*key, sample=whole())
             self.observed[key].add(record)
         else:
+            record = whole()
             kind = failure_kind(record)
             group = self.failures.get((kind, record.operator, record.rule))
             if group is None:
@@ -426,6 +439,8 @@ class Summary:
         text = self._outcome()
         if not self.campaign.backend["executes"]:
             text += " Decisions alone were judged: nothing was executed."
+        if self.counts[Verdict.WAIVED]:
+            text += f" {_number(self.counts[Verdict.WAIVED], 'failed case')} set aside by waivers: no pass, no failure."
         if self.campaign.spec != Reading.DOCUMENTED:
             text += f" What the pages leave open counts as {self.campaign.spec}."
         return text

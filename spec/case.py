@@ -7,14 +7,15 @@ seed (`strategies.values` fills buffers from it). Only worked examples carry exp
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from typing import Any
 
 import msgspec
 
-from spec.forms import FormError, desc_from_json, desc_to_json
+from spec.forms import FormError, desc_from_json, desc_from_usual_text, desc_to_json
 from spec.levels import Level
 from spec.operator import OperatorDesc
-from spec.registry import rules_of, spec_of
+from spec.registry import operators, rules_of, spec_of
 from spec.validator import Outcome, Reading, decide
 
 
@@ -24,7 +25,7 @@ class Recipe(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         pattern: name of a pattern in `strategies.values`.
         seed: picks one of the pattern's fillings; together they fix every byte.
-        values: for the pattern `explicit`, the logical elements in row-major order.
+        values: for the pattern `explicit`, the logical elements in row-major order; for `explicit-bits` their bits.
     """
 
     pattern: str
@@ -119,14 +120,74 @@ class Case(msgspec.Struct, frozen=True):
             origin = msgspec.convert(value.get("origin", ""), str)
         except (ValueError, msgspec.ValidationError) as error:
             raise FormError(where, str(error)) from None
-        if rule and rule not in {known.id for known in rules_of(desc.operator)}:
+        if rule and rule not in _rule_ids(desc.operator):
             raise FormError(f"{where}.rule", f"{desc.operator} has no rule {rule!r}")
-        attributes = {field.name: field.attribute for field in spec_of(desc).input_fields}
+        attributes = _input_attributes(desc.operator)
         for name in named:
             if name not in attributes:
                 raise FormError(f"{where}.data.{name}", f"no such input tensor; there are {', '.join(attributes)}")
         data = {attributes[name]: recipe for name, recipe in named.items()}
         return cls.of(desc, level, data, rule=rule, origin=origin)
+
+    @classmethod
+    def from_text(cls, text: bytes, where: str = "case") -> tuple[Case, Any]:
+        """Read the JSON of what `to_json` wrote; returns the case and the expectation that was written with it.
+
+        Text in just that form is read without a Python object for each of its values; whatever else there is, and
+        whatever is wrong with it, is for `from_json`.
+
+        Raises:
+            FormError: naming the field and what was expected there.
+            msgspec.MsgspecError, UnicodeDecodeError, RecursionError: it is no JSON.
+        """
+        usual = cls._from_usual_text(text)
+        if usual is not None:
+            return usual
+        value = msgspec.json.decode(text)
+        return cls.from_json(value, where), value.get("expect")
+
+    @classmethod
+    def _from_usual_text(cls, text: bytes) -> tuple[Case, Any] | None:
+        try:
+            form = _USUAL_DECODER.decode(text)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+        level, desc = _LEVELS.get(form.level), desc_from_usual_text(form.type, form.desc)
+        if level is None or desc is None or (form.rule and form.rule not in _rule_ids(desc.operator)):
+            return None
+        attributes = _input_attributes(desc.operator)
+        try:
+            data = {attributes[name]: recipe for name, recipe in form.data.items()}
+        except KeyError:
+            return None
+        return cls.of(desc, level, data, rule=form.rule, origin=form.origin), form.expect
+
+
+class _UsualCase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A case as `Case.to_json` writes it."""
+
+    type: str
+    desc: msgspec.Raw
+    level: str
+    data: dict[str, Recipe] = {}
+    rule: str = ""
+    expect: Any = None
+    origin: str = ""
+
+
+_USUAL_DECODER = msgspec.json.Decoder(_UsualCase)
+_LEVELS = {level.label: level for level in Level}
+
+
+@cache
+def _rule_ids(operator: str) -> frozenset[str]:
+    return frozenset(rule.id for rule in rules_of(operator))
+
+
+@cache
+def _input_attributes(operator: str) -> dict[str, str]:
+    """Python attributes of an operator's input tensors, by DirectML's names."""
+    return {field.name: field.attribute for field in operators()[operator].input_fields}
 
 
 def digest_of(content: dict[str, Any]) -> str:

@@ -15,7 +15,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from typing import Any, TypeVar
+from functools import cache
+from typing import Annotated, Any, TypeVar
+
+import msgspec
 
 from spec.datatypes import DataType, TensorFlag, TensorType
 from spec.operator import Field, Kind, OperatorDesc, OperatorSpec
@@ -107,6 +110,103 @@ def desc_from_json(value: Any, where: str = "") -> OperatorDesc:
     return spec.desc(**{field.attribute: _field(field, fields, path) for field in spec.fields})
 
 
+def desc_from_usual_text(name: str, text: msgspec.Raw | bytes) -> OperatorDesc | None:
+    """Read one descriptor that is written as `desc_to_json` writes it, more than twice as fast as `desc_from_json`.
+
+    Whatever is not written like that, be it one of the short forms or wrong, is `desc_from_json`'s to read or refuse.
+
+    Args:
+        name: `DML_OPERATOR_GATHER`.
+        text: JSON of its fields.
+
+    Returns:
+        What `desc_from_json` would return, or None where the text is not in this form.
+    """
+    reader = _usual_readers().get(name)
+    if reader is None:
+        return None
+    spec, decoder = reader
+    values = []
+    try:
+        form = decoder.decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    for field in spec.fields:
+        value = getattr(form, field.attribute)
+        if type(value) is _UsualTensor:
+            value = value.tensor()
+            if value is None:
+                return None
+        elif field.count_field and getattr(form, field.count_field) != len(value):
+            return None
+        values.append(value)
+    return spec.desc(*values)
+
+
+_Uint = Annotated[int, msgspec.Meta(ge=0, le=UINT32_MAX)]
+_DATA_TYPES = dict(DataType.__members__)
+_FLAGS = dict(TensorFlag.__members__)
+
+
+class _UsualTensor(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    gc=False,
+    rename={
+        "data_type": "DataType",
+        "sizes": "Sizes",
+        "strides": "Strides",
+        "total": "TotalTensorSizeInBytes",
+        "flags": "Flags",
+        "alignment": "GuaranteedBaseOffsetAlignment",
+    },
+):
+    """A tensor as `tensor_to_json` writes it, unless its Type is another than BUFFER."""
+
+    data_type: str
+    sizes: tuple[_Uint, ...]
+    strides: tuple[_Uint, ...] | None = None
+    total: Annotated[int, msgspec.Meta(ge=0)] = 0
+    flags: str | _Uint = 0
+    alignment: _Uint = 0
+
+    def tensor(self) -> TensorDesc | None:
+        """What it describes; None where its fields do not go together."""
+        data_type = _DATA_TYPES.get(self.data_type)
+        flags = _FLAGS.get(self.flags, -1) if isinstance(self.flags, str) else self.flags
+        if data_type is None or flags < 0 or self.total > UINT64_MAX:
+            return None
+        if self.strides is not None and len(self.strides) != len(self.sizes):
+            return None
+        return _tensor(data_type, self.sizes, self.strides, self.total, flags, self.alignment)
+
+
+@cache
+def _usual_readers() -> dict[str, tuple[OperatorSpec, msgspec.json.Decoder[Any]]]:
+    """By operator its specification, and what decodes the text of its fields into their Python attributes."""
+    readers = {}
+    for spec in operators().values():
+        needed: list[Any] = []
+        defaulted: list[Any] = []
+        for field in spec.fields:
+            if field.is_tensor:
+                defaulted.append((field.attribute, _UsualTensor | None, None))
+            elif field.kind is Kind.UINT_ARRAY:
+                needed += [(field.attribute, tuple[_Uint, ...]), (field.count_field, _Uint)]
+            else:
+                needed.append((field.attribute, _Uint))
+        form = msgspec.defstruct(
+            f"_Usual{spec.name}",
+            [*needed, *defaulted],
+            frozen=True,
+            forbid_unknown_fields=True,
+            rename={field.attribute: field.name for field in spec.fields},
+        )
+        readers[spec.dml_name] = (spec, msgspec.json.Decoder(form))
+    return readers
+
+
 def tensor_from_json(value: Any, where: str) -> TensorDesc:
     """Read one tensor, with or without its `Desc` level; raises FormError."""
     if not isinstance(value, dict):
@@ -132,6 +232,19 @@ def tensor_from_json(value: Any, where: str) -> TensorDesc:
     total = _uint(value.get("TotalTensorSizeInBytes", 0), _join(where, "TotalTensorSizeInBytes"), UINT64_MAX)
     alignment = _uint(value.get("GuaranteedBaseOffsetAlignment", 0), _join(where, "GuaranteedBaseOffsetAlignment"))
     flags = _flags(value.get("Flags", 0), _join(where, "Flags"))
+    return _tensor(data_type, sizes, strides, total, flags, alignment, tensor_type)
+
+
+def _tensor(
+    data_type: DataType,
+    sizes: tuple[int, ...],
+    strides: tuple[int, ...] | None,
+    total: int,
+    flags: int = TensorFlag.NONE,
+    alignment: int = 0,
+    tensor_type: TensorType = TensorType.BUFFER,
+) -> TensorDesc:
+    """A tensor of these fields; a total size of 0 stands for the smallest one."""
     if total == 0 and 0 not in sizes and len(sizes) <= MAX_DIMENSIONS:  # beyond, the product may have a million digits
         total = min(minimum_size_in_bytes(data_type, sizes, strides), UINT64_MAX)
     return TensorDesc(data_type, sizes, strides, total, flags, alignment, tensor_type)

@@ -2,7 +2,7 @@
 
 A model is the JSON file of microsoft/DirectML's DxDispatch, an object with `resources`, `dispatchables` and
 `commands`. Its dispatchables that are operators known here are read; the others are named as skipped. Resources and
-commands are not looked at.
+commands are not looked at here.
 
 DxDispatch lets its JSON have comments and trailing commas, so they are taken here: where a text is not strict JSON
 they are blanked out, character for character so that lines and columns stay, and it is read again. No library does
@@ -90,8 +90,20 @@ def read_model(data: bytes, file: str) -> ModelFile:
     Raises:
         ModelError: naming the place and what was expected there.
     """
+    return read_parsed(parse_document(data, file), file)
+
+
+def parse_document(data: bytes, file: str) -> Any:
+    """The JSON of a file as DxDispatch would take it; arguments and errors as for `read_model`."""
     try:
-        root = _parsed(_decoded(data, file), file)
+        return _parsed(_decoded(data, file), file)
+    except RecursionError:
+        raise ModelError(file, "", "nested too deeply for a descriptor") from None
+
+
+def read_parsed(root: Any, file: str) -> ModelFile:
+    """The descriptors in what `parse_document` gave; raises ModelError."""
+    try:
         if isinstance(root, dict) and "dispatchables" in root:
             return _model(root["dispatchables"], file)
         if isinstance(root, list):
@@ -109,7 +121,7 @@ def _model(dispatchables: Any, file: str) -> ModelFile:
     found: list[Located] = []
     skipped: list[Skipped] = []
     for name, value in dispatchables.items():
-        where = "dispatchables" + _member(name)
+        where = "dispatchables" + member_path(name)
         kind = value.get("type", value.get("Type")) if isinstance(value, dict) else None
         if isinstance(kind, str) and kind.removeprefix("DML_OPERATOR_") not in operators():
             skipped.append(Skipped(where, kind))
@@ -131,7 +143,7 @@ def _located(value: Any, where: str) -> Located:
     return Located(where, (f"{where}.desc" if where else "desc") if has_inner else where, desc)
 
 
-def _member(name: str) -> str:
+def member_path(name: str) -> str:
     """A member in a path: `.name`, or `["any text"]` where the name is not a plain word."""
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", name):
         return f".{name}"
@@ -225,7 +237,7 @@ def _strict(text: str, file: str) -> Any:
         raise ModelError(file, _position(text, place), f"not JSON: there is no number {error}") from None
     if repeated:
         owner, name = repeated[0]
-        path = (_path_of(owner, root) + _member(name)).removeprefix(".")
+        path = (_path_of(owner, root) + member_path(name)).removeprefix(".")
         raise ModelError(file, path, "given twice in the same object")
     return root
 
@@ -254,7 +266,7 @@ def _path_of(target: dict[str, Any], root: Any) -> str:
 
 def _members(value: dict[str, Any] | list[Any]) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
-        return ((_member(name), member) for name, member in value.items())
+        return ((member_path(name), member) for name, member in value.items())
     return ((f"[{i}]", member) for i, member in enumerate(value))
 
 

@@ -60,7 +60,7 @@ class Field:
     count_field: str = ""
     group: str = ""
 
-    @property
+    @cached_property
     def is_tensor(self) -> bool:
         return self.kind in (Kind.INPUT, Kind.OUTPUT)
 

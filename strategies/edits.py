@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from spec.operator import OperatorDesc
+from spec.operator import Kind, OperatorDesc
 from spec.registry import spec_of
 from spec.tensor import TensorDesc
 
@@ -47,3 +47,24 @@ def with_fitting_output(desc: D) -> D:
     sizes = spec.output_sizes(desc)
     assert sizes is not None
     return resize(desc, spec.output_fields[0].attribute, sizes)
+
+
+def of_ones(desc: D, *, wide: int | None = None, tuples: bool = False) -> D | None:
+    """The descriptor with every size and repeat 1; None where the output would need more dimensions than there are.
+
+    Args:
+        desc: a valid one.
+        wide: a dimension of the first input that gets size 2 all the same.
+        tuples: whether tuples of indices keep their size.
+    """
+    spec = spec_of(desc)
+    is_of_tuples = spec.index is not None and len(spec.index.limits(desc)) > 1
+    for n, field in enumerate(spec.input_fields):
+        old: tuple[int, ...] = getattr(desc, field.attribute).sizes
+        sizes = [2 if n == 0 and d == wide else 1 for d in range(len(old))]
+        if tuples and is_of_tuples and spec.index is not None and field.attribute == spec.index.indices:
+            sizes[-1] = old[-1]
+        desc = resize(desc, field.attribute, sizes)
+    arrays = [field.attribute for field in spec.fields if field.kind is Kind.UINT_ARRAY]
+    desc = edit(desc, **{attribute: (1,) * len(getattr(desc, attribute)) for attribute in arrays})
+    return with_fitting_output(desc) if spec.output_sizes(desc) is not None else None

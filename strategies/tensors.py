@@ -8,7 +8,7 @@ from math import factorial, prod
 from operator import mul
 
 from spec.datatypes import ELEMENT_SIZE, DataType, TensorFlag
-from spec.tensor import TensorDesc, packed_strides
+from spec.tensor import TensorDesc, elements_overlap, packed_strides
 from strategies.context import Context
 
 ELEMENT_BUDGET = 48
@@ -81,7 +81,7 @@ def tensor(ctx: Context, data_type: DataType, sizes: tuple[int, ...], *, output:
 
 
 def strides_of_kind(kind: str, sizes: Sequence[int], code: int) -> tuple[int, ...] | None:
-    """Strides of one kind: packed (None), explicit, apart, padded, permuted, both, broadcast, window.
+    """Strides of one kind: packed (None), explicit, apart, padded, permuted, both, broadcast, window, interleaved.
 
     Args:
         kind: one of these.
@@ -107,6 +107,8 @@ def strides_of_kind(kind: str, sizes: Sequence[int], code: int) -> tuple[int, ..
             return _broadcast_strides(sizes, code)
         case "window":  # neighbours share all but one element, as in a sliding window
             return (1,) * count
+        case "interleaved":
+            return _interleaved_strides(sizes)
     raise AssertionError(kind)
 
 
@@ -134,6 +136,41 @@ def _broadcast_strides(sizes: Sequence[int], code: int) -> tuple[int, ...]:
     return tuple(strides)
 
 
+def has_strides_of_kind(kind: str, sizes: Sequence[int]) -> bool:
+    """Whether a tensor is large enough for what is special about a kind of strides."""
+    wide = sorted(size for size in sizes if size > 1)
+    return len(wide) >= _LEAST_WIDE.get(kind, 0) and (kind != "interleaved" or wide[-1] > 2)
+
+
+_LEAST_WIDE = {"permuted": 2, "interleaved": 2}  # dimensions of more than one element
+
+
+def broadcast_along(dimension: int, sizes: Sequence[int]) -> tuple[int, ...]:
+    """A stride of 0 along one dimension, the rest packed."""
+    rest = (*sizes[:dimension], 1, *sizes[dimension + 1 :])
+    return tuple([0 if d == dimension else stride for d, stride in enumerate(packed_strides(rest))])
+
+
+def _interleaved_strides(sizes: Sequence[int]) -> tuple[int, ...]:
+    """No dimension steps over all of the next, and yet no two elements share memory.
+
+    Of two dimensions of m and n elements, n above 2, with strides m + 1 and m, the first takes fewer than m steps, and
+    only m of them would make up for steps of the second. The other dimensions step over both. Where there are no such
+    two dimensions, the strides are those of the kind `apart`.
+    """
+    if not has_strides_of_kind("interleaved", sizes):
+        return tuple([2 * stride for stride in packed_strides(sizes)])
+    by_size = sorted((d for d, size in enumerate(sizes) if size > 1), key=lambda d: sizes[d])
+    short, long = by_size[-2:]
+    strides = [1] * len(sizes)
+    strides[short], strides[long] = sizes[short] + 1, sizes[short]
+    step = (sizes[short] - 1) * strides[short] + (sizes[long] - 1) * strides[long] + 1
+    for d in by_size[:-2]:
+        strides[d] = step
+        step *= sizes[d]
+    return tuple(strides)
+
+
 @lru_cache(maxsize=1024)
 def _permutation(code: int, count: int) -> tuple[int, ...]:
     """Any order of the dimensions; 0 is the plain one."""
@@ -145,7 +182,7 @@ def _permutation(code: int, count: int) -> tuple[int, ...]:
 
 
 def layout_kind(tensor: TensorDesc) -> str:
-    """What a tensor's layout is called in reports: packed, padded, permuted, broadcast or overlapping."""
+    """What a tensor's layout is called in reports: packed, padded, permuted, interleaved, broadcast or overlapping."""
     if tensor.strides is None:
         return "packed"
     dims = [(stride, size) for stride, size in zip(tensor.strides, tensor.sizes, strict=True) if size > 1]
@@ -154,7 +191,8 @@ def layout_kind(tensor: TensorDesc) -> str:
     step, padded = 1, False
     for stride, size in sorted(dims):
         if stride < step:
-            return "overlapping"
+            is_apart = elements_overlap(tensor.sizes, tensor.strides) is False
+            return "interleaved" if is_apart else "overlapping"
         padded = padded or stride > step
         step = stride * size
     if [stride for stride, _ in dims] != sorted((stride for stride, _ in dims), reverse=True):

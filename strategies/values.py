@@ -44,6 +44,7 @@ UNSIGNED_INDEX_PATTERNS = (IN_RANGE, BOUNDARY, REPEATED)
 SIGNED_INDEX_PATTERNS = (*UNSIGNED_INDEX_PATTERNS, NEGATIVE, MIXED)
 INDEX_PATTERNS = (*SIGNED_INDEX_PATTERNS, OUT_OF_RANGE)
 EXPLICIT = "explicit"
+EXPLICIT_BITS = "explicit-bits"  # where the elements are no numbers that JSON has: NaN with its payload, infinity
 MAX_SEED = 2**32 - 1
 
 
@@ -96,10 +97,12 @@ def fill(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int] = ()) -> Byte
         return _DATA[recipe.pattern](tensor.data_type, size, recipe.seed)
     if recipe.pattern == EXPLICIT:
         values = _explicit(tensor, recipe.values)
+    elif recipe.pattern == EXPLICIT_BITS:
+        values = _explicit_bits(tensor, recipe.values)
     elif recipe.pattern in INDEX_PATTERNS and limits:
         values = _indices(tensor, recipe, limits)
     else:
-        known = (*DATA_PATTERNS, *(INDEX_PATTERNS if limits else ()), EXPLICIT)
+        known = (*DATA_PATTERNS, *(INDEX_PATTERNS if limits else ()), EXPLICIT, EXPLICIT_BITS)
         raise ValueError(f"unknown pattern {recipe.pattern!r}; known here: {', '.join(known)}")
     buffer = random_bytes(size, "padding", recipe.seed).copy()
     element = tensor.data_type.size
@@ -170,9 +173,23 @@ def _special_bits(data_type: DataType) -> Unsigned:
     return np.array(patterns, dtype=np.uint64).astype(UNSIGNED_OF_SIZE[data_type.size])
 
 
-def _explicit(tensor: TensorDesc, values: Sequence[int | float]) -> Unsigned:
+def _explicit_bits(tensor: TensorDesc, values: Sequence[int | float]) -> Unsigned:
+    """Elements given as the unsigned integers that have their bits."""
+    _check_count(tensor, values)
+    bits = UNSIGNED_OF_SIZE[tensor.data_type.size]
+    for value in values:
+        if not _fits(value, bits):
+            raise ValueError(f"the explicit bits {value} are no whole number of {8 * bits.itemsize} bits")
+    return np.array([int(value) for value in values], bits).reshape(tensor.sizes)
+
+
+def _check_count(tensor: TensorDesc, values: Sequence[int | float]) -> None:
     if len(values) != tensor.element_count:
         raise ValueError(f"{len(values)} explicit values for {tensor.element_count} elements")
+
+
+def _explicit(tensor: TensorDesc, values: Sequence[int | float]) -> Unsigned:
+    _check_count(tensor, values)
     number = NUMPY_TYPE[tensor.data_type]
     for value in values:
         if not _fits(value, number):

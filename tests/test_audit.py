@@ -421,10 +421,10 @@ def test_a_library_by_its_path(few_boundaries: None, monkeypatch: pytest.MonkeyP
 def test_progress_without_a_terminal_is_a_line_now_and_then(
     few_boundaries: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("conformance.cli.audit.LINE_INTERVAL", 0.0)
+    monkeypatch.setattr("reports.console.LINE_INTERVAL", 0.0)
     result = run("--cases", "2", monkeypatch=monkeypatch, library=FakeLibrary())
     assert "recorded: 1 descriptors\n" in result.stderr
-    assert result.stderr.endswith("random: 2 descriptors\n")
+    assert result.stderr.endswith("random: 2 of 2 descriptors\n")
     assert "random: " not in result.stdout
 
 

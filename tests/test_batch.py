@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
-import mutants
 import numpy as np
 import pytest
 import torch
@@ -22,6 +21,7 @@ from conformance.budget import MIB, Budget
 from conformance.engine import Engine
 from conformance.judge import Judge
 from conformance.memory import GUARD_BYTES, STRETCH_ALIGNMENT, Stretch, guarded
+from conformance.strength import mutants
 from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from spec.case import Case, Recipe
 from spec.datatypes import DataType
@@ -100,11 +100,7 @@ def test_an_honest_backend_gets_the_same_records(backend: TorchBackend | InBatch
     assert all(record.seconds > 0 for record in in_batches)
 
 
-STATELESS = [
-    mutant
-    for mutant in mutants.MUTANTS
-    if mutant not in (mutants.ReturnsThePreviousOutput, mutants.WrongNowAndThen, mutants.CachesAxisBySizes)
-]
+STATELESS = [mutant for mutant in mutants.MUTANTS if mutant.family() != "state"]
 
 
 @pytest.mark.parametrize("mutant", STATELESS, ids=lambda mutant: mutant.__name__)
@@ -119,7 +115,7 @@ def test_a_wrong_backend_gets_the_same_records(mutant: type[mutants.Mutant]) -> 
             for execution in executions:
                 self.execute(*execution)
 
-    cases = sweep(160, names=mutant.operators)
+    cases = sweep(160, names=mutant.operators())
     assert BatchJudge(Judge(Batching(), "")).in_batches
     assert untimed(judged(Batching(), cases)) == untimed(judged(mutant(), cases))
 

@@ -6,7 +6,6 @@ from collections import Counter
 from itertools import groupby, pairwise
 from typing import Any
 
-import mutants
 import pytest
 
 from backends.base import Answer
@@ -15,6 +14,7 @@ from conformance.budget import BUDGETS, MIB, Budget
 from conformance.engine import Engine, example_cases
 from conformance.judge import Judge
 from conformance.search import search
+from conformance.strength import mutants
 from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from spec.case import Case
 from spec.examples import examples
@@ -145,7 +145,7 @@ def test_examples_are_those_that_the_level_allows() -> None:
 
 def test_a_failing_rule_is_shrunk_once() -> None:
     """The boundaries show it many times; the search gives its smallest case once, and does not look for it again."""
-    records = failures(campaign(mutants.AcceptsUnknownFlags()))
+    records = failures(campaign(mutants.decisions.AcceptsUnknownFlags()))
     assert {record.rule for record in records} == {"TENSOR.flags"}
     found = Counter((record.phase, record.operator) for record in records)
     assert found[Phase.BOUNDARIES, "TILE"] > 10
@@ -158,7 +158,7 @@ def test_a_failing_rule_is_shrunk_once() -> None:
 
 
 def test_a_smallest_case_comes_at_the_lowest_level_that_failed() -> None:
-    records = campaign(mutants.AcceptsUnknownFlags(), operators=("TILE",), levels=(Level.L3_0, Level.L4_1))
+    records = campaign(mutants.decisions.AcceptsUnknownFlags(), operators=("TILE",), levels=(Level.L3_0, Level.L4_1))
     (smallest,) = [record for record in failures(records) if record.phase is Phase.SEARCH]
     assert smallest.level == "3_0"
 
@@ -167,14 +167,14 @@ def test_the_search_finds_what_the_boundaries_do_not(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("conformance.engine.boundary_cases", lambda operator, level: iter(()))
     monkeypatch.setattr("conformance.engine.example_cases", lambda operator, level: {})
     budget = Budget("", search=20, sweep=0, large_bytes=MIB, large_device_bytes=MIB, repeats=1)
-    records = failures(campaign(mutants.RepeatsElements(), budget, operators=("TILE",), levels=(HIGHEST,)))
+    records = failures(campaign(mutants.shapes.RepeatsElements(), budget, operators=("TILE",), levels=(HIGHEST,)))
     assert {record.phase for record in records} == {Phase.SEARCH}
     assert "TILE.values" in {record.rule for record in records}
     assert len({record.case_json["rule"] for record in records}) == len(records)  # each rule once
 
 
 def test_one_bug_does_not_hide_the_next() -> None:
-    class TwoBugs(mutants.AcceptsUnknownFlags, abstract=True):
+    class TwoBugs(mutants.decisions.AcceptsUnknownFlags, abstract=True):
         def validate(self, desc: Any, level: Level) -> Answer:
             answer = super().validate(desc, level)
             return Answer(True) if 0 in getattr(desc, "repeats", ()) else answer
@@ -198,7 +198,7 @@ def test_a_search_without_failures_gives_what_it_tried() -> None:
 def test_shrinking_does_not_slip_from_one_failure_to_another() -> None:
     """A crash on two elements and more, a wrong value on one: what is found first stays what it is."""
 
-    class CrashesOrErrs(mutants.LastElementUnwritten, abstract=True):
+    class CrashesOrErrs(mutants.memory.LastElementUnwritten, abstract=True):
         def computed(self, desc: Any, inputs: Any) -> Any:
             if desc.output_tensor.element_count > 1:
                 raise RuntimeError("too large")
@@ -210,7 +210,7 @@ def test_shrinking_does_not_slip_from_one_failure_to_another() -> None:
         assert (record.verdict, count) in {(Verdict.CRASH, 2), (Verdict.FAIL, 1)}
 
 
-@pytest.mark.parametrize("mutant", [mutants.WrongNowAndThen, mutants.ReturnsThePreviousOutput])
+@pytest.mark.parametrize("mutant", [mutants.state.WrongNowAndThen, mutants.state.ReturnsThePreviousOutput])
 def test_a_backend_that_changes_its_mind_does_not_break_the_campaign(mutant: type[mutants.Mutant]) -> None:
     """A failure that does not come again when it is looked for cannot shrink, and is told all the same."""
     records = campaign(mutant(), BUDGETS["standard"], operators=("TILE",), levels=(HIGHEST,))

@@ -585,7 +585,7 @@ def test_a_case_about_no_rule_in_particular(backend: ReferenceBackend, data: boo
         ({"input_tensor": Recipe("ramp")}, "IndicesTensor: there is no recipe for its data"),
         (
             {"input_tensor": Recipe("in-range"), "indices_tensor": Recipe("in-range")},
-            "InputTensor: unknown pattern 'in-range'; known here: ramp, random-bits, special, explicit",
+            "InputTensor: unknown pattern 'in-range'; known here: ramp, random-bits, special, explicit, explicit-bits",
         ),
         (
             {"input_tensor": Recipe("ramp"), "indices_tensor": Recipe("explicit", values=(1, 0.5))},

@@ -10,7 +10,7 @@ import report_data
 from report_data import plain
 from rich.console import Console
 
-from reports.console import LINE_INTERVAL, SHOWN_FAILURES, Progress, print_summary
+from reports.console import LINE_INTERVAL, SHOWN_FAILURES, Progress, Steps, print_summary
 from reports.records import Phase, Record, Verdict
 from reports.stream import FanOut
 from reports.summary import CellVerdict, Summary
@@ -175,7 +175,9 @@ def test_in_a_terminal_progress_is_a_bar_for_each_phase() -> None:
         failed = sum(verdict in ("fail", "crash", "timeout") for verdict in counts)
         assert re.search(rf"{phase} +━+ {counts.count(Verdict.PASS):,} pass  {failed:,} fail", last), phase
     frame = shown.getvalue()[shown.getvalue().rindex("examples ") :]
-    assert len(re.findall("━{20,}", frame)) == len(Phase)  # a bar that is still open is drawn in pieces
+    # A bar that is still open is drawn in pieces; throughput has one, too.
+    assert len(re.findall("━{20,}", frame)) == len(Phase) + 1
+    assert f"{len(report_data.throughputs())} measured" in re.sub(r"\x1b\[[\d;?]*\w", "", frame)
     assert shown.getvalue().count("\x1b[?25l") == shown.getvalue().count("\x1b[?25h") == 1  # cursor hidden and back
 
 
@@ -186,3 +188,52 @@ def test_a_run_that_does_not_finish_gives_the_terminal_back() -> None:
     progress.record(plain())
     progress.close()
     assert shown.getvalue().count("\x1b[?25h") == 1
+
+
+def test_measuring_is_told_now_and_then() -> None:
+    clock, shown = Clock(), io.StringIO()
+    progress = Progress(Console(file=shown, width=100), clock=clock)
+    progress.start(report_data.campaign())
+    progress.record(plain())
+    for row in report_data.throughputs()[:3]:
+        clock.now += 0.6 * LINE_INTERVAL
+        progress.throughput(row)
+    progress.finish(report_data.ending())
+    assert shown.getvalue().splitlines()[1:] == ["sweep: 1 cases, 1 pass, 0 fail", "throughput: 3 measured"]
+
+
+# Steps.
+
+
+def steps_shown(count: int, per_step: float, **options: object) -> str:
+    clock, shown = Clock(), io.StringIO()
+    with Steps("Reading [x]", count, "rows", Console(file=shown, width=80, **options), clock) as steps:
+        for _ in steps.over(range(count)):
+            clock.now += per_step
+    return shown.getvalue()
+
+
+def test_a_loop_that_is_soon_through_shows_nothing() -> None:
+    assert steps_shown(100, LINE_INTERVAL / 200) == ""
+    assert steps_shown(100, 0.001, force_terminal=True) == ""
+
+
+def test_a_long_loop_is_a_line_now_and_then() -> None:
+    lines = steps_shown(25, LINE_INTERVAL / 10).splitlines()
+    assert lines == ["Reading [x]: 10 of 25 rows", "Reading [x]: 20 of 25 rows"]
+
+
+def test_a_long_loop_is_a_bar_in_a_terminal_that_goes_away() -> None:
+    shown = steps_shown(20, 1.0, force_terminal=True)
+    assert "Reading [x]" in shown
+    assert "20 rows" in shown
+    assert shown.count("\x1b[?25l") == shown.count("\x1b[?25h") == 1
+    assert shown.rstrip("\r\n").endswith("\x1b[2K")
+
+
+def test_steps_may_be_told_as_how_many_are_done() -> None:
+    clock, shown = Clock(), io.StringIO()
+    with Steps("Verifying", console=Console(file=shown), clock=clock) as steps:
+        clock.now = LINE_INTERVAL
+        steps.reach(7, 9)
+    assert shown.getvalue() == "Verifying: 7 of 9 cases\n"

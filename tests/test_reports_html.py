@@ -16,8 +16,10 @@ import report_data
 from report_data import plain
 
 from reports import html as html_module
-from reports.html import report_html
+from reports.cases import Cases
+from reports.html import MAX_PAGE, report_html
 from reports.records import Record, Verdict
+from reports.stream import FanOut
 from reports.summary import CellVerdict, Conformance, FailureKind, Summary
 
 VOID = {"meta", "link", "br", "wbr", "rect", "line", "img", "input"}
@@ -72,9 +74,9 @@ class Page(HTMLParser):
 
 
 def rendered(records: Iterable[Record], **changes: object) -> str:
-    summary = Summary()
-    report_data.feed(summary, records, **changes)
-    return report_html(summary)
+    summary, cases = Summary(), Cases()
+    report_data.feed(FanOut(summary, cases), records, **changes)
+    return report_html(summary, cases)
 
 
 @pytest.fixture(scope="module")
@@ -129,11 +131,20 @@ def test_a_device_called_like_a_script_is_shown_as_text() -> None:
     backend = {**report_data.campaign().backend, "device": SCRIPT, "name": f'"{SCRIPT}', "versions": {SCRIPT: SCRIPT}}
     environment = {SCRIPT: SCRIPT}
     text = rendered(report_data.some_faulty(), backend=backend, environment=environment)
-    assert text.count("<script>") == 1  # the page's own
+    assert_only_own_scripts(text)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
     page = Page(text)
     assert [f for f in page.all("dd") if f[1] == SCRIPT]
-    assert "alert(1)" not in page.all("script")[0][1]
+    assert not [text for _, text in page.all("script") if "alert(1)" in text]
+
+
+def assert_only_own_scripts(text: str) -> None:
+    """Two that hold the cases as base64 and are not run, and the one that is."""
+    types = [attributes.get("type", "") for attributes, _ in Page(text).all("script")]
+    assert types == ["text/plain", "text/plain", ""]
+    assert text.count("<script") == 3
+    for attributes, content in Page(text).all("script")[:2]:
+        assert re.fullmatch("[A-Za-z0-9+/= ]*", content), attributes
 
 
 def hostile(record: Record) -> Record:
@@ -160,15 +171,16 @@ def hostile(record: Record) -> Record:
 def test_no_field_of_a_record_becomes_markup() -> None:
     records = [hostile(plain(verdict)) for verdict in Verdict]
     rows = [msgspec.structs.replace(report_data.throughputs()[0], shape=SCRIPT, data_type=SCRIPT, operator=SCRIPT)]
-    summary = Summary()
+    summary, cases = Summary(), Cases()
+    stream = FanOut(summary, cases)
     rules = [{**rule, "statement": SCRIPT, "erratum": SCRIPT} for rule in report_data.campaign().rules]
-    summary.start(report_data.campaign(rules=tuple(rules), budget=SCRIPT, suite_version=SCRIPT, started=SCRIPT))
+    stream.start(report_data.campaign(rules=tuple(rules), budget=SCRIPT, suite_version=SCRIPT, started=SCRIPT))
     for record in [*records, plain(Verdict.OBSERVED), plain(Verdict.FAIL)]:
-        summary.record(record)
-    summary.throughput(rows[0])
-    summary.finish(report_data.ending())
-    text = report_html(summary)
-    assert text.count("<script") == 1
+        stream.record(record)
+    stream.throughput(rows[0])
+    stream.finish(report_data.ending())
+    text = report_html(summary, cases)
+    assert_only_own_scripts(text)
     assert not [attributes for _, attributes, _ in Page(text).elements if any(n.startswith("on") for n in attributes)]
 
 
@@ -205,7 +217,7 @@ def test_the_page_loads_nothing(page: Page, faulty: str) -> None:
 
 def test_the_policy_allows_the_pages_own_script_and_nothing_else(page: Page, faulty: str) -> None:
     policy = next(a["content"] for a, _ in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
-    script = faulty[faulty.index("<script>") + len("<script>") : faulty.index("</script>")]
+    script = faulty[faulty.index("<script>") + len("<script>") : faulty.rindex("</script>")]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'" in policy
     assert policy.startswith("default-src 'none'")
@@ -262,10 +274,13 @@ def test_throughput_is_text_beside_its_bar(page: Page) -> None:
         told = (
             f"{row.data_type}{row.shape}{row.bytes_per_second / 1e9:,.4g}{row.copy_bytes_per_second / 1e9:,.4g}"
             f"{100 * row.fraction_of_copy:.0f} %"
+            f"{row.useful_bytes / max(row.seconds) / 1e9:,.4g} to {row.useful_bytes / min(row.seconds) / 1e9:,.4g}"
         )
         assert any(text.endswith(told) for text in rows), told
     widths = [float(attributes["width"]) for attributes, _ in page.all("rect")]
-    fastest = max(max(row.bytes_per_second, row.copy_bytes_per_second) for row in report_data.throughputs())
+    fastest = max(
+        max(row.useful_bytes / min(row.seconds), row.copy_bytes_per_second) for row in report_data.throughputs()
+    )
     assert widths == [round(100 * row.bytes_per_second / fastest, 2) for row in report_data.throughputs()]
 
 
@@ -311,10 +326,38 @@ def test_environment_seed_and_digests_are_there(page: Page) -> None:
 # The page's size.
 
 
-def test_the_page_does_not_grow_with_the_cases() -> None:
-    records = report_data.some_faulty()
-    once, often = rendered(records), rendered(records * 20)
-    assert len(often) < 1.05 * len(once)
+def test_the_page_grows_with_the_cases_to_its_bound_and_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = list(report_data.faulty(4000))
+    whole = rendered(records)
+    assert "All 4,000 cases, whole." in Page(whole).text()
+    assert len(whole.encode()) < MAX_PAGE
+    bound = 700_000
+    monkeypatch.setattr(html_module, "MAX_PAGE", bound)
+    part = rendered(records)
+    assert 0.75 * bound < len(part.encode()) <= bound
+    differing = sum(record.verdict in ("fail", "crash", "timeout", "error") for record in records)
+    assert f"Of the {differing:,} that differ, all are listed and all whole." in Page(part).text()
+
+
+def test_without_cases_nothing_leads_to_them() -> None:
+    summary = Summary()
+    report_data.feed(summary, report_data.some_faulty())
+    page = Page(report_html(summary))
+    assert not [a["href"] for a, _ in page.all("a") if a["href"].startswith("#cases")]
+    assert len(page.all("script")) == 1
+
+
+def test_cells_and_counts_lead_to_their_cases(page: Page) -> None:
+    links = {attributes["href"] for attributes, _ in page.all("a")}
+    summary = Summary()
+    report_data.feed(summary, report_data.some_faulty())
+    for cell in summary.matrix():
+        verdict = "&verdict=differs" if cell.failures else ""
+        assert not cell.counts or f"#cases?operator={cell.operator}&level={cell.level}{verdict}" in links
+    group = max(summary.failures.values(), key=lambda group: group.count)
+    first = next(text for _, text in page.all("li") if text.startswith(f"{group.count:,} cases"))
+    assert first == f"{group.count:,} cases of {group.operator} about {group.rule} {group.kind}"
+    assert f"#cases?operator={group.operator}&rule={group.rule}&verdict=differs" in links
 
 
 def test_groups_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -340,10 +383,10 @@ def test_landmarks_headings_and_names(page: Page) -> None:
     assert len(ids) == len(set(ids))
     for tag, attributes, _ in page.elements:
         if attributes.get("href", "").startswith("#"):
-            assert attributes["href"][1:] in ids
+            assert attributes["href"][1:].partition("?")[0] in ids
         if tag == "section":
             assert attributes["aria-labelledby"] in ids
-        if attributes.get("role") == "region":
+        if attributes.get("role") == "group":
             assert attributes["aria-label"]
             assert attributes["tabindex"] == "0"
 

@@ -9,12 +9,18 @@ import pytest
 import report_data
 
 from reports import writing
+from reports.cases import Cases
 from reports.certificate import Certificate
+from reports.failures import FAILURES
 from reports.html import report_html
 from reports.junit import junit_xml
 from reports.store import Store
+from reports.stream import FanOut
 from reports.summary import Conformance, Summary
 from reports.writing import CERTIFICATE, FILES, JUNIT, REPORT, RESULTS, OutputError, OutputFolder, ReportFolder
+
+# The records of these tests fail, so there is the folder of failing cases, too.
+ALL = (*FILES, FAILURES)
 
 
 def names(folder: Path) -> list[str]:
@@ -28,17 +34,18 @@ def write_run(path: Path, *, replace: bool = False) -> ReportFolder:
     return reports
 
 
-def test_a_run_leaves_its_four_files_and_nothing_else(tmp_path: Path) -> None:
+def test_a_run_leaves_its_files_and_nothing_else(tmp_path: Path) -> None:
     reports = write_run(tmp_path / "build" / "certification")
     folder = tmp_path / "build" / "certification"
-    assert names(folder) == sorted(FILES)
+    assert names(folder) == sorted(ALL)
     assert names(tmp_path / "build") == ["certification"]
     assert reports.summary.conformance is Conformance.NOT_CONFORMANT
     with Store(folder / RESULTS) as store:
-        stored = Summary.of_store(store)
+        stored, cases = Summary(), Cases()
+        store.replay(FanOut(stored, cases))
     assert (folder / CERTIFICATE).read_bytes() == Certificate.of(stored).to_json()
     assert (folder / JUNIT).read_bytes() == junit_xml(stored)
-    assert (folder / REPORT).read_text(encoding="utf-8") == report_html(stored)
+    assert (folder / REPORT).read_text(encoding="utf-8") == report_html(stored, cases)
     certificate = json.loads((folder / CERTIFICATE).read_bytes())
     assert certificate["digests"]["content"] == stored.digests.content
 
@@ -88,7 +95,7 @@ def test_a_report_that_cannot_be_made_leaves_nothing_and_keeps_what_was(
 def test_an_empty_folder_may_be_there_already(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     write_run(tmp_path / "out")
-    assert names(tmp_path / "out") == sorted(FILES)
+    assert names(tmp_path / "out") == sorted(ALL)
     assert names(tmp_path) == ["out"]
 
 
@@ -108,7 +115,7 @@ def test_a_folder_with_other_files_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "out" / "thesis.tex").write_text("years of work", encoding="utf-8")
     with pytest.raises(OutputError, match=r"holds thesis\.tex, which is no report"):
         OutputFolder(tmp_path / "out", replace=True)
-    assert names(tmp_path / "out") == sorted([*FILES, "thesis.tex"])
+    assert names(tmp_path / "out") == sorted([*ALL, "thesis.tex"])
 
 
 def test_what_comes_there_during_the_run_is_not_overwritten(tmp_path: Path) -> None:
@@ -160,7 +167,7 @@ def test_a_link_to_a_folder_is_followed(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
     write_run(tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
-    assert names(tmp_path / "real") == sorted(FILES)
+    assert names(tmp_path / "real") == sorted(ALL)
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     with pytest.raises(OutputError, match="loop"):
         OutputFolder(tmp_path / "loop")
@@ -182,7 +189,7 @@ def test_when_the_last_step_fails_the_earlier_result_is_put_back(
         with pytest.raises(OutputError, match="out: cannot be written: Input/output error"):
             output.commit()
     assert names(tmp_path) == ["out"]
-    assert names(tmp_path / "out") == sorted(FILES)
+    assert names(tmp_path / "out") == sorted(ALL)
 
 
 def test_a_full_disk_is_told_with_the_folder_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import mutants
 import pytest
 
 from conformance.judge import Judge
 from conformance.search import search
+from conformance.strength import mutants
 from reports.records import NOT_CONFORMANT, Record
 from spec.case import Case, Recipe
 from spec.datatypes import DataType
@@ -20,9 +20,11 @@ from spec.operators.gather_elements import GatherElementsDesc
 from spec.operators.gather_nd import GatherNdDesc
 from spec.operators.gather_nd1 import GatherNd1Desc
 from spec.operators.tile import TileDesc
+from spec.registry import operators
 from spec.tensor import TensorDesc
 
 SEEDS = range(3)
+INDEXING = [name for name, spec in operators().items() if spec.index is not None]
 EXAMPLES = 300
 FLOAT32, UINT32, INT32 = DataType.FLOAT32, DataType.UINT32, DataType.INT32
 ONE = TensorDesc.of(FLOAT32, (1,))
@@ -55,26 +57,26 @@ def plain(operator: str, data: TensorDesc, indices: TensorDesc, output: TensorDe
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("operator", mutants.INDEXING)
+@pytest.mark.parametrize("operator", INDEXING)
 def test_a_negative_index_shrinks_to_minus_one_of_two(operator: str, seed: int) -> None:
     """Clamped to 0 it is wrong as soon as there are two elements; the simplest signed type is INT32."""
-    case, _ = smallest(mutants.NegativeIndexOutOfRange, operator, "3_0", f"{operator}.negative-indices", seed)
+    case, _ = smallest(mutants.indices.NegativeIndexOutOfRange, operator, "3_0", f"{operator}.negative-indices", seed)
     assert case.desc == plain(operator, TWO, SIGNED, ONE)
     assert case.data == {"input_tensor": Recipe("ramp"), "indices_tensor": Recipe("explicit", values=(-1,))}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("operator", mutants.EVERY)
+@pytest.mark.parametrize("operator", operators())
 def test_a_wrong_flag_shrinks_to_the_plain_descriptor(operator: str, seed: int) -> None:
-    case, record = smallest(mutants.AcceptsOwnedByDmlOutput, operator, "3_1", "TENSOR.owned-by-dml", seed)
+    case, record = smallest(mutants.decisions.AcceptsOwnedByDmlOutput, operator, "3_1", "TENSOR.owned-by-dml", seed)
     assert case.desc == plain(operator, ONE, INDEX, TensorDesc.of(FLOAT32, (1,), flags=1))
     assert (record.expected, record.answered) == ("REJECT", "accept")
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("operator", mutants.EVERY)
+@pytest.mark.parametrize("operator", operators())
 def test_what_is_always_wrong_shrinks_to_one_element(operator: str, seed: int) -> None:
-    case, _ = smallest(mutants.LastElementUnwritten, operator, "3_1", f"{operator}.values", seed)
+    case, _ = smallest(mutants.memory.LastElementUnwritten, operator, "3_1", f"{operator}.values", seed)
     assert case.desc == plain(operator, ONE, INDEX, ONE)
     indices = {} if operator == "TILE" else {"indices_tensor": Recipe("explicit", values=(0,))}
     assert case.data == {"input_tensor": Recipe("ramp"), **indices}
@@ -82,7 +84,7 @@ def test_what_is_always_wrong_shrinks_to_one_element(operator: str, seed: int) -
 
 @pytest.mark.parametrize("operator", ["GATHER", "GATHER_ELEMENTS", "GATHER_ND", "TILE"])
 def test_below_3_0_it_shrinks_to_the_only_dimension_count(operator: str) -> None:
-    case, _ = smallest(mutants.WritesPastTheEnd, operator, "2_1", "EXECUTION.output-bounds", 0)
+    case, _ = smallest(mutants.memory.WritesPastTheEnd, operator, "2_1", "EXECUTION.output-bounds", 0)
     for _, tensor in mutants.tensors(case.desc):
         assert tensor.sizes == (1, 1, 1, 1)
         assert tensor == TensorDesc.of(tensor.data_type, tensor.sizes)
@@ -91,7 +93,7 @@ def test_below_3_0_it_shrinks_to_the_only_dimension_count(operator: str) -> None
 @pytest.mark.parametrize("seed", SEEDS)
 def test_tile(seed: int) -> None:
     """Repeated elements differ from a repeated whole from two elements and two repeats on."""
-    case, record = smallest(mutants.RepeatsElements, "TILE", "6_4", "TILE.values", seed)
+    case, record = smallest(mutants.shapes.RepeatsElements, "TILE", "6_4", "TILE.values", seed)
     assert case.desc == TileDesc(TWO, TensorDesc.of(FLOAT32, (4,)), (2,))
     assert [difference.coordinates for difference in record.differences] == [(1,), (2,)]
 
@@ -100,9 +102,9 @@ def test_tile(seed: int) -> None:
 @pytest.mark.parametrize(
     ("mutant", "operator", "strided"),
     [
-        (mutants.InputStridesIgnored, "TILE", "input_tensor"),
-        (mutants.OutputStridesIgnored, "TILE", "output_tensor"),
-        (mutants.OutputStridesIgnored, "GATHER_ELEMENTS", "output_tensor"),
+        (mutants.strides.InputStridesIgnored, "TILE", "input_tensor"),
+        (mutants.strides.OutputStridesIgnored, "TILE", "output_tensor"),
+        (mutants.strides.OutputStridesIgnored, "GATHER_ELEMENTS", "output_tensor"),
     ],
 )
 def test_ignored_strides_shrink_to_two_elements(
@@ -120,8 +122,8 @@ def test_ignored_strides_shrink_to_two_elements(
     assert found.strides != (1,)
 
 
-@pytest.mark.parametrize("mutant", [mutants.InputStridesIgnored, mutants.OutputStridesIgnored])
-@pytest.mark.parametrize("operator", mutants.INDEXING)
+@pytest.mark.parametrize("mutant", [mutants.strides.InputStridesIgnored, mutants.strides.OutputStridesIgnored])
+@pytest.mark.parametrize("operator", INDEXING)
 def test_with_indices_ignored_strides_shrink_to_a_few_elements(mutant: type[mutants.Mutant], operator: str) -> None:
     """Two ways lead down here, to a smaller tensor and to simpler indices; where they part depends on the seed."""
     for seed in SEEDS:
@@ -135,27 +137,27 @@ def test_with_indices_ignored_strides_shrink_to_a_few_elements(mutant: type[muta
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_an_index_out_of_range_shrinks_to_one_index(seed: int) -> None:
-    case, record = smallest(mutants.OutOfRangeIndexRaises, "GATHER", "6_4", "GATHER.out-of-range-indices", seed)
+    case, record = smallest(mutants.crashes.OutOfRangeIndexRaises, "GATHER", "6_4", "GATHER.out-of-range-indices", seed)
     assert case.desc == plain("GATHER", ONE, INDEX, ONE)
     assert case.data["indices_tensor"] == Recipe("out-of-range")
     assert record.reason == "execute raised IndexError: index out of range"
 
 
 def test_data_types_shrink_to_the_one_that_fails() -> None:
-    case, _ = smallest(mutants.AcceptsFloat64At3_0, "GATHER_ND", "3_0", "GATHER_ND.data-types", 0)
+    case, _ = smallest(mutants.levels.AcceptsLaterFloat64, "GATHER_ND", "3_0", "GATHER_ND.data-types", 0)
     doubles = TensorDesc.of(DataType.FLOAT64, (1,))
     assert case.desc == plain("GATHER_ND", doubles, INDEX, doubles)
 
 
 def test_a_dimension_count_shrinks_to_ones() -> None:
-    case, record = smallest(mutants.RejectsEightDimensions, "TILE", "6_4", "TILE.values", 0)
+    case, record = smallest(mutants.levels.RejectsEightDimensions, "TILE", "6_4", "TILE.values", 0)
     ones = TensorDesc.of(FLOAT32, (1,) * 8)
     assert case.desc == TileDesc(ones, ones, (1,) * 8)
     assert record.reason == "rejected a valid descriptor: not here"
 
 
 def test_the_axis_shrinks() -> None:
-    case, _ = smallest(mutants.AxisOffByOne, "GATHER_ELEMENTS", "6_4", "GATHER_ELEMENTS.values", 0)
+    case, _ = smallest(mutants.axes.AxisOffByOne, "GATHER_ELEMENTS", "6_4", "GATHER_ELEMENTS.values", 0)
     row = TensorDesc.of(FLOAT32, (1, 2))
     assert case.desc == GatherElementsDesc(row, TensorDesc.of(UINT32, (1, 2)), row, 0)
     assert case.data["indices_tensor"] == Recipe("explicit", values=(0, 0))

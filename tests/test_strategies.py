@@ -44,7 +44,7 @@ EVERY_OPERATOR = pytest.mark.parametrize("operator", operators())
 # the failure shows the new value.
 SWEPT_CASES = 1000
 GOLDEN = {
-    "boundaries": "20a62ff6d81b710f062ef7c7e1e1db930025ba4a8ece5dafadd14c0e8299016a",
+    "boundaries": "213f2f2a47d24fa53c9454007f46e5f469d7d300b096e64f2d77b1713af004ec",
     "sweep": "4d01a79df1f0b5485b0afce0b13580ada69d15bf64a04b45e7ba5e406f847f1c",
 }
 
@@ -256,6 +256,7 @@ def test_every_permutation_comes_as_often_as_any_other() -> None:
         ((1, 2, 6), "permuted"),
         ((12, 0, 1), "broadcast"),
         ((1, 1, 1), "overlapping"),
+        ((18, 4, 3), "interleaved"),
     ],
 )
 def test_the_name_of_a_layout(strides: tuple[int, ...] | None, kind: str) -> None:
@@ -502,7 +503,7 @@ def test_boundaries_cover_what_the_level_allows(operator: str, level: Level) -> 
         assert surplus >= {0, 1, 3, 4, 60, 4096}
 
     layouts = {layout_kind(tensor) for case in valid for _, tensor in tensors(case.desc)}
-    assert layouts == {"packed", "padded", "permuted", "broadcast", "overlapping"}
+    assert layouts == {"packed", "padded", "permuted", "interleaved", "broadcast", "overlapping"}
     patterns = {(case.desc.input_tensor.data_type, case.data["input_tensor"].pattern) for case in valid}
     assert patterns >= {(data, pattern) for data in table[DATA].data_types for pattern in DATA_PATTERNS}
     if spec.index is not None:
@@ -543,7 +544,7 @@ def test_every_tensor_comes_in_every_layout(operator: str) -> None:
     for field in spec.tensor_fields:
         shared = set() if field in spec.output_fields else {"broadcast", "overlapping"}
         found = {layout_kind(getattr(case.desc, field.attribute)) for case in valid}
-        assert found == {"packed", "padded", "permuted"} | shared
+        assert found == {"packed", "padded", "permuted", "interleaved"} | shared
 
 
 def _index_type(case: Case) -> DataType | None:

@@ -291,7 +291,9 @@ def test_explicit_values_that_do_not_fit(data_type: DataType, values: tuple[floa
 
 def test_an_unknown_pattern() -> None:
     tensor = TensorDesc.of(DataType.INT32, (3,))
-    with pytest.raises(ValueError, match=r"unknown pattern 'noise'; known here: ramp, .*, out-of-range, explicit$"):
+    with pytest.raises(
+        ValueError, match=r"unknown pattern 'noise'; known here: ramp, .*, out-of-range, explicit, explicit-bits$"
+    ):
         fill(tensor, Recipe("noise"), (3,))
     with pytest.raises(ValueError, match=r"unknown pattern 'boundary'; known here: ramp, random-bits, special, expl"):
         fill(tensor, Recipe("boundary"))
@@ -333,3 +335,19 @@ def test_materialize_without_indices() -> None:
 def test_golden_names_every_pattern() -> None:
     assert list(GOLDEN) == [*DATA_PATTERNS, *INDEX_PATTERNS]
     assert all(one != other for one, other in pairwise(GOLDEN.values()))
+
+
+# --- explicit bits ------------------------------------------------------------------------------------------------
+
+
+def test_explicit_bits_are_stored_as_they_are() -> None:
+    tensor = TensorDesc.of(DataType.FLOAT32, (2, 2), (1, 2))
+    bits = (0x7FA00001, 0xFF800000, 0x80000000, 1)
+    content = fill(tensor, Recipe("explicit-bits", values=bits))
+    assert content.view("<u4").reshape(2, 2).T.ravel().tolist() == list(bits)
+
+
+@pytest.mark.parametrize("bits", [(1,), (1, 1 << 16), (1, -1), (1, 0.5)])
+def test_explicit_bits_have_to_fit(bits: tuple[int | float, ...]) -> None:
+    with pytest.raises(ValueError, match="explicit"):
+        fill(TensorDesc.of(DataType.FLOAT16, (2,)), Recipe("explicit-bits", values=bits))

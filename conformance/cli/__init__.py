@@ -21,13 +21,18 @@ COMMANDS = {
     "check": "conformance.cli.check:check",
     "completion": "conformance.cli.completion:completion",
     "directml": "conformance.cli.directml:directml",
+    "export": "conformance.cli.export:export",
     "export-model": "conformance.cli.exchange:export_model",
     "generate": "conformance.cli.generate:generate",
+    "history": "conformance.cli.history:history",
     "import-model": "conformance.cli.exchange:import_model_command",
     "operators": "conformance.cli.catalogue:operators",
     "rules": "conformance.cli.catalogue:rules",
+    "keys": "conformance.cli.keys:keys",
     "run": "conformance.cli.run:run",
     "spec": "conformance.cli.spec_commands:spec",
+    "strength": "conformance.cli.strength:strength",
+    "verify": "conformance.cli.verify:verify",
 }
 
 

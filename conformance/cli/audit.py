@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from conformance.audit import Audit, Part
 
 RANDOM_CASES = 20_000
-LINE_INTERVAL = 10.0  # seconds between lines where there is no terminal
 
 
 @click.command(name="audit")
@@ -86,44 +84,21 @@ def _open(library: Path | None, level: Level | None) -> DirectmlBackend:
 
 @contextmanager
 def _progress(cases: int) -> Iterator[Callable[[Part, int], None]]:
-    """How far it is, on standard error: in a terminal a bar for each part, elsewhere a line now and then."""
-    from rich import progress as bars
-    from rich.console import Console
-
+    """How far each part is, on standard error."""
     from conformance.audit import Part
+    from reports.console import Steps
 
-    console = Console(stderr=True)
     planned = {Part.RANDOM: cases}
-    if not console.is_terminal:
-        yield _Lines()
-        return
-    columns = (
-        bars.TextColumn("{task.description:<10}"),
-        bars.BarColumn(bar_width=None),
-        bars.TextColumn("{task.completed:,} descriptors"),
-        bars.TimeElapsedColumn(),
-    )
-    with bars.Progress(*columns, console=console, refresh_per_second=8, expand=True) as shown:
-        tasks: dict[Part, bars.TaskID] = {}
+    shown: dict[Part, Steps] = {}
+    with ExitStack() as stack:
 
         def tell(part: Part, done: int) -> None:
-            if part not in tasks:
-                tasks[part] = shown.add_task(str(part), total=planned.get(part))
-            shown.update(tasks[part], completed=done)
+            if part not in shown:
+                stack.close()  # the part before
+                shown[part] = stack.enter_context(Steps(str(part), planned.get(part), "descriptors"))
+            shown[part].reach(done)
 
         yield tell
-
-
-class _Lines:
-    """A line every few seconds."""
-
-    def __init__(self) -> None:
-        self._next = time.monotonic() + LINE_INTERVAL
-
-    def __call__(self, part: Part, done: int) -> None:
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + LINE_INTERVAL
-            click.echo(f"{part}: {done:,} descriptors", err=True)
 
 
 def _print(found: Audit) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -12,10 +13,16 @@ from conformance.budget import BUDGETS
 from conformance.certify import certify as run_campaign
 from conformance.cli.options import LEVEL, OPERATOR, spec_option, with_device_words
 from conformance.engine import Engine
+from conformance.failures import read_failures
 from conformance.judge import Judge
+from conformance.packaging.make import PackageFolder, signing_key
+from conformance.packaging.profiles import Profile, narrowed, widest
+from conformance.packaging.statements import read_stated
+from conformance.waivers import Waivers, Waiving, read_waivers
 from reports.console import Progress, print_summary
+from reports.package import PACKAGE_FILES, SUFFIX
 from reports.stream import FanOut
-from reports.writing import OutputFolder, ReportFolder
+from reports.writing import FILES, OutputFolder, ReportFolder
 from spec.levels import Level
 from spec.registry import operators as all_operators
 from spec.validator import Reading
@@ -54,14 +61,50 @@ from spec.validator import Reading
 @click.option("--cases", type=click.IntRange(min=0), help="Number of sweep cases in all, in place of the budget's.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Of search and sweep.")
 @click.option(
+    "--failures",
+    "failures_folder",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="FOLDER",
+    help="Failing cases of an earlier run, such as OUT/failures, to be judged first.",
+)
+@click.option(
     "--out",
     "folder",
     required=True,
     type=click.Path(path_type=Path),
-    help="Folder for certificate.json, results.sqlite, junit.xml and report.html; it must not hold anything yet.",
+    help="Folder for certificate.json, results.sqlite, report.html and the rest; it must not hold anything yet.",
 )
 @click.option(
     "--replace", "replace_folder", is_flag=True, help="Replace the folder if an earlier certification is there."
+)
+@click.option(
+    "--profile",
+    "profile_name",
+    type=click.Choice([str(profile) for profile in Profile]),
+    help="What is judged; without it all that the backend claims.",
+)
+@click.option(
+    "--waivers",
+    "waivers_file",
+    type=click.Path(path_type=Path),
+    metavar="WAIVERS.toml",
+    help="Known failures that are set aside.",
+)
+@click.option(
+    "--package", is_flag=True, help="Make the folder a certification package, and beside it FOLDER.tar.zst of it."
+)
+@click.option(
+    "--statement",
+    "statement_file",
+    type=click.Path(path_type=Path),
+    metavar="STATEMENT.toml",
+    help="What the package states of the product.",
+)
+@click.option(
+    "--sign-key",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Private key that signs the package, as keys new makes it.",
 )
 def certify(
     backend_name: str,
@@ -74,8 +117,14 @@ def certify(
     budget_name: str,
     cases: int | None,
     seed: int,
+    failures_folder: Path | None,
     folder: Path,
     replace_folder: bool,
+    profile_name: str | None,
+    waivers_file: Path | None,
+    package: bool,
+    statement_file: Path | None,
+    sign_key: Path | None,
 ) -> None:
     """Certify a backend against the specification.
 
@@ -85,18 +134,40 @@ def certify(
     if levels and all_levels:
         raise click.UsageError("--level and --all-levels exclude each other; give one of them.")
     backend_name = with_device_words(backend_name, device_profile, None if d3d12 is None else f"d3d12={d3d12}")
-    with OutputFolder(folder, replace=replace_folder) as output:
-        judge = Judge(load_backend(backend_name), backend_name, Reading(spec))
+    if package and cases is not None:
+        raise click.UsageError("--cases and --package exclude each other; a package holds the whole of its budget.")
+    if package and failures_folder is not None:
+        raise click.UsageError("--failures and --package exclude each other; a package holds the cases of its seed.")
+    saved = [] if failures_folder is None else read_failures(failures_folder)
+    for option, value in (("--statement", statement_file), ("--sign-key", sign_key)):
+        if value is not None and not package:
+            raise click.UsageError(f"{option} is about a package; give --package too.")
+    waivers = Waivers() if waivers_file is None else read_waivers(waivers_file, datetime.now(UTC).date())
+    with OutputFolder(folder, replace=replace_folder, known=(*FILES, *PACKAGE_FILES)) as output:
+        backend = load_backend(backend_name)
+        claims = backend.capabilities()
+        if profile_name is not None:
+            claims = narrowed(claims, Profile(profile_name))
+        judge = Judge(backend, backend_name, Reading(spec), claims=claims, digests_outputs=package)
         chosen = list(Level) if all_levels else sorted(set(levels)) or [max(judge.capabilities.levels)]
         budget = BUDGETS[budget_name]
         if cases is not None:
             budget = replace(budget, sweep_total=cases)
-        engine = Engine(judge, operators or tuple(all_operators()), chosen, budget, seed)
-        reports, progress = ReportFolder(output), Progress(planned=engine.planned())
+        engine = Engine(judge, tuple(dict.fromkeys(operators)) or tuple(all_operators()), chosen, budget, seed, saved)
+        reports: ReportFolder | PackageFolder = ReportFolder(output)
+        if package:
+            stated = None if statement_file is None else read_stated(statement_file)
+            key = None if sign_key is None else signing_key(sign_key)
+            profile = widest(claims) if profile_name is None else Profile(profile_name)
+            reports = PackageFolder(output, profile, stated, waivers, key, replace=replace_folder)
+        progress = Progress(planned=engine.planned())
         try:
-            run_campaign(engine, FanOut(reports, progress))
+            run_campaign(engine, Waiving(waivers, FanOut(reports, progress)))
         finally:
             progress.close()
             reports.close()
+    waivers.check_used()
     print_summary(reports.summary, output=str(folder))
+    if package:
+        click.echo(f"Package: {folder}{SUFFIX}")
     raise SystemExit(reports.summary.conformance.exit_code)

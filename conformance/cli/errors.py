@@ -43,6 +43,7 @@ KNOWN: dict[str, Exit] = {
     "reports.package.signature:KeyFileError": Exit.BAD_INPUT,
     "conformance.sweep:WorkerError": Exit.BROKEN,
     "reports.certificate:CertificateError": Exit.BAD_INPUT,
+    "reports.history:HistoryError": Exit.BAD_INPUT,
     "reports.store:StoreError": Exit.BAD_INPUT,
     "reports.writing:OutputError": Exit.BAD_INPUT,
 }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar, cast
 
 import click
 
@@ -44,18 +45,24 @@ class OutputFile:
         Raises:
             OutputError: it cannot be written, or something has come there in the meantime.
         """
+        self.write_with(lambda stream: stream.write(text))
+
+    def write_with(self, writing: Callable[[TextIO], object]) -> None:
+        """The same for what is written part by part, to a text stream that translates no line ends."""
         if self.is_stdout:
-            click.echo(text, nl=False)
+            writing(cast(TextIO, _Standard()))
             return
         target = self._target
         try:
             if target is None:
-                self.path.write_text(text, encoding="utf-8")
+                with self.path.open("w", encoding="utf-8", newline="") as stream:
+                    writing(stream)
                 return
             partial = target.with_name(f".{target.name}.partial-{secrets.token_hex(4)}")
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
-                partial.write_text(text, encoding="utf-8")
+                with partial.open("x", encoding="utf-8", newline="") as stream:
+                    writing(stream)
                 self._checked()
                 partial.replace(target)
             finally:
@@ -86,6 +93,14 @@ class OutputFile:
             what = _NAMES.get(self._signature, "file that this command wrote")
             raise OutputError(f"{self.path}: is no {what}; it is not replaced")
         return target
+
+
+class _Standard(io.TextIOBase):
+    """Standard output as `click.echo` writes to it, which tests and pipes have in their hands."""
+
+    def write(self, text: str) -> int:
+        click.echo(text, nl=False)
+        return len(text)
 
 
 def output_options(metavar: str, *, required: bool = False) -> Callable[[_F], _F]:

@@ -1,55 +1,91 @@
-"""`dml-conformance replay`: judge single cases again, from the line that a report gives."""
+"""`dml-conformance replay`: judge single cases again, from the line that a report gives, or out of results."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import click
 import msgspec
 
 from backends import load_backend
-from conformance.cli.options import spec_option
+from conformance.cli.cases import NamedCase, read_cases
+from conformance.cli.options import LEVEL, format_option
+from conformance.cli.output import print_json
 from conformance.explain import explain
 from conformance.judge import Judge
-from reports.records import NOT_CONFORMANT, Phase, Verdict
-from spec.case import Case
-from spec.forms import FormError
+from conformance.replay import Change, Replayed
+from conformance.replay import replay as judge_again
+from reports.console import Steps
+from reports.records import NOT_CONFORMANT, Verdict
+from reports.text import printable
+from spec.levels import Level
 from spec.validator import Reading
 
 
 @click.command()
-@click.argument("case", metavar="CASE")
+@click.argument("cases", metavar="CASE...", nargs=-1, required=True)
 @click.option("--backend", "backend_name", required=True, metavar="NAME", help="As for certify.")
-@spec_option()
-def replay(case: str, backend_name: str, spec: str) -> None:
-    """Judge CASE again and say what comes of it.
+@click.option("--level", type=LEVEL, help="Feature level for the operators of a model, in place of its own.")
+@click.option(
+    "--spec",
+    type=click.Choice([str(reading) for reading in Reading]),
+    help="As for certify; by default as recorded, or documented.",
+)
+@format_option("text", "json")
+def replay(cases: tuple[str, ...], backend_name: str, level: Level | None, spec: str | None, format_: str) -> None:
+    """Judge CASE... again and say what comes of it.
 
-    CASE is a case as JSON text, a file with one case or a list of them, or - for standard input. Exit code 0: nothing
-    is wrong; 1: a case fails; 2: wrong usage; 3: the harness could not judge it.
+    CASE is a case as JSON text; a file with one case, with a list of them, or a DxDispatch model; - for standard input;
+    or RESULTS#ID: a case of results.sqlite, of the folder of a certification, or of a package, by 8 or more digits of
+    its digest or by its number. RESULTS alone stands for the smallest failing case of each kind, operator and rule.
+
+    A case out of results is held against what is on record: FIXED, STILL FAILS, or DIFFERENT. Exit code 0: nothing is
+    wrong; 1: a case fails; 2: wrong usage; 3: the harness could not judge it.
     """
-    cases = _read(case)
-    judge = Judge(load_backend(backend_name), backend_name, Reading(spec))
-    records = [judge.record(one, Phase.SEARCH) for one in cases]
-    click.echo("\n\n".join(explain(record) for record in records))
-    if any(record.verdict in NOT_CONFORMANT for record in records):
+    named = [one for argument in cases for one in read_cases(argument, level)]
+    backend = load_backend(backend_name)
+    judges = {reading: Judge(backend, backend_name, reading) for reading in Reading}
+    with Steps("Judging", len(named)) as steps:
+        replayed = [
+            judge_again(judges[Reading(spec) if spec else one.reading or Reading.DOCUMENTED], one.case, one.record)
+            for one in steps.over(named)
+        ]
+    if format_ == "json":
+        print_json(as_json(named, replayed))
+    else:
+        click.echo(as_text(named, replayed))
+    verdicts = {one.record.verdict for one in replayed}
+    if not verdicts.isdisjoint(NOT_CONFORMANT):
         raise SystemExit(1)
-    if any(record.verdict is Verdict.ERROR for record in records):
+    if Verdict.ERROR in verdicts:
         raise SystemExit(3)
 
 
-def _read(argument: str) -> list[Case]:
-    if argument.lstrip().startswith(("{", "[")):
-        name, content = "CASE", argument.encode()
-    elif argument == "-":
-        name, content = "standard input", sys.stdin.buffer.read()
-    else:
-        name, content = argument, Path(argument).read_bytes()
-    try:
-        value: Any = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise FormError(name, f"expected a case as JSON: {error}") from None
-    if not isinstance(value, list):
-        return [Case.from_json(value, name)]
-    return [Case.from_json(item, f"{name}[{n}]") for n, item in enumerate(value)]
+def as_text(named: Sequence[NamedCase], replayed: Sequence[Replayed]) -> str:
+    """Each case with its change and, unless it is well again or as it was, all there is to say of it; then a sum."""
+    parts = []
+    for one, found in zip(named, replayed, strict=True):
+        head = "" if found.change is None else f"{found.change}: {printable(one.name)}: {found.told}"
+        quiet = found.change in (Change.FIXED, Change.AS_RECORDED)
+        parts.append("\n".join(filter(None, (head, "" if quiet else explain(found.record)))))
+    changes = Counter(found.change for found in replayed if found.change is not None)
+    if not named:
+        parts.append("No case in the results fails.")
+    elif changes.total() > 1:
+        parts.append(", ".join(f"{changes[change]} {change}" for change in Change if changes[change]))
+    return "\n\n".join(parts)
+
+
+def as_json(named: Sequence[NamedCase], replayed: Sequence[Replayed]) -> list[dict[str, Any]]:
+    """For each case `name`, `change` (null where nothing is on record), `told`, and `record` in the published form."""
+    return [
+        {
+            "name": one.name,
+            "change": None if found.change is None else str(found.change),
+            "told": found.told,
+            "record": msgspec.to_builtins(found.record),
+        }
+        for one, found in zip(named, replayed, strict=True)
+    ]

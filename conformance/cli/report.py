@@ -26,22 +26,33 @@ from reports.writing import RESULTS
     type=click.Path(path_type=Path, dir_okay=False),
     help="The page to write; it must not exist yet.",
 )
+@click.option(
+    "--baseline",
+    metavar="OLD",
+    type=click.Path(path_type=Path),
+    help="Results of an earlier run; what became of its cases comes first on the page.",
+)
 @click.option("--replace", is_flag=True, help="Replace the page if it exists.")
-def report(results: Sequence[Path], output: Path, replace: bool) -> None:
+def report(results: Sequence[Path], output: Path, baseline: Path | None, replace: bool) -> None:
     """Write one HTML page from RESULTS: results.sqlite files, or folders that certify left.
 
     Several campaigns are shown side by side, what differs first; a single one as certify shows it. Exit code 0: the
     page is written, whatever it says; 2: wrong usage or bad input.
     """
     page = OutputFile(output, replace=replace, signature=HTML)
-    paths = [path / RESULTS if path.is_dir() else path for path in results]
+    given = [*results, *([baseline] if baseline is not None else [])]
+    paths = [path / RESULTS if path.is_dir() else path for path in given]
     for i, path in enumerate(paths):
         if path.resolve() in [earlier.resolve() for earlier in paths[:i]]:
             raise click.UsageError(f"{path}: given twice")
     with ExitStack() as stack:
-        comparison = Comparison.of([stack.enter_context(Store(path)) for path in paths])
-    single = len(comparison.summaries) == 1
-    text = report_html(comparison.summaries[0]) if single else comparison_html(comparison)
+        stores = [stack.enter_context(Store(path)) for path in paths]
+        earlier = stores.pop() if baseline is not None else None
+        comparison = Comparison.of(stores, earlier)
+    if len(comparison.summaries) == 1:
+        text = report_html(comparison.summaries[0], *comparison.cases.values())
+    else:
+        text = comparison_html(comparison)
     page.write(text)
     outcomes = [str(summary.conformance) for summary in comparison.summaries]
     print_table(("campaign", "outcome"), zip(comparison.labels, outcomes, strict=True))

@@ -6,6 +6,7 @@ import gc
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path, PurePath
 
 import click
@@ -14,7 +15,8 @@ from conformance.cli.options import SHARD, spec_option
 from conformance.corpus import WHOLE, Shard, check_corpus
 from conformance.corpus_files import STANDARD_STREAM, open_corpus
 from conformance.sweep import InProcess, Setup, Workers, blocks_of, describe_sweep, planned_cases
-from reports.console import Progress, print_summary
+from conformance.waivers import Waivers, Waiving, read_waivers
+from reports.console import Progress, Steps, print_summary
 from reports.records import Campaign, Ending, Phase, Throughput
 from reports.stream import FanOut
 from reports.summary import Conformance, Summary
@@ -49,6 +51,13 @@ from spec.validator import Reading
     help="Folder for the reports, as certify leaves them; of several backends each gets a folder in it.",
 )
 @click.option("--replace", is_flag=True, help="Replace earlier reports that are there.")
+@click.option(
+    "--waivers",
+    "waivers_file",
+    type=click.Path(path_type=Path),
+    metavar="WAIVERS.toml",
+    help="Known failures that are set aside; each must occur on one of the backends.",
+)
 def run(
     corpora: tuple[Path, ...],
     backend_names: tuple[str, ...],
@@ -58,6 +67,7 @@ def run(
     one_by_one: bool,
     folder: Path | None,
     replace: bool,
+    waivers_file: Path | None,
 ) -> None:
     """Judge every case of CORPUS..., files that generate made, or - for standard input.
 
@@ -70,6 +80,7 @@ def run(
         if repeated:
             raise click.UsageError(f"{what} {repeated[0]} is given twice.")
     part = shard or WHOLE
+    waivers = Waivers() if waivers_file is None else read_waivers(waivers_file, datetime.now(UTC).date())
     digests = [_checked(path) for path in corpora if str(path) != STANDARD_STREAM]
     setup = Setup(backend_names, Reading(spec), one_by_one)
     judges = setup.judges()
@@ -86,18 +97,19 @@ def run(
         progress = Progress(planned={Phase.SWEEP: planned_cases(headers, part) * len(judges)})
         for opened in (*reports, progress):
             stack.callback(opened.close)
-        streams = [FanOut(report, progress if n == 0 else _Records(progress)) for n, report in enumerate(reports)]
+        streams = [
+            Waiving(waivers, FanOut(report, progress if n == 0 else _Records(progress)))
+            for n, report in enumerate(reports)
+        ]
         for stream, judge in zip(streams, judges, strict=True):
             stream.start(describe_sweep(judge, headers, digests, part))
         gc.freeze()  # what is loaded stays, so no collection has to look at it
         judging = Workers(setup, workers) if workers > 1 else InProcess(judges, one_by_one=one_by_one)
         stack.callback(judging.close)
-        for block in judging.judged(blocks_of(readers, part)):
-            for stream, records in zip(streams, block, strict=True):
-                for record in records:
-                    stream.record(record)
+        judging.feed(blocks_of(readers, part), streams)
         for stream in reversed(streams):  # the first one ends the progress
             stream.finish(Ending.now())
+    waivers.check_used()
     for name, report, place in zip(backend_names, reports, places, strict=True):
         if len(reports) > 1:
             click.echo(f"\n{name}")
@@ -121,6 +133,7 @@ class _Records:
 
     def __init__(self, progress: Progress) -> None:
         self.record = progress.record
+        self.written = progress.written
 
     def start(self, campaign: Campaign) -> None:
         """Nothing: it was started already."""
@@ -134,8 +147,8 @@ class _Records:
 
 def _checked(path: Path) -> str:
     """The digest of a corpus that is whole."""
-    with open_corpus(path) as reader:
-        check_corpus(reader)
+    with open_corpus(path) as reader, Steps(f"Checking {path}", reader.header.in_shard) as steps:
+        check_corpus(reader, steps.advance)
         return reader.sha256
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -12,10 +13,12 @@ from backends import BackendError, load_backend
 from backends.base import Backend
 from conformance.engine import example_cases
 from conformance.explain import explain
+from conformance.failures import read_failures, save_failure
 from conformance.judge import Judge
 from conformance.search import search
 from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from spec.case import Case
+from spec.forms import FormError
 from spec.levels import Level
 from spec.registry import operators as all_operators
 from strategies.boundaries import boundary_cases
@@ -30,12 +33,14 @@ class ConformanceSuite:
         levels: feature levels to test; None = `--dml-level`, or the highest that the backend claims.
         operators: names of operators; None = `--dml-operator`, or all.
         examples: cases that Hypothesis tries for each test; None = `--dml-examples`.
+        failures: folder of failing cases, tried first and added to; None = `--dml-failures`, or none.
     """
 
     backend: ClassVar[Backend | type[Backend] | str | None] = None
     levels: ClassVar[Sequence[str] | None] = None
     operators: ClassVar[Sequence[str] | None] = None
     examples: ClassVar[int | None] = None
+    failures: ClassVar[str | Path | None] = None
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """One test for each operator, level and rule; one for each worked example and level."""
@@ -77,13 +82,20 @@ class ConformanceSuite:
         _settle([judge.record(example_cases(name.partition("/")[0], level)[name], Phase.EXAMPLES)])
 
     def test_rule(self, dml_rule: tuple[str, Level, str], request: pytest.FixtureRequest) -> None:
-        """The fixed cases about a rule, then cases that Hypothesis makes; a failure comes in its smallest form."""
+        """The fixed cases about a rule, those that failed before, then cases that Hypothesis makes.
+
+        A failure that it finds comes in its smallest form, and is saved where there is a place for it.
+        """
         operator, level, rule = dml_rule
         judge = self._judge(request.config)
         count = self.examples if self.examples is not None else request.config.getoption("--dml-examples")
         fixed = [judge.record(case, Phase.BOUNDARIES) for case in _boundaries(operator, level).get(rule, ())]
         seed = request.config.getoption("--hypothesis-seed", None)
-        found = list(search(judge, operator, level, rule, count, seed)) if count > 0 else []
+        folder = self._failures(request.config)
+        saved = [case for case in _saved(folder) if (case.operator, case.level, case.rule) == dml_rule]
+        found = list(search(judge, operator, level, rule, count, seed, saved)) if count > 0 or saved else []
+        if folder is not None:
+            _save(folder, judge, found)
         _settle([*found, *fixed])
 
     def _judge(self, config: pytest.Config) -> Judge:
@@ -106,6 +118,10 @@ class ConformanceSuite:
         except ValueError as error:
             raise pytest.UsageError(f"--dml-level: {error}") from None
 
+    def _failures(self, config: pytest.Config) -> Path | None:
+        folder = self.failures if self.failures is not None else config.getoption("--dml-failures")
+        return None if folder is None else config.invocation_params.dir / folder
+
     def _operators(self, config: pytest.Config) -> list[str]:
         asked = self.operators if self.operators is not None else config.getoption("--dml-operator")
         known = all_operators()
@@ -127,6 +143,12 @@ def check_options(config: pytest.Config, *, needs_backend: bool) -> None:
     suite = ConformanceSuite()
     suite._operators(config)
     suite._levels(config)
+    folder = suite._failures(config)
+    _saved.cache_clear()  # a process can have several sessions
+    try:
+        _saved(folder)
+    except (FormError, OSError) as error:
+        raise pytest.UsageError(f"--dml-failures: {error}") from None
     if needs_backend or config.getoption("--dml-backend") is not None:
         suite._judge(config)
 
@@ -170,6 +192,23 @@ def _boundaries(operator: str, level: Level) -> dict[str, list[Case]]:
     for case in boundary_cases(operator, level):
         by_rule.setdefault(case.rule, []).append(case)
     return by_rule
+
+
+@cache
+def _saved(folder: Path | None) -> tuple[Case, ...]:
+    """The cases that were in a folder of failures when it was first asked for."""
+    return tuple(read_failures(folder)) if folder is not None and folder.exists() else ()
+
+
+def _save(folder: Path, judge: Judge, found: Sequence[Record]) -> None:
+    """Save what a search ended with, if that is a failure that is not saved already."""
+    if not found or found[-1].verdict not in NOT_CONFORMANT:
+        return
+    record = found[-1]
+    of_rule = [case for case in _saved(folder) if (case.operator, case.rule) == (record.operator, record.rule)]
+    if record.case not in {case.digest for case in of_rule}:
+        well_again = all(judge.judge(case).verdict not in NOT_CONFORMANT for case in of_rule)
+        save_failure(folder, record, larger_too=bool(of_rule) and well_again)
 
 
 def _mark(operator: str, level: Level, rule: str) -> pytest.MarkDecorator:

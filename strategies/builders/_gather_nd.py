@@ -69,9 +69,13 @@ def build_nd(ctx: Context, desc_type: type[OperatorDesc], shape: Shape, *, tuple
 def nd_edges(ctx: Context, desc_type: type[OperatorDesc], *, batches: bool) -> Iterator[Any]:
     """Counts at both ends of their ranges, and long axes."""
     for rank in ctx.ranks:
-        for n in sorted({1, rank}):
-            for q in sorted({1, rank}):
+        for n in sorted({1, max(rank - 1, 1), rank}):
+            for q in sorted({1, max(rank - 1, 1), rank}):
                 yield build_nd(ctx, desc_type, Shape(ctx, batches=batches, rank=rank, n=n, q=q))
+        whole = Shape(ctx, batches=False, rank=rank, n=rank, q=1)
+        yield build_nd(ctx, desc_type, whole, tuple_size=rank)
+    if 4 in ctx.ranks:  # where tuples have one coordinate, the output takes exactly as many dimensions as there are
+        yield build_nd(ctx, desc_type, Shape(ctx, batches=False, rank=4, n=3, q=3))
     plain, rank = ctx.but(layout="packed"), ctx.ranks[-1]
     for length in LONG_AXES:
         desc = build_nd(plain, desc_type, Shape(plain, batches=False, rank=rank, n=1, q=2))

@@ -27,6 +27,8 @@ def edges(ctx: Context) -> Iterator[GatherDesc]:
         for index_dimensions in sorted({0, 1, rank}) if ctx.level >= Level.L2_1 else (1,):
             for axis in sorted({0, rank - 1}):
                 yield _build(ctx, rank, index_dimensions, axis)
+        if rank > 2 and ctx.level >= Level.L2_1:
+            yield _build(ctx, rank, rank - 1, rank - 2)
     for axis in range(4):
         desc = resize(_build(plainest(ctx), 4, 1, axis), "input_tensor", (2, 2, 2, 2))
         yield with_fitting_output(resize(desc, "indices_tensor", (1, 1, 1, 2)))

@@ -1,0 +1,171 @@
+"""Cases that a command line names: as JSON text, in files, in DxDispatch models, in results and packages."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+import msgspec
+
+from conformance.dxdispatch.importing import import_document, is_model
+from reports.console import Steps
+from reports.package import SUFFIX
+from reports.package.archive import take_snapshot
+from reports.records import NOT_CONFORMANT, Campaign, Ending, Record, Throughput, Verdict
+from reports.store import Store
+from reports.summary import FailureGroup, failure_kind
+from reports.writing import RESULTS
+from spec.case import Case
+from spec.forms import FormError
+from spec.levels import Level
+from spec.model_files import MAX_BYTES, parse_document
+from spec.validator import Reading
+
+_SQLITE = b"SQLite format 3\0"
+_NUMBER = re.compile(r"[0-9]{1,7}")
+_DIGEST = re.compile(r"[0-9a-fA-F]{8,64}")
+
+
+@dataclass(frozen=True)
+class NamedCase:
+    """A case and where it was named.
+
+    Attributes:
+        name: for messages.
+        case: in the documented reading.
+        record: what a backend made of it, where it comes from results.
+        reading: by which it was judged there.
+    """
+
+    name: str
+    case: Case
+    record: Record | None = None
+    reading: Reading | None = None
+
+
+def read_cases(argument: str, level: Level | None = None) -> list[NamedCase]:
+    """The cases that one argument names.
+
+    Args:
+        argument: a case as JSON text; a file with one, with a list of them, or a DxDispatch model; `-` for standard
+            input; `RESULTS#ID`, a case of a results file, of a folder that holds one or of a package, by the beginning
+            of its digest (8 digits or more) or by its number; `RESULTS` alone: the smallest failing case of each kind,
+            operator and rule.
+        level: for the operators of a model, in place of the one that it says.
+
+    Raises:
+        FormError, ModelError, StoreError, OSError: it is none of these, or cannot be read; the message names it.
+    """
+    if argument.lstrip().startswith(("{", "[")):
+        return _from_json(argument.encode(), "CASE", Path(), level)
+    if argument == "-":
+        return _from_json(sys.stdin.buffer.read(MAX_BYTES + 1), "standard input", Path(), level)
+    path, number = _split(argument)
+    if number is not None or path.is_dir() or _is_results(path):
+        with opened_results(path) as store:
+            return _from_results(store, argument, number)
+    with path.open("rb") as stream:
+        return _from_json(stream.read(MAX_BYTES + 1), click.format_filename(path), path.parent, level)
+
+
+def _split(argument: str) -> tuple[Path, str | None]:
+    """Path and id of an argument; a file whose name has a # in it is itself."""
+    before, mark, after = argument.rpartition("#")
+    if not mark or Path(argument).exists():
+        return Path(argument), None
+    return Path(before), after
+
+
+def _is_results(path: Path) -> bool:
+    if path.name.endswith(SUFFIX):
+        return True
+    with path.open("rb") as stream:
+        return stream.read(len(_SQLITE)) == _SQLITE
+
+
+@contextmanager
+def opened_results(path: Path) -> Iterator[Store]:
+    """The results file at a path, in a folder such as certify leaves, or in a package."""
+    if path.name.endswith(SUFFIX):
+        with TemporaryDirectory() as folder:
+            take_snapshot(path, Path(folder))  # refuses what is no package or could do harm
+            with Store(Path(folder) / RESULTS) as store:
+                yield store
+        return
+    with Store(path / RESULTS if path.is_dir() else path) as store:
+        yield store
+
+
+def _from_results(store: Store, argument: str, number: str | None) -> list[NamedCase]:
+    reading = Reading(store.campaign.spec)
+    if number is None:
+        groups: dict[tuple[Any, ...], FailureGroup] = {}
+        for record in store.records(verdict=NOT_CONFORMANT):
+            key = failure_kind(record), record.operator, record.rule
+            groups.setdefault(key, FailureGroup(*key, smallest=record)).add(record)
+        return [_named(f"{argument}#{group.smallest.case[:12]}", group.smallest, reading) for group in groups.values()]
+    if _NUMBER.fullmatch(number):
+        numbered = store.record_numbered(int(number))
+        found = [] if numbered is None else [numbered]
+    elif _DIGEST.fullmatch(number):
+        found = list(store.records_of_case(number))
+    else:
+        raise FormError(
+            argument, "expected RESULTS#ID, the ID being 8 to 64 hexadecimal digits of a case's digest, or its number"
+        )
+    if not found:
+        raise FormError(argument, f"{store.path} has no such case")
+    if len({record.case for record in found}) > 1:
+        raise FormError(argument, f"{store.path} has several such cases; give more digits")
+    # A case that came twice, in two phases, is taken as it failed, if it did.
+    failed = [record for record in found if record.verdict is not Verdict.PASS]
+    return [_named(argument, (failed or found)[-1], reading)]
+
+
+def _named(name: str, record: Record, reading: Reading) -> NamedCase:
+    return NamedCase(name, Case.from_json(record.case_json, name), record, reading)
+
+
+def _from_json(content: bytes, name: str, folder: Path, level: Level | None) -> list[NamedCase]:
+    value: Any
+    try:
+        value = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        if b"dispatchables" not in content:
+            raise FormError(name, f"expected a case as JSON: {error}") from None
+        value = parse_document(content, name)  # DxDispatch lets its JSON have comments and trailing commas
+    if is_model(value):
+        imported = import_document(parse_document(content, name), name, folder, level)
+        if not imported.cases:
+            raise FormError(name, "is a DxDispatch model without an operator known here")
+        return [NamedCase(f"{name}: {one.where}", one.case) for one in imported.cases]
+    if not isinstance(value, list):
+        return [NamedCase(name, Case.from_json(value, name))]
+    names = [f"{name}[{n}]" for n in range(len(value))]
+    return [NamedCase(where, Case.from_json(item, where)) for where, item in zip(names, value, strict=True)]
+
+
+class Advancing:
+    """A consumer that takes a step for each record."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+
+    def start(self, campaign: Campaign) -> None:
+        """Nothing: no record has been read."""
+
+    def record(self, record: Record) -> None:
+        self._steps.advance()
+
+    def throughput(self, row: Throughput) -> None:
+        """Nothing: these are few."""
+
+    def finish(self, ending: Ending) -> None:
+        """Nothing: the steps are closed by whoever opened them."""

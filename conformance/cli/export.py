@@ -1,0 +1,81 @@
+"""`dml-conformance export`: results in the forms that CI servers, spreadsheets and people at a job page read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TextIO
+
+import click
+
+from conformance.cli.cases import Advancing, opened_results
+from conformance.cli.files import OutputFile
+from reports.console import Steps
+from reports.csv_rows import CsvWriter
+from reports.ctrf import ctrf_json
+from reports.junit import junit_xml
+from reports.markdown import markdown
+from reports.store import Store
+from reports.stream import FanOut
+from reports.summary import Summary
+
+# How each form begins, so that --replace replaces nothing else.
+SIGNATURES = {"ctrf": b'{"reportFormat":"CTRF"', "markdown": b"# ", "csv": b"backend,device,", "junit": b"<?xml"}
+ONE_CAMPAIGN = ("ctrf", "junit")  # forms with a place for one campaign
+
+
+@click.command()
+@click.argument("results", metavar="RESULTS...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--format", "form", type=click.Choice(list(SIGNATURES)), required=True, help="Form of the output.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The file to write instead of standard output; it must not exist yet.",
+)
+@click.option("--replace", is_flag=True, help="Replace the file if it holds the same form.")
+def export(results: Sequence[Path], form: str, output: Path | None, replace: bool) -> None:
+    """Write stored RESULTS as CTRF, Markdown, CSV or JUnit.
+
+    RESULTS are results.sqlite files, folders that certify or run left, or packages. Markdown has a part for each
+    campaign, CSV the rows of all; CTRF and JUnit take one campaign. Exit code 0: it is written, whatever it says; 2:
+    wrong usage or bad input.
+    """
+    if len(results) > 1 and form in ONE_CAMPAIGN:
+        raise click.UsageError(f"--format {form} takes one campaign; call it for each of the {len(results)} RESULTS.")
+    target = OutputFile(output or Path("-"), replace=replace, signature=SIGNATURES[form])
+    with ExitStack() as stack:
+        stores = [stack.enter_context(opened_results(path)) for path in results]
+        if form == "csv":
+            target.write_with(_rows(stores))
+        else:
+            summaries = [_summary(store) for store in stores]
+            target.write(_WRITERS[form](summaries))
+
+
+def _rows(stores: Sequence[Store]) -> Callable[[TextIO], None]:
+    def write(stream: TextIO) -> None:
+        for number, store in enumerate(stores):
+            _replay(store, CsvWriter(stream, header=number == 0))
+
+    return write
+
+
+def _summary(store: Store) -> Summary:
+    summary = Summary()
+    _replay(store, summary)
+    return summary
+
+
+def _replay(store: Store, consumer: CsvWriter | Summary) -> None:
+    with Steps(f"Reading {store.path}", len(store)) as steps:
+        store.replay(FanOut(consumer, Advancing(steps)))
+
+
+_WRITERS: dict[str, Callable[[Sequence[Summary]], str]] = {
+    "ctrf": lambda summaries: ctrf_json(summaries[0]).decode(),
+    "junit": lambda summaries: junit_xml(summaries[0]).decode(),
+    "markdown": lambda summaries: "\n".join(markdown(summary) for summary in summaries),
+}

@@ -1,0 +1,149 @@
+"""`dml-conformance verify`: check a certification package, trusting nothing in it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from conformance.cli.options import format_option
+
+if TYPE_CHECKING:
+    from conformance.verify import Verification
+
+    _ShareParam = click.ParamType[Fraction]
+    _DayParam = click.ParamType[date]
+else:  # generic only in newer versions of click
+    _ShareParam = _DayParam = click.ParamType
+
+
+class _Share(_ShareParam):
+    """`1%`."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
+        from conformance.verify.rerun import parse_share
+
+        try:
+            return value if isinstance(value, Fraction) else parse_share(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class _Day(_DayParam):
+    """`2027-01-31`."""
+
+    name = "day"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> date:
+        try:
+            return value if isinstance(value, date) else date.fromisoformat(value)
+        except ValueError:
+            self.fail(f"expected a day such as 2027-01-31, found {value!r}", param, ctx)
+
+
+@click.command()
+@click.argument("package", type=click.Path(path_type=Path))
+@click.option(
+    "--public-key",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Key that the package has to be signed with, as keys new makes it.",
+)
+@click.option(
+    "--rerun",
+    "share",
+    type=_Share(),
+    metavar="N%",
+    help="Execute a random part again, with fresh data; --backend says on what.",
+)
+@click.option("--backend", "backend_name", metavar="NAME", help="As for certify; for --rerun.")
+@click.option("--rerun-seed", type=click.IntRange(0, 2**64 - 1), help="Of the sample; without it another each time.")
+@click.option("--as-of", type=_Day(), metavar="DAY", help="Day on which waivers have to hold; without it today (UTC).")
+@format_option("text", "json")
+def verify(
+    package: Path,
+    public_key: Path | None,
+    share: Fraction | None,
+    backend_name: str | None,
+    rerun_seed: int | None,
+    as_of: date | None,
+    format_: str,
+) -> None:
+    """Verify PACKAGE, a folder or .tar.zst file that certify --package made.
+
+    Everything that can be computed again is: digests, cases, decisions, outputs, certificate. Exit code 0: it verifies,
+    and the backend is conformant; 1: it does not verify, or the backend is not conformant; 2: it is no package;
+    3: it verifies, and the run is incomplete.
+    """
+    from conformance.verify import verify as verify_package
+    from conformance.verify.rerun import Rerun
+
+    if (share is None) != (backend_name is None):
+        raise click.UsageError("--rerun and --backend go together; give both or none.")
+    if rerun_seed is not None and share is None:
+        raise click.UsageError("--rerun-seed is about --rerun; give that too.")
+    key = None
+    if public_key is not None:
+        from reports.package.signature import read_public_key
+
+        key = read_public_key(public_key)
+    rerun = None
+    if share is not None and backend_name is not None:
+        rerun = Rerun(share, backend_name, secrets.randbits(64) if rerun_seed is None else rerun_seed)
+    with _progress() as progress:
+        found = verify_package(
+            package, key=key, today=as_of or datetime.now(UTC).date(), rerun=rerun, progress=progress
+        )
+    if format_ == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+    else:
+        _print(package, found)
+    raise SystemExit(found.exit_code)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """How far it is, on standard error."""
+    from reports.console import Steps
+
+    with Steps("Verifying", unit="steps") as steps:
+        yield steps.reach
+
+
+def _print(package: Path, found: Verification) -> None:
+    from conformance.cli.errors import one_line
+    from conformance.cli.output import print_table
+    from reports.text import printable
+
+    rows = [
+        (
+            check.name,
+            f"{check.findings} wrong" if check.findings else "ok" if check.done else "not checked",
+            one_line(printable(check.detail)),
+        )
+        for check in found.checks
+    ]
+    print_table(("check", "result", "about"), rows)
+    if found.findings:
+        click.echo()
+    for finding in found.findings:
+        click.echo(f"{finding.check}: {one_line(printable(str(finding)))}")
+    for check, count in found.hidden.items():
+        click.echo(f"{check}: and {count} more")
+    click.echo()
+    stated = found.statement.stated if found.verifies and found.statement is not None else None
+    if stated is not None:
+        click.echo(one_line(printable(f"Product: {stated.product} {stated.product_version}, {stated.vendor}")))
+    if found.verifies:
+        click.echo(f"{package}: verifies. {one_line(printable(found.headline))}")
+    else:
+        click.echo(f"{package}: does not verify.")

@@ -1,0 +1,200 @@
+"""What every wrong backend starts from: the reference with hooks in its steps, and what faults are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from msgspec.structs import replace
+
+from backends.base import Answer, Binding
+from backends.reference import ReferenceBackend, expected_output, layout
+from spec.datatypes import DataType
+from spec.levels import Level
+from spec.registry import operators, rules, spec_of
+from spec.tensor import TensorDesc
+
+INT64_MAX = 2**63 - 1
+
+EXECUTED = (
+    "values",
+    "negative-indices",
+    "out-of-range-indices",
+    "EXECUTION.strides",
+    "EXECUTION.output-bounds",
+    "EXECUTION.inputs-unchanged",
+)
+
+
+class Mutant(ReferenceBackend):
+    """The reference with a single fault; a subclass that is not `abstract` is one of `MUTANTS`.
+
+    It takes something for something else (`seen`, `level_seen`), or computes, alters or writes something else.
+
+    Attributes:
+        rules: where the suite must catch it; one without a subject is the operator's own (`values`: `TILE.values`).
+        also: rules that it breaks besides.
+        has: attributes of the descriptors in which the fault shows; every operator that has them all must find it.
+        lacks: attributes that they must not have.
+        since: the level from which on it shows; "" = from the operator's introduction.
+        until: the level from which on it no longer shows; "" = to the highest.
+    """
+
+    rules: ClassVar[tuple[str, ...]]
+    also: ClassVar[tuple[str, ...]] = ()
+    has: ClassVar[tuple[str, ...]] = ()
+    lacks: ClassVar[tuple[str, ...]] = ()
+    since: ClassVar[str] = ""
+    until: ClassVar[str] = ""
+
+    def __init_subclass__(cls, *, abstract: bool = False) -> None:
+        if not abstract:
+            MUTANTS.append(cls)
+
+    @classmethod
+    def family(cls) -> str:
+        """What its fault is about: the module that it stands in."""
+        return cls.__module__.rpartition(".")[2]
+
+    @classmethod
+    def operators(cls) -> tuple[str, ...]:
+        """The operators that have what its fault needs."""
+        return tuple(
+            name
+            for name, spec in operators().items()
+            if {field.attribute for field in spec.fields}.issuperset(cls.has)
+            and {field.attribute for field in spec.fields}.isdisjoint(cls.lacks)
+        )
+
+    @classmethod
+    def shows_at(cls, operator: str, level: Level) -> bool:
+        """Whether the fault can be told from a right answer by this operator at this level."""
+        least = Level.parse(cls.since) if cls.since else operators()[operator].introduced_in
+        exists = level >= operators()[operator].introduced_in or "introduced-in" in cls.rules
+        return exists and least <= level and not (cls.until and level >= Level.parse(cls.until))
+
+    @classmethod
+    def decides_only(cls) -> bool:
+        """Whether what it executes is the reference's, so that no execution can give it away."""
+        return cls.execute is Mutant.execute and all(
+            getattr(cls, step) is getattr(Mutant, step) for step in ("computed", "altered", "written")
+        )
+
+    @classmethod
+    def caught_at(cls, operator: str) -> frozenset[str]:
+        """Ids of `rules` for one operator."""
+        return _ids(operator, cls.rules)
+
+    @classmethod
+    def broken(cls, operator: str) -> frozenset[str]:
+        """Ids of `rules` and `also` for one operator."""
+        return _ids(operator, cls.rules + cls.also)
+
+    def validate(self, desc: Any, level: Level) -> Answer:
+        return super().validate(self.seen(desc, level), self.level_seen(desc, level))
+
+    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        values = self.computed(desc, inputs)
+        self.written(desc, self.altered(desc, values), outputs["output_tensor"])
+
+    def seen(self, desc: Any, level: Level) -> Any:
+        """The descriptor that it decides on."""
+        return desc
+
+    def level_seen(self, desc: Any, level: Level) -> Level:
+        """The level that it decides at."""
+        return level
+
+    def computed(self, desc: Any, inputs: Mapping[str, Binding]) -> Any:
+        """The output's elements as bits."""
+        return expected_output(desc, inputs)["output_tensor"].values
+
+    def altered(self, desc: Any, values: Any) -> Any:
+        """What it makes of them before it writes them."""
+        return values
+
+    def written(self, desc: Any, values: Any, output: Binding) -> None:
+        layout.bits(output, desc.output_tensor)[...] = values
+
+
+MUTANTS: list[type[Mutant]] = []
+
+
+class WrongDecision(Mutant, abstract=True):
+    """A bug of `validate` alone."""
+
+
+class RejectsValid(WrongDecision, abstract=True):
+    """Refuses some of what is valid."""
+
+    rules = ("values",)
+
+    def validate(self, desc: Any, level: Level) -> Answer:
+        answer = super().validate(desc, level)
+        return Answer(False, "not here") if answer.accepted and self.refused(desc) else answer
+
+    def refused(self, desc: Any) -> bool:
+        """Whether it turns down this descriptor, which is valid."""
+        raise NotImplementedError
+
+
+def _ids(operator: str, names: tuple[str, ...]) -> frozenset[str]:
+    named = (name if "." in name else f"{operator}.{name}" for name in names)
+    return frozenset(rule for rule in named if rule in rules())
+
+
+def tensors(desc: Any) -> list[tuple[str, TensorDesc]]:
+    """The tensors that are given, by attribute."""
+    found = ((field.attribute, getattr(desc, field.attribute)) for field in spec_of(desc).tensor_fields)
+    return [(name, tensor) for name, tensor in found if tensor is not None]
+
+
+def edit_tensors(desc: Any, change: Any) -> Any:
+    return replace(desc, **{name: change(tensor) for name, tensor in tensors(desc)})
+
+
+def rank(desc: Any) -> int:
+    return len(desc.input_tensor.sizes)
+
+
+def bound(data_type: DataType, values: Any) -> tuple[TensorDesc, Binding]:
+    """A packed tensor of these elements in memory of its own."""
+    buffer = np.frombuffer(np.ascontiguousarray(values).tobytes() + b"\0" * 4, np.uint8)
+    return TensorDesc.of(data_type, values.shape), Binding(buffer, 0, buffer.size)
+
+
+def index_numbers(desc: Any, inputs: Mapping[str, Binding]) -> Any:
+    """The index tensor as int64; what does not fit is the largest, out of range either way."""
+    numbers = layout.indices(inputs["indices_tensor"], desc.indices_tensor)
+    return np.minimum(numbers, INT64_MAX).astype(np.int64) if numbers.dtype == np.uint64 else numbers.astype(np.int64)
+
+
+def with_indices(desc: Any, inputs: Mapping[str, Binding], numbers: Any) -> Any:
+    """The output's elements, had the index tensor held these numbers."""
+    tensor, binding = bound(DataType.INT64, numbers)
+    changed = replace(desc, indices_tensor=tensor)
+    return expected_output(changed, {**inputs, "indices_tensor": binding})["output_tensor"].values
+
+
+def with_packed_source(desc: Any, inputs: Mapping[str, Binding]) -> Any:
+    """The output's elements, had the input tensor no strides."""
+    source = memory_in_order(desc.input_tensor, inputs["input_tensor"])
+    tensor, binding = bound(desc.input_tensor.data_type, source)
+    return expected_output(replace(desc, input_tensor=tensor), {**inputs, "input_tensor": binding})[
+        "output_tensor"
+    ].values
+
+
+def memory_in_order(tensor: TensorDesc, binding: Binding) -> Any:
+    """A tensor's memory read element by element as if it were packed, the last one over and over where it ends."""
+    width = tensor.data_type.size
+    memory = np.frombuffer(binding.view, layout.UNSIGNED[width], tensor.total_tensor_size_in_bytes // width)
+    return memory[np.minimum(np.arange(tensor.element_count), memory.size - 1)].reshape(tensor.sizes)
+
+
+def limits(desc: Any) -> Any:
+    """The sizes that indices run over, as they broadcast against the index tensor."""
+    index = spec_of(desc).index
+    assert index is not None
+    return np.array(index.limits(desc))

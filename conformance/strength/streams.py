@@ -1,0 +1,146 @@
+"""The cases that a campaign judges at one operator and level, phase by phase, made once for all backends.
+
+A case stream does not depend on the backend as long as nothing fails, and a backend is looked at up to its first
+failure. So the same cases, their data and what is expected of them serve every wrong backend, and what each of them
+meets is what a campaign would have shown it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+import hypothesis
+from hypothesis import given
+
+from backends.base import Backend, Binding, Bytes
+from backends.reference import ReferenceBackend, Result
+from conformance.budget import Budget
+from conformance.engine import example_cases
+from conformance.judge import Judge, Judgement, Pending
+from conformance.search import quiet_settings
+from reports.records import NOT_CONFORMANT, Phase
+from spec.case import Case
+from spec.levels import Level
+from strategies import cases
+from strategies.boundaries import boundary_cases
+from strategies.cases import applicable_rules, numbered_case
+
+
+@dataclass(eq=False)
+class Prepared:
+    """A case, and what every judge of it needs, kept from the first execution on."""
+
+    case: Case
+    contents: dict[str, Bytes] | None = None
+    expected: Mapping[str, Result] | None = None
+
+
+class SharingJudge(Judge):
+    """A judge that takes data and expected outputs from the case it is given, and leaves them there.
+
+    Args:
+        backend: the backend.
+        decides_only: it executes as the reference does, so executions, which the reference passed, are left out.
+    """
+
+    def __init__(self, backend: Backend, *, decides_only: bool = False) -> None:
+        super().__init__(backend, "mutant")
+        self._decides_only = decides_only
+        self._prepared = _NOTHING
+
+    def fails(self, prepared: Prepared) -> Judgement | None:
+        """The verdict, if it speaks against the backend."""
+        self._prepared = prepared
+        judged = self.decide(prepared.case)
+        if isinstance(judged, Pending):
+            if self._decides_only:
+                return None
+            judged = self.execute(judged)
+        return judged if judged.verdict in NOT_CONFORMANT else None
+
+    def contents(self, pending: Pending) -> dict[str, Bytes] | Judgement:
+        if self._prepared.contents is None:
+            contents = super().contents(pending)
+            if isinstance(contents, Judgement):
+                return contents
+            self._prepared.contents = contents
+        return self._prepared.contents
+
+    def expected(self, pending: Pending, inputs: Mapping[str, Binding]) -> dict[str, Result]:
+        if self._prepared.expected is None:
+            self._prepared.expected = super().expected(pending, inputs)
+        return dict(self._prepared.expected)
+
+
+_NOTHING = Prepared.__new__(Prepared)
+
+
+@dataclass
+class Streams:
+    """The phases of one operator at one level.
+
+    Attributes:
+        operator: its name.
+        level: the level.
+    """
+
+    operator: str
+    level: Level
+    _made: dict[tuple[object, ...], list[Prepared]] = field(default_factory=dict)
+
+    def examples(self) -> list[Prepared]:
+        return self._once(("examples",), iter(example_cases(self.operator, self.level).values()))
+
+    def boundaries(self) -> list[Prepared]:
+        return self._once(("boundaries",), boundary_cases(self.operator, self.level))
+
+    def search(self, budget: Budget, seed: int) -> list[Prepared]:
+        return self._once(("search", budget.search, seed), self._searched(budget.search, seed))
+
+    def sweep(self, budget: Budget, seed: int) -> list[Prepared]:
+        if not applicable_rules(self.operator, self.level):
+            return []
+        make = partial(numbered_case, seed, self.operator, self.level)
+        return self._once(("sweep", budget.sweep, seed), map(make, range(budget.sweep)))
+
+    def phase(self, phase: Phase, budget: Budget, seed: int) -> list[Prepared]:
+        """The cases of one phase."""
+        match phase:
+            case Phase.EXAMPLES:
+                return self.examples()
+            case Phase.BOUNDARIES:
+                return self.boundaries()
+            case Phase.SEARCH:
+                return self.search(budget, seed)
+            case Phase.SWEEP:
+                return self.sweep(budget, seed)
+
+    def _once(self, key: tuple[object, ...], made: Iterator[Case]) -> list[Prepared]:
+        if key not in self._made:
+            self._made[key] = found = [Prepared(case) for case in made]
+            honest = SharingJudge(ReferenceBackend())
+            for prepared in found:
+                judged = honest.fails(prepared)
+                assert judged is None, f"the reference fails {prepared.case.origin}: {judged}"
+        return self._made[key]
+
+    def _searched(self, examples: int, seed: int) -> Iterator[Case]:
+        """What Hypothesis tries of each rule, in the order of a campaign in which nothing fails."""
+        for rule in applicable_rules(self.operator, self.level):
+            yield from _tried(self.operator, self.level, rule, examples, seed)
+
+
+def _tried(operator: str, level: Level, rule: str, examples: int, seed: int) -> list[Case]:
+    found: list[Case] = []
+
+    @hypothesis.seed(zlib.crc32(f"{seed}/{operator}/{level}/{rule}".encode()))
+    @quiet_settings(examples)
+    @given(cases(operator, level, rule))
+    def look_at(case: Case) -> None:
+        found.append(case)
+
+    look_at()
+    return found

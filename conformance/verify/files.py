@@ -1,0 +1,154 @@
+"""The files of a package: all there, as in the manifest, signed; and the results a database of ours, before use."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from conformance.packaging.statements import predicate_of
+from conformance.verify.findings import Findings, expected
+from reports.package import LISTED, MANIFEST, SIGNATURE, FormError
+from reports.package.archive import Snapshot
+from reports.package.forms import Document, Manifest, Statement
+from reports.store import APPLICATION_ID, SCHEMA_VERSION, expected_schema
+from reports.writing import RESULTS
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+FILES, SIGNED = "files", "signature"
+
+_STATISTICS = {  # what ANALYZE makes
+    "sqlite_stat1": "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
+    "sqlite_stat4": "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
+}
+
+_D = TypeVar("_D", bound=Document)
+
+
+def read_document(snapshot: Snapshot, name: str, kind: type[_D], check: str, findings: Findings) -> _D | None:
+    """A JSON file of a package, in exactly the bytes that its content has; None where it is missing or no such file."""
+    if name not in snapshot.files:
+        return None  # the check of the files says so
+    content = (snapshot.folder / name).read_bytes()
+    try:
+        document = kind.from_json(content)
+    except FormError as error:
+        findings.add(check, name, "", f"not of the form that it should have: {error}")
+        return None
+    if document.to_json() != content:
+        findings.add(check, name, "", "not written as this suite writes it: other spaces, order, or a key twice")
+    return document
+
+
+def check_files(snapshot: Snapshot, findings: Findings) -> None:
+    """Whether every file is there, is in the manifest, and has the size and digest that it has there."""
+    for name in snapshot.foreign:
+        findings.add(FILES, name, "", "expected nothing but the files of a package; it was not looked at")
+    manifest = read_document(snapshot, MANIFEST, Manifest, FILES, findings)
+    for name in LISTED:
+        if name not in snapshot.files:
+            findings.add(FILES, name, "", "expected in every package, and missing in this one")
+    if manifest is None:
+        findings.end(FILES, "the manifest cannot be read")
+        return
+    names = [listed.name for listed in manifest.files]
+    if names != list(LISTED):
+        findings.add(FILES, MANIFEST, "files", expected(list(LISTED), names))
+    for listed in manifest.files:
+        found = snapshot.files.get(listed.name)
+        if found is None:
+            continue
+        if found.size != listed.size:
+            findings.add(FILES, listed.name, "", f"size: {expected(listed.size, found.size)}")
+        if found.sha256 != listed.sha256:
+            findings.add(
+                FILES, listed.name, "", f"not the file of the manifest: {expected(listed.sha256, found.sha256)}"
+            )
+    findings.end(FILES, f"{len(snapshot.files)} files, {sum(f.size for f in snapshot.files.values()):,} bytes")
+
+
+def check_signature(
+    snapshot: Snapshot, key: Ed25519PublicKey | None, statement: Statement | None, findings: Findings
+) -> None:
+    """Whether the package is signed with a key, every file of it.
+
+    Without a key it is checked that the signature is about these files; not whose it is.
+    """
+    if SIGNATURE not in snapshot.files:
+        if key is not None:
+            findings.add(SIGNED, SIGNATURE, "", "a public key was given, and the package is not signed")
+        findings.end(SIGNED, "not signed", done=key is not None)
+        return
+    from reports.package.signature import key_id, opened
+
+    try:
+        signature = opened((snapshot.folder / SIGNATURE).read_bytes())
+    except FormError as error:
+        findings.add(SIGNED, SIGNATURE, "", f"not of the form that it should have: {error}")
+        findings.end(SIGNED, "cannot be read")
+        return
+    _check_subjects(
+        {subject.name: subject.digest["sha256"] for subject in signature.statement.subject},
+        len(signature.statement.subject),
+        snapshot,
+        findings,
+    )
+    if statement is not None and signature.statement.predicate != predicate_of(statement):
+        findings.add(SIGNED, SIGNATURE, "predicate", "says something else than the statement of the package")
+    if key is None:
+        ids = ", ".join(ascii(name[:16]) for name, _ in signature.signatures)
+        findings.end(SIGNED, f"signed, it says by key {ids}; not checked, as no public key was given", done=False)
+        return
+    if not signature.is_by(key):
+        findings.add(SIGNED, SIGNATURE, "signatures", f"none is by the key that was given, {key_id(key)}")
+    findings.end(SIGNED, f"by key {key_id(key)[:16]}, over {len(signature.statement.subject)} files")
+
+
+def _check_subjects(subjects: Mapping[str, str], count: int, snapshot: Snapshot, findings: Findings) -> None:
+    wanted = sorted((*LISTED, MANIFEST))
+    if sorted(subjects) != wanted or count != len(wanted):
+        findings.add(SIGNED, SIGNATURE, "subject", expected(wanted, sorted(subjects)))
+    for name, digest in subjects.items():
+        found = snapshot.files.get(name)
+        if found is not None and found.sha256 != digest:
+            findings.add(
+                SIGNED, SIGNATURE, f"subject {name!a}", f"signed was another file: {expected(digest, found.sha256)}"
+            )
+
+
+def is_our_database(snapshot: Snapshot, findings: Findings) -> bool:
+    """Whether the results are a database of our tables alone, so that reading them runs nothing foreign."""
+    before = findings.total
+
+    def wrong(problem: str) -> None:
+        findings.add(FILES, RESULTS, "", problem)
+
+    path = snapshot.folder / RESULTS
+    if RESULTS not in snapshot.files:
+        return False
+    try:
+        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+        try:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("PRAGMA cell_size_check = ON")
+            for pragma, value in (("application_id", APPLICATION_ID), ("user_version", SCHEMA_VERSION)):
+                (found,) = connection.execute(f"PRAGMA {pragma}").fetchone()
+                if found != value:
+                    wrong(f"{pragma}: {expected(value, found)}")
+            schema = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT 1000"))
+            ours = expected_schema()
+            for name in sorted(ours.keys() | schema.keys(), key=str):
+                sql = _STATISTICS.get(name, ours.get(name, "")) if name in schema else ours[name]
+                if schema.get(name, "") != sql:
+                    wrong(f"{'not one of our tables' if name not in ours else 'not our table'}: {ascii(name)[:100]}")
+            if findings.total == before:
+                (sound,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+                if sound != "ok":
+                    wrong(f"a damaged database: {ascii(sound)[:200]}")
+        finally:
+            connection.close()
+    except (sqlite3.Error, ValueError, TypeError) as error:
+        wrong(f"not a results file of this suite, or a damaged one ({error})")
+    return findings.total == before

@@ -1,0 +1,71 @@
+"""The judge of a campaign, with the answers that are on record in place of a backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from backends.base import Answer, Binding, Capabilities, Unsupported
+from conformance.judge import Judge, Judgement
+from reports.records import Phase, Record, Verdict
+from spec.case import Case
+from spec.levels import Level
+from spec.operator import OperatorDesc
+from spec.validator import Reading
+
+
+class _Replayed:
+    """A backend that gives the answer that it is told to give; it is never executed."""
+
+    def __init__(self, claims: Capabilities) -> None:
+        self._claims = claims
+        self.answer: Answer | Exception = Answer(accepted=True)
+
+    def capabilities(self) -> Capabilities:
+        return self._claims
+
+    def validate(self, desc: OperatorDesc, level: Level) -> Answer:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    def execute(
+        self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
+    ) -> None:
+        raise Unsupported("answers on record are not executed")
+
+
+class ReplayedJudge(Judge):
+    """Judges as in the campaign, from the answers on record.
+
+    Args:
+        claims: what the backend was held to.
+        reading: what counted as the specification.
+
+    Attributes:
+        passes_all: give every case a pass, to see which ones a search tries where nothing fails.
+    """
+
+    def __init__(self, claims: Capabilities, reading: Reading) -> None:
+        self._replayed = _Replayed(claims)
+        super().__init__(self._replayed, claims.name, reading)
+        self.passes_all = False
+
+    def take(self, answered: str, verdict: Verdict, reason: str) -> None:
+        """Have the backend answer as a record has it.
+
+        Args:
+            answered: accept, reject, or "" where there was no answer.
+            verdict: the record's; tells a crash from what was not claimed where there was no answer.
+            reason: the backend's own words in that case.
+        """
+        if answered:
+            self._replayed.answer = Answer(accepted=answered == "accept")
+        elif verdict is Verdict.NOT_SUPPORTED:
+            self._replayed.answer = Unsupported(reason)
+        else:
+            self._replayed.answer = RuntimeError(reason)
+
+    def record(self, case: Case, phase: Phase) -> Record:
+        if self.passes_all:
+            return self.describe(case, phase, Judgement(Verdict.PASS, case.rule))
+        return super().record(case, phase)

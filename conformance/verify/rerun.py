@@ -1,0 +1,99 @@
+"""Executing a sample of a package's cases again, with other data than is on record.
+
+A backend that has learned the answers to a corpus by heart has not learned these: descriptors stay, and what the
+tensors hold is drawn anew. So an answer that rests on the data itself is found out, and so is a package whose results
+came from elsewhere.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import msgspec
+
+from backends import load_backend
+from backends.base import Capabilities
+from conformance.judge import Judge
+from conformance.verify.cases import numbered, place
+from conformance.verify.findings import Findings, expected
+from reports.records import NOT_CONFORMANT, Record, Verdict
+from reports.store import Store
+from reports.writing import RESULTS
+from spec.case import Case, Recipe
+from spec.validator import Reading
+from strategies.values import EXPLICIT, MAX_SEED
+
+CHECK = "rerun"
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """What is executed again.
+
+    Attributes:
+        share: of all cases, from 0 to 1; at least one case is.
+        backend_name: as on the command line.
+        seed: of the sample and of its data.
+    """
+
+    share: Fraction
+    backend_name: str
+    seed: int
+
+
+def parse_share(text: str) -> Fraction:
+    """Read `1%` or `0.5%`; raises ValueError."""
+    match = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)\s*%", text.strip())
+    share = Fraction(match[1]) / 100 if match else Fraction(0)
+    if not 0 < share <= 1:
+        raise ValueError(f"expected a share such as 1%, above 0% and up to 100%; found {text!r}")
+    return share
+
+
+def rerun_sample(rerun: Rerun, store: Store, claims: Capabilities, total: int, findings: Findings) -> None:
+    """Judge a random sample again; what comes out otherwise than on record is found wrong.
+
+    Raises:
+        BackendError: the backend cannot be had.
+    """
+    backend = load_backend(rerun.backend_name)
+    own = backend.capabilities()
+    judge = Judge(backend, rerun.backend_name, Reading(store.campaign.spec), claims=claims)
+    chooser = random.Random(rerun.seed)  # noqa: S311 - the seed is fresh unless one is asked for, and is shown
+    wanted = set(chooser.sample(range(1, total + 1), max(1, round(total * rerun.share))))
+    for number, record in numbered(store.records()):
+        if number in wanted:
+            _rerun(judge, number, record, chooser, findings)
+    other = [name for name in ("name", "device") if getattr(own, name) != getattr(claims, name)]
+    beside = f"; beware, its {' and '.join(other)} differ from the package's" if other else ""
+    findings.end(CHECK, f"{len(wanted):,} cases on {own.name}, {own.device}, seed {rerun.seed}{beside}")
+
+
+def _rerun(judge: Judge, number: int, record: Record, chooser: random.Random, findings: Findings) -> None:
+    on_record = Verdict(record.waived) if record.verdict is Verdict.WAIVED else record.verdict
+    case = Case.from_json(record.case_json)
+    fresh = msgspec.structs.replace(case, data=_fresh(case.data, chooser))
+    # What has failed for its data need not fail for others.
+    attempts: Sequence[Case] = (fresh, case) if on_record in NOT_CONFORMANT else (fresh,)
+    for attempt in attempts:
+        again = judge.record(attempt, record.phase)
+        if (again.verdict, again.answered) == (on_record, record.answered):
+            return
+    problem = expected(f"{on_record} {record.answered}".strip(), f"{again.verdict} {again.answered}".strip())
+    reason = f" ({again.reason})" if again.reason else ""
+    line = f"; {again.reproduce}" if again.reproduce else ""
+    findings.add(CHECK, RESULTS, place(number, record), f"executed again: {problem}{reason}{line}")
+
+
+def _fresh(data: dict[str, Recipe], chooser: random.Random) -> dict[str, Recipe]:
+    """The same patterns filled otherwise; explicit values stay as they are."""
+    return {
+        name: recipe
+        if recipe.pattern == EXPLICIT
+        else msgspec.structs.replace(recipe, seed=chooser.randrange(MAX_SEED + 1))
+        for name, recipe in data.items()
+    }

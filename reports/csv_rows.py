@@ -1,0 +1,97 @@
+"""CSV, a row a case, for spreadsheets and data frames: RFC 4180, written as the stream comes.
+
+A spreadsheet runs a cell that begins like a formula. What comes from a backend might, so such a cell gets an apostrophe
+before it; numbers are never negative here and stay as they are.
+"""
+
+from __future__ import annotations
+
+import csv
+from typing import TextIO
+
+from reports.records import Campaign, Ending, Record, Throughput
+from reports.text import printable
+
+COLUMNS = (
+    "backend",
+    "device",
+    "number",
+    "case",
+    "operator",
+    "level",
+    "phase",
+    "rule",
+    "verdict",
+    "expected",
+    "answered",
+    "data_type",
+    "index_type",
+    "rank",
+    "layout",
+    "pattern",
+    "seconds",
+    "difference_count",
+    "reason",
+    "reproduce",
+)
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # the wide forms count too
+
+
+class CsvWriter:
+    """A consumer that writes rows to a text stream opened without newline translation.
+
+    Args:
+        stream: where to.
+        header: whether the names of the columns come first; not so for the second campaign in one file.
+    """
+
+    def __init__(self, stream: TextIO, *, header: bool = True) -> None:
+        self._writer = csv.writer(stream, lineterminator="\r\n")
+        self._header = header
+        self._about: tuple[str, ...] = ()
+        self._number = 0
+
+    def start(self, campaign: Campaign) -> None:
+        self._about = (cell(campaign.backend["name"]), cell(campaign.backend["device"]))
+        if self._header:
+            self._writer.writerow(COLUMNS)
+
+    def record(self, record: Record) -> None:
+        self._number += 1
+        self._writer.writerow(
+            (
+                *self._about,
+                self._number,
+                record.case,
+                cell(record.operator),
+                cell(record.level),
+                record.phase,
+                cell(record.rule),
+                record.verdict,
+                cell(record.expected),
+                cell(record.answered),
+                cell(record.data_type),
+                cell(record.index_type),
+                record.rank,
+                cell(record.layout),
+                cell(record.pattern),
+                f"{record.seconds:.9f}",
+                record.difference_count,
+                cell(record.reason),
+                cell(record.reproduce),
+            )
+        )
+
+    def throughput(self, row: Throughput) -> None:
+        """Nothing: a measurement is no case."""
+
+    def finish(self, ending: Ending) -> None:
+        """Nothing: the stream is its owner's to close."""
+
+
+def cell(text: str) -> str:
+    """A text on one line that no spreadsheet takes for a formula."""
+    if not text:
+        return text
+    line = printable(" ".join(text.split()))
+    return f"'{line}" if line.startswith(_FORMULA) else line

@@ -1,0 +1,261 @@
+"""Sums of many runs in one small SQLite file, and what changed from run to run.
+
+A file holds for each run what it was, how it came out, its verdicts by operator and level, and the median throughput of
+each operator and data type. Runs of one backend on one device are a series, in the order of their start.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+
+from reports.records import NOT_CONFORMANT, Verdict
+from reports.summary import Summary
+
+APPLICATION_ID = 0x444D4C48  # "DMLH", in the file's header
+SCHEMA_VERSION = 1
+_SCHEMA = """
+CREATE TABLE run (
+    id INTEGER PRIMARY KEY,
+    digest TEXT NOT NULL UNIQUE,
+    backend TEXT NOT NULL,
+    device TEXT NOT NULL,
+    started TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    json TEXT NOT NULL
+);
+CREATE TABLE verdicts (
+    run INTEGER NOT NULL REFERENCES run,
+    operator TEXT NOT NULL,
+    level TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (run, operator, level, verdict)
+) WITHOUT ROWID;
+CREATE TABLE throughput (
+    run INTEGER NOT NULL REFERENCES run,
+    operator TEXT NOT NULL,
+    data_type TEXT NOT NULL,
+    bytes_per_second REAL NOT NULL,
+    fraction_of_copy REAL NOT NULL,
+    PRIMARY KEY (run, operator, data_type)
+) WITHOUT ROWID;
+"""
+
+
+class HistoryError(Exception):
+    """A history file that cannot be read or written; the message names the file and what was expected."""
+
+
+class Run(msgspec.Struct, frozen=True):
+    """One run of a series.
+
+    Attributes:
+        digest: of its whole stream, which tells it from every other.
+        backend: its name.
+        device: that it ran on.
+        started: ISO 8601.
+        outcome: conformant, not conformant or incomplete.
+        suite_version: of the suite.
+        versions: of the backend's libraries.
+        setup: what its cases follow from: suite, budget, seed, specification, operators, levels and what was saved.
+            Counts of runs with the same setup can be compared with each other.
+        counts: records by operator and verdict.
+        throughput: median bytes per second, by operator and data type.
+        fractions: the same as a share of the device's own copy.
+    """
+
+    digest: str
+    backend: str
+    device: str
+    started: str
+    outcome: str
+    suite_version: str
+    versions: dict[str, str]
+    setup: str
+    counts: dict[str, dict[str, int]]
+    throughput: dict[tuple[str, str], float]
+    fractions: dict[tuple[str, str], float]
+
+    def failed(self, operator: str) -> int:
+        """Cases of an operator that failed, crashed or timed out."""
+        return sum(self.counts.get(operator, {}).get(str(verdict), 0) for verdict in NOT_CONFORMANT)
+
+    def total(self, verdict: Verdict) -> int:
+        return sum(of_operator.get(str(verdict), 0) for of_operator in self.counts.values())
+
+
+class _About(msgspec.Struct, frozen=True):
+    """The rest of a run, as JSON in its row."""
+
+    suite_version: str
+    versions: dict[str, str]
+    setup: str
+
+
+class History:
+    """A history file. Use it as a context manager, or `close` it.
+
+    Args:
+        path: of the file.
+        create: make it where there is none.
+
+    Raises:
+        HistoryError: from every method, where the file is none of ours, is damaged or cannot be written.
+    """
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        self.path = path
+        if not path.exists() and not create:
+            raise HistoryError(f"{path}: no such file; 'dml-conformance history add {path} RESULTS' makes one")
+        with self._using():
+            self._connection = sqlite3.connect(path, isolation_level=None)
+        try:
+            with self._using():
+                self._open(new=not path.stat().st_size)
+        except HistoryError:
+            self._connection.close()
+            raise
+
+    def _open(self, *, new: bool) -> None:
+        self._connection.execute("PRAGMA trusted_schema = OFF")
+        if new:
+            self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            self._connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            self._connection.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
+            return
+        if self._pragma("application_id") != APPLICATION_ID:
+            raise HistoryError(f"{self.path}: an SQLite file, but no history of this suite")
+        version = self._pragma("user_version")
+        if version != SCHEMA_VERSION:
+            raise HistoryError(f"{self.path}: a history of version {version}; this release has {SCHEMA_VERSION}")
+
+    def __enter__(self) -> History:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def add(self, summary: Summary) -> bool:
+        """Add a run; False where the same one is there already."""
+        run = run_of(summary)
+        about = msgspec.json.encode(_About(run.suite_version, run.versions, run.setup)).decode()
+        with self._using():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                added = self._insert(run, about, summary)
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+        return added
+
+    def _insert(self, run: Run, about: str, summary: Summary) -> bool:
+        row = (run.digest, run.backend, run.device, run.started, run.outcome, about)
+        insert = "INSERT INTO run VALUES (NULL, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING RETURNING id"
+        new = self._connection.execute(insert, row).fetchone()
+        if new is None:
+            return False
+        self._connection.executemany(
+            "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?)",
+            [
+                (new[0], cell.operator, cell.level, str(verdict), count)
+                for cell in summary.matrix()
+                for verdict, count in cell.counts.items()
+                if count
+            ],
+        )
+        self._connection.executemany(
+            "INSERT INTO throughput VALUES (?, ?, ?, ?, ?)",
+            [(new[0], *key, rate, run.fractions[key]) for key, rate in run.throughput.items()],
+        )
+        return True
+
+    def series(self, last: int | None = None) -> dict[tuple[str, str], list[Run]]:
+        """The runs of each backend on each device, in the order of their start; at most the last so many of each."""
+        found: dict[tuple[str, str], list[Run]] = {}
+        with self._using():
+            columns = "id, digest, backend, device, started, outcome, json"
+            query = f"SELECT {columns} FROM run ORDER BY backend, device, started, id"  # noqa: S608 - constants only
+            for identity, digest, backend, device, started, outcome, about in self._connection.execute(
+                query
+            ).fetchall():
+                rest = msgspec.json.decode(about, type=_About)
+                counts: dict[str, dict[str, int]] = {}
+                sums = "SELECT operator, verdict, sum(count) FROM verdicts WHERE run = ? GROUP BY operator, verdict"
+                for operator, verdict, count in self._connection.execute(sums, (identity,)):
+                    counts.setdefault(operator, {})[verdict] = count
+                speeds = "SELECT operator, data_type, bytes_per_second, fraction_of_copy FROM throughput WHERE run = ?"
+                rows = self._connection.execute(speeds, (identity,)).fetchall()
+                found.setdefault((backend, device), []).append(
+                    Run(
+                        digest,
+                        backend,
+                        device,
+                        started,
+                        outcome,
+                        rest.suite_version,
+                        rest.versions,
+                        rest.setup,
+                        counts,
+                        {(row[0], row[1]): row[2] for row in rows},
+                        {(row[0], row[1]): row[3] for row in rows},
+                    )
+                )
+        return found if last is None else {key: runs[-last:] for key, runs in found.items()}
+
+    def _pragma(self, name: str) -> int:
+        return int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+    @contextmanager
+    def _using(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError, msgspec.MsgspecError, TypeError, ValueError) as error:
+            raise HistoryError(f"{self.path}: no history of this suite, or it cannot be used: {error}") from error
+
+
+def run_of(summary: Summary) -> Run:
+    """What a history keeps of a run."""
+    campaign = summary.campaign
+    counts: dict[str, dict[str, int]] = {}
+    for cell in summary.matrix():
+        of_operator = counts.setdefault(cell.operator, {})
+        for verdict, count in cell.counts.items():
+            of_operator[str(verdict)] = of_operator.get(str(verdict), 0) + count
+    rates, fractions = {}, {}
+    for row in summary.throughputs:
+        rates[row.operator, row.data_type] = row.bytes_per_second
+        fractions[row.operator, row.data_type] = row.fraction_of_copy
+    setup = (
+        f"suite {campaign.suite_version}",
+        f"budget {campaign.budget}",
+        f"seed {campaign.seed}",
+        str(campaign.spec),
+        ", ".join(campaign.operators),
+        ", ".join(campaign.levels),
+        campaign.environment.get("saved failures", ""),
+    )
+    return Run(
+        summary.digests.content,
+        campaign.backend["name"],
+        campaign.backend["device"],
+        campaign.started,
+        str(summary.conformance),
+        campaign.suite_version,
+        campaign.backend.get("versions", {}),
+        "; ".join(filter(None, setup)),
+        counts,
+        rates,
+        fractions,
+    )

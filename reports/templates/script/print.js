@@ -1,0 +1,13 @@
+// On paper nothing is folded away.
+addEventListener("beforeprint", () => {
+  for (const closed of document.querySelectorAll("details:not([open])")) {
+    closed.open = true;
+    closed.dataset.closed = "";
+  }
+});
+addEventListener("afterprint", () => {
+  for (const opened of document.querySelectorAll("details[data-closed]")) {
+    opened.open = false;
+    delete opened.dataset.closed;
+  }
+});
