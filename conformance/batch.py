@@ -9,6 +9,7 @@ for what another one did to it.
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -19,8 +20,8 @@ import numpy.typing as npt
 from backends.base import Backend, Batched, Binding, Bytes, Execution, Unsupported
 from backends.reference import Result
 from backends.reference.operators import compute_into
-from conformance.judge import Judge, Judgement, Pending, told
-from conformance.memory import InputMemory, OutputMemory, Stretch, guarded, poisoned
+from conformance.judge import Judge, Judgement, Pending, not_the_first, told
+from conformance.memory import InputMemory, OutputMemory, Stretch, Unwritten, guarded, padded, poison_of
 from conformance.output_digest import output_digest
 from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from spec.case import Case
@@ -118,10 +119,22 @@ class BatchJudge:
         if not members:
             return []
         batch = _Batch(members)
-        started = time.perf_counter()
-        failure = self._failure(batch)
+        wrong: dict[int, Judgement] = {}
+        seconds = 0.0
+        for execution in range(self.judge.repeat):
+            batch.poison(execution)
+            started = time.perf_counter()
+            failure = self._failure(batch)
+            if failure is not None:
+                break
+            seconds = seconds or (time.perf_counter() - started) / len(members)
+            wrong = self._wrong(batch, seconds, execution)
+            if wrong:
+                break
+        else:
+            wrong = self._unwritten(batch, seconds)
         if failure is None:
-            return self._judged(batch, (time.perf_counter() - started) / len(members))
+            return self._judged(batch, seconds, wrong)
         # Here the exception is gone, and with it what it held of the failed attempt's memory.
         del batch
         if failure.kind is MemoryError:
@@ -165,17 +178,28 @@ class BatchJudge:
             judged[n] = judged[n]._replace(verdict=Verdict.CRASH, reason=reason)
         return judged
 
-    def _judged(self, batch: _Batch, seconds: float) -> Sequence[Judgement]:
-        digests = batch.output_digests() if self.judge.digests_outputs else [""] * len(batch.members)
-        passed = [
-            Judgement(Verdict.PASS, pending.rule, pending.answered, seconds=pending.seconds + seconds, output=digest)
-            for (pending, _), digest in zip(batch.members, digests, strict=True)
-        ]
+    def _wrong(self, batch: _Batch, seconds: float, execution: int) -> dict[int, Judgement]:
+        """The cases that an execution of a batch did not pass, each by its own part of the memory."""
         wrong: dict[int, Judgement] = {}
         for n in batch.touched():
             found = batch.judged_alone(n, self.judge, seconds)
             if found.verdict is not Verdict.PASS:
-                wrong[n] = found
+                wrong[n] = not_the_first(found, execution) if execution else found
+        return wrong
+
+    def _unwritten(self, batch: _Batch, seconds: float) -> dict[int, Judgement]:
+        """The cases that passed every time by what was there before."""
+        judged = {
+            n: self.judge.unless_unwritten(_passed(batch.members[n].pending, seconds), unwritten)
+            for n, unwritten in batch.unwritten.items()
+        }
+        return {n: found for n, found in judged.items() if found.verdict is not Verdict.PASS}
+
+    def _judged(self, batch: _Batch, seconds: float, wrong: Mapping[int, Judgement]) -> Sequence[Judgement]:
+        digests = batch.output_digests() if self.judge.digests_outputs else [""] * len(batch.members)
+        passed = [
+            _passed(pending, seconds, digest) for (pending, _), digest in zip(batch.members, digests, strict=True)
+        ]
         if not wrong:
             return passed
         alone = {n: self.judge.execute(batch.members[n].pending) for n in wrong}
@@ -189,6 +213,10 @@ class BatchJudge:
         again = self._execute([batch.members[n] for n in others])
         judged = dict(zip(others, again, strict=True)) | {n: alone[n] for n in guilty}
         return [judged[n] for n in sorted(judged)]
+
+
+def _passed(pending: Pending, seconds: float, output: str = "") -> Judgement:
+    return Judgement(Verdict.PASS, pending.rule, pending.answered, seconds=pending.seconds + seconds, output=output)
 
 
 class _Place(NamedTuple):
@@ -209,6 +237,7 @@ class _Batch:
     Attributes:
         members: the cases.
         executions: what the backend gets.
+        unwritten: of the cases that were looked at alone, by number.
     """
 
     def __init__(self, members: Sequence[_Member]) -> None:
@@ -226,8 +255,17 @@ class _Batch:
         self._open = [self._fill(member, place) for member, place in zip(members, self._places, strict=True)]
         self._found = self._wanted.copy()
         self.executions = [
-            self._poisoned(pending.case, place) for (pending, _), place in zip(members, self._places, strict=True)
+            self._execution(pending.case, place) for (pending, _), place in zip(members, self._places, strict=True)
         ]
+        self._elements = self._found ^ self._wanted
+        self.unwritten: defaultdict[int, Unwritten] = defaultdict(Unwritten)
+        self._before = poison_of(0)
+
+    def poison(self, execution: int) -> None:
+        """Make the memory what it is before an execution, counted from 0. The guards are the same each time."""
+        self._before = poison_of(execution)._replace(guard=poison_of(0).guard)
+        np.bitwise_and(self._elements, self._before.element, out=self._found)
+        np.bitwise_xor(self._found, self._wanted, out=self._found)
 
     def touched(self) -> list[int]:
         """The cases in whose part of the memory a byte is not as it should be, or may be another: what is left open,
@@ -260,9 +298,10 @@ class _Batch:
             if attribute in place.inputs:
                 inputs[attribute] = InputMemory(found, wanted.buffer.tobytes())
             else:
-                outputs[attribute] = OutputMemory(found, tensor)
+                outputs[attribute] = OutputMemory(found, tensor, self._before)
                 expected[attribute] = Result(OutputMemory(wanted, tensor).elements, self._open[n])
-        return judge.judge_memory(pending, pending.seconds + seconds, inputs, outputs, expected)
+        seconds += pending.seconds
+        return judge.judge_memory(pending, seconds, inputs, outputs, expected, self.unwritten[n])
 
     def _fill(self, member: _Member, place: _Place) -> npt.NDArray[np.bool_] | None:
         """Write what a case's memory should hold in the end; returns which elements of the output are left open."""
@@ -272,10 +311,10 @@ class _Batch:
             binding = bound[attribute] = stretch.binding(memory)
             memory[binding.offset : binding.offset + binding.size] = member.contents[attribute]
         ((attribute, stretch),) = place.outputs.items()
-        return compute_into(poisoned(stretch.binding(memory), getattr(desc, attribute)).elements, desc, bound)
+        return compute_into(padded(stretch.binding(memory), getattr(desc, attribute)).elements, desc, bound)
 
-    def _poisoned(self, case: Case, place: _Place) -> Execution:
-        """The arguments of a case's execution, after its outputs were poisoned."""
+    def _execution(self, case: Case, place: _Place) -> Execution:
+        """The arguments of a case's execution; leaves the complement of what is expected in the outputs' elements."""
         outputs: dict[str, Binding] = {}
         for attribute, stretch in place.outputs.items():
             tensor = getattr(case.desc, attribute)

@@ -12,7 +12,8 @@ import msgspec
 from backends.base import Answer, Backend, Binding, Bytes, Capabilities, Unsupported
 from backends.reference import Result, expected_output
 from conformance.compare import EQUAL, Comparison, compare
-from conformance.memory import InputMemory, OutputMemory, bind_input, bind_output, memory_elements
+from conformance.isolation.errors import ProcessLost
+from conformance.memory import InputMemory, OutputMemory, Unwritten, bind_input, bind_output, memory_elements, poison_of
 from conformance.output_digest import output_digest
 from reports.records import Phase, Record, Verdict
 from spec.case import Case, digest_of
@@ -27,6 +28,11 @@ from strategies.values import DATA_PATTERNS, buffer_size, materialize
 
 # Larger cases are decided on, not executed: inputs, outputs, what is expected and what came back are held at once.
 MAX_BYTES = 2**31
+
+REPEAT = 2  # executions of a case, unless something else is asked for
+# One case in so many is executed once more than the others: a fault on every n-th call, n being even, would else always
+# meet a case that was executed just before.
+ONCE_MORE = 7
 
 # What is said of memory; a wrong value in a case about it is none of its business.
 OUTPUT_BOUNDS, INPUTS_UNCHANGED = "EXECUTION.output-bounds", "EXECUTION.inputs-unchanged"
@@ -71,6 +77,7 @@ class Judge:
         reading: what counts as the specification.
         claims: what the backend is held to, where that is less than all that it claims.
         digests_outputs: whether records have a digest of each executed case's outputs.
+        repeat: how often each case is executed, with the same inputs and other poison; it passes if it does each time.
     """
 
     def __init__(
@@ -81,11 +88,14 @@ class Judge:
         *,
         claims: Capabilities | None = None,
         digests_outputs: bool = False,
+        repeat: int = REPEAT,
     ) -> None:
         self.backend = backend
         self.backend_name = backend_name
         self.reading = reading
         self.digests_outputs = digests_outputs
+        self.repeat = repeat
+        self._executed = 0
         self.capabilities: Capabilities = backend.capabilities() if claims is None else claims
         self._executes = self.capabilities.executes and Category.EXECUTION in self.capabilities.enforces
         self._levels = frozenset(self.capabilities.levels)
@@ -146,6 +156,8 @@ class Judge:
             answer = self.backend.validate(case.desc, case.level)
         except Unsupported as error:
             return Judgement(Verdict.NOT_SUPPORTED, case.rule, reason=str(error) or "not claimed")
+        except ProcessLost as lost:
+            return Judgement(verdict_on(lost), case.rule, reason=f"{lost}{self._known(case, 'crash')}")
         except Exception as error:
             reason = f"validate raised {told(error)}{self._known(case, 'crash')}"
             return Judgement(Verdict.CRASH, case.rule, reason=reason)
@@ -174,36 +186,66 @@ class Judge:
         return Judgement(Verdict.PASS, case.rule, answered, reason, seconds)
 
     def execute(self, pending: Pending) -> Judgement:
-        """Execute one case, each tensor in a resource of its own, and judge what the backend left there."""
-        case, rule = pending.case, pending.rule
+        """Execute one case, each tensor in a resource of its own, and judge what the backend left there each time."""
+        case = pending.case
         contents = self.contents(pending)
         if isinstance(contents, Judgement):
             return contents
         inputs = {
             attribute: bind_input(getattr(case.desc, attribute), content) for attribute, content in contents.items()
         }
-        bound = {attribute: memory.binding for attribute, memory in inputs.items()}
-        expected = self.expected(pending, bound)
+        expected = self.expected(pending, {attribute: memory.binding for attribute, memory in inputs.items()})
+        unwritten = Unwritten()
+        first = self._execute_once(pending, inputs, expected, 0, unwritten)
+        if first.verdict is not Verdict.PASS:
+            return first
+        self._executed += 1
+        once_more = self.repeat > 1 and self._executed % ONCE_MORE == 0
+        for execution in range(1, self.repeat + once_more):
+            again = self._execute_once(pending, inputs, expected, execution, unwritten)
+            if again.verdict is not Verdict.PASS:
+                return not_the_first(again, execution)
+        return self.unless_unwritten(first, unwritten)
+
+    def _execute_once(
+        self,
+        pending: Pending,
+        inputs: Mapping[str, InputMemory],
+        expected: Mapping[str, Result],
+        execution: int,
+        unwritten: Unwritten,
+    ) -> Judgement:
+        case, rule = pending.case, pending.rule
+        before = poison_of(execution)
         outputs = {
-            field.attribute: bind_output(getattr(case.desc, field.attribute))
+            field.attribute: bind_output(getattr(case.desc, field.attribute), before)
             for field in spec_of(case.desc).output_fields
         }
         for attribute, memory in outputs.items():
             memory.poison(expected[attribute].values)
+        read = {attribute: memory.binding for attribute, memory in inputs.items()}
+        written = {attribute: memory.binding for attribute, memory in outputs.items()}
         started = time.perf_counter()
         try:
-            self.backend.execute(
-                case.desc, case.level, bound, {attribute: memory.binding for attribute, memory in outputs.items()}
-            )
+            self.backend.execute(case.desc, case.level, read, written)
         except Unsupported as error:
             return Judgement(
                 Verdict.NOT_SUPPORTED, rule, pending.answered, str(error) or "not claimed", pending.seconds
             )
+        except ProcessLost as lost:
+            return Judgement(verdict_on(lost), rule, pending.answered, str(lost), pending.seconds)
         except Exception as error:
             reason = f"execute raised {told(error)}"
             return Judgement(Verdict.CRASH, rule, pending.answered, reason, pending.seconds)
         seconds = pending.seconds + time.perf_counter() - started
-        return self.judge_memory(pending, seconds, inputs, outputs, expected)
+        return self.judge_memory(pending, seconds, inputs, outputs, expected, unwritten)
+
+    def unless_unwritten(self, passed: Judgement, unwritten: Unwritten) -> Judgement:
+        """A pass, unless elements were never written in several executions."""
+        if self.repeat < 2 or not (count := unwritten.count):
+            return passed
+        reason = f"{count} elements of the output were not written: they hold what they held before, each time"
+        return passed._replace(verdict=Verdict.FAIL, reason=reason)
 
     def contents(self, pending: Pending) -> dict[str, Bytes] | Judgement:
         """What the inputs hold, by attribute; or the verdict, where the case's recipes give no data."""
@@ -224,14 +266,16 @@ class Judge:
         inputs: Mapping[str, InputMemory],
         outputs: Mapping[str, OutputMemory],
         expected: Mapping[str, Result],
+        unwritten: Unwritten,
     ) -> Judgement:
-        """The verdict on the memory of a case after its execution.
+        """The verdict on the memory of a case after an execution.
 
         Args:
             pending: the case.
             seconds: spent in the backend.
             inputs, outputs: by attribute, as the backend left them.
             expected: what the outputs have to hold, by attribute.
+            unwritten: is told of the outputs.
         """
         case, rule, answered = pending.case, pending.rule, pending.answered
         spec = spec_of(case.desc)
@@ -258,6 +302,7 @@ class Judge:
                 reason = f"{field.name}: {found.wrong} of {tensor.element_count} elements differ"
                 blamed = f"{spec.name}.values" if rule in (OUTPUT_BOUNDS, INPUTS_UNCHANGED) else rule
                 return Judgement(Verdict.FAIL, blamed, answered, reason, seconds, found, digest)
+            unwritten.look(field.attribute, outputs[field.attribute], expected[field.attribute])
         return Judgement(Verdict.PASS, rule, answered, seconds=seconds, output=digest)
 
     def _pending(self, case: Case, answered: str, seconds: float) -> Judgement | Pending:
@@ -321,6 +366,17 @@ def reproduce_line(case: Case, backend_name: str, reading: Reading = Reading.DOC
     text = msgspec.json.encode(content).decode()
     spec = "" if reading is Reading.DOCUMENTED else f"--spec {reading} "
     return f"dml-conformance replay {spec}--backend {shlex.quote(backend_name)} {shlex.quote(text)}"
+
+
+def not_the_first(judged: Judgement, execution: int) -> Judgement:
+    """A verdict on an execution, counted from 0, before which the case passed."""
+    reason = f"{judged.reason}, in execution {execution + 1} on the same inputs; it passed before"
+    return judged._replace(reason=reason)
+
+
+def verdict_on(lost: ProcessLost) -> Verdict:
+    """What it comes to that a backend's process is gone."""
+    return Verdict.TIMEOUT if lost.timed_out else Verdict.CRASH
 
 
 def told(error: Exception) -> str:

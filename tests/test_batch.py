@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -75,8 +76,10 @@ class InBatches(ReferenceBackend):
         ReferenceBackend.execute(self, *execution)
 
 
-def judged(backend: ReferenceBackend | TorchBackend, cases: Sequence[Case], **how: Any) -> list[Record]:
-    return list(BatchJudge(Judge(backend, "mine"), **how).records(cases, Phase.SWEEP))
+def judged(
+    backend: ReferenceBackend | TorchBackend, cases: Sequence[Case], *, repeat: int = 1, **how: Any
+) -> list[Record]:
+    return list(BatchJudge(Judge(backend, "mine", repeat=repeat), **how).records(cases, Phase.SWEEP))
 
 
 def untimed(records: Sequence[Record]) -> list[Record]:
@@ -117,7 +120,8 @@ def test_a_wrong_backend_gets_the_same_records(mutant: type[mutants.Mutant]) -> 
 
     cases = sweep(160, names=mutant.operators())
     assert BatchJudge(Judge(Batching(), "")).in_batches
-    assert untimed(judged(Batching(), cases)) == untimed(judged(mutant(), cases))
+    for repeat in (1, 2):
+        assert untimed(judged(Batching(), cases, repeat=repeat)) == untimed(judged(mutant(), cases, repeat=repeat))
 
 
 def test_a_campaign_sweeps_in_batches() -> None:
@@ -195,7 +199,7 @@ def test_a_backend_without_batches_is_judged_one_by_one() -> None:
             taken.append(case)
             yield case
 
-    records = BatchJudge(Judge(Counts(), "")).records(cases(), Phase.SWEEP)
+    records = BatchJudge(Judge(Counts(), "", repeat=1)).records(cases(), Phase.SWEEP)
     assert next(records).verdict is Verdict.PASS
     assert (len(taken), Counts.executed) == (1, 1)
 
@@ -204,6 +208,68 @@ def test_one_by_one_can_be_asked_for() -> None:
     backend = InBatches()
     assert {record.verdict for record in judged(backend, FEW, one_by_one=True)} == {Verdict.PASS}
     assert (backend.batches, len(backend.alone)) == ([], len(FEW))
+
+
+# --- several executions -----------------------------------------------------------------------------------------------
+
+
+class Repeated(InBatches):
+    """Wrong on one case in the second batch that has it."""
+
+    def __init__(self, guilty: Any) -> None:
+        super().__init__()
+        self.guilty = guilty
+        self.before: list[bytes] = []
+
+    def execute_batch(self, executions: Sequence[Execution]) -> None:
+        first = executions[0]
+        size = first.desc.output_tensor.element_count  # bytes of UINT8, without what fills them up to four
+        self.before.append(first.outputs["output_tensor"].view[:size].tobytes())
+        super().execute_batch(executions)
+        if len(self.before) == 2:
+            for execution in executions:
+                if execution.desc == self.guilty:
+                    execution.outputs["output_tensor"].view[0] ^= 1
+
+
+def test_a_batch_is_executed_with_other_poison_each_time() -> None:
+    backend = Repeated(None)
+    assert {record.verdict for record in judged(backend, FEW, repeat=3)} == {Verdict.PASS}
+    assert backend.batches == [8, 8, 8]
+    assert all(a != b for one, other in pairwise(backend.before) for a, b in zip(one, other, strict=True))
+
+
+def test_what_goes_wrong_in_a_later_execution_of_a_batch() -> None:
+    records = judged(Repeated(FEW[3].desc), FEW, repeat=2)
+    assert [record.verdict for record in records] == [Verdict.PASS] * 3 + [Verdict.FAIL] + [Verdict.PASS] * 4
+    words = "elements differ, in execution 2 on the same inputs; it passed before; alone: pass"
+    assert records[3].reason.startswith("in a batch: OutputTensor: 1 of ")
+    assert records[3].reason.endswith(words)
+
+
+@pytest.mark.parametrize("repeat", [1, 2])
+def test_an_open_element_that_a_batch_leaves_unwritten(repeat: int) -> None:
+    """Seen where the element is the poison's each time; an input with every value of a byte hides it from one."""
+
+    class Leaves(InBatches):
+        def one(self, execution: Execution) -> None:
+            self.leave(execution.desc, execution.level, execution.inputs, execution.outputs)
+
+        def leave(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
+            kept = outputs["output_tensor"].view[1]
+            ReferenceBackend.execute(self, desc, level, inputs, outputs)
+            outputs["output_tensor"].view[1] = kept
+
+        def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
+            self.leave(desc, level, inputs, outputs)
+
+    everything, two = TensorDesc.of(DataType.UINT8, (256,)), TensorDesc.of(DataType.UINT8, (2,))
+    desc = GatherDesc(everything, TensorDesc.of(DataType.UINT32, (2,)), two, 0, 1)
+    recipes = {"input_tensor": Recipe("ramp", 0), "indices_tensor": Recipe("explicit", values=(3, 1000))}
+    case = Case.of(desc, LEVEL, recipes, rule="GATHER.out-of-range-indices")
+    (record,) = judged(Leaves(), [case], repeat=repeat)
+    assert record.verdict is (Verdict.PASS if repeat == 1 else Verdict.FAIL)
+    assert ("not written" in record.reason) == (repeat == 2)
 
 
 # --- how cases are put together ---------------------------------------------------------------------------------------
@@ -218,7 +284,7 @@ def test_cases_are_taken_in_as_many_as_a_batch_has(monkeypatch: pytest.MonkeyPat
             taken.append(case)
             yield case
 
-    records = BatchJudge(Judge(backend, "")).records(cases(), Phase.SWEEP)
+    records = BatchJudge(Judge(backend, "", repeat=1)).records(cases(), Phase.SWEEP)
     assert next(records).case == FEW[0].digest
     assert len(taken) == 3
     assert [record.case for record in records] == [case.digest for case in FEW[1:]]

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -86,8 +87,8 @@ class Scripted(ReferenceBackend):
             self._execute(desc, inputs, outputs)
 
 
-def verdict(backend: ReferenceBackend, case: Case) -> Record:
-    return Judge(backend, "mine").record(case, Phase.SWEEP)
+def verdict(backend: ReferenceBackend, case: Case, repeat: int = 1) -> Record:
+    return Judge(backend, "mine", repeat=repeat).record(case, Phase.SWEEP)
 
 
 def raising(error: Exception) -> Callable[..., Any]:
@@ -103,6 +104,91 @@ def accepting(desc: Any, level: Level) -> Answer:
 
 def rejecting(desc: Any, level: Level) -> Answer:
     return Answer(False, "no reason")
+
+
+# --- several executions -----------------------------------------------------------------------------------------------
+
+
+def test_a_case_is_executed_with_other_poison_each_time() -> None:
+    found: list[bytes] = []
+
+    def execute(desc: Any, inputs: Any, outputs: Any) -> None:
+        found.append(outputs["output_tensor"].buffer.tobytes())
+        ReferenceBackend().execute(desc, LEVEL, inputs, outputs)
+
+    assert verdict(Scripted(execute=execute), tile(), repeat=4).verdict is Verdict.PASS
+    assert len(found) == 4
+    for before, after in pairwise(found):
+        assert all(a != b for a, b in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize("wrong", [2, 3])
+def test_a_wrong_result_of_a_later_execution_fails(wrong: int) -> None:
+    calls = 0
+
+    def execute(desc: Any, inputs: Any, outputs: Any) -> None:
+        nonlocal calls
+        calls += 1
+        ReferenceBackend().execute(desc, LEVEL, inputs, outputs)
+        if calls == wrong:
+            outputs["output_tensor"].view[0] ^= 1
+
+    record = verdict(Scripted(execute=execute), tile(), repeat=3)
+    assert (record.verdict, record.rule, record.difference_count) == (Verdict.FAIL, "TILE.values", 1)
+    words = f"OutputTensor: 1 of 4 elements differ, in execution {wrong} on the same inputs; it passed before"
+    assert record.reason == words
+    assert calls == wrong
+
+
+def test_an_exception_of_a_later_execution_is_a_crash() -> None:
+    done: list[Any] = []
+
+    def execute(desc: Any, inputs: Any, outputs: Any) -> None:
+        if done:
+            raise RuntimeError("twice")
+        done.append(desc)
+        ReferenceBackend().execute(desc, LEVEL, inputs, outputs)
+
+    backend = Scripted(execute=execute)
+    record = verdict(backend, tile(), repeat=2)
+    assert record.verdict is Verdict.CRASH
+    assert record.reason == "execute raised RuntimeError: twice, in execution 2 on the same inputs; it passed before"
+
+
+def test_an_open_element_may_differ_from_time_to_time_but_not_be_left_unwritten() -> None:
+    """An input with every value of a byte: whatever is left in the output is one of its elements."""
+    everything = TensorDesc.of(DataType.UINT8, (256,))
+    desc = GatherDesc(everything, INDICES, TensorDesc.of(DataType.UINT8, (2,)), 0, 1)
+    recipes = {"input_tensor": Recipe("ramp", 0), "indices_tensor": Recipe("explicit", values=(3, 1000))}
+    case = Case.of(desc, LEVEL, recipes, rule="GATHER.out-of-range-indices")
+    calls = 0
+
+    def writing(value: int | None) -> Callable[..., None]:
+        def execute(desc: Any, inputs: Any, outputs: Any) -> None:
+            nonlocal calls
+            calls += 1
+            kept = outputs["output_tensor"].view[1]
+            ReferenceBackend().execute(desc, LEVEL, inputs, outputs)
+            outputs["output_tensor"].view[1] = kept if value is None else value + calls
+
+        return execute
+
+    assert verdict(Scripted(execute=writing(5)), case, repeat=2).verdict is Verdict.PASS
+    assert verdict(Scripted(execute=writing(None)), case, repeat=1).verdict is Verdict.PASS
+    record = verdict(Scripted(execute=writing(None)), case, repeat=2)
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "GATHER.out-of-range-indices")
+    assert record.reason == "1 elements of the output were not written: they hold what they held before, each time"
+
+
+def test_some_cases_are_executed_once_more_so_that_calls_are_out_of_step() -> None:
+    backend = Scripted()
+    judge = Judge(backend, "mine", repeat=2)
+    counts = []
+    for _ in range(14):
+        backend.asked.clear()
+        assert judge.judge(tile()).verdict is Verdict.PASS
+        counts.append(backend.asked.count("execute"))
+    assert counts == [2, 2, 2, 2, 2, 2, 3] * 2
 
 
 # --- what passes ------------------------------------------------------------------------------------------------------

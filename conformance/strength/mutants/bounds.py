@@ -58,6 +58,20 @@ class OutOfRangeIndexSpoilsItsNeighbours(WrongIndices):
         return found.values if found.open is None else np.full_like(found.values, first)
 
 
+class OutOfRangeIndexWritesNothing(WrongIndices):
+    """Leaves an element of the output as it was where its index is out of range."""
+
+    rules = ("out-of-range-indices",)
+
+    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        target = layout.bits(outputs["output_tensor"], desc.output_tensor)
+        before = target.copy()
+        super().execute(desc, level, inputs, outputs)
+        is_open = expected_output(desc, inputs)["output_tensor"].open
+        if is_open is not None:
+            target[is_open] = before[is_open]
+
+
 class ElementLimitOf31Bits(RejectsValid):
     """Refuses tensors of 2^31 elements and more."""
 

@@ -108,6 +108,22 @@ class KeepsScratchOfTheCallBefore(Mutant):
         return values
 
 
+class DoesNotRepeatItself(Mutant):
+    """Takes a call that is the same as the one before for done."""
+
+    rules = EXECUTED
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._done: Any = None
+
+    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        call = desc, {name: binding.view.tobytes() for name, binding in inputs.items()}
+        if call != self._done:
+            super().execute(desc, level, inputs, outputs)
+        self._done = call
+
+
 class SecondThreadComesLate(Mutant):
     """Has two threads write half of the output each, and now and then does not wait for the second."""
 

@@ -1,0 +1,28 @@
+"""What becomes of a backend's process, as the judge is told."""
+
+from __future__ import annotations
+
+
+class ProcessLost(Exception):
+    """Raised in place of an answer: the process that the backend ran in died, or was ended because it had to be.
+
+    The message says what happened, with the signal, the last output and the stack where there is one. The next request
+    is answered by a new process.
+
+    Attributes:
+        timed_out: whether it was ended because it took too long.
+        from_outside: whether it seems to have been ended by neither the backend nor the harness.
+    """
+
+    def __init__(self, message: str, *, timed_out: bool = False, from_outside: bool = False) -> None:
+        super().__init__(message)
+        self.timed_out = timed_out
+        self.from_outside = from_outside
+
+
+class GivenUp(BaseException):
+    """Raised where a backend is not asked any more: too many of its processes were lost, or no new one starts.
+
+    The message is the reason for an incomplete run. It is no `Exception`, so that nothing on the way takes it for a
+    failure of the case that happened to be next: neither a judge nor Hypothesis.
+    """
