@@ -20,6 +20,8 @@ import numpy.typing as npt
 from backends.base import Backend, Batched, Binding, Bytes, Execution, Unsupported
 from backends.reference import Result
 from backends.reference.operators import compute_into
+from conformance.isolation.ahead import DecidesAhead, decide_ahead
+from conformance.isolation.errors import ProcessLost
 from conformance.judge import Judge, Judgement, Pending, not_the_first, told
 from conformance.memory import InputMemory, OutputMemory, Stretch, Unwritten, guarded, padded, poison_of
 from conformance.output_digest import output_digest
@@ -28,6 +30,7 @@ from spec.case import Case
 from spec.registry import spec_of
 
 MOST_CASES = 1024  # decided on before the first of them is executed
+MOST_AHEAD = 64  # decided on in one go, where each is executed alone
 MOST_CASE_BYTES = 2**18  # larger cases are executed alone: they gain nothing
 MOST_BYTES = 2**25  # of a batch's tensors
 
@@ -78,22 +81,24 @@ class BatchJudge:
     def records(self, cases: Iterable[Case], phase: Phase) -> Iterator[Record]:
         """The record of each case, in order; takes in up to `MOST_CASES` cases before it gives the first record."""
         judge = self.judge
-        if not self.in_batches:
-            for case in cases:
-                yield judge.record(case, phase)
-            return
+        most = MOST_CASES if self.in_batches else MOST_AHEAD if isinstance(judge.backend, DecidesAhead) else 1
         cases = iter(cases)
-        while chunk := [case.read(judge.reading) for case in islice(cases, MOST_CASES)]:
-            for case, judged in zip(chunk, self.judgements(chunk), strict=True):
-                yield judge.describe(case, phase, judged)
+        while chunk := [case.read(judge.reading) for case in islice(cases, most)]:
+            if self.in_batches:
+                for case, judged in zip(chunk, self.judgements(chunk), strict=True):
+                    yield judge.describe(case, phase, judged)
+            else:
+                decide_ahead(judge, chunk)
+                for case in chunk:
+                    yield judge.record(case, phase)
 
-    def judgements(self, cases: Iterable[Case]) -> list[Judgement]:
+    def judgements(self, cases: Sequence[Case]) -> list[Judgement]:
         """The verdicts on cases, in order."""
         judged: dict[int, Judgement] = {}
         waiting: dict[int, _Member] = {}
         used = 0
-        count = 0
-        for count, case in enumerate(cases, 1):
+        decide_ahead(self.judge, cases)
+        for count, case in enumerate(cases):
             decided = self.judge.decide(case)
             if isinstance(decided, Pending) and decided.needed > MOST_CASE_BYTES:
                 decided = self.judge.execute(decided)
@@ -110,7 +115,7 @@ class BatchJudge:
             else:
                 judged[count] = decided
         judged.update(self._executed(waiting))
-        return [judged[n] for n in range(1, count + 1)]
+        return [judged[n] for n in range(len(cases))]
 
     def _executed(self, members: Mapping[int, _Member]) -> Iterator[tuple[int, Judgement]]:
         return zip(members, self._execute(list(members.values())), strict=True)
@@ -151,8 +156,11 @@ class BatchJudge:
             return _Failure(MemoryError, told(error))
         except Unsupported as error:
             return _Failure(Unsupported, told(error))
+        except ProcessLost as lost:
+            # A batch may take longer than a case may, which is no fault.
+            return _Failure(Unsupported if lost.timed_out else Exception, str(lost))
         except Exception as error:
-            return _Failure(Exception, told(error))
+            return _Failure(Exception, f"execute_batch raised {told(error)}")
         return None
 
     def _one_by_one(self, members: Sequence[_Member]) -> list[Judgement]:
@@ -174,7 +182,7 @@ class BatchJudge:
         guilty = [n for n, member in enumerate(members) if self._failure(_Batch([member])) is not None]
         for n in guilty or [0]:
             what = "a batch of this case" if guilty else f"a batch of {len(members)} cases from this one on"
-            reason = f"execute_batch raised {failure} on {what}; alone: {judged[n].verdict}"
+            reason = f"{failure}, on {what}; alone: {judged[n].verdict}"
             judged[n] = judged[n]._replace(verdict=Verdict.CRASH, reason=reason)
         return judged
 

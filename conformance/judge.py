@@ -399,7 +399,8 @@ def _layout(spec: OperatorSpec, case: Case) -> str:
     """The least ordinary layout among the tensors of a case that is executed."""
     if not case.data:
         return ""
-    kinds = {layout_kind(getattr(case.desc, field.attribute)) for field in spec.tensor_fields}
+    tensors = (getattr(case.desc, field.attribute) for field in spec.tensor_fields)
+    kinds = {layout_kind(tensor) for tensor in tensors if tensor is not None}
     for kind in ("overlapping", "interleaved", "broadcast", "permuted", "padded"):
         if kind in kinds:
             return kind

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 DEFAULT_EXAMPLES = 25
@@ -39,6 +41,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FOLDER",
         help="where failing cases that Hypothesis finds are saved; those that are there are tried first",
     )
+    group.addoption(
+        "--dml-in-process",
+        action="store_true",
+        help="run the backend in the process of the tests, for debugging, not in one of its own",
+    )
+    group.addoption(
+        "--dml-time-limit",
+        type=float,
+        metavar="SECONDS",
+        help="seconds that the backend may take over a case (default: 60)",
+    )
+    group.addoption(
+        "--dml-memory-limit",
+        metavar="SIZE",
+        help="memory that the backend's process may take, such as 4GiB (default: no limit)",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -50,3 +68,9 @@ def pytest_configure(config: pytest.Config) -> None:
         from conformance.suite.base import check_options
 
         check_options(config, needs_backend=runs_suite)
+
+
+def pytest_unconfigure() -> None:
+    """Let the backends' processes end."""
+    if (suite := sys.modules.get("conformance.suite.base")) is not None:
+        suite.close_backends()

@@ -69,10 +69,11 @@ def _difference(before: Verdict, recorded: Record, record: Record) -> str:
         return f"{before} as before, but about {record.rule or 'no rule'}, not {recorded.rule or 'no rule'}"
     if _kind(record) != _kind(recorded):
         return f"{before} as before, but for another reason: it was: {recorded.reason}"
-    if (record.difference_count, record.differences) != (recorded.difference_count, recorded.differences):
-        counts = f"{recorded.difference_count} elements differed, now {record.difference_count}"
-        same = record.difference_count == recorded.difference_count
-        return f"{before} as before, but " + ("other values or elements differ" if same else counts)
+    if record.difference_count != recorded.difference_count:
+        return f"{before} as before, but {recorded.difference_count} elements differed, now {record.difference_count}"
+    both = min(len(record.differences), len(recorded.differences))  # not every release records as many
+    if record.differences[:both] != recorded.differences[:both]:
+        return f"{before} as before, but other values or elements differ"
     return ""
 
 

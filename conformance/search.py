@@ -54,11 +54,34 @@ def search(
     outcome.run(operator, level, examples, seed, explicit)
     yield from outcome.tried
     if outcome.smallest is not None:
-        yield _simplified(judge, *outcome.smallest)
+        yield _simplified(judge, *outcome.smallest, outcome.patience)
 
 
 # Descriptors tried in making a shrunk one simpler still.
 SIMPLER_TRIES = 300
+# Processes of the backend that may be lost over one failure, and how many of them for taking too long: a new process
+# takes seconds to start, and one that takes too long is given a minute.
+MOST_LOST, MOST_TIMED_OUT = 20, 4
+
+
+class _Patience:
+    """How much longer a failure that costs the backend's process is looked at.
+
+    Args:
+        backend: counts the processes that it lost, if it runs in any.
+    """
+
+    def __init__(self, backend: object) -> None:
+        self._backend = backend
+        self._before = self._counts()
+
+    @property
+    def is_over(self) -> bool:
+        lost, timed_out = (now - before for now, before in zip(self._counts(), self._before, strict=True))
+        return lost >= MOST_LOST or timed_out >= MOST_TIMED_OUT
+
+    def _counts(self) -> tuple[int, int]:
+        return getattr(self._backend, "losses", 0), getattr(self._backend, "timeouts", 0)
 
 
 class _Found(AssertionError):
@@ -73,6 +96,8 @@ class _Search:
         self.rule = rule
         self.tried: list[Record] = []
         self.smallest: tuple[Case, Record] | None = None
+        self.patience = _Patience(judge.backend)
+        self._failed: dict[str, Record] = {}  # by digest of the case
 
     def run(self, operator: str, level: Level, examples: int, seed: int | str | None, explicit: Sequence[Case]) -> None:
         @quiet_settings(examples)
@@ -91,6 +116,13 @@ class _Search:
             assert self.smallest is not None
 
     def look_at(self, case: Case) -> None:
+        if self.smallest is not None and self.patience.is_over:
+            # What is not known to fail passes as far as shrinking goes, which thus ends soon, at a case that is known.
+            known = self._failed.get(case.digest)
+            if known is None:
+                return
+            self.smallest = case, known
+            raise _Found
         record = self.judge.record(case, Phase.SEARCH)
         if self.smallest is None:
             if record.verdict not in NOT_CONFORMANT:
@@ -99,6 +131,7 @@ class _Search:
         elif not _same_failure(record, self.smallest[1]):
             return
         self.smallest = case, record
+        self._failed[record.case] = record
         raise _Found
 
 
@@ -107,7 +140,7 @@ def _same_failure(record: Record, other: Record) -> bool:
     return record.verdict is Verdict(other.verdict) and record.rule == other.rule
 
 
-def _simplified(judge: Judge, case: Case, record: Record) -> Record:
+def _simplified(judge: Judge, case: Case, record: Record, patience: _Patience) -> Record:
     """The same failure on a simpler descriptor, where one is a step away.
 
     Hypothesis makes decisions smaller one by one; to drop a dimension and choose another layout for what is left, say,
@@ -116,6 +149,8 @@ def _simplified(judge: Judge, case: Case, record: Record) -> Record:
     found = {case.desc: record}
 
     def still_fails(desc: OperatorDesc) -> bool:
+        if patience.is_over:
+            return False
         simpler = Case.of(desc, case.level, case.data, rule=case.rule, origin=case.origin)
         if simpler.broken != case.broken:
             return False

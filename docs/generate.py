@@ -271,7 +271,7 @@ def _choices(parameter: click.Parameter) -> str:
 
 
 def _budgets() -> str:
-    headers = ("budget", "search", "sweep", "outputs timed on the host", "on an accelerator", "timed runs")
+    headers = ("budget", "search", "sweep", "largest output timed on the host", "on an accelerator", "timed runs")
     return _table(
         headers,
         (
@@ -297,8 +297,8 @@ class _Options:
     def getgroup(self, *_: str) -> _Options:
         return self
 
-    def addoption(self, name: str, *, metavar: str, help: str, default: Any = None, **_: Any) -> None:
-        self.rows.append((f"`{name} {metavar}`", help % {"default": default}))
+    def addoption(self, name: str, *, help: str, metavar: str = "", default: Any = None, **_: Any) -> None:
+        self.rows.append((f"`{' '.join(filter(None, (name, metavar)))}`", help % {"default": default}))
 
 
 def _pytest_options() -> str:

@@ -590,7 +590,7 @@ def test_a_case_that_raises_in_a_batch_only_is_blamed_alone() -> None:
 
     ((n, record),) = fails(judged(Raises(), FEW)).items()
     assert (n, record.verdict) == (5, Verdict.CRASH)
-    assert record.reason == "execute_batch raised ZeroDivisionError: oops on a batch of this case; alone: pass"
+    assert record.reason == "execute_batch raised ZeroDivisionError: oops, on a batch of this case; alone: pass"
 
 
 def test_batches_that_fail_by_their_number_are_a_crash() -> None:
@@ -603,7 +603,7 @@ def test_batches_that_fail_by_their_number_are_a_crash() -> None:
     ((n, record),) = fails(judged(Raises(), FEW)).items()
     assert (n, record.verdict) == (0, Verdict.CRASH)
     assert record.reason == (
-        "execute_batch raised ZeroDivisionError: oops on a batch of 8 cases from this one on; alone: pass"
+        "execute_batch raised ZeroDivisionError: oops, on a batch of 8 cases from this one on; alone: pass"
     )
 
 

@@ -6,7 +6,7 @@ import random
 import shutil
 import sqlite3
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -431,12 +431,12 @@ def with_backend(**changes: Any) -> Callable[[Campaign], Campaign]:
         (lambda c: replace(c, levels=("3_0", "6_4")), "expected once, found not at all"),
         (lambda c: replace(c, levels=("3_0", "3_0")), "campaign.levels: expected"),
         (lambda c: replace(c, operators=("TILE", "TILE")), "campaign.operators: expected"),
-        (lambda c: replace(c, spec="guessed"), "campaign.spec: expected"),
+        (lambda c: replace(c, spec="guessed"), "holds no campaign of this suite, or a damaged one: 'guessed'"),
         (lambda c: replace(c, started="yesterday"), "campaign.started: expected"),
         (lambda c: replace(c, rules=c.rules[1:]), "campaign.rules: expected"),
         (with_backend(enforces=["execution"]), "verdict: expected"),
         (with_backend(levels=["6_4"]), "verdict: expected"),
-        (with_backend(executes=1), "campaign.backend: expected"),
+        (with_backend(executes=1), "holds no campaign of this suite"),
         (with_backend(enforces=["luck"]), "campaign.backend: expected"),
     ],
 )
@@ -465,7 +465,7 @@ def test_records_of_the_wrong_form_are_found(honest: Path, tmp_path: Path) -> No
         connection.execute("UPDATE record SET rank = 'many' WHERE id = 3")
     connection.close()
     (package / MANIFEST).write_bytes(manifest_of(package, "0.1.0").to_json())
-    assert "record 3: not of the form of a record" in told(verified(package))
+    assert "not of the form of a record: case " in told(verified(package))
 
 
 @pytest.mark.parametrize(
@@ -728,8 +728,8 @@ class Strict(ReferenceBackend):
 
 
 def again(monkeypatch: pytest.MonkeyPatch, backend: ReferenceBackend, package: Path) -> Verification:
-    monkeypatch.setattr(rerun, "load_backend", lambda name: backend)
-    return verified(package, rerun=rerun.Rerun(Fraction(1, 10), "reference", 7))
+    monkeypatch.setattr(rerun, "opened", lambda name, limits: nullcontext(backend))
+    return verified(package, rerun=rerun.Rerun(Fraction(1, 10), "reference", 7, None))
 
 
 def test_running_again_agrees_on_the_same_backend(monkeypatch: pytest.MonkeyPatch, honest: Path, failing: Path) -> None:

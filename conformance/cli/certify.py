@@ -8,20 +8,24 @@ from pathlib import Path
 
 import click
 
-from backends import load_backend
 from conformance.budget import BUDGETS
 from conformance.certify import certify as run_campaign
-from conformance.cli.options import LEVEL, OPERATOR, spec_option, with_device_words
+from conformance.certify import describe_campaign
+from conformance.cli.options import LEVEL, OPERATOR, isolation_options, repeat_option, spec_option, with_device_words
+from conformance.cli.resuming import conditions, finished_summary, resume_option, tell_begun
 from conformance.engine import Engine
 from conformance.failures import read_failures
+from conformance.isolation.limits import Limits
+from conformance.isolation.opening import opened
 from conformance.judge import Judge
-from conformance.packaging.make import PackageFolder, signing_key
+from conformance.packaging.make import PackageFolder, complete_archive, signing_key
 from conformance.packaging.profiles import Profile, narrowed, widest
 from conformance.packaging.statements import read_stated
 from conformance.waivers import Waivers, Waiving, read_waivers
 from reports.console import Progress, print_summary
 from reports.package import PACKAGE_FILES, SUFFIX
 from reports.stream import FanOut
+from reports.summary import Summary
 from reports.writing import FILES, OutputFolder, ReportFolder
 from spec.levels import Level
 from spec.registry import operators as all_operators
@@ -50,6 +54,8 @@ from spec.validator import Reading
 @click.option("--all-levels", is_flag=True, help="Every feature level from 1_0 to 6_4.")
 @click.option("--operator", "operators", multiple=True, type=OPERATOR, help="Operator such as GATHER; may be repeated.")
 @spec_option()
+@repeat_option()
+@isolation_options
 @click.option(
     "--budget",
     "budget_name",
@@ -77,6 +83,7 @@ from spec.validator import Reading
 @click.option(
     "--replace", "replace_folder", is_flag=True, help="Replace the folder if an earlier certification is there."
 )
+@resume_option()
 @click.option(
     "--profile",
     "profile_name",
@@ -114,12 +121,15 @@ def certify(
     all_levels: bool,
     operators: tuple[str, ...],
     spec: str,
+    repeat: int,
+    limits: Limits | None,
     budget_name: str,
     cases: int | None,
     seed: int,
     failures_folder: Path | None,
     folder: Path,
     replace_folder: bool,
+    resume: bool,
     profile_name: str | None,
     waivers_file: Path | None,
     package: bool,
@@ -143,31 +153,53 @@ def certify(
         if value is not None and not package:
             raise click.UsageError(f"{option} is about a package; give --package too.")
     waivers = Waivers() if waivers_file is None else read_waivers(waivers_file, datetime.now(UTC).date())
-    with OutputFolder(folder, replace=replace_folder, known=(*FILES, *PACKAGE_FILES)) as output:
-        backend = load_backend(backend_name)
+    known = (*FILES, *PACKAGE_FILES)
+    with (
+        OutputFolder(folder, replace=replace_folder, resume=resume, known=known) as output,
+        opened(backend_name, limits) as backend,
+    ):
         claims = backend.capabilities()
         if profile_name is not None:
             claims = narrowed(claims, Profile(profile_name))
-        judge = Judge(backend, backend_name, Reading(spec), claims=claims, digests_outputs=package)
+        judge = Judge(backend, backend_name, Reading(spec), claims=claims, digests_outputs=package, repeat=repeat)
         chosen = list(Level) if all_levels else sorted(set(levels)) or [max(judge.capabilities.levels)]
         budget = BUDGETS[budget_name]
         if cases is not None:
             budget = replace(budget, sweep_total=cases)
         engine = Engine(judge, tuple(dict.fromkeys(operators)) or tuple(all_operators()), chosen, budget, seed, saved)
-        reports: ReportFolder | PackageFolder = ReportFolder(output)
-        if package:
-            stated = None if statement_file is None else read_stated(statement_file)
-            key = None if sign_key is None else signing_key(sign_key)
-            profile = widest(claims) if profile_name is None else Profile(profile_name)
-            reports = PackageFolder(output, profile, stated, waivers, key, replace=replace_folder)
-        progress = Progress(planned=engine.planned())
-        try:
-            run_campaign(engine, Waiving(waivers, FanOut(reports, progress)))
-        finally:
-            progress.close()
-            reports.close()
-    waivers.check_used()
-    print_summary(reports.summary, output=str(folder))
+        if output.is_finished:
+            summary = finished_summary(output, describe_campaign(engine))
+            if package:
+                complete_archive(folder)
+        else:
+            same = conditions([backend_name], leave_out=_NOT_OF_THE_RUN)
+            reports: ReportFolder | PackageFolder
+            if package:
+                stated = None if statement_file is None else read_stated(statement_file)
+                key = None if sign_key is None else signing_key(sign_key)
+                profile = widest(claims) if profile_name is None else Profile(profile_name)
+                reports = PackageFolder(output, profile, stated, waivers, key, replace=replace_folder, conditions=same)
+            else:
+                reports = ReportFolder(output, conditions=same)
+            summary = _run(engine, waivers, reports)
+            waivers.check_used()
+    print_summary(summary, output=str(folder))
     if package:
         click.echo(f"Package: {folder}{SUFFIX}")
-    raise SystemExit(reports.summary.conformance.exit_code)
+    raise SystemExit(summary.conformance.exit_code)
+
+
+# Parameters that the results do not depend on, and what makes a signature another one, which is made at the end.
+_NOT_OF_THE_RUN = ("folder", "replace_folder", "sign_key", "failures_folder", "in_process")
+
+
+def _run(engine: Engine, waivers: Waivers, reports: ReportFolder | PackageFolder) -> Summary:
+    """Run a campaign, or what is left of it."""
+    tell_begun(reports.begun)
+    progress = Progress(planned=engine.planned())
+    try:
+        run_campaign(engine, Waiving(waivers, FanOut(reports, progress)), reports.begun)
+    finally:
+        progress.close()
+        reports.close()
+    return reports.summary

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
@@ -35,6 +35,8 @@ KNOWN: dict[str, Exit] = {
     "backends.directml.errors:DirectmlError": Exit.BAD_INPUT,
     "backends.loading:BackendError": Exit.BAD_INPUT,
     "conformance.audit:AuditError": Exit.BROKEN,
+    "conformance.cluster.errors:ClusterError": Exit.BAD_INPUT,
+    "conformance.cluster.errors:ClusterLost": Exit.BROKEN,
     "conformance.corpus:CorpusError": Exit.BAD_INPUT,
     "conformance.packaging.profiles:ProfileError": Exit.BAD_INPUT,
     "conformance.toml_files:TomlError": Exit.BAD_INPUT,
@@ -44,8 +46,11 @@ KNOWN: dict[str, Exit] = {
     "conformance.sweep:WorkerError": Exit.BROKEN,
     "reports.certificate:CertificateError": Exit.BAD_INPUT,
     "reports.history:HistoryError": Exit.BAD_INPUT,
+    "reports.resuming:ResumeError": Exit.BAD_INPUT,
     "reports.store:StoreError": Exit.BAD_INPUT,
+    "reports.store:StoreWriteError": Exit.BROKEN,
     "reports.writing:OutputError": Exit.BAD_INPUT,
+    "reports.writing:WriteError": Exit.BROKEN,
 }
 
 LONGEST_LINE = 2000
@@ -86,6 +91,7 @@ def run(command: Callable[[], Any], state: State) -> int:
             traceback.print_exc()
         message, code = explain(error)
         if message:
+            message = "; ".join([message, *_notes(error)])
             click.echo(f"dml-conformance: {one_line(message)}", err=True)
         return code
     return code if isinstance(code, int) else Exit.CONFORMANT
@@ -111,6 +117,12 @@ def explain(error: BaseException) -> tuple[str, Exit]:
         return "out of memory; the run is incomplete", Exit.BROKEN
     about = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return f"internal error: {about}; 'dml-conformance --debug ...' shows where", Exit.BROKEN
+
+
+def _notes(error: BaseException) -> Iterator[str]:
+    """What was added to an exception on its way, each once: what became of the files that were being written."""
+    cause = error.__cause__ if isinstance(error, Stopped) else None
+    yield from dict.fromkeys(getattr(cause or error, "__notes__", ()))
 
 
 def _usage(error: click.ClickException) -> str:

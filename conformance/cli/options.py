@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -13,10 +14,13 @@ if TYPE_CHECKING:
     from spec.levels import Level
 
     _LevelParam = click.ParamType[Level]
+    _SizeParam = click.ParamType[int]
     _NameParam = click.ParamType[str]
     _ShardParam = click.ParamType[Shard]
+    _DevicesParam = click.ParamType[tuple[int, ...]]
+    _ResourceParam = click.ParamType[tuple[str, float]]
 else:  # generic only in newer versions of click
-    _LevelParam = _NameParam = _ShardParam = click.ParamType
+    _LevelParam = _NameParam = _ShardParam = _SizeParam = _DevicesParam = _ResourceParam = click.ParamType
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -77,9 +81,65 @@ class ShardType(_ShardParam):
             self.fail(str(error), param, ctx)
 
 
+class SizeType(_SizeParam):
+    """An amount of memory, `4GiB`, in bytes."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        from conformance.isolation.limits import parse_size
+
+        if isinstance(value, int):
+            return value
+        try:
+            return parse_size(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class DevicesType(_DevicesParam):
+    """Numbers of devices, `0,2`, each once; `all` is none in particular."""
+
+    name = "devices"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        if value.strip().lower() == "all":
+            return ()
+        numbers = [text.strip() for text in value.split(",")]
+        if not all(text.isascii() and text.isdecimal() for text in numbers):
+            self.fail(f"expected all, or numbers of devices such as 0,1, found {value!r}", param, ctx)
+        found = tuple(map(int, numbers))
+        if len(set(found)) < len(found):
+            self.fail(f"a device is named twice in {value!r}", param, ctx)
+        return found
+
+
+class ResourceType(_ResourceParam):
+    """What a worker of a cluster was started with: `cuda`, which is `cuda=1`, or `memory=4e9`."""
+
+    name = "resource"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
+        if isinstance(value, tuple):
+            return value
+        name, equals, number = value.partition("=")
+        try:
+            amount = float(number) if equals else 1.0
+        except ValueError:
+            amount = 0.0
+        if not name.strip() or not 0 < amount < float("inf"):
+            self.fail(f"expected a resource of workers such as cuda or cuda=2, found {value!r}", param, ctx)
+        return name.strip(), amount
+
+
 LEVEL = LevelType()
 OPERATOR = OperatorType()
 SHARD = ShardType()
+SIZE = SizeType()
+DEVICES = DevicesType()
+RESOURCE = ResourceType()
 
 
 def format_option(*formats: str) -> Callable[[_F], _F]:
@@ -103,6 +163,58 @@ def spec_option() -> Callable[[_F], _F]:
         show_default=True,
         help="What the pages leave open stays open, or is decided as the real library was observed to.",
     )
+
+
+def repeat_option() -> Callable[[_F], _F]:
+    """`--repeat`, as a judge takes it."""
+    return click.option(
+        "--repeat",
+        type=click.IntRange(1, 10_000),
+        default=2,
+        show_default=True,
+        help="Executions of each case, with other poison in its outputs each time; many hunt for races.",
+    )
+
+
+def isolation_options(command: _F) -> _F:
+    """`--in-process`, `--time-limit`, `--memory-limit`; the command gets `limits: Limits | None`, None in process."""
+
+    @wraps(command)
+    def with_limits(
+        *args: Any, in_process: bool, time_limit: float | None, memory_limit: int | None, **others: Any
+    ) -> Any:
+        from conformance.isolation.limits import Limits
+
+        if in_process and (time_limit, memory_limit) != (None, None):
+            raise click.UsageError(
+                "--in-process excludes --time-limit and --memory-limit, which nothing could enforce."
+            )
+        limits = None
+        if not in_process:
+            limits = Limits(Limits.seconds if time_limit is None else time_limit, memory_limit)
+        return command(*args, limits=limits, **others)
+
+    for option in (
+        click.option(
+            "--memory-limit",
+            type=SIZE,
+            metavar="SIZE",
+            help="Memory that the backend's process may take, such as 4GiB; without it there is no limit.",
+        ),
+        click.option(
+            "--time-limit",
+            type=click.FloatRange(min=0, min_open=True, max=86_400),
+            metavar="SECONDS",
+            help="Seconds that the backend may take over a case; 60 if not given.",
+        ),
+        click.option(
+            "--in-process",
+            is_flag=True,
+            help="Run the backend in the harness's own process, for debugging: what ends the one ends the other.",
+        ),
+    ):
+        with_limits = option(with_limits)
+    return with_limits  # type: ignore[return-value]
 
 
 def with_device_words(backend_name: str, *words: str | None) -> str:

@@ -9,11 +9,13 @@ from typing import Any
 import click
 import msgspec
 
-from backends import load_backend
 from conformance.cli.cases import NamedCase, read_cases
-from conformance.cli.options import LEVEL, format_option
+from conformance.cli.options import LEVEL, format_option, isolation_options, repeat_option
 from conformance.cli.output import print_json
 from conformance.explain import explain
+from conformance.isolation.errors import GivenUp
+from conformance.isolation.limits import Limits
+from conformance.isolation.opening import opened
 from conformance.judge import Judge
 from conformance.replay import Change, Replayed
 from conformance.replay import replay as judge_again
@@ -33,8 +35,18 @@ from spec.validator import Reading
     type=click.Choice([str(reading) for reading in Reading]),
     help="As for certify; by default as recorded, or documented.",
 )
+@repeat_option()
+@isolation_options
 @format_option("text", "json")
-def replay(cases: tuple[str, ...], backend_name: str, level: Level | None, spec: str | None, format_: str) -> None:
+def replay(
+    cases: tuple[str, ...],
+    backend_name: str,
+    level: Level | None,
+    spec: str | None,
+    repeat: int,
+    limits: Limits | None,
+    format_: str,
+) -> None:
     """Judge CASE... again and say what comes of it.
 
     CASE is a case as JSON text; a file with one case, with a list of them, or a DxDispatch model; - for standard input;
@@ -45,21 +57,27 @@ def replay(cases: tuple[str, ...], backend_name: str, level: Level | None, spec:
     wrong; 1: a case fails; 2: wrong usage; 3: the harness could not judge it.
     """
     named = [one for argument in cases for one in read_cases(argument, level)]
-    backend = load_backend(backend_name)
-    judges = {reading: Judge(backend, backend_name, reading) for reading in Reading}
-    with Steps("Judging", len(named)) as steps:
-        replayed = [
-            judge_again(judges[Reading(spec) if spec else one.reading or Reading.DOCUMENTED], one.case, one.record)
-            for one in steps.over(named)
-        ]
+    replayed: list[Replayed] = []
+    given_up = ""
+    with opened(backend_name, limits) as backend, Steps("Judging", len(named)) as steps:
+        judges = {reading: Judge(backend, backend_name, reading, repeat=repeat) for reading in Reading}
+        try:
+            for one in steps.over(named):
+                judge = judges[Reading(spec) if spec else one.reading or Reading.DOCUMENTED]
+                replayed.append(judge_again(judge, one.case, one.record))
+        except GivenUp as reason:
+            given_up = f"{reason}; {len(replayed)} of {len(named)} cases were judged"
+    named = named[: len(replayed)]
     if format_ == "json":
         print_json(as_json(named, replayed))
-    else:
+    elif replayed or not given_up:
         click.echo(as_text(named, replayed))
+    if given_up:
+        click.echo(f"dml-conformance: {given_up}", err=True)
     verdicts = {one.record.verdict for one in replayed}
     if not verdicts.isdisjoint(NOT_CONFORMANT):
         raise SystemExit(1)
-    if Verdict.ERROR in verdicts:
+    if given_up or Verdict.ERROR in verdicts:
         raise SystemExit(3)
 
 
@@ -67,7 +85,7 @@ def as_text(named: Sequence[NamedCase], replayed: Sequence[Replayed]) -> str:
     """Each case with its change and, unless it is well again or as it was, all there is to say of it; then a sum."""
     parts = []
     for one, found in zip(named, replayed, strict=True):
-        head = "" if found.change is None else f"{found.change}: {printable(one.name)}: {found.told}"
+        head = "" if found.change is None else printable(f"{found.change}: {one.name}: {found.told}")
         quiet = found.change in (Change.FIXED, Change.AS_RECORDED)
         parts.append("\n".join(filter(None, (head, "" if quiet else explain(found.record)))))
     changes = Counter(found.change for found in replayed if found.change is not None)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
-from conformance.cli.options import format_option
+from conformance.cli.options import format_option, isolation_options
+from conformance.isolation.limits import Limits
 
 if TYPE_CHECKING:
     from conformance.verify import Verification
@@ -68,6 +68,7 @@ class _Day(_DayParam):
 @click.option("--backend", "backend_name", metavar="NAME", help="As for certify; for --rerun.")
 @click.option("--rerun-seed", type=click.IntRange(0, 2**64 - 1), help="Of the sample; without it another each time.")
 @click.option("--as-of", type=_Day(), metavar="DAY", help="Day on which waivers have to hold; without it today (UTC).")
+@isolation_options
 @format_option("text", "json")
 def verify(
     package: Path,
@@ -76,6 +77,7 @@ def verify(
     backend_name: str | None,
     rerun_seed: int | None,
     as_of: date | None,
+    limits: Limits | None,
     format_: str,
 ) -> None:
     """Verify PACKAGE, a folder or .tar.zst file that certify --package made.
@@ -98,13 +100,15 @@ def verify(
         key = read_public_key(public_key)
     rerun = None
     if share is not None and backend_name is not None:
-        rerun = Rerun(share, backend_name, secrets.randbits(64) if rerun_seed is None else rerun_seed)
+        rerun = Rerun(share, backend_name, secrets.randbits(64) if rerun_seed is None else rerun_seed, limits)
     with _progress() as progress:
         found = verify_package(
             package, key=key, today=as_of or datetime.now(UTC).date(), rerun=rerun, progress=progress
         )
     if format_ == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+        from conformance.cli.output import print_json
+
+        print_json(found)
     else:
         _print(package, found)
     raise SystemExit(found.exit_code)

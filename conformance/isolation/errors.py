@@ -10,14 +10,18 @@ class ProcessLost(Exception):
     is answered by a new process.
 
     Attributes:
+        how: the message without the last output and the stack.
         timed_out: whether it was ended because it took too long.
         from_outside: whether it seems to have been ended by neither the backend nor the harness.
+        was_new: whether it was asked nothing else before.
     """
 
     def __init__(self, message: str, *, timed_out: bool = False, from_outside: bool = False) -> None:
         super().__init__(message)
+        self.how = message
         self.timed_out = timed_out
         self.from_outside = from_outside
+        self.was_new = False
 
 
 class GivenUp(BaseException):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,6 +15,10 @@ from backends.base import Backend
 from conformance.engine import example_cases
 from conformance.explain import explain
 from conformance.failures import read_failures, save_failure
+from conformance.isolation.ahead import decide_ahead
+from conformance.isolation.backend import IsolatedBackend
+from conformance.isolation.errors import GivenUp
+from conformance.isolation.limits import Limits, parse_size
 from conformance.judge import Judge
 from conformance.search import search
 from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
@@ -29,7 +34,9 @@ class ConformanceSuite:
     """Subclass it in a backend's own tests, or run it as it is with `--dml-backend`.
 
     Attributes:
-        backend: a backend, a class that makes one without arguments, or a name as on the command line.
+        backend: a backend, a class that makes one without arguments, or a name as on the command line. A name, and a
+            class that `file.py:Class` finds too, runs in a process of its own unless `--dml-in-process` is given; a
+            backend that is there already runs where it is.
         levels: feature levels to test; None = `--dml-level`, or the highest that the backend claims.
         operators: names of operators; None = `--dml-operator`, or all.
         examples: cases that Hypothesis tries for each test; None = `--dml-examples`.
@@ -79,7 +86,9 @@ class ConformanceSuite:
         """A worked example of the pages is accepted and gives the printed values."""
         name, level = dml_example
         judge = self._judge(request.config)
-        _settle([judge.record(example_cases(name.partition("/")[0], level)[name], Phase.EXAMPLES)])
+        with _giving_up_fails():
+            found = judge.record(example_cases(name.partition("/")[0], level)[name], Phase.EXAMPLES)
+        _settle([found])
 
     def test_rule(self, dml_rule: tuple[str, Level, str], request: pytest.FixtureRequest) -> None:
         """The fixed cases about a rule, those that failed before, then cases that Hypothesis makes.
@@ -89,13 +98,16 @@ class ConformanceSuite:
         operator, level, rule = dml_rule
         judge = self._judge(request.config)
         count = self.examples if self.examples is not None else request.config.getoption("--dml-examples")
-        fixed = [judge.record(case, Phase.BOUNDARIES) for case in _boundaries(operator, level).get(rule, ())]
         seed = request.config.getoption("--hypothesis-seed", None)
         folder = self._failures(request.config)
         saved = [case for case in _saved(folder) if (case.operator, case.level, case.rule) == dml_rule]
-        found = list(search(judge, operator, level, rule, count, seed, saved)) if count > 0 or saved else []
-        if folder is not None:
-            _save(folder, judge, found)
+        with _giving_up_fails():
+            boundaries = _boundaries(operator, level).get(rule, ())
+            decide_ahead(judge, boundaries)
+            fixed = [judge.record(case, Phase.BOUNDARIES) for case in boundaries]
+            found = list(search(judge, operator, level, rule, count, seed, saved)) if count > 0 or saved else []
+            if folder is not None:
+                _save(folder, judge, found)
         _settle([*found, *fixed])
 
     def _judge(self, config: pytest.Config) -> Judge:
@@ -106,7 +118,7 @@ class ConformanceSuite:
                 raise pytest.UsageError(
                     "name the backend to test: --dml-backend torch:cpu, or --dml-backend path/to/file.py:Class"
                 )
-        return _judge_of(chosen)
+        return _judge_of(chosen, _limits(config))
 
     def _levels(self, config: pytest.Config) -> list[Level]:
         """The levels asked for; none = the highest that the backend claims."""
@@ -143,6 +155,7 @@ def check_options(config: pytest.Config, *, needs_backend: bool) -> None:
     suite = ConformanceSuite()
     suite._operators(config)
     suite._levels(config)
+    _limits(config)
     folder = suite._failures(config)
     _saved.cache_clear()  # a process can have several sessions
     try:
@@ -153,26 +166,53 @@ def check_options(config: pytest.Config, *, needs_backend: bool) -> None:
         suite._judge(config)
 
 
-def _judge_of(chosen: Backend | type[Backend] | str) -> Judge:
+def _limits(config: pytest.Config) -> Limits | None:
+    """Of the backend's process; None for none of its own."""
+    seconds, size = config.getoption("--dml-time-limit"), config.getoption("--dml-memory-limit")
+    if config.getoption("--dml-in-process"):
+        if (seconds, size) != (None, None):
+            raise pytest.UsageError("--dml-in-process excludes --dml-time-limit and --dml-memory-limit")
+        return None
+    if seconds is not None and not 0 < seconds <= 86_400:
+        raise pytest.UsageError(f"--dml-time-limit: expected seconds up to 86400, found {seconds:g}")
+    try:
+        return Limits(Limits.seconds if seconds is None else seconds, None if size is None else parse_size(size))
+    except ValueError as error:
+        raise pytest.UsageError(f"--dml-memory-limit: {error}") from None
+
+
+def _judge_of(chosen: Backend | type[Backend] | str, limits: Limits | None) -> Judge:
     """One backend for all tests of a process: making one can be slow, and one instance keeps its state."""
-    key = chosen if isinstance(chosen, str) else id(chosen)
+    key = chosen if isinstance(chosen, str) else id(chosen), limits
     if key not in _JUDGES:
-        _JUDGES[key] = chosen, _new_judge(chosen)
+        _JUDGES[key] = chosen, _new_judge(chosen, limits)
     return _JUDGES[key][1]
 
 
 # What was chosen is kept beside its judge, so that its id stays its own.
-_JUDGES: dict[str | int, tuple[Any, Judge]] = {}
+_JUDGES: dict[tuple[str | int, Limits | None], tuple[Any, Judge]] = {}
 
 
-def _new_judge(chosen: Backend | type[Backend] | str) -> Judge:
+def close_backends() -> None:
+    """Let the backends' processes end; one that is asked again starts anew."""
+    for _, judge in _JUDGES.values():
+        if isinstance(judge.backend, IsolatedBackend):
+            judge.backend.close()
+
+
+def _new_judge(chosen: Backend | type[Backend] | str, limits: Limits | None) -> Judge:
     if isinstance(chosen, str):
         try:
-            return Judge(load_backend(chosen), chosen)
+            return Judge(load_backend(chosen) if limits is None else IsolatedBackend(chosen, limits), chosen)
         except BackendError as error:
             raise pytest.UsageError(f"--dml-backend: {error}") from None
-    backend = chosen() if isinstance(chosen, type) else chosen
-    return Judge(backend, _path_of(type(backend)))
+    if not isinstance(chosen, type):
+        return Judge(chosen, _path_of(type(chosen)))
+    name = _path_of(chosen)
+    if limits is not None:
+        with suppress(BackendError):  # it is found only here, or not to be had at all, which making it here shows best
+            return Judge(IsolatedBackend(name, limits), name)
+    return Judge(chosen(), name)
 
 
 def _path_of(backend: type) -> str:
@@ -214,6 +254,16 @@ def _save(folder: Path, judge: Judge, found: Sequence[Record]) -> None:
 def _mark(operator: str, level: Level, rule: str) -> pytest.MarkDecorator:
     executed = rule in execution_rules(operator, level)
     return pytest.mark.dml_execution if executed else pytest.mark.dml_decision
+
+
+@contextmanager
+def _giving_up_fails() -> Iterator[None]:
+    """Fail, with nothing else to tell, where the backend is not asked any more."""
+    __tracebackhide__ = True
+    try:
+        yield
+    except GivenUp as reason:
+        pytest.fail(str(reason), pytrace=False)
 
 
 def _settle(records: Sequence[Record]) -> None:

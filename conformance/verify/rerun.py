@@ -15,8 +15,10 @@ from fractions import Fraction
 
 import msgspec
 
-from backends import load_backend
 from backends.base import Capabilities
+from conformance.isolation.errors import GivenUp
+from conformance.isolation.limits import Limits
+from conformance.isolation.opening import opened
 from conformance.judge import Judge
 from conformance.verify.cases import numbered, place
 from conformance.verify.findings import Findings, expected
@@ -38,11 +40,13 @@ class Rerun:
         share: of all cases, from 0 to 1; at least one case is.
         backend_name: as on the command line.
         seed: of the sample and of its data.
+        limits: that the backend's process is held to; None = it runs in this one.
     """
 
     share: Fraction
     backend_name: str
     seed: int
+    limits: Limits | None
 
 
 def parse_share(text: str) -> Fraction:
@@ -60,14 +64,17 @@ def rerun_sample(rerun: Rerun, store: Store, claims: Capabilities, total: int, f
     Raises:
         BackendError: the backend cannot be had.
     """
-    backend = load_backend(rerun.backend_name)
-    own = backend.capabilities()
-    judge = Judge(backend, rerun.backend_name, Reading(store.campaign.spec), claims=claims)
     chooser = random.Random(rerun.seed)  # noqa: S311 - the seed is fresh unless one is asked for, and is shown
     wanted = set(chooser.sample(range(1, total + 1), max(1, round(total * rerun.share))))
-    for number, record in numbered(store.records()):
-        if number in wanted:
-            _rerun(judge, number, record, chooser, findings)
+    with opened(rerun.backend_name, rerun.limits) as backend:
+        own = backend.capabilities()
+        judge = Judge(backend, rerun.backend_name, Reading(store.campaign.spec), claims=claims)
+        try:
+            for number, record in numbered(store.records()):
+                if number in wanted:
+                    _rerun(judge, number, record, chooser, findings)
+        except GivenUp as reason:
+            findings.add(CHECK, RESULTS, "", f"executed again: {reason}")
     other = [name for name in ("name", "device") if getattr(own, name) != getattr(claims, name)]
     beside = f"; beware, its {' and '.join(other)} differ from the package's" if other else ""
     findings.end(CHECK, f"{len(wanted):,} cases on {own.name}, {own.device}, seed {rerun.seed}{beside}")

@@ -1,0 +1,457 @@
+"""A backend in a process of its own, to be used like one in this process."""
+
+from __future__ import annotations
+
+import os
+import sys
+import weakref
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import TypeVar, cast
+
+from backends.base import Answer, Binding, Bytes, Capabilities, Execution, OutOfMemory, Unsupported
+from backends.loading import BackendError
+from conformance.isolation.arena import PAGE
+from conformance.isolation.errors import GivenUp, ProcessLost
+from conformance.isolation.limits import Limits
+from conformance.isolation.process import BackendProcess, Origin
+from conformance.isolation.wire import (
+    EXECUTE,
+    EXECUTE_BATCH,
+    SAME,
+    TIME_EXECUTION,
+    Answered,
+    Bound,
+    Decision,
+    Described,
+    Done,
+    JobFields,
+    Loaded,
+    NotLoaded,
+    Outcome,
+    Question,
+    Raised,
+    Returned,
+    TimeCopy,
+    Validate,
+    WireError,
+    decode_decisions,
+    decode_outcome,
+    describe,
+    encode,
+)
+from spec.levels import Level
+from spec.operator import OperatorDesc
+
+MOST_LOST = 1000
+MOST_TIMED_OUT = 50
+STARTS = 3  # tries to replace a process
+TIMED_RUNS = 5  # that may take as long as a case may, of all that make one measurement
+ALONE = "alone, in a new process, it did not, so the likely cause is what earlier cases left behind"
+
+_T = TypeVar("_T")
+# Makes a request to a process; returns it, and how much of the shared memory it uses.
+_Make = Callable[[BackendProcess], tuple[bytes, int]]
+
+
+class IsolatedBackend:
+    """A backend in a process of its own. Whatever it does there, this object can be asked again.
+
+    It has `execute_batch` if the backend takes batches. Tensors travel through shared memory.
+
+    Args:
+        name: as on the command line.
+        limits: that the process is held to.
+
+    Attributes:
+        losses: how many processes were lost.
+        timeouts: how many of them took too long.
+
+    Raises:
+        BackendError: the backend cannot be had; where it says so itself, in the same words as from `load_backend`.
+    """
+
+    execute_batch: Callable[[Sequence[Execution]], None]
+
+    def __init__(self, name: str, limits: Limits = Limits()) -> None:  # noqa: B008 - it is frozen
+        self.name = name
+        self.limits = limits
+        self.losses = 0
+        self.timeouts = 0
+        self._processes = _Processes(Origin(name, tuple(sys.path), os.getcwd()), limits)  # noqa: PTH109
+        weakref.finalize(self, self._processes.end)
+        self._last: OperatorDesc | None = None  # the descriptor that the process was told of last
+        self._decided: OperatorDesc | None = None  # and the one that it decided on last
+        self._foretold: deque[tuple[OperatorDesc, Level, Decision]] = deque()
+        self._looks_ahead = True
+        self._confirmed: set[str] = set()  # ways in which processes died, and new ones too over the same case
+        loaded = self._processes.start()
+        self._capabilities = loaded.capabilities
+        if loaded.takes_batches:
+            self.execute_batch = self._execute_batch
+
+    def capabilities(self) -> Capabilities:
+        return self._capabilities
+
+    def validate(self, desc: OperatorDesc, level: Level) -> Answer:
+        """As the backend does.
+
+        Raises:
+            Unsupported, MemoryError, Exception: of the same class name and message as the backend's.
+            ProcessLost: there is no answer.
+            GivenUp: the backend is not asked any more.
+        """
+        decision = self._foreseen(desc, level)
+        if decision is None:
+            (decision,) = self._ask_alone(self._questions([(desc, level)]), "validate", _decode_one)
+        self._decided = desc
+        if isinstance(decision, Answered):
+            return Answer(decision.accepted, decision.reason)
+        if isinstance(decision, Returned):
+            return cast(Answer, _NoAnswer(decision.value))
+        raise _exception(decision)
+
+    def decide_ahead(self, questions: Sequence[tuple[OperatorDesc, Level]]) -> None:
+        """Have the backend decide in one go on what it will be asked next.
+
+        `validate` gives these answers where it is asked for the very same descriptors in the same order. Where there
+        are none, as one of them cost the process, each is asked for alone.
+
+        Raises:
+            GivenUp: the backend is not asked any more.
+        """
+        self._foretold.clear()
+        if not self._looks_ahead or not questions:
+            return
+        try:
+            decisions = self._ask(self._questions(questions), "validate", _decode_as_many(len(questions)))
+        except ProcessLost as lost:
+            self._looks_ahead = not lost.timed_out  # what takes too long together may take its time alone
+            return
+        self._foretold.extend((desc, level, found) for (desc, level), found in zip(questions, decisions, strict=True))
+
+    def execute(
+        self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
+    ) -> None:
+        """As the backend does; raises as `validate`."""
+        work = _Work([Execution(desc, level, inputs, outputs)])
+
+        def make(process: BackendProcess) -> tuple[bytes, int]:
+            validate = desc is not self._decided
+            (job,) = work.jobs(self._described)
+            return encode((EXECUTE, work.put(process), job, validate)), work.end
+
+        self._fetch(work, self._ask_alone(make, "execute", decode_outcome))
+
+    def _execute_batch(self, executions: Sequence[Execution]) -> None:
+        """As the backend does; raises as `validate`."""
+        work = _Work(executions)
+
+        def make(process: BackendProcess) -> tuple[bytes, int]:
+            # Where processes are lost, this one may not be the one that has decided on these.
+            return encode((EXECUTE_BATCH, work.put(process), work.jobs(self._described), self.losses > 0)), work.end
+
+        self._fetch(work, self._ask(make, "execute_batch", decode_outcome))
+
+    def time_execution(
+        self,
+        desc: OperatorDesc,
+        level: Level,
+        inputs: Mapping[str, Binding],
+        outputs: Mapping[str, Binding],
+        repeats: int,
+    ) -> list[float]:
+        """By the backend's own clock, or by the host's in the backend's process; raises as `validate`."""
+        return self._time(Execution(desc, level, inputs, outputs), repeats, cold=False)
+
+    def time_copy(self, size: int, repeats: int) -> list[float]:
+        """Likewise."""
+        return self._time_copy(size, repeats, cold=False)
+
+    def time_execution_cold(
+        self,
+        desc: OperatorDesc,
+        level: Level,
+        inputs: Mapping[str, Binding],
+        outputs: Mapping[str, Binding],
+        repeats: int,
+    ) -> list[float]:
+        """Likewise; Unsupported where the backend cannot."""
+        return self._time(Execution(desc, level, inputs, outputs), repeats, cold=True)
+
+    def time_copy_cold(self, size: int, repeats: int) -> list[float]:
+        """Likewise."""
+        return self._time_copy(size, repeats, cold=True)
+
+    def close(self) -> None:
+        """End the process; the next request starts a new one."""
+        self._forget()
+        self._processes.close()
+
+    def _time(self, execution: Execution, repeats: int, *, cold: bool) -> list[float]:
+        work = _Work([execution])
+
+        def make(process: BackendProcess) -> tuple[bytes, int]:
+            (job,) = work.jobs(self._described)
+            return encode((TIME_EXECUTION, work.put(process), job, repeats, cold)), work.end
+
+        seconds = self.limits.seconds * TIMED_RUNS
+        return list(self._fetch(work, self._ask(make, "time_execution", decode_outcome, seconds)).seconds)
+
+    def _time_copy(self, size: int, repeats: int, *, cold: bool) -> list[float]:
+        content = encode(TimeCopy(size, repeats, cold))
+        seconds = self.limits.seconds * TIMED_RUNS
+        return list(_done(self._ask(lambda _: (content, 0), "time_copy", decode_outcome, seconds)).seconds)
+
+    def _foreseen(self, desc: OperatorDesc, level: Level) -> Decision | None:
+        """What the backend has answered already, if it was asked ahead."""
+        if not self._foretold:
+            return None
+        expected, at, decision = self._foretold.popleft()
+        if expected is desc and at is level:
+            return decision
+        self._foretold.clear()
+        return None
+
+    def _questions(self, questions: Sequence[tuple[OperatorDesc, Level]]) -> _Make:
+        def make(process: BackendProcess) -> tuple[bytes, int]:
+            asked = tuple([Question(self._described(desc), level) for desc, level in questions])
+            return encode(Validate(asked)), 0
+
+        return make
+
+    def _described(self, desc: OperatorDesc) -> Described:
+        if desc is self._last:
+            return SAME
+        self._last = desc
+        return describe(desc)
+
+    def _ask_alone(self, make: _Make, doing: str, decode: Callable[[bytes], _T]) -> _T:
+        """Ask about one case; once more, where the process died that was asked other things before.
+
+        If it does so again, the case is to blame alone, and told of as it happened then; where another one dies in the
+        same way later, it is not asked for. If it does not, the case is to blame all the same, unless the process was
+        ended by something else.
+        """
+        try:
+            return self._ask(make, doing, decode)
+        except ProcessLost as lost:
+            is_plain = lost.timed_out or lost.was_new or lost.how in self._confirmed
+            if is_plain and not lost.from_outside:
+                raise
+            first = lost
+        try:
+            answer = self._ask(make, doing, decode)
+        except ProcessLost as again:
+            self._confirmed.add(again.how)
+            raise
+        if first.from_outside:
+            return answer
+        raise ProcessLost(f"{first}; {ALONE}")
+
+    def _ask(self, make: _Make, doing: str, decode: Callable[[bytes], _T], seconds: float | None = None) -> _T:
+        """Ask the process, and a new one next time if it is lost over that."""
+        process = self._process()
+        try:
+            content, shared = make(process)
+            answer = process.ask(content, doing, decode, shared=shared, seconds=seconds)
+        except BaseException as error:
+            self._forget()
+            self._processes.lose()
+            if isinstance(error, ProcessLost):
+                self.losses += 1
+                self.timeouts += error.timed_out
+            raise
+        return answer
+
+    def _process(self) -> BackendProcess:
+        process = self._processes.current
+        if process is not None:
+            return process
+        if self.losses >= MOST_LOST or self.timeouts >= MOST_TIMED_OUT:
+            counted = (
+                f"{self.timeouts} times for taking too long" if self.losses < MOST_LOST else f"{self.losses} times"
+            )
+            raise GivenUp(f"the backend's process was lost {counted}, so the backend is not asked any more")
+        return self._processes.replace(is_losing=self.losses > 0)
+
+    def _forget(self) -> None:
+        """A new process knows nothing."""
+        self._last = self._decided = None
+        self._foretold.clear()
+
+    def _fetch(self, work: _Work, outcome: Outcome) -> Done:
+        """Take the memory back, inputs too, as it was left."""
+        process = self._processes.current
+        assert process is not None
+        if isinstance(outcome, Done):
+            work.fetch(process)
+        process.arena.release(work.end)
+        return _done(outcome)
+
+
+class _Processes:
+    """The process that a backend runs in, and after the first loss one that is ready to take its place."""
+
+    def __init__(self, origin: Origin, limits: Limits) -> None:
+        self.current: BackendProcess | None = None
+        self._spare: BackendProcess | None = None
+        self._origin = origin
+        self._limits = limits
+
+    def start(self) -> Loaded:
+        """Have a process; returns what it says of the backend.
+
+        Raises:
+            BackendError: there is none.
+        """
+        name = self._origin.name
+        process, self._spare = self._spare, None
+        try:
+            process = process or BackendProcess(self._origin, self._limits)
+            hello = process.hello()
+        except ProcessLost as lost:
+            raise BackendError(f"backend {name!r}: {lost}") from None
+        except OSError as error:
+            raise BackendError(f"backend {name!r}: no process can be started for it: {error}") from error
+        if isinstance(hello, NotLoaded):
+            process.end()
+            raise BackendError(hello.reason)
+        self.current = process
+        return hello
+
+    def replace(self, *, is_losing: bool) -> BackendProcess:
+        """A new process, in place of one that was lost or closed.
+
+        Args:
+            is_losing: whether the next one is likely to be needed soon.
+
+        Raises:
+            GivenUp: none starts.
+        """
+        for tries_left in reversed(range(STARTS)):
+            try:
+                self.start()
+                break
+            except BackendError as error:
+                if not tries_left:
+                    raise GivenUp(f"the backend's process is gone, and no other one starts: {error}") from None
+        assert self.current is not None
+        with suppress(OSError):
+            if is_losing:
+                self._spare = BackendProcess(self._origin, self._limits)
+        return self.current
+
+    def lose(self) -> None:
+        """Have done with the process."""
+        if self.current is not None:
+            self.current.end()
+            self.current = None
+
+    def end(self) -> None:
+        """End them at once."""
+        for process in (self.current, self._spare):
+            if process is not None:
+                process.end()
+        self.current = self._spare = None
+
+    def close(self) -> None:
+        """Let the process end by itself."""
+        if self.current is not None:
+            self.current.close()
+        self.end()
+
+
+class _Work:
+    """Executions as they are laid out in the shared memory: each resource once, at the start of a page.
+
+    Attributes:
+        end: bytes that they need.
+    """
+
+    def __init__(self, executions: Sequence[Execution]) -> None:
+        self.end = 0
+        self._starts: dict[int, int] = {}  # by what tells resources apart
+        self._resources: list[tuple[int, int, Bytes]] = []  # where each starts and ends
+        self._executions = [
+            (desc, level, self._bounds(inputs), self._bounds(outputs)) for desc, level, inputs, outputs in executions
+        ]
+
+    def jobs(self, described: Callable[[OperatorDesc], Described]) -> list[JobFields]:
+        """As they are sent."""
+        return [(described(desc), level, inputs, outputs) for desc, level, inputs, outputs in self._executions]
+
+    def put(self, process: BackendProcess) -> int:
+        """Copy the resources to a process. Returns how much memory it shares.
+
+        Raises:
+            GivenUp: there is no room.
+        """
+        try:
+            shared = process.arena.reserve(self.end)
+        except OSError as error:
+            raise GivenUp(f"there is no room for {self.end} bytes of shared memory: {error}") from error
+        memory = process.arena.memory
+        for start, end, buffer in self._resources:
+            memory[start:end] = buffer
+        return shared
+
+    def fetch(self, process: BackendProcess) -> None:
+        """Copy them back."""
+        memory = process.arena.memory
+        for start, end, buffer in self._resources:
+            if buffer.flags.writeable:
+                buffer[:] = memory[start:end]
+
+    def _bounds(self, bindings: Mapping[str, Binding]) -> list[Bound]:
+        bounds = []
+        for name, (buffer, offset, size) in bindings.items():
+            length = len(buffer)
+            start = self._starts.get(id(buffer))
+            if start is None:
+                start = self._starts[id(buffer)] = self.end
+                self._resources.append((start, start + length, buffer))
+                self.end = start + (length // PAGE + 1) * PAGE
+            bounds.append((name, start, length, offset, size, buffer.flags.writeable))
+        return bounds
+
+
+class _NoAnswer:
+    """What `validate` returned in place of an Answer, shown as it showed itself."""
+
+    def __init__(self, shown: str) -> None:
+        self._shown = shown
+
+    def __repr__(self) -> str:
+        return self._shown
+
+
+def _decode_as_many(count: int) -> Callable[[bytes], tuple[Decision, ...]]:
+    def decode(content: bytes) -> tuple[Decision, ...]:
+        decisions = decode_decisions(content)
+        if len(decisions) != count:
+            raise WireError
+        return decisions
+
+    return decode
+
+
+_decode_one = _decode_as_many(1)
+
+
+def _done(outcome: Outcome) -> Done:
+    if isinstance(outcome, Raised):
+        raise _exception(outcome)
+    return outcome
+
+
+_KINDS: Mapping[str, type[Exception]] = {"Unsupported": Unsupported, "MemoryError": OutOfMemory}
+
+
+def _exception(raised: Raised) -> Exception:
+    """An exception whose class has the name of the one that was raised, and that is caught where that would be."""
+    kind = _KINDS.get(raised.kind, Exception)
+    if raised.name != kind.__name__:
+        kind = type(raised.name.replace("\0", ""), (kind,), {})
+    return kind(raised.text)

@@ -1,0 +1,367 @@
+"""One process of a backend's, as seen from the harness."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, NamedTuple, TypeVar
+
+import msgspec
+import psutil
+
+from conformance.isolation.arena import Arena
+from conformance.isolation.errors import ProcessLost
+from conformance.isolation.limits import Limits
+from conformance.isolation.remarks import Remarks
+from conformance.isolation.watchdog import WATCHDOG
+from conformance.isolation.wire import DUMP, Hello, WireError, decode_hello, message, receive
+
+_T = TypeVar("_T")
+
+START_SECONDS = 300.0
+STOP_SECONDS = 2.0
+EXIT_SECONDS = 1.0
+DUMP_SECONDS = 0.5
+MIB = 2**20
+# In the environment of a process and of all that it starts.
+MARKED = "DML_CONFORMANCE_PROCESS"
+# Signals that a process hardly sends itself: where one died of them, something else ended it, such as the system where
+# memory ran out.
+FROM_OUTSIDE = {getattr(signal, name, 0) for name in ("SIGKILL", "SIGTERM", "SIGHUP")} - {0}
+# Ends the process group that it is in when the harness has gone or closes the pipe, whatever the backend is doing.
+GUARD = "trap '' HUP INT TERM; read -r line; kill -KILL 0"
+
+
+class Origin(NamedTuple):
+    """What every process of a backend is started from.
+
+    Attributes:
+        name: of the backend.
+        path: where modules are found.
+        folder: that file names are relative to.
+    """
+
+    name: str
+    path: Sequence[str]
+    folder: str
+
+
+class BackendProcess:
+    """A process that makes a backend and answers requests, under watch.
+
+    Starting it returns at once; `hello` waits for it.
+
+    Args:
+        origin: what to start.
+        limits: that it is held to.
+
+    Attributes:
+        arena: the memory that is shared with it.
+        requests: how many it was sent.
+
+    Raises:
+        OSError: no process can be started.
+    """
+
+    def __init__(self, origin: Origin, limits: Limits) -> None:
+        self.arena = Arena()
+        self.requests = 0
+        self._number = secrets.randbits(63)  # of a request; none that a backend could answer by chance
+        self._limits = limits
+        self._remarks = Remarks()
+        mark = secrets.token_hex(16)
+        self._process, guard = _start(origin, self.arena, self._remarks.file, mark)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._requests, self._replies = self._process.stdin.fileno(), self._process.stdout.fileno()
+        self._read = partial(os.read, self._replies)
+        self.end = weakref.finalize(self, _end, self._process, guard, self.arena, self._remarks, mark)
+        self._most_shared = 0
+        # Of the request under way: what it is, how long it may take, and for how long the watchdog has seen it.
+        self._doing = ""
+        self._seconds = START_SECONDS
+        self._spent = 0.0
+        self._is_busy = False
+        self._sentence: ProcessLost | None = None
+        self._lock = threading.Lock()  # of the two above
+        self._descendants = Descendants(self._process.pid)
+        WATCHDOG.watch(self)
+
+    def hello(self) -> Hello:
+        """The first message, when it comes.
+
+        Raises:
+            ProcessLost: none came.
+        """
+        self._begin("start-up", START_SECONDS)
+        return self._answer(0, decode_hello)
+
+    def ask(
+        self,
+        content: bytes,
+        doing: str,
+        decode: Callable[[bytes], _T],
+        *,
+        shared: int = 0,
+        seconds: float | None = None,
+    ) -> _T:
+        """Send a request and wait for the answer.
+
+        Args:
+            content: the request.
+            doing: what it is, in a word.
+            decode: makes the answer of a message; raises `WireError` or `msgspec.MsgspecError` where it is none.
+            shared: bytes of the shared memory that it uses.
+            seconds: that it may take, where that is not as the limits say.
+
+        Raises:
+            ProcessLost: none came; this object is of no use any more.
+        """
+        self.requests += 1
+        self._most_shared = max(self._most_shared, shared)
+        self._remarks.begin()
+        self._begin(doing, self._limits.seconds if seconds is None else seconds)
+        self._number += 1
+        data = message(self._number, content)
+        try:
+            sent = os.write(self._requests, data)
+            while sent < len(data):
+                sent += os.write(self._requests, memoryview(data)[sent:])
+        except BrokenPipeError:
+            pass  # how it ended is found where the answer is read
+        except BaseException:
+            self.end()
+            raise
+        return self._answer(self._number, decode)
+
+    def close(self) -> None:
+        """Have the process end by itself, or end it."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(STOP_SECONDS)
+        self.end()
+
+    def look(self, elapsed: float) -> None:
+        """Hold the process to its limits; called by the watchdog all the time.
+
+        Args:
+            elapsed: seconds since last time.
+        """
+        self._remarks.cut()
+        if not self._is_busy:
+            return
+        self._spent += elapsed
+        if self._spent > self._seconds:
+            lost = ProcessLost(f"took more than {self._seconds:g} s in {self._doing} and was ended", timed_out=True)
+        elif self._limits.bytes is not None and self._descendants.memory() - self._most_shared > self._limits.bytes:
+            lost = ProcessLost(self._too_much(self._limits.bytes))
+        else:
+            return
+        with self._lock:
+            if not self._is_busy:
+                return
+            self._sentence = lost
+        self._write_down_stack()
+        with suppress(OSError):
+            self._process.kill()
+
+    def _begin(self, doing: str, seconds: float) -> None:
+        self._doing, self._seconds, self._spent = doing, seconds, 0.0
+        with self._lock:
+            self._is_busy = True
+
+    def _answer(self, number: int, decode: Callable[[bytes], _T]) -> _T:
+        try:
+            received = receive(self._read)
+            if received is None:
+                raise self._lost()
+            if received[0] != number:
+                raise WireError
+            answer = decode(received[1])
+        except (WireError, msgspec.MsgspecError):
+            raise self._lost("sent what is no answer") from None
+        except ProcessLost:
+            raise
+        except BaseException:  # such as an interrupt: the answer would be taken for that to the next request
+            self.end()
+            raise
+        with self._lock:
+            self._is_busy = False
+        most = self._limits.bytes
+        if most is not None and self._sentence is None and _peak(self._process.pid) - self._most_shared > most:
+            self._sentence = ProcessLost(self._too_much(most))
+        if self._sentence is not None:
+            raise self._lost()
+        return answer
+
+    def _lost(self, why: str = "") -> ProcessLost:
+        """End what is left of the process.
+
+        Args:
+            why: what it did; "" where its connection is closed, mostly as it has ended.
+
+        Returns:
+            How it ended, its last output and the stack.
+        """
+        with self._lock:
+            self._is_busy = False
+            lost = self._sentence
+        if lost is None and not why:
+            try:
+                # Its end of the pipe is closed before there is a code to wait for.
+                code = self._process.wait(EXIT_SECONDS)
+            except subprocess.TimeoutExpired:
+                why = "closed its connection"
+            else:
+                how = f"died of {_signal_name(-code)}" if code < 0 else f"ended with code {code}"
+                lost = ProcessLost(f"{how} in {self._doing}", from_outside=-code in FROM_OUTSIDE)
+        lost = lost or ProcessLost(f"{why} in {self._doing} and was ended")
+        words = self._remarks.last_words()
+        self.end()
+        lost.how = f"the backend's process {lost}"
+        lost.args = (lost.how + words,)
+        lost.was_new = self.requests <= 1
+        return lost
+
+    def _too_much(self, most: int) -> str:
+        return f"grew beyond the memory limit of {_size(most)} in {self._doing} and was ended"
+
+    def _write_down_stack(self) -> None:
+        """Have the process write down where it is, unless it takes too long over that as well."""
+        if not DUMP:
+            return
+        with suppress(OSError):
+            self._process.send_signal(DUMP)
+        until = time.monotonic() + DUMP_SECONDS
+        while time.monotonic() < until and self._process.poll() is None:
+            time.sleep(DUMP_SECONDS / 50)
+            if self._remarks.has_stack():
+                time.sleep(DUMP_SECONDS / 50)  # for the rest of it
+                return
+
+
+class Descendants:
+    """A process and those that it started."""
+
+    LOOKED_FOR = 0.5  # seconds from one look for new ones to the next, as it is a look at every process there is
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._known: list[psutil.Process] = []
+        self._looked = -self.LOOKED_FOR
+
+    def memory(self) -> int:
+        """Bytes of memory that they have altogether."""
+        total = 0
+        with suppress(psutil.Error):
+            if time.monotonic() - self._looked > self.LOOKED_FOR:
+                process = psutil.Process(self._pid)
+                self._known = [process, *process.children(recursive=True)]
+                self._looked = time.monotonic()
+        for process in self._known:
+            with suppress(psutil.Error):
+                total += process.memory_info().rss
+        return total
+
+
+def _peak(pid: int) -> int:
+    """Most bytes of memory that a process had so far, or has, where the system does not say."""
+    with suppress(OSError, StopIteration):
+        lines = Path(f"/proc/{pid}/status").read_bytes().splitlines()
+        return int(next(line for line in lines if line.startswith(b"VmHWM")).split()[1]) * 1024
+    with suppress(psutil.Error):
+        memory = psutil.Process(pid).memory_info()
+        return int(getattr(memory, "peak_wset", memory.rss))
+    return 0
+
+
+def _start(
+    origin: Origin, arena: Arena, remarks: IO[bytes], mark: str
+) -> tuple[subprocess.Popen[bytes], subprocess.Popen[bytes] | None]:
+    """Start a process, and what ends it when this one has gone."""
+    is_posix = os.name == "posix"
+    arguments = f"{origin.name!a}, {arena.place!a}, {0 if is_posix else os.getpid()}"
+    code = (
+        f"import sys; sys.path[:] = {list(origin.path)!a}; "
+        f"from conformance.isolation.worker import main; main({arguments})"
+    )
+    # In a group of its own: an interrupt from the terminal is for the harness alone.
+    options: dict[str, Any] = {"process_group": 0, "pass_fds": arena.inherited} if is_posix else {}
+    process = subprocess.Popen(  # noqa: S603 - this interpreter
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=remarks,
+        bufsize=0,
+        cwd=origin.folder,
+        env={**os.environ, MARKED: mark},
+        **options,
+    )
+    if not is_posix:
+        return process, None
+    try:
+        guard = subprocess.Popen(  # noqa: S603 - nothing of it comes from outside
+            ["/bin/sh", "-c", GUARD],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            cwd="/",
+            process_group=process.pid,
+        )
+    except OSError:
+        process.kill()
+        process.wait()
+        raise
+    return process, guard
+
+
+def _end(
+    process: subprocess.Popen[bytes],
+    guard: subprocess.Popen[bytes] | None,
+    arena: Arena,
+    remarks: Remarks,
+    mark: str,
+) -> None:
+    """End a process and all that it started."""
+    with suppress(OSError):
+        process.kill()
+    process.wait()
+    if guard is not None:
+        assert guard.stdin is not None
+        guard.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            guard.wait(STOP_SECONDS)
+    # What has left the group is known by its environment.
+    for other in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if other.environ().get(MARKED) == mark:
+                other.kill()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
+    remarks.close()
+    arena.close()
+
+
+def _signal_name(number: int) -> str:
+    return signal.Signals(number).name if number in signal.valid_signals() else f"signal {number}"
+
+
+def _size(count: int) -> str:
+    """`4 GiB`."""
+    for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if count >= 1 << power:
+            return f"{count / (1 << power):g} {unit}"
+    return f"{count} bytes"

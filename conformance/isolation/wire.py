@@ -1,0 +1,272 @@
+"""What the harness and a backend's process say to each other, over two pipes.
+
+Both ways a message is a header and MessagePack. What the harness sends can be trusted; what comes from the process
+cannot, as the backend may have written over anything there, so it is decoded with all types checked and never
+unpickled.
+"""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import struct
+from collections.abc import Callable
+from functools import cache
+from typing import Any, get_type_hints
+
+import msgspec
+
+from backends.base import Capabilities
+from spec.operator import OperatorDesc
+from spec.registry import operators
+
+# Of every message: a mark by which chance output is told from it, its length without the header, and a number, which an
+# answer repeats.
+HEADER = struct.Struct("=IIQ")
+MARK = 0x4C4D4443
+# The signal at which a process writes down where it is, where there are signals.
+DUMP = getattr(signal, "SIGUSR1", 0)
+LONGEST_ANSWER = 2**26
+LONGEST_TEXT = 10_000  # of what a backend has to say
+
+
+class Described(msgspec.Struct, frozen=True, array_like=True):
+    """A descriptor.
+
+    Attributes:
+        operator: its name; "" for one that is pickled, as it cannot be sent otherwise.
+        content: its fields; empty for the descriptor of the message before.
+    """
+
+    operator: str
+    content: bytes
+
+
+SAME = Described("", b"")
+
+
+# A binding, whose resource lies in the shared memory: the tensor's attribute; where the resource starts there, and its
+# length; offset and size of the binding in it; whether it may be written to. A plain tuple, as there are many.
+Bound = tuple[str, int, int, int, int, bool]
+
+
+class Job(msgspec.Struct, frozen=True, array_like=True):
+    """The arguments of one `execute`."""
+
+    desc: Described
+    level: int
+    inputs: tuple[Bound, ...]
+    outputs: tuple[Bound, ...]
+
+
+# A job as the harness sends it: the same on the way, without making a struct of it.
+JobFields = tuple[Described, int, list[Bound], list[Bound]]
+
+
+class Question(msgspec.Struct, frozen=True, array_like=True):
+    """The arguments of one `validate`."""
+
+    desc: Described
+    level: int
+
+
+VALIDATE, EXECUTE, EXECUTE_BATCH = "validate", "execute", "execute_batch"
+TIME_EXECUTION, TIME_COPY = "time_execution", "time_copy"
+
+
+class Validate(msgspec.Struct, frozen=True, array_like=True, tag=VALIDATE):
+    """Decide on descriptors, in order. The answer is a tuple of `Decision`, to every other request an `Outcome`."""
+
+    questions: tuple[Question, ...]
+
+
+class Execute(msgspec.Struct, frozen=True, array_like=True, tag=EXECUTE):
+    """Execute one case.
+
+    Attributes:
+        memory: bytes that the shared memory has now.
+        job: the case.
+        validate: whether to decide on it first, as that was done in another process.
+    """
+
+    memory: int
+    job: Job
+    validate: bool
+
+
+class ExecuteBatch(msgspec.Struct, frozen=True, array_like=True, tag=EXECUTE_BATCH):
+    """Execute cases at once; attributes as for one."""
+
+    memory: int
+    jobs: tuple[Job, ...]
+    validate: bool
+
+
+class TimeExecution(msgspec.Struct, frozen=True, array_like=True, tag=TIME_EXECUTION):
+    """Time one case."""
+
+    memory: int
+    job: Job
+    repeats: int
+    cold: bool
+
+
+class TimeCopy(msgspec.Struct, frozen=True, array_like=True, tag=TIME_COPY):
+    """Time a copy."""
+
+    size: int
+    repeats: int
+    cold: bool
+
+
+Request = Validate | Execute | ExecuteBatch | TimeExecution | TimeCopy
+
+
+class Loaded(msgspec.Struct, frozen=True, tag=True):
+    """The first message of a process: the backend is there.
+
+    Attributes:
+        capabilities: what it claims.
+        takes_batches: whether it executes batches.
+    """
+
+    capabilities: Capabilities
+    takes_batches: bool
+
+
+class NotLoaded(msgspec.Struct, frozen=True, tag=True):
+    """The first message of a process: the backend cannot be had."""
+
+    reason: str
+
+
+Hello = Loaded | NotLoaded
+
+
+class Answered(msgspec.Struct, frozen=True, array_like=True, tag=0):
+    """`validate` returned an Answer."""
+
+    accepted: bool
+    reason: str
+
+
+class Returned(msgspec.Struct, frozen=True, array_like=True, tag=1):
+    """`validate` returned something else, of which this is the `repr`."""
+
+    value: str
+
+
+class Done(msgspec.Struct, frozen=True, array_like=True, tag=2):
+    """It was executed.
+
+    Attributes:
+        seconds: of each run, where it was timed.
+    """
+
+    seconds: tuple[float, ...] = ()
+
+
+class Raised(msgspec.Struct, frozen=True, array_like=True, tag=3):
+    """The backend raised an exception.
+
+    Attributes:
+        kind: `Unsupported`, `MemoryError`, or `Exception` for every other.
+        name: of its class.
+        text: what it says.
+    """
+
+    kind: str
+    name: str
+    text: str
+
+
+Decision = Answered | Returned | Raised
+Outcome = Done | Raised
+
+
+class WireError(Exception):
+    """What came is no message."""
+
+
+encode = msgspec.msgpack.Encoder().encode
+decode_request: Callable[[bytes], Request] = msgspec.msgpack.Decoder(Request).decode
+decode_decisions: Callable[[bytes], tuple[Decision, ...]] = msgspec.msgpack.Decoder(tuple[Decision, ...]).decode
+decode_outcome: Callable[[bytes], Outcome] = msgspec.msgpack.Decoder(Outcome).decode
+decode_hello: Callable[[bytes], Hello] = msgspec.msgpack.Decoder(Hello).decode
+
+
+def message(number: int, content: bytes) -> bytes:
+    """A message, header and all."""
+    return HEADER.pack(MARK, len(content), number) + content
+
+
+def receive(read: Callable[[int], bytes], most: int = LONGEST_ANSWER) -> tuple[int, bytes] | None:
+    """Wait for a message; each but the last one has to be answered before the next comes.
+
+    Args:
+        read: reads up to so many bytes, waiting for the first.
+        most: bytes that a message may have.
+
+    Returns:
+        Its number and content; None at the end of the stream.
+
+    Raises:
+        WireError: what came is no message.
+    """
+    data = read(1 << 16)
+    while len(data) < HEADER.size:
+        if not (more := read(1 << 16)):
+            return None
+        data += more
+    mark, length, number = HEADER.unpack_from(data)
+    if mark != MARK or length > most:
+        raise WireError
+    total = HEADER.size + length
+    if len(data) < total:
+        parts, received = [data], len(data)
+        while received < total:
+            if not (more := read(1 << 20)):
+                return None
+            parts.append(more)
+            received += len(more)
+        data = b"".join(parts)
+    if len(data) > total:
+        raise WireError
+    return number, data[HEADER.size :]
+
+
+def describe(desc: OperatorDesc) -> Described:
+    """A descriptor as it is sent."""
+    codec = _codec(type(desc))
+    if codec is not None:
+        try:
+            content = encode(desc)
+            codec(content)
+        except (msgspec.MsgspecError, OverflowError, TypeError):
+            pass  # a field holds what its type does not say, as it may where that is tested
+        else:
+            return Described(desc.operator, content)
+    return Described("", pickle.dumps(desc))
+
+
+def descriptor(described: Described) -> OperatorDesc:
+    """The descriptor that was sent."""
+    if not described.operator:
+        desc: OperatorDesc = pickle.loads(described.content)  # noqa: S301 - the harness sent it
+        return desc
+    codec = _codec(operators()[described.operator].desc)
+    assert codec is not None
+    return codec(described.content)
+
+
+@cache
+def _codec(desc_type: type[OperatorDesc]) -> Callable[[bytes], OperatorDesc] | None:
+    """What makes a descriptor of its fields, any of which may be null; None for a type that is not registered."""
+    known = operators().get(desc_type.operator)
+    if known is None or known.desc is not desc_type:
+        return None
+    hints: dict[str, Any] = get_type_hints(desc_type)
+    fields = [(name, hints[name] | None) for name in desc_type.__struct_fields__]
+    decoder = msgspec.msgpack.Decoder(msgspec.defstruct(desc_type.__name__, fields, gc=False))
+    astuple = msgspec.structs.astuple
+    return lambda content: desc_type(*astuple(decoder.decode(content)))
