@@ -174,3 +174,38 @@ class Timed(Protocol):
 
     def time_copy(self, size: int, repeats: int) -> list[float]:
         """Seconds of each of `repeats` copies of `size` bytes from device memory to device memory."""
+
+
+@runtime_checkable
+class TimedCold(Protocol):
+    """What a backend adds to `Timed` if it can empty its device's caches before each run.
+
+    What is timed then is the device alone: where work is queued, its launch waits in the queue.
+    """
+
+    def time_execution_cold(
+        self,
+        desc: OperatorDesc,
+        level: Level,
+        inputs: Mapping[str, Binding],
+        outputs: Mapping[str, Binding],
+        repeats: int,
+    ) -> list[float]:
+        """As `Timed.time_execution`, with nothing of the tensors in any cache when a run begins.
+
+        Raises:
+            Unsupported: the caches of this device are not emptied.
+        """
+
+    def time_copy_cold(self, size: int, repeats: int) -> list[float]:
+        """As `Timed.time_copy`, likewise."""
+
+
+@runtime_checkable
+class HasDevices(Protocol):
+    """What a backend's class adds if there may be several devices to choose from, so that work is spread over them."""
+
+    @staticmethod
+    def devices(device: str) -> Sequence[str]:
+        """The devices that can be given in place of `device`, a device as the class takes it or "" for none given;
+        empty where `device` is one already."""

@@ -56,15 +56,43 @@ def load_backend(name: str) -> Backend:
     Raises:
         BackendError: there is no such backend, it cannot be made here, or what it makes is no backend.
     """
+    factory, device = _found(name)
+    return _made(factory, device, name)
+
+
+def _found(name: str) -> tuple[Any, str]:
+    """The class, or whatever else it is, that a name means, and the device."""
     # A file without a class gets the colon that is missing, and so an error that names the classes there are.
     path, is_file, rest = (name + ":" if name.endswith(".py") else name).rpartition(".py:")
     if is_file:
         class_name, _, device = rest.partition(":")
-        factory = _from_file(Path(path + ".py"), class_name, name)
-    else:
-        family, _, device = name.partition(":")
-        factory = _from_registry(family, name)
-    return _made(factory, device, name)
+        return _from_file(Path(path + ".py"), class_name, name), device
+    family, _, device = name.partition(":")
+    return _from_registry(family, name), device
+
+
+def devices_of(name: str) -> tuple[str, ...]:
+    """The devices that a name leaves the choice of, each to be put in place of the name's own, by `on_device`.
+
+    A class says so by a `devices` of its own (`backends.base.HasDevices`); without one there is no choice.
+
+    Raises:
+        BackendError: there is no such backend, or it cannot say.
+    """
+    factory, device = _found(name)
+    ask = getattr(factory, "devices", None)
+    if not callable(ask):
+        return ()
+    try:
+        return tuple(str(each) for each in ask(device))
+    except Exception as error:
+        raise BackendError(f"backend {name!r}: its devices cannot be had: {_told(error)}") from error
+
+
+def on_device(name: str, device: str) -> str:
+    """The name of a backend on another device."""
+    path, is_file, rest = name.rpartition(".py:")
+    return f"{path}{is_file}{rest.partition(':')[0]}:{device}"
 
 
 def _registered() -> dict[str, EntryPoint]:

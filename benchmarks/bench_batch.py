@@ -32,7 +32,8 @@ from conformance.corpus import WHOLE, Header, check_corpus, corpus_lines
 from conformance.corpus_files import open_corpus, write_corpus
 from conformance.judge import Judge, Pending
 from conformance.memory import Stretch, guarded
-from conformance.sweep import InProcess, Setup, Workers, blocks_of, describe_sweep
+from conformance.pool import Workers
+from conformance.sweep import InProcess, Setup, blocks_of, describe_sweep
 from reports.records import Ending
 from reports.writing import OutputFolder, ReportFolder
 from spec.registry import spec_of
@@ -124,7 +125,7 @@ def bench_reports(race: Race, sizes: Sizes, device: str) -> None:
                 check_corpus(reader)
             with open_corpus(file) as reader, OutputFolder(Path(name) / "reports", replace=True) as folder:
                 reports = ReportFolder(folder)
-                reports.start(describe_sweep(judge, [reader.header], [], WHOLE))
+                reports.start(describe_sweep(judge.capabilities, setup, [reader.header], [], WHOLE))
                 workers.feed(blocks_of([reader], WHOLE), [reports])
                 reports.finish(Ending.now())
             return reports.summary.total

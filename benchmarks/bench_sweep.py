@@ -20,7 +20,8 @@ from backends.reference import ReferenceBackend
 from backends.torch import TorchBackend
 from conformance.corpus import Header, corpus_lines
 from conformance.judge import Judge
-from conformance.sweep import InProcess, Setup, Workers
+from conformance.pool import Workers
+from conformance.sweep import InProcess, Setup
 from reports.records import NOT_CONFORMANT, Phase
 from spec.case import Case
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from conformance.corpus import Header, Line, corpus_lines, in_blocks
-from conformance.sweep import BLOCK_LINES, Block, InProcess, Workers
+from conformance.pool import Workers
+from conformance.sweep import BLOCK_LINES, Block, InProcess
 from spec.case import Case
 from spec.levels import Level
 from spec.registry import operators

@@ -1,45 +1,46 @@
-"""Running corpora: blocks of lines go to worker processes, records come back in the corpora's order.
+"""Running corpora: blocks of lines are judged, records come out in the corpora's order.
 
-Workers are spawned, so that none inherits a device's state, and share nothing. What comes out does not depend on how
-many there are: each block is judged by itself, and blocks are passed on in order.
+Here is what is judged, by what, and how one process does it; `conformance.pool` has several do it. What comes out does
+not depend on how many there are: each block is judged by itself, and blocks are passed on in order.
 """
 
 from __future__ import annotations
 
-import gc
-import os
-import signal
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
-from multiprocessing import get_context
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
 
 from backends import load_backend
+from backends.base import Backend, Capabilities
 from conformance.batch import BatchJudge
 from conformance.certify import environment, suite_version
 from conformance.corpus import WHOLE, CorpusReader, Header, Line, Shard, in_blocks, read_case
-from conformance.judge import Judge
+from conformance.isolation.limits import Limits
+from conformance.judge import REPEAT, Judge
 from reports.digests import content_line
 from reports.records import Campaign, Phase, Record, describe_rules, utc_now
 from reports.stream import Body, Stream, Written, encodable_record
+from spec.case import Case
 from spec.levels import Level
 from spec.registry import operators
 from spec.validator import Reading
 
 BLOCK_LINES = 1024
-BLOCKS_AHEAD = 3  # for each worker, so that none waits for the one that reads and writes
+BLOCK = "block"  # the unit of work that streams are told of
 
 
-def describe_sweep(judge: Judge, headers: Sequence[Header], digests: Sequence[str], shard: Shard) -> Campaign:
+def describe_sweep(
+    capabilities: Capabilities, setup: Setup, headers: Sequence[Header], digests: Sequence[str], shard: Shard
+) -> Campaign:
     """What running corpora on a backend is about, before its first record.
 
     Args:
-        judge: holds the backend.
+        capabilities: of the backend.
+        setup: what it is judged by.
         headers: of the corpora; at least one.
         digests: of their lines, as far as they are known.
         shard: which part of them is run.
@@ -47,16 +48,17 @@ def describe_sweep(judge: Judge, headers: Sequence[Header], digests: Sequence[st
     names, labels = {name for h in headers for name in h.operators}, {label for h in headers for label in h.levels}
     chosen = tuple(name for name in operators() if name in names)
     return Campaign(
-        backend=judge.capabilities.as_json(),
+        backend=capabilities.as_json(),
         suite_version=suite_version(),
         operators=chosen,
         levels=tuple(level.label for level in Level if level.label in labels),
         budget="corpus",
         seed=headers[0].seed,
-        spec=judge.reading,
+        spec=setup.reading,
         started=utc_now(),
         environment=environment() | {"corpus": ", ".join(digests) or "standard input", "shard": str(shard)},
         rules=describe_rules(chosen),
+        repeat=setup.repeat,
     )
 
 
@@ -67,19 +69,21 @@ def planned_cases(headers: Iterable[Header], shard: Shard) -> int:
     )
 
 
-def blocks_of(readers: Iterable[CorpusReader], shard: Shard) -> Iterator[Block]:
-    """The cases of corpora, or of a part of them, in blocks.
+def blocks_of(readers: Iterable[CorpusReader], shard: Shard, start: int = 0) -> Iterator[Block]:
+    """The cases of corpora, or of a part of them, in blocks; without the first ones, if `start` says how many.
 
     Raises:
         CorpusError: a corpus is not as it was written.
     """
     for reader in readers:
-        for lines in in_blocks(reader.lines(shard), BLOCK_LINES):
-            yield Block.of(reader.file, lines)
+        lines = reader.lines(shard)
+        start -= sum(1 for _ in islice(lines, start))  # these are read and digested all the same
+        for block in in_blocks(lines, BLOCK_LINES):
+            yield Block.of(reader.file, block)
 
 
 class WorkerError(Exception):
-    """A worker process ended before its work did."""
+    """Worker processes ended before their work did, and others did not get further."""
 
 
 class Block(NamedTuple):
@@ -110,19 +114,48 @@ class Setup:
         backends: names, as on the command line.
         reading: what counts as the specification.
         one_by_one: execute every case alone, also on a backend that takes batches.
+        repeat: how often each case is executed.
+        limits: of a backend in a process of its own.
+        places: names that the backends are loaded by, each time one for each of them; the first process takes the
+            first place, and so on, and after the last one the first again. Empty where it is the names above.
     """
 
     backends: tuple[str, ...]
     reading: Reading = Reading.DOCUMENTED
     one_by_one: bool = False
+    repeat: int = REPEAT
+    limits: Limits = field(default_factory=Limits)
+    places: tuple[tuple[str, ...], ...] = ()
+
+    def at(self, place: int) -> Setup:
+        """What the process of this number needs, counted from 0."""
+        return replace(self, places=(self.places[place % len(self.places)],)) if self.places else self
+
+    @property
+    def loaded_names(self) -> tuple[str, ...]:
+        """The names that the backends are loaded by, at the first place."""
+        return self.places[0] if self.places else self.backends
+
+    def judge(self, number: int, backend: Backend) -> Judge:
+        """What judges on the backend of this number, counted from 0."""
+        return Judge(backend, self.backends[number], self.reading, repeat=self.repeat)
 
     def judges(self) -> list[Judge]:
-        """A judge for each backend.
+        """A judge for each backend, which is loaded into this process.
 
         Raises:
             BackendError: a backend cannot be had.
         """
-        return [Judge(load_backend(name), name, self.reading) for name in self.backends]
+        return [self.judge(number, load_backend(name)) for number, name in enumerate(self.loaded_names)]
+
+
+def read_cases(block: Block) -> list[Case]:
+    """The cases of a block.
+
+    Raises:
+        CorpusError: a line is not as it was written.
+    """
+    return [read_case(block.file, Line(*line)) for line in zip(block.numbers, block.contents, strict=True)]
 
 
 class InProcess:
@@ -131,7 +164,12 @@ class InProcess:
     Args:
         judges: of the backends.
         one_by_one: as in `Setup`.
+
+    Attributes:
+        losses: of processes: none.
     """
+
+    losses: Mapping[str, int] = MappingProxyType({})
 
     def __init__(self, judges: Sequence[Judge], *, one_by_one: bool = False) -> None:
         self._judges = [BatchJudge(judge, one_by_one=one_by_one) for judge in judges]
@@ -142,94 +180,47 @@ class InProcess:
         Raises:
             CorpusError: a line is not as it was written.
         """
-        cases = [read_case(block.file, Line(*line)) for line in zip(block.numbers, block.contents, strict=True)]
+        cases = read_cases(block)
         return [list(judge.records(cases, Phase.SWEEP)) for judge in self._judges]
 
     def judged(self, blocks: Iterable[Block]) -> Iterator[list[list[Record]]]:
         """What `records` gives for each block, in order; blocks are taken as they are needed."""
         return map(self.records, blocks)
 
-    def feed(self, blocks: Iterable[Block], streams: Sequence[Stream]) -> None:
-        """Judge all blocks, and tell the stream of each backend; errors as for `records`."""
+    def feed(self, blocks: Iterable[Block], streams: Sequence[Stream]) -> str:
+        """Judge all blocks, and tell the stream of each backend; errors as for `records`.
+
+        Returns:
+            Why not all were judged, "" as they always are.
+        """
         for block in self.judged(blocks):
             for stream, records in zip(streams, block, strict=True):
                 for record in records:
                     stream.record(record)
+                stream.mark(BLOCK)
+        return ""
+
+    def capabilities(self) -> list[Capabilities]:
+        """What each backend claims."""
+        return [each.judge.capabilities for each in self._judges]
 
     def close(self) -> None:
         """Nothing: there is nothing to end."""
 
 
-class Workers:
-    """Processes that judge blocks as `InProcess` does; each has backends of its own.
-
-    Args:
-        setup: what they need.
-        count: how many.
-    """
-
-    def __init__(self, setup: Setup, count: int) -> None:
-        self._pool = ProcessPoolExecutor(count, get_context("spawn"), _start, (setup,))
-        self._most_under_way = BLOCKS_AHEAD * count
-
-    def judged(self, blocks: Iterable[Block]) -> Iterator[list[list[Record]]]:
-        """As `written`, with records as `InProcess` gives them; errors as there."""
-        for block in self.written(blocks):
-            yield [[written.whole() for written in records] for records in block]
-
-    def feed(self, blocks: Iterable[Block], streams: Sequence[Stream]) -> None:
-        """Judge all blocks, and tell the stream of each backend; errors as for `written`."""
-        for block in self.written(blocks):
-            for stream, records in zip(streams, block, strict=True):
-                for written in records:
-                    stream.written(written)
-
-    def written(self, blocks: Iterable[Block]) -> Iterator[list[list[Written]]]:
-        """For each backend the records of each block, in order; a few blocks are taken ahead for each worker.
-
-        Raises:
-            CorpusError: a line is not as it was written.
-            WorkerError: a worker process died.
-        """
-        under_way: deque[Future[list[bytes]]] = deque()
-        try:
-            for block in blocks:
-                under_way.append(self._pool.submit(_encoded_records, block))
-                if len(under_way) > self._most_under_way:
-                    yield _decoded(under_way.popleft())
-            while under_way:
-                yield _decoded(under_way.popleft())
-        except BrokenProcessPool as error:
-            raise WorkerError(
-                "a worker process ended unexpectedly, so the run is incomplete; --workers 1 shows what happens"
-            ) from error
-
-    def close(self) -> None:
-        """End the processes; each finishes the block that it is at."""
-        self._pool.shutdown(cancel_futures=True)
-
-
-_DECODER = msgspec.msgpack.Decoder(list[Written])
 _ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder(list[Written])
 _BODY_ENCODER = msgspec.json.Encoder()
-_worker: list[InProcess] = []
 
 
-def _decoded(future: Future[list[bytes]]) -> list[list[Written]]:
-    return [_DECODER.decode(records) for records in future.result()]
+def encoded_records(records: Iterable[Record]) -> bytes:
+    """Records as one process gives them to another."""
+    return _ENCODER.encode([write_down(record) for record in records])
 
 
-def _start(setup: Setup) -> None:
-    """The beginning of a worker process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that reads and writes
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # the cores are shared out among the workers already
-    _worker.append(InProcess(setup.judges(), one_by_one=setup.one_by_one))
-    gc.freeze()  # what is loaded stays, so no collection has to look at it
-
-
-def _encoded_records(block: Block) -> list[bytes]:
-    (judge,) = _worker
-    return [_ENCODER.encode([write_down(record) for record in records]) for records in judge.records(block)]
+def decoded_records(content: bytes) -> list[Written]:
+    """What `encoded_records` made; raises msgspec.MsgspecError where it was not that."""
+    return _DECODER.decode(content)
 
 
 def write_down(record: Record) -> Written:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from click.testing import CliRunner, Result
 
@@ -253,9 +256,100 @@ def test_a_folder_with_something_in_it_is_refused(tmp_path: Path, tile: Path) ->
     assert results(out) == before[::2]
 
 
-def test_a_worker_that_dies(tmp_path: Path, tile: Path) -> None:
-    name = backend(tmp_path, "__import__('os')._exit(3)")
-    result = run(tile, "--backend", name, "--workers", "2", "--out", tmp_path / "out")
-    assert result.exit_code == 3
-    assert "a worker process ended unexpectedly, so the run is incomplete" in result.stderr
-    assert not (tmp_path / "out").exists()
+def test_a_backend_that_ends_its_process(tmp_path: Path, tile: Path) -> None:
+    """It is the case that crashes, and not the run; whoever ran it is told where to look."""
+    does = "desc.output_tensor.element_count % 720 or __import__('os')._exit(3); "
+    name = backend(tmp_path, does + "super().execute(desc, level, inputs, outputs)")
+    found = []
+    for workers in ("1", "2"):
+        out = tmp_path / workers
+        result = run(tile, "--backend", name, "-n", workers, "--out", out)
+        assert result.exit_code == 1
+        assert "ended with code 3" in result.stdout
+        assert "worker process ended with code 3; what was lost was judged again" in result.stderr
+        found.append((certificate(out)["digests"]["results"], results(out)))
+    assert found[0] == found[1]
+    verdicts = [verdict for _, verdict in found[0][1]]
+    assert len(verdicts) == CASES
+    assert set(verdicts) == {"pass", "crash"}
+    assert verdicts.count("crash") < 5
+
+
+def test_a_backend_that_dies_while_it_is_loaded(tmp_path: Path, tile: Path) -> None:
+    path = tmp_path / "dead.py"
+    path.write_text("__import__('os')._exit(9)")
+    assert f"backend '{path}:Dead' cannot be made: its process ended with code 9" in refused(
+        tmp_path, tile, "--backend", f"{path}:Dead"
+    )
+
+
+def test_in_process(tmp_path: Path, tile: Path) -> None:
+    """The backend is where a debugger finds it."""
+    name = backend(tmp_path, f"assert __import__('os').getpid() == {os.getpid()}")
+    assert "execute raised AssertionError" in run(tile, "--backend", name).stdout
+    assert "execute raised AssertionError" not in run(tile, "--backend", name, "--in-process").stdout
+    for more in (["-n", "2"], ["--devices", "all"]):
+        assert "--in-process exclude each other" in refused(
+            tmp_path, tile, "--backend", "reference", "--in-process", *more
+        )
+
+
+def test_several_devices(tmp_path: Path, tile: Path) -> None:
+    """The campaign is about the backend that was asked for, and about the hardware of all its devices."""
+    path = tmp_path / "many.py"
+    path.write_text(
+        textwrap.dedent("""
+        from msgspec.structs import replace
+        from backends.reference import ReferenceBackend
+
+        class Many(ReferenceBackend):
+            def __init__(self, device=""):
+                self.device = device
+            def capabilities(self):
+                return replace(super().capabilities(), name=f"many:{self.device}", device=f"chip {self.device[-1]}")
+            @staticmethod
+            def devices(device):
+                return ["npu:0", "npu:1"] if device == "npu" else []
+        """)
+    )
+    name = f"{path}:Many:npu"
+    digests = []
+    for n, devices in enumerate(("all", "1", "0, 1")):
+        out = tmp_path / f"on{n}"
+        assert run(tile, "--backend", name, "--devices", devices, "--out", out).exit_code == 0
+        certified = certificate(out)
+        digests.append(certified["digests"]["results"])
+        assert certified["backend"]["name"] == name
+        assert certified["backend"]["device"] == ("chip 1" if devices == "1" else "chip 0, chip 1")
+    assert digests[0] == digests[1] == digests[2]
+    told = refused(tmp_path, tile, "--backend", name, "--devices", "0,2")
+    assert "--devices: there is no device 2; there are 0 = npu:0, 1 = npu:1" in told
+    assert "expected all, or numbers of devices" in refused(tmp_path, tile, "--backend", name, "--devices", "0,x")
+    told = refused(tmp_path, tile, "--backend", f"{name}:0", "--devices", "all")
+    assert f"--devices: {name}:0 leaves no choice of devices on this machine" in told
+
+
+def test_an_interrupt(tmp_path: Path, tile: Path) -> None:
+    """It reaches this process alone, which ends the others, whatever they are doing."""
+    begun = tmp_path / "begun"
+    name = backend(tmp_path, f"__import__('pathlib').Path({str(begun)!r}).touch(); __import__('time').sleep(1000)")
+    # A process that was started in the background ignores Ctrl-C, and so would its children.
+    heeded = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    program = f"{heeded}; from conformance.cli import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program, "run", tile, "--backend", name, "-n", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+    ) as process:
+        while not begun.exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        family = psutil.Process(process.pid).children(recursive=True)
+        assert len(family) >= 2
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert "dml-conformance: interrupted; the run is incomplete" in told.decode()
+    _, alive = psutil.wait_procs(family, timeout=60)
+    assert not [each for each in alive if each.status() != psutil.STATUS_ZOMBIE]

@@ -1,76 +1,39 @@
-"""Corpora judged by this process and by workers: the same records in the same order, and what becomes of a worker that
-dies."""
+"""Corpora judged by this process, and what a run of them is about; `test_pool` has them judged by others."""
 
 from __future__ import annotations
 
-import io
-import textwrap
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
+from sweep_support import blocks, reader, untimed
 
-from conformance.corpus import WHOLE, CorpusError, CorpusReader, Header, Shard, corpus_lines, in_blocks
-from conformance.judge import Judge
+from conformance.corpus import WHOLE, CorpusError, Header, Shard
 from conformance.sweep import (
     BLOCK_LINES,
     Block,
     InProcess,
     Setup,
-    WorkerError,
-    Workers,
     blocks_of,
+    decoded_records,
     describe_sweep,
+    encoded_records,
     planned_cases,
 )
-from reports.digests import Digests
-from reports.records import Record, Verdict
+from reports.records import Verdict
 from spec.levels import Level
 from spec.validator import Reading
 
 REFERENCE = Setup(("reference",))
 
 
-def reader(cases: int = 60, *, seed: int = 0, shard: Shard = WHOLE, name: str = "a.jsonl") -> CorpusReader:
-    return CorpusReader(name, io.BytesIO(b"".join(corpus_lines(Header.of(cases, seed, shard=shard)))))
+# --- what is judged ---------------------------------------------------------------------------------------------------
 
 
-def blocks(size: int = 7, cases: int = 60) -> list[Block]:
-    return [Block.of("a.jsonl", lines) for lines in in_blocks(reader(cases).lines(), size)]
-
-
-def untimed(judged: Iterator[list[list[Record]]]) -> list[list[Record]]:
-    """The records of each backend, as a store gives them back."""
-    by_backend = zip(*judged, strict=True)
-    found = [
-        [msgspec.structs.replace(record, seconds=0.0) for block in each for record in block] for each in by_backend
-    ]
-    return msgspec.json.decode(msgspec.json.encode(found), type=list[list[Record]])
-
-
-def digest_of(records: Sequence[Record]) -> str:
-    digests = Digests()
-    for record in records:
-        digests.record(record)
-    return digests.results
-
-
-# --- one process and several ------------------------------------------------------------------------------------------
-
-
-def test_workers_give_what_one_process_gives() -> None:
-    setup = Setup(("reference", "torch:cpu"))
-    alone = untimed(InProcess(setup.judges()).judged(blocks()))
-    assert [len(records) for records in alone] == [60, 60]
-    assert {record.verdict for records in alone for record in records} == {Verdict.PASS, Verdict.OBSERVED}
-    for count in (1, 2):
-        with closing(Workers(setup, count)) as workers:
-            together = untimed(workers.judged(blocks()))
-            assert together == alone
-            assert untimed(workers.judged(blocks(60))) == alone  # once more, in one block
-    assert digest_of(alone[0]) == digest_of(together[0]) == digest_of(alone[1])
+def test_each_backend_has_a_record_of_each_case() -> None:
+    judged = untimed(InProcess(Setup(("reference", "torch:cpu")).judges()).judged(blocks()))
+    assert [len(records) for records in judged] == [60, 60]
+    assert {record.verdict for records in judged for record in records} == {Verdict.PASS, Verdict.OBSERVED}
 
 
 def test_the_order_is_that_of_the_corpus() -> None:
@@ -79,7 +42,7 @@ def test_the_order_is_that_of_the_corpus() -> None:
 
 
 def test_blocks_are_taken_as_they_are_needed() -> None:
-    """However long a corpus is, no more than a few blocks of it are in memory."""
+    """However long a corpus is, no more than one block of it is in memory."""
     taken = []
 
     def watched() -> Iterator[Block]:
@@ -87,72 +50,45 @@ def test_blocks_are_taken_as_they_are_needed() -> None:
             taken.append(block)
             yield block
 
-    judged = InProcess(REFERENCE.judges()).judged(watched())
-    next(judged)
+    next(InProcess(REFERENCE.judges()).judged(watched()))
     assert len(taken) == 1
-    taken.clear()
-    with closing(Workers(REFERENCE, 1)) as workers:
-        next(workers.judged(watched()))
-        assert len(taken) == 4
 
 
-def test_a_reading_is_the_workers_too() -> None:
-    setup = Setup(("reference",), Reading.OBSERVED)
-    with closing(Workers(setup, 1)) as workers:
-        (records,) = untimed(workers.judged(blocks(60, 300)))
-    assert records == untimed(InProcess(setup.judges()).judged(blocks(60, 300)))[0]
-    assert records != untimed(InProcess(REFERENCE.judges()).judged(blocks(60, 300)))[0]
+def test_cases_are_judged_in_the_reading_asked_for() -> None:
+    one, other = (
+        untimed(InProcess(Setup(("reference",), reading).judges()).judged(blocks(60, 300)))[0] for reading in Reading
+    )
+    assert {record.verdict for record in one} != {record.verdict for record in other}
 
 
-BACKEND = """
-    import os
-
-    from backends.reference import ReferenceBackend
-
-
-    class Mine(ReferenceBackend):
-        def execute(self, desc, level, inputs, outputs):
-            {does}
-
-        def execute_batch(self, executions):
-            raise ValueError("batches are not to be used")
-"""
-
-
-def backend(folder: Path, does: str) -> str:
-    path = folder / "mine.py"
-    path.write_text(textwrap.dedent(BACKEND).format(does=does))
-    return f"{path}:Mine"
+def test_cases_are_executed_as_often_as_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "counting.py"
+    path.write_text(
+        "from backends.reference import ReferenceBackend\n"
+        "class Counting(ReferenceBackend):\n"
+        "    count = 0\n"
+        "    def execute(self, desc, level, inputs, outputs):\n"
+        "        self.count += 1\n"
+        "        super().execute(desc, level, inputs, outputs)\n"
+    )
+    counts = []
+    for repeat in (1, 3):
+        (judge,) = Setup((f"{path}:Counting",), repeat=repeat).judges()
+        list(InProcess([judge]).judged(blocks()))
+        counts.append(judge.backend.count)  # type: ignore[attr-defined]
+    assert counts[1] >= 3 * counts[0] > 0
 
 
-def test_one_by_one_is_asked_of_workers_too(tmp_path: Path) -> None:
-    name = backend(tmp_path, "super().execute(desc, level, inputs, outputs)")
-    for one_by_one, found in ((True, False), (False, True)):
-        setup = Setup((name,), one_by_one=one_by_one)
-        with closing(Workers(setup, 1)) as workers:
-            for judging in (workers, InProcess(setup.judges(), one_by_one=one_by_one)):
-                (records,) = untimed(judging.judged(blocks()))
-                assert (Verdict.CRASH in {record.verdict for record in records}) == found
-
-
-def test_a_worker_that_dies_is_told(tmp_path: Path) -> None:
-    setup = Setup((backend(tmp_path, "os._exit(7)"),), one_by_one=True)
-    with (
-        closing(Workers(setup, 2)) as workers,
-        pytest.raises(WorkerError, match="a worker process ended unexpectedly, so the run is incomplete"),
-    ):
-        list(workers.judged(blocks()))
-
-
-def test_a_damaged_line_is_told_by_whoever_reads_it() -> None:
+def test_a_damaged_line_is_told() -> None:
     damaged = blocks(60)[0]
     damaged = damaged._replace(contents=(*damaged.contents[:9], b"{}\n", *damaged.contents[10:]))
-    with closing(Workers(REFERENCE, 1)) as workers:
-        for judging in (workers, InProcess(REFERENCE.judges())):
-            with pytest.raises(
-                CorpusError, match=r"^a\.jsonl: line 11: expected a case with its check: Object missing"
-            ):
-                list(judging.judged([damaged]))
+    with pytest.raises(CorpusError, match=r"^a\.jsonl: line 11: expected a case with its check: Object missing"):
+        InProcess(REFERENCE.judges()).records(damaged)
+
+
+def test_records_travel_as_they_are() -> None:
+    (records,) = untimed(InProcess(REFERENCE.judges()).judged(blocks(60)))
+    assert [written.whole() for written in decoded_records(encoded_records(records))] == records
 
 
 # --- what is run ------------------------------------------------------------------------------------------------------
@@ -178,11 +114,21 @@ def test_the_number_of_cases_is_known_beforehand(own: Shard, part: Shard) -> Non
 
 
 def test_a_campaign_names_its_corpora() -> None:
-    judge = Judge(REFERENCE.judges()[0].backend, "reference", Reading.OBSERVED)
+    setup = Setup(("reference",), Reading.OBSERVED, repeat=5)
+    claims = InProcess(setup.judges()).capabilities()[0]
     one, other = Header.of(3, 4, ["TILE"], [Level.L6_4]), Header.of(3, 5, ["GATHER"], [Level.L2_1])
-    campaign = describe_sweep(judge, [one, other], ["aa", "bb"], Shard(3, 16))
+    campaign = describe_sweep(claims, setup, [one, other], ["aa", "bb"], Shard(3, 16))
     assert (campaign.operators, campaign.levels) == (("GATHER", "TILE"), ("2_1", "6_4"))
-    assert (campaign.budget, campaign.seed, campaign.spec) == ("corpus", 4, "observed")
+    assert (campaign.budget, campaign.seed, campaign.spec, campaign.repeat) == ("corpus", 4, "observed", 5)
     assert (campaign.environment["corpus"], campaign.environment["shard"]) == ("aa, bb", "3/16")
-    assert describe_sweep(judge, [one], [], WHOLE).environment["corpus"] == "standard input"
+    assert describe_sweep(claims, setup, [one], [], WHOLE).environment["corpus"] == "standard input"
     assert {name for rule in campaign.rules for name in rule["operators"]} == {"GATHER", "TILE"}
+
+
+# --- where it is judged -----------------------------------------------------------------------------------------------
+
+
+def test_processes_take_places_in_turn() -> None:
+    setup = Setup(("a", "b"), places=(("a:0", "b"), ("a:1", "b")))
+    assert [setup.at(n).loaded_names for n in range(3)] == [("a:0", "b"), ("a:1", "b"), ("a:0", "b")]
+    assert Setup(("a", "b")).at(3).loaded_names == ("a", "b")

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from backends.base import Binding, Capabilities, Timed, Unsupported
+from backends.base import Binding, Capabilities, Timed, TimedCold, Unsupported
 from spec.datatypes import ALL, DataType, TensorType, types
 from spec.levels import Level
 from spec.operator import OperatorDesc
@@ -434,6 +434,23 @@ def test_timing_gives_one_figure_a_run_and_the_output(backend: TorchBackend) -> 
     seconds = backend.time_copy(4096, 3)
     assert len(seconds) == 3
     assert all(second > 0 for second in seconds)
+
+
+def test_caches_are_emptied_on_a_device_alone(backend: TorchBackend) -> None:
+    assert isinstance(backend, TimedCold)
+    desc = TileDesc(TensorDesc.of(DataType.UINT8, (4,)), TensorDesc.of(DataType.UINT8, (8,)), (2,))
+    inputs = {"input_tensor": resource(np.arange(4, dtype=np.uint8))}
+    output = resource(np.zeros(8, np.uint8))
+    if "cuda" not in backend.capabilities().versions:
+        with pytest.raises(Unsupported, match="caches of a CPU"):
+            backend.time_execution_cold(desc, Level.L3_1, inputs, {"output_tensor": output}, 5)
+        with pytest.raises(Unsupported, match="caches of a CPU"):
+            backend.time_copy_cold(1, 1)
+        return
+    seconds = backend.time_execution_cold(desc, Level.L3_1, inputs, {"output_tensor": output}, 5)
+    assert len(seconds) == 5
+    assert output.buffer.tolist() == [0, 1, 2, 3, 0, 1, 2, 3]
+    assert len(backend.time_copy_cold(4096, 3)) == 3
 
 
 # --- decisions --------------------------------------------------------------------------------------------------------

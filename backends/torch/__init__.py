@@ -18,15 +18,17 @@ except ImportError as error:
 from backends.base import Answer, Binding, Capabilities, Execution
 from backends.torch import batch, kernels
 from backends.torch.decisions import decide, operator_of
-from backends.torch.device import describe, find_device, versions
+from backends.torch.device import describe, devices_for, find_device, versions
 from backends.torch.memory import DeviceResources, HostResources, element_type
 from backends.torch.tables import OPERATORS, Operator
-from backends.torch.timing import seconds
+from backends.torch.timing import seconds, seconds_cold
 from spec.levels import Level
 from spec.operator import OperatorDesc
 from spec.rules import Category
 
 __all__ = ["TorchBackend", "TorchEagerBackend", "TorchKernelsBackend"]
+
+Clock = Callable[[Callable[[], object], int, torch.device], list[float]]
 
 # Bytes of an output. Below, both ways take as long as launches do, and a kernel has to be compiled first.
 WORTH_A_KERNEL = 2**20
@@ -52,6 +54,10 @@ class _Torch:
         self._device = find_device(device)
         self._on_cuda = self._device.type == "cuda"
         self._has_kernels = self._takes_kernels() and kernels.run_on(self._device)
+
+    @staticmethod
+    def devices(device: str) -> list[str]:
+        return devices_for(device)
 
     def _takes_kernels(self) -> bool:
         return self._on_cuda and self.least_bytes is not None
@@ -88,16 +94,42 @@ class _Torch:
         outputs: Mapping[str, Binding],
         repeats: int,
     ) -> list[float]:
+        return self._time(seconds, desc, inputs, outputs, repeats)
+
+    def time_copy(self, size: int, repeats: int) -> list[float]:
+        return seconds(self._copy(size), repeats, self._device)
+
+    def time_execution_cold(
+        self,
+        desc: OperatorDesc,
+        level: Level,
+        inputs: Mapping[str, Binding],
+        outputs: Mapping[str, Binding],
+        repeats: int,
+    ) -> list[float]:
+        return self._time(seconds_cold, desc, inputs, outputs, repeats)
+
+    def time_copy_cold(self, size: int, repeats: int) -> list[float]:
+        return seconds_cold(self._copy(size), repeats, self._device)
+
+    def _time(
+        self,
+        clock: Clock,
+        desc: OperatorDesc,
+        inputs: Mapping[str, Binding],
+        outputs: Mapping[str, Binding],
+        repeats: int,
+    ) -> list[float]:
         with torch.inference_mode():
             resources = self._resources(inputs, outputs)
-            found = seconds(self._prepare(desc, resources, inputs, outputs), repeats, self._device)
+            found = clock(self._prepare(desc, resources, inputs, outputs), repeats, self._device)
             resources.write_back(outputs.values())
         return found
 
-    def time_copy(self, size: int, repeats: int) -> list[float]:
+    def _copy(self, size: int) -> Callable[[], object]:
         source = torch.ones(size, dtype=torch.uint8, device=self._device)
         target = torch.zeros_like(source)
-        return seconds(lambda: target.copy_(source), repeats, self._device)
+        return lambda: target.copy_(source)
 
     def _resources(
         self, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]

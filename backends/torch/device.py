@@ -33,6 +33,13 @@ def find_device(name: str) -> torch.device:
     return torch.device("cuda", index)
 
 
+def devices_for(name: str) -> list[str]:
+    """The devices that `cuda`, or "" where there is CUDA, leaves the choice of."""
+    if name not in ("", "cuda") or not torch.cuda.is_available():
+        return []
+    return [f"cuda:{index}" for index in range(torch.cuda.device_count())]
+
+
 def describe(device: torch.device) -> str:
     """The hardware in words."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else _processor()
