@@ -15,22 +15,51 @@ import numpy as np
 
 from conformance.engine import Engine
 from conformance.failures import digest_of
+from conformance.isolation.errors import GivenUp
 from conformance.throughput import measure
 from reports.records import Campaign, Ending, describe_rules, utc_now
-from reports.stream import Consumer
+from reports.resuming import Begun
+from reports.stream import Consumer, FanOut
 
 # In the environment: what makes the cases of the search, and what compresses the report's page.
 HYPOTHESIS, ZLIB = "hypothesis", "zlib"
+THROUGHPUT = "throughput"  # the unit of work that is all measurements together
 
 
-def certify(engine: Engine, consumer: Consumer) -> None:
-    """Run a whole campaign and feed its stream to `consumer`: the campaign, each record, each row, the end."""
-    consumer.start(describe_campaign(engine))
-    for record in engine.records():
-        consumer.record(record)
-    for row in measure(engine.judge, engine.operators, engine.levels, engine.budget):
-        consumer.throughput(row)
-    consumer.finish(Ending.now())
+def certify(engine: Engine, consumer: Consumer, begun: Begun | None = None) -> None:
+    """Run a whole campaign and feed its stream to `consumer`: the campaign, each record, each row, the end.
+
+    Args:
+        engine: runs it.
+        consumer: hears of each finished unit, too, if it takes marks.
+        begun: what of this campaign was finished before it was interrupted; the stream begins with that.
+
+    Raises:
+        ResumeError: what is begun is damaged, or of another campaign, which the consumer finds out at its start.
+    """
+    stream = FanOut(consumer)
+    stream.start(describe_campaign(engine))
+    if begun is not None:
+        for record in engine.resume(begun.records(), begun.units):
+            stream.record(record)
+        for row in begun.throughputs():
+            stream.throughput(row)
+        if begun.ending is not None:
+            stream.finish(begun.ending)
+            return
+    given_up = ""
+    try:
+        for unit in engine.units():
+            for record in unit.records:
+                stream.record(record)
+            stream.mark(unit.name)
+        if begun is None or THROUGHPUT not in begun.units:
+            for row in measure(engine.judge, engine.operators, engine.levels, engine.budget):
+                stream.throughput(row)
+            stream.mark(THROUGHPUT)
+    except GivenUp as reason:
+        given_up = str(reason)
+    stream.finish(Ending.now(given_up))
 
 
 def describe_campaign(engine: Engine) -> Campaign:
@@ -47,6 +76,7 @@ def describe_campaign(engine: Engine) -> Campaign:
         environment={**environment(), **_saved(engine)},
         rules=describe_rules(engine.operators),
         strength=_strength(engine.budget.name),
+        repeat=engine.judge.repeat,
     )
 
 

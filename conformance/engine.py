@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice, starmap
+from typing import NamedTuple
 
-from conformance.batch import BatchJudge
+from conformance.batch import MOST_CASES, BatchJudge
 from conformance.budget import Budget
+from conformance.isolation.ahead import decide_ahead
 from conformance.judge import Judge
 from conformance.search import search
-from reports.records import NOT_CONFORMANT, Phase, Record
+from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from spec.case import Case
 from spec.examples import examples
 from spec.levels import Level
@@ -19,6 +23,8 @@ from strategies.cases import applicable_rules, numbered_case
 
 # Examples spent on making the smallest case of a rule that the boundaries already broke.
 SHRINK_EXAMPLES = 300
+# Cases of a unit that are judged one by one; a slow backend has lost no more of them when a run is interrupted.
+UNIT_CASES = 32
 
 
 def example_cases(operator: str, level: Level) -> dict[str, Case]:
@@ -30,9 +36,21 @@ def example_cases(operator: str, level: Level) -> dict[str, Case]:
     }
 
 
+class Unit(NamedTuple):
+    """A part of a campaign that is judged as a whole or, where the run is interrupted within it, once more.
+
+    Attributes:
+        name: the same in every run of the campaign.
+        records: of its cases, judged as they are asked for; all of them, before the next unit is.
+    """
+
+    name: str
+    records: Iterator[Record]
+
+
 @dataclass
 class Engine:
-    """Runs the phases of one campaign.
+    """Runs the phases of one campaign, or what an interrupted run has left of them.
 
     Attributes:
         judge: holds the backend.
@@ -52,28 +70,48 @@ class Engine:
     saved: Sequence[Case] = ()
     _broken: dict[tuple[str, str], Level] = field(default_factory=dict)
     _shrunk: set[tuple[str, str]] = field(default_factory=set)
+    _judged: Counter[Phase] = field(default_factory=Counter)
+    _finished: Collection[str] = ()
 
     def records(self) -> Iterator[Record]:
         """Every record, phase by phase."""
-        for phase, cases in (
-            (Phase.EXAMPLES, self.saved_here()),
-            (Phase.EXAMPLES, self._examples()),
-            (Phase.BOUNDARIES, self._boundaries()),
-        ):
-            for case in cases:
-                yield self._note(case, self.judge.record(case, phase))
-        yield from self._search()
-        # After it no rule is searched for any more, so what breaks here need not be noted.
-        yield from BatchJudge(self.judge).records(self._sweep(), Phase.SWEEP)
+        for unit in self.units():
+            yield from unit.records
 
-    def cases(self, phase: Phase) -> Iterator[Case]:
-        """The cases of a phase, in order: those that depend on nothing but the campaign.
+    def units(self) -> Iterator[Unit]:
+        """Every unit of work that is left, phase by phase; which ones the search has depends on what came before."""
+        yield from self._listed(Phase.EXAMPLES, self._one_by_one, UNIT_CASES)
+        yield from self._listed(Phase.BOUNDARIES, self._one_by_one, UNIT_CASES)
+        yield from self._search()
+        batches = BatchJudge(self.judge)
+        yield from self._listed(Phase.SWEEP, batches.records, MOST_CASES if batches.in_batches else UNIT_CASES)
+
+    def resume(self, records: Iterable[Record], units: Collection[str]) -> Iterator[Record]:
+        """Go on where an interrupted run of this campaign was.
+
+        Args:
+            records: of the units that it finished, in order, waived or not.
+            units: their names.
+
+        Returns:
+            These records, each noted when it is asked for; all of them, before `units` is.
+        """
+        self._finished = units
+        for record in records:
+            self._judged[record.phase] += 1
+            self._note(record)
+            yield record
+
+    def cases(self, phase: Phase, start: int = 0) -> Iterator[Case]:
+        """The cases of a phase, in order, from one on: those that depend on nothing but the campaign.
 
         Raises:
             KeyError: the search, whose cases depend on the backend's answers.
         """
-        phases = {Phase.EXAMPLES: self._examples, Phase.BOUNDARIES: self._boundaries, Phase.SWEEP: self._sweep}
-        return phases[phase]()
+        if phase is Phase.SWEEP:
+            return self._sweep(start)
+        cases = {Phase.EXAMPLES: chain(self.saved_here(), self._examples()), Phase.BOUNDARIES: self._boundaries()}
+        return islice(cases[phase], start, None)
 
     def saved_here(self) -> list[Case]:
         """The saved cases that the campaign is about."""
@@ -96,10 +134,32 @@ class Engine:
             if applicable_rules(operator, level)
         ]
 
-    def _note(self, case: Case, record: Record) -> Record:
-        if record.verdict in NOT_CONFORMANT and case.rule:
-            self._broken.setdefault((case.operator, case.rule), case.level)
-        return record
+    def _listed(
+        self, phase: Phase, judged: Callable[[Sequence[Case], Phase], Iterator[Record]], size: int
+    ) -> Iterator[Unit]:
+        """The units of a phase whose cases are known beforehand; there are as many records as cases were judged."""
+        count = self._judged[phase]
+        cases = self.cases(phase, count)
+        while unit := list(islice(cases, size - count % size)):
+            count += len(unit)
+            yield Unit(f"{phase} up to {count}", judged(unit, phase))
+
+    def _one_by_one(self, cases: Sequence[Case], phase: Phase) -> Iterator[Record]:
+        decide_ahead(self.judge, cases)
+        for case in cases:
+            record = self.judge.record(case, phase)
+            self._note(record)
+            yield record
+
+    def _note(self, record: Record) -> None:
+        """Remember what is known to be broken when the search begins, and what the search has found then."""
+        about = _about(record)
+        if not about or not _failed(record):
+            return
+        if record.phase is Phase.SEARCH:
+            self._shrunk.add((record.operator, about))
+        elif record.phase is not Phase.SWEEP:
+            self._broken.setdefault((record.operator, about), Level.parse(record.level))
 
     def _examples(self) -> Iterator[Case]:
         for operator in self.operators:
@@ -111,24 +171,43 @@ class Engine:
             for level in self.levels:
                 yield from boundary_cases(operator, level)
 
-    def _search(self) -> Iterator[Record]:
+    def _search(self) -> Iterator[Unit]:
         """First the smallest case of every rule that is known to be broken, then the unknown."""
         for (operator, rule), level in self._broken.items():
-            yield from self._search_rule(operator, level, rule, SHRINK_EXAMPLES)
+            yield from self._search_unit("known", operator, level, rule, SHRINK_EXAMPLES)
         for operator, level in self._cells():
             for rule in applicable_rules(operator, level):
                 if (operator, rule) not in self._shrunk:
-                    yield from self._search_rule(operator, level, rule, self.budget.search)
+                    yield from self._search_unit("unknown", operator, level, rule, self.budget.search)
+
+    def _search_unit(self, what: str, operator: str, level: Level, rule: str, examples: int) -> Iterator[Unit]:
+        name = f"{Phase.SEARCH}, {what}: {operator} at {level}, {rule}"
+        if name not in self._finished:
+            yield Unit(name, self._search_rule(operator, level, rule, examples))
 
     def _search_rule(self, operator: str, level: Level, rule: str, examples: int) -> Iterator[Record]:
         seed = self.search_seed(operator, level, rule)
         for record in search(self.judge, operator, level, rule, examples, seed):
-            if record.verdict in NOT_CONFORMANT:
-                self._shrunk.add((operator, rule))
+            self._note(record)
             yield record
 
-    def _sweep(self) -> Iterator[Case]:
+    def _sweep(self, start: int) -> Iterator[Case]:
+        """The sweep's cases from one on, of which those before are not made."""
         cells = self._cells()
-        for (operator, level), share in zip(cells, self.budget.sweep_shares(len(cells)), strict=True):
-            for n in range(share):
-                yield numbered_case(self.seed, operator, level, n)
+        numbered = (
+            (self.seed, operator, level, n)
+            for (operator, level), share in zip(cells, self.budget.sweep_shares(len(cells)), strict=True)
+            for n in range(share)
+        )
+        return starmap(numbered_case, islice(numbered, start, None))
+
+
+def _failed(record: Record) -> bool:
+    """Whether the backend failed, be it set aside or not."""
+    verdict = Verdict(record.waived) if record.verdict is Verdict.WAIVED else record.verdict
+    return verdict in NOT_CONFORMANT
+
+
+def _about(record: Record) -> str:
+    """The rule that the case of a record is about, which need not be the one that the verdict is about."""
+    return str(record.case_json["rule"])

@@ -129,7 +129,13 @@ class Waivers:
         self._used: set[int] = set()
 
     def apply(self, record: Record) -> Record:
-        """The record, waived where it failed and a waiver covers it."""
+        """The record, waived where it failed and a waiver covers it.
+
+        One that an interrupted run has waived already stays as it is; its waiver has been of use.
+        """
+        if record.waived:
+            self.covering(msgspec.structs.replace(record, verdict=Verdict(record.waived)))
+            return record
         waiver = self.covering(record)
         if waiver is None:
             return record
@@ -194,6 +200,9 @@ class Waiving:
             self.record(written.whole())
         else:
             self._fan_out.written(written)
+
+    def mark(self, unit: str) -> None:
+        self._fan_out.mark(unit)
 
     def throughput(self, row: Throughput) -> None:
         self._consumer.throughput(row)

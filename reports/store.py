@@ -9,41 +9,34 @@ to write than the plain text.
 from __future__ import annotations
 
 import sqlite3
+import time
 import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from reports.records import Campaign, Ending, Phase, Record, Throughput, Verdict
-from reports.stream import Body, Consumer, StreamError, Written
+from reports.databases import guard
+from reports.records import TRAITS as ALL_TRAITS
+from reports.records import Caches, Campaign, Ending, Phase, Record, Throughput, Verdict
+from reports.stored_forms import check_campaign, check_record, check_throughput
+from reports.stream import ALL, Body, Consumer, StreamError, Written
 
 APPLICATION_ID = 0x444D4C43  # "DMLC", in the file's header
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2  # 1: measurements without size and state of the caches
 BLOCK = 128  # records whose bodies are compressed together
-BATCH = 8 * BLOCK  # records in a transaction
+BATCH = 8 * BLOCK  # records in a transaction, at most
+COMMIT_SECONDS = 0.5  # between the transactions of a run that makes few records, at the end of a unit of work
 MAX_BLOCK_BYTES = 16 << 20  # a block that unpacks to more is not ours
 _COMPRESSION = 3  # of 9; more than this makes the file a twentieth smaller and takes half as long again
 _MAX_PARAMETERS = 500  # of one query; SQLite's own limit was 999 for long
 
-# The traits of a record that repeat, in the order of the table's columns.
-TRAITS = (
-    "operator",
-    "level",
-    "phase",
-    "rule",
-    "verdict",
-    "expected",
-    "answered",
-    "data_type",
-    "index_type",
-    "layout",
-    "pattern",
-)
+# The traits that are text, in the order of the table's columns.
+TRAITS = tuple(trait for trait in ALL_TRAITS if trait != "rank")
 _traits_of = attrgetter(*TRAITS)
 _COLUMNS = ("id", "digest", *TRAITS, "rank", "seconds", "difference_count", "reason")
 
@@ -76,7 +69,9 @@ CREATE TABLE throughput (
     shape TEXT NOT NULL,
     useful_bytes INTEGER NOT NULL,
     seconds TEXT NOT NULL,
-    copy_bytes_per_second REAL NOT NULL
+    copy_bytes_per_second REAL NOT NULL,
+    output_bytes INTEGER NOT NULL,
+    caches TEXT NOT NULL
 );
 CREATE VIEW result AS SELECT
     record.id, digest, {", ".join(f"{trait}_label.text AS {trait}" for trait in TRAITS)},
@@ -87,6 +82,16 @@ _INDICES = """
 CREATE INDEX record_by_verdict ON record (verdict, operator, level);
 CREATE INDEX record_by_operator ON record (operator, level, verdict);
 CREATE INDEX record_by_rule ON record (rule, expected, answered, verdict);
+"""
+# Only in the file of a run that has not ended: what of it is finished, and how much of the stream there was by then.
+_MARKS = """
+CREATE TABLE mark (
+    id INTEGER PRIMARY KEY,
+    unit TEXT NOT NULL,
+    records INTEGER NOT NULL,
+    labels INTEGER NOT NULL,
+    throughputs INTEGER NOT NULL
+);
 """
 _INSERT = f"INSERT INTO record VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - constants only
 
@@ -105,6 +110,22 @@ class StoreError(Exception):
     """A results file that cannot be read or written; the message names the file and what was expected."""
 
 
+class StoreWriteError(StoreError):
+    """A results file that cannot be written any more, because the disk is full for example."""
+
+
+class Mark(NamedTuple):
+    """A finished unit of work, and how much of the stream a results file holds up to its end."""
+
+    unit: str
+    records: int
+    labels: int
+    throughputs: int
+
+
+NOTHING = Mark("", 0, 0, 0)
+
+
 # What reading a damaged file can raise, from SQLite to the decoders.
 _DAMAGE = (
     sqlite3.Error,
@@ -114,19 +135,22 @@ _DAMAGE = (
     ValueError,
     TypeError,
     LookupError,
+    AttributeError,
     RecursionError,
 )
 
 _ENCODER = msgspec.json.Encoder()
-_BLOCK_DECODER = msgspec.json.Decoder(list[msgspec.Raw])
+_BLOCK_DECODER: msgspec.json.Decoder[list[msgspec.Raw]] = msgspec.json.Decoder(
+    Annotated[list[msgspec.Raw], msgspec.Meta(max_length=BLOCK)]
+)
 _BODY_DECODER = msgspec.json.Decoder(Body)
 
 
 class StoreWriter:
-    """A consumer that writes the stream to a new file.
+    """A consumer that writes the stream to a new file, or goes on with one that an interrupted run left.
 
-    While the run goes on the file is in WAL mode and committed every 1024 records, so that a run that is killed leaves
-    what it had. `finish` leaves a single file.
+    While the run goes on the file is in WAL mode. It is committed every 1024 records, and at the end of a unit of work
+    where the last time is a while ago, so that a run that is killed leaves what it had. `finish` leaves a single file.
 
     Raises:
         StoreError: from every method, where the file exists already or cannot be written.
@@ -138,35 +162,82 @@ class StoreWriter:
         self._labels: dict[str, int] = {}
         self._new_labels: list[tuple[int, str]] = []
         self._rows: list[tuple[Any, ...]] = []
-        self._bodies: list[msgspec.Raw] = []
-        self._count = 0
+        self._bodies: list[msgspec.Raw] = []  # of the blocks that are not full yet
+        self._new_marks: list[Mark] = []
+        self._count = self._throughputs = 0
+        self._kept = NOTHING  # what the file had when it was reopened
+        self._is_reopened = self._has_ending = False
+        self._committed = time.monotonic()
+
+    def reopen(self, last: Mark | None) -> None:
+        """Go on with the file that an interrupted run left, in place of a new one.
+
+        The stream is then given from its start once more; what the file has of it is not written again.
+
+        Args:
+            last: of the file's marks; what came after it is removed. None: the stream had ended, and all of it is kept.
+        """
+        self._connect()
+        with self._writing() as connection:
+            if last is None:
+                records, throughputs = (
+                    connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608 - constants only
+                    for table in ("record", "throughput")
+                )
+                last = Mark("", records, 0, throughputs)
+                self._has_ending = True
+            else:
+                self._cut(connection, last)
+        self._kept, self._is_reopened = last, True
+
+    def _cut(self, connection: sqlite3.Connection, last: Mark) -> None:
+        """Remove what came after a mark; what is left of the last block stays in memory until it is full."""
+        full, rest = divmod(last.records, BLOCK)
+        connection.execute("BEGIN")
+        connection.execute("DELETE FROM mark WHERE records > ? OR throughputs > ?", (last.records, last.throughputs))
+        connection.execute("DELETE FROM record WHERE id > ?", (last.records,))
+        connection.execute("DELETE FROM body WHERE block >= ?", (full + (rest > 0),))
+        connection.execute("DELETE FROM label WHERE id > ?", (last.labels,))
+        connection.execute("DELETE FROM throughput WHERE id > ?", (last.throughputs,))
+        connection.execute("COMMIT")
+        self._labels = {text: number for number, text in connection.execute("SELECT id, text FROM label")}
+        if rest:
+            self._bodies = _block(connection, full, self._path)[:rest]
 
     def start(self, campaign: Campaign) -> None:
+        if self._is_reopened:
+            return
         if self._path.exists():
             raise StoreError(f"{self._path}: exists already; results are written to a new file")
-        try:
-            self._connection = sqlite3.connect(self._path, isolation_level=None)
-        except sqlite3.Error as error:
-            raise StoreError(f"{self._path}: cannot be written: {error}") from error
+        self._connect()
         with self._writing() as connection:
             connection.execute("PRAGMA page_size = 8192")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("BEGIN")
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-            connection.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
-            self._put_part("campaign", campaign)
+            for statement in (_SCHEMA + _MARKS).split(";"):
+                connection.execute(statement)
+            _put_part(connection, "campaign", campaign)
+            connection.execute("COMMIT")
 
     def record(self, record: Record) -> None:
-        self._add(record, msgspec.Raw(_ENCODER.encode(Body.of(record))))
+        if not self._has_it():
+            self._add(record, msgspec.Raw(_ENCODER.encode(Body.of(record))))
 
     def written(self, written: Written) -> None:
-        self._add(written.traits, msgspec.Raw(written.body))
+        if not self._has_it():
+            self._add(written.traits, msgspec.Raw(written.body))
+
+    def _has_it(self) -> bool:
+        """Count a record; whether the file has had it since before it was reopened."""
+        self._count += 1
+        return self._count <= self._kept.records
 
     def _add(self, record: Record, body: msgspec.Raw) -> None:
         """Take a record, of which the case is not looked at, and its body."""
         known, label = self._labels.get, self._label
-        self._count += 1
         self._rows.append(
             (
                 self._count,
@@ -182,10 +253,19 @@ class StoreWriter:
         if len(self._rows) == BATCH:
             self._flush()
 
+    def mark(self, unit: str) -> None:
+        """All records and measurements of a unit of work, one that was not finished before, have been given."""
+        self._new_marks.append(Mark(unit, self._count, len(self._labels), self._throughputs))
+        if unit == ALL or time.monotonic() - self._committed >= COMMIT_SECONDS:
+            self._flush()
+
     def throughput(self, row: Throughput) -> None:
+        self._throughputs += 1
+        if self._throughputs <= self._kept.throughputs:
+            return
         with self._writing() as connection:
             connection.execute(
-                "INSERT INTO throughput VALUES (NULL, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO throughput VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     row.operator,
                     row.data_type,
@@ -193,17 +273,25 @@ class StoreWriter:
                     row.useful_bytes,
                     _ENCODER.encode(row.seconds).decode(),
                     row.copy_bytes_per_second,
+                    row.output_bytes,
+                    str(row.caches),
                 ),
             )
 
     def finish(self, ending: Ending) -> None:
-        self._flush()
+        if not self._has_ending:
+            self._flush()
         with self._writing() as connection:
-            # Built at the end: an index kept up record by record costs more and ends up scattered.
-            connection.executescript(f"BEGIN; {_INDICES} COMMIT;")
-            self._put_part("ending", ending)
-            connection.execute("PRAGMA analysis_limit = 1000")
-            connection.execute("ANALYZE")
+            if not self._has_ending:
+                connection.execute("BEGIN")
+                # Built at the end: an index kept up record by record costs more and ends up scattered.
+                for statement in _INDICES.split(";"):
+                    connection.execute(statement)
+                connection.execute("DROP TABLE mark")
+                _put_part(connection, "ending", ending)
+                connection.execute("PRAGMA analysis_limit = 1000")
+                connection.execute("ANALYZE")
+                connection.execute("COMMIT")
             connection.execute("PRAGMA journal_mode = DELETE")  # writes the WAL back and removes it
         self.close()
 
@@ -213,6 +301,12 @@ class StoreWriter:
             self._connection.close()
             self._connection = None
 
+    def _connect(self) -> None:
+        try:
+            self._connection = sqlite3.connect(self._path, isolation_level=None)
+        except sqlite3.Error as error:
+            raise StoreWriteError(f"{self._path}: cannot be written: {error}") from error
+
     def _label(self, text: str) -> int:
         """The number of a text that has none yet."""
         number = self._labels[text] = len(self._labels) + 1
@@ -220,6 +314,7 @@ class StoreWriter:
         return number
 
     def _flush(self) -> None:
+        """Commit all that was given. A block that is not full is written all the same, and again when it is."""
         bodies = self._bodies
         first = (self._count - len(bodies)) // BLOCK
         blocks = [
@@ -230,13 +325,12 @@ class StoreWriter:
             connection.execute("BEGIN")
             connection.executemany("INSERT INTO label VALUES (?, ?)", self._new_labels)
             connection.executemany(_INSERT, self._rows)
-            connection.executemany("INSERT INTO body VALUES (?, ?)", blocks)
+            connection.executemany("INSERT OR REPLACE INTO body VALUES (?, ?)", blocks)
+            connection.executemany("INSERT INTO mark VALUES (NULL, ?, ?, ?, ?)", self._new_marks)
             connection.execute("COMMIT")
-        self._new_labels, self._rows, self._bodies = [], [], []
-
-    def _put_part(self, part: str, value: Campaign | Ending) -> None:
-        with self._writing() as connection:
-            connection.execute("INSERT INTO stream VALUES (?, ?)", (part, _ENCODER.encode(value).decode()))
+        self._new_labels, self._rows, self._new_marks = [], [], []
+        self._bodies = bodies[len(bodies) - self._count % BLOCK :] if self._count % BLOCK else []
+        self._committed = time.monotonic()
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -245,7 +339,30 @@ class StoreWriter:
         try:
             yield self._connection
         except (sqlite3.Error, OSError) as error:
-            raise StoreError(f"{self._path}: cannot be written: {error}") from error
+            raise StoreWriteError(f"{self._path}: cannot be written: {error}") from error
+
+
+def _put_part(connection: sqlite3.Connection, part: str, value: Campaign | Ending) -> None:
+    connection.execute("INSERT INTO stream VALUES (?, ?)", (part, _ENCODER.encode(value).decode()))
+
+
+def _block(connection: sqlite3.Connection, block: int, path: Path) -> list[msgspec.Raw]:
+    """The bodies of a block.
+
+    Raises:
+        StoreError: it is missing or damaged.
+    """
+    row = connection.execute("SELECT bodies FROM body WHERE block = ?", (block,)).fetchone()
+    if row is None:
+        raise StoreError(f"{path}: damaged: block {block} is missing")
+    unpacker = zlib.decompressobj()
+    try:
+        text = unpacker.decompress(row[0], MAX_BLOCK_BYTES)
+        if not unpacker.eof:
+            raise StoreError(f"{path}: damaged: block {block} does not end, or is beyond all measure")
+        return _BLOCK_DECODER.decode(text)
+    except _DAMAGE as error:
+        raise StoreError(f"{path}: damaged: block {block}: {error}") from error
 
 
 class Store:
@@ -278,10 +395,10 @@ class Store:
             raise
 
     def _open(self) -> None:
-        self._connection.execute("PRAGMA trusted_schema = OFF")
+        guard(self._connection, self.path)
         if self._pragma("application_id") != APPLICATION_ID:
             raise StoreError(f"{self.path}: an SQLite file, but not one of this suite's results files")
-        version = self._pragma("user_version")
+        version = self._version = self._pragma("user_version")
         if version > SCHEMA_VERSION:
             raise StoreError(
                 f"{self.path}: results of version {version}, from a newer release; this one reads up to version "
@@ -293,6 +410,10 @@ class Store:
         if "campaign" not in parts:
             raise StoreError(f"{self.path}: holds no campaign; the run ended before it began")
         self.campaign = msgspec.json.decode(parts["campaign"], type=Campaign)
+        try:
+            check_campaign(self.campaign)
+        except ValueError as error:
+            raise StoreError(f"{self.path}: holds no campaign of this suite, or a damaged one: {error}") from error
         self.ending = msgspec.json.decode(parts["ending"], type=Ending) if "ending" in parts else None
 
     def __enter__(self) -> Store:
@@ -309,7 +430,16 @@ class Store:
     def __len__(self) -> int:
         """How many records there are."""
         with self._reading():
-            return int(self._connection.execute("SELECT count(*) FROM record").fetchone()[0])
+            return int(self._connection.execute("SELECT count(id) FROM record").fetchone()[0])
+
+    def marks(self) -> tuple[Mark, ...]:
+        """The finished units of a run that has not ended, in order; none of one that has."""
+        with self._reading():
+            tables = self._connection.execute("SELECT name FROM sqlite_master WHERE name = 'mark'")
+            if tables.fetchone() is None:
+                return ()
+            query = "SELECT unit, records, labels, throughputs FROM mark ORDER BY id"
+            return tuple(msgspec.convert(row, Mark) for row in self._connection.execute(query))
 
     def records(
         self,
@@ -342,20 +472,25 @@ class Store:
     def _selected(self, condition: str, parameters: list[Any]) -> Iterator[Record]:
         query = f"SELECT {', '.join(_COLUMNS)} FROM record WHERE {condition} ORDER BY id"  # noqa: S608 - our own
         with self._reading():
-            labels = dict(self._connection.execute("SELECT id, text FROM label"))
-            block, bodies = -1, list[msgspec.Raw]()
+            labels = self._label_texts()
+            block, bodies, before = -1, list[msgspec.Raw](), 0
             for row in self._connection.execute(query, parameters):
+                if row[0] <= before:  # the pages of a damaged file can lead in a circle
+                    raise StoreError(f"{self.path}: damaged: record {row[0]} comes after record {before}")
+                before = row[0]
                 if (row[0] - 1) // BLOCK != block:
                     block = (row[0] - 1) // BLOCK
-                    bodies = self._bodies(block)
-                yield _record(row, labels, _BODY_DECODER.decode(bodies[(row[0] - 1) % BLOCK]))
+                    bodies = _block(self._connection, block, self.path)
+                record = _record(row, labels, _BODY_DECODER.decode(bodies[(row[0] - 1) % BLOCK]))
+                check_record(record)
+                yield record
 
     def answers(self, cases: Collection[str]) -> dict[str, tuple[Verdict, str]]:
         """Verdict and answer of those of these cases (by digest) that were judged; of a repeated one the last."""
         found: dict[str, tuple[Verdict, str]] = {}
         wanted = frozenset(cases)
         with self._reading():
-            labels = dict(self._connection.execute("SELECT id, text FROM label"))
+            labels = self._label_texts()
             query, parameters = "SELECT digest, verdict, answered FROM record", [bytes.fromhex(case) for case in cases]
             if len(parameters) <= _MAX_PARAMETERS:
                 query += f" WHERE digest IN ({', '.join('?' * len(parameters))})"
@@ -369,14 +504,25 @@ class Store:
     def throughputs(self) -> tuple[Throughput, ...]:
         """The measurements, in the order of the stream."""
         columns = "operator, data_type, shape, useful_bytes, seconds, copy_bytes_per_second"
+        columns += ", output_bytes, caches" if self._version >= 2 else ", 0, 'warm'"
         query = f"SELECT {columns} FROM throughput ORDER BY id"  # noqa: S608 - constants only
         with self._reading():
-            return tuple(
+            rows = tuple(
                 Throughput(
-                    operator, data_type, shape, size, msgspec.json.decode(seconds, type=tuple[float, ...]), bandwidth
+                    operator,
+                    data_type,
+                    shape,
+                    useful,
+                    msgspec.json.decode(seconds, type=tuple[float, ...]),
+                    copy,
+                    size,
+                    Caches(caches),
                 )
-                for operator, data_type, shape, size, seconds, bandwidth in self._connection.execute(query)
+                for operator, data_type, shape, useful, seconds, copy, size, caches in self._connection.execute(query)
             )
+            for row in rows:
+                check_throughput(row)
+            return rows
 
     def counts(self, *traits: str) -> dict[tuple[str, ...], int]:
         """How many records there are of each combination of traits, counted in SQL.
@@ -393,28 +539,24 @@ class Store:
         columns = ", ".join(traits)
         query = f"SELECT {columns}, count(*) FROM record GROUP BY {columns}"  # noqa: S608 - names out of TRAITS
         with self._reading():
-            labels = dict(self._connection.execute("SELECT id, text FROM label"))
+            labels = self._label_texts()
             return {tuple(labels[i] for i in ids): count for *ids, count in self._connection.execute(query)}
 
     def replay(self, consumer: Consumer) -> None:
         """Give a consumer the stream that was stored. A run that was cut off is given an ending that says so."""
-        consumer.start(self.campaign)
-        for record in self.records():
-            consumer.record(record)
-        for row in self.throughputs():
-            consumer.throughput(row)
-        cut_off = Ending("", complete=False, reason="the run was cut off before its end")
-        consumer.finish(cut_off if self.ending is None else self.ending)
+        try:
+            consumer.start(self.campaign)
+            for record in self.records():
+                consumer.record(record)
+            for row in self.throughputs():
+                consumer.throughput(row)
+            cut_off = Ending("", complete=False, reason="the run was cut off before its end")
+            consumer.finish(cut_off if self.ending is None else self.ending)
+        except StreamError as error:
+            raise StoreError(f"{self.path}: holds no campaign of this suite, or a damaged one: {error}") from error
 
-    def _bodies(self, block: int) -> list[msgspec.Raw]:
-        row = self._connection.execute("SELECT bodies FROM body WHERE block = ?", (block,)).fetchone()
-        if row is None:
-            raise StoreError(f"{self.path}: damaged: block {block} is missing")
-        unpacker = zlib.decompressobj()
-        text = unpacker.decompress(row[0], MAX_BLOCK_BYTES)
-        if not unpacker.eof:
-            raise StoreError(f"{self.path}: damaged: block {block} does not end, or is beyond all measure")
-        return _BLOCK_DECODER.decode(text)
+    def _label_texts(self) -> dict[int, str]:
+        return msgspec.convert(dict(self._connection.execute("SELECT id, text FROM label")), dict[int, str])
 
     def _pragma(self, name: str) -> int:
         return int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])

@@ -78,8 +78,20 @@ class TakesWritten(Protocol):
         """Take one judged case; the same as `record` with the whole record."""
 
 
-class Stream(Consumer, TakesWritten, Protocol):
-    """A consumer that takes records in either form."""
+# Marks the end of the last unit of a stream; what was given by then is kept at once.
+ALL = "all"
+
+
+@runtime_checkable
+class TakesMarks(Protocol):
+    """A consumer that is told how far the run is."""
+
+    def mark(self, unit: str) -> None:
+        """A unit of work is finished: all its records and measurements have been given, and none of the next."""
+
+
+class Stream(Consumer, TakesWritten, TakesMarks, Protocol):
+    """A consumer that takes records in either form, and marks."""
 
 
 class FanOut:
@@ -96,9 +108,10 @@ class FanOut:
         takers = [consumer for consumer in consumers if isinstance(consumer, TakesWritten)]
         self._written_methods = tuple(consumer.written for consumer in takers)
         self._whole_methods = tuple(consumer.record for consumer in consumers if consumer not in takers)
+        self._mark_methods = tuple(consumer.mark for consumer in consumers if isinstance(consumer, TakesMarks))
 
     def start(self, campaign: Campaign) -> None:
-        campaign = replace(campaign, backend=encodable(campaign.backend), environment=encodable(campaign.environment))
+        campaign = encodable_campaign(campaign)
         for consumer in self._consumers:
             consumer.start(campaign)
 
@@ -115,6 +128,10 @@ class FanOut:
             for take_whole in self._whole_methods:
                 take_whole(record)
 
+    def mark(self, unit: str) -> None:
+        for take in self._mark_methods:
+            take(unit)
+
     def throughput(self, row: Throughput) -> None:
         for consumer in self._consumers:
             consumer.throughput(row)
@@ -123,6 +140,11 @@ class FanOut:
         ending = replace(ending, reason=encodable(ending.reason))
         for consumer in self._consumers:
             consumer.finish(ending)
+
+
+def encodable_campaign(campaign: Campaign) -> Campaign:
+    """The campaign with what a backend or a command line put into it made Unicode."""
+    return replace(campaign, backend=encodable(campaign.backend), environment=encodable(campaign.environment))
 
 
 def encodable_record(record: Record) -> Record:

@@ -1,12 +1,16 @@
-"""Where the reports go: one folder, complete or not there at all."""
+"""Where the reports go: one folder, complete or not there at all; and what of a run is kept until it is complete."""
 
 from __future__ import annotations
 
-import secrets
+import os
 import shutil
+import sqlite3
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Any
+
+import msgspec
 
 from reports.cases import Cases
 from reports.certificate import Certificate
@@ -14,9 +18,11 @@ from reports.ctrf import ctrf_json
 from reports.failures import FAILURES, failing_cases, holds_failures_alone
 from reports.html import report_html
 from reports.junit import junit_xml
+from reports.locking import LockedError, LockedFile
 from reports.markdown import markdown
 from reports.records import Campaign, Ending, Record, Throughput
-from reports.store import StoreWriter
+from reports.resuming import Begun, ResumeError, check_same, check_same_campaign, damaged, is_begun
+from reports.store import StoreError, StoreWriter
 from reports.stream import FanOut, Written
 from reports.summary import Summary
 
@@ -31,37 +37,98 @@ class OutputError(Exception):
     """An output folder that cannot be made, or that holds something; the message names it and says what to do."""
 
 
+class WriteError(OutputError):
+    """What came up while a run's files were written, when the disk was full for example."""
+
+
 class OutputFolder:
     """A folder that appears with all its files at once.
 
     Files are written into `folder`, a hidden sibling of the path asked for, so that the last step is a rename in one
-    file system. As a context manager it discards them unless `commit` was called.
+    file system. A file beside it is locked, so that no other process writes there at the same time, and holds on what
+    conditions the run is. As a context manager the folder discards them unless `commit` was called; where something
+    ends a run that has results (`keeps`), it leaves them to be resumed.
 
     Args:
         path: the folder asked for; its parents are made.
-        replace: whether a folder with an earlier result may be replaced. Only one that holds nothing but known files
-            is: a path mistyped must not cost anyone their files.
+        replace: whether a folder with an earlier result, or what an interrupted run has left, may be replaced. Only
+            one that holds nothing but known files is: a path mistyped must not cost anyone their files.
+        resume: go on with what an interrupted run has left.
         known: names of these files.
+
+    Attributes:
+        path: as it was given.
+        folder: to write into.
+        is_resumed: whether an interrupted run has results in `folder`.
+        is_finished: whether it was to be resumed, and there is a finished result; nothing is to be written then.
+        is_committed: whether the folder is in its place.
+        keeps: whether what was written is kept where the run does not come to its end.
 
     Raises:
         OutputError: at once, before anything is run, where the folder cannot be made.
+        ResumeError: there is an interrupted run and `resume` is not asked for, or the other way round.
     """
 
-    def __init__(self, path: Path, *, replace: bool = False, known: Collection[str] = FILES) -> None:
+    def __init__(
+        self, path: Path, *, replace: bool = False, resume: bool = False, known: Collection[str] = FILES
+    ) -> None:
         self.path = path
         self._replace = replace
         self._known = known
+        self.is_resumed = self.is_finished = self.is_committed = self.keeps = False
         try:
             self._target = path.resolve()
         except (OSError, RuntimeError) as error:  # a link that leads to itself
             raise OutputError(f"{path}: cannot be resolved: {error}") from error
-        self._check()
-        self.folder = self._sibling("partial")
+        self._check(may_hold_ours=replace or resume)
+        self.folder, self._replaced = self._sibling("partial"), self._sibling("replaced")
         try:
             self._target.parent.mkdir(parents=True, exist_ok=True)
-            self.folder.mkdir()
+            self._lock = LockedFile(self._sibling("partial.json"))
+        except LockedError:
+            raise OutputError(
+                f"{path}: another process is writing there; name another folder, or wait for it"
+            ) from None
         except OSError as error:
             raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+        try:
+            self._open(resume)
+        except BaseException as error:
+            self._lock.release(remove=not self.folder.exists())
+            if isinstance(error, OSError):
+                raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+            raise
+
+    def _open(self, resume: bool) -> None:
+        said = self._lock.read()
+        was_interrupted = self._lock.was_there or self.folder.exists()
+        was_committed = not self.folder.exists() and (bool(said) or not was_interrupted)
+        if self._replaced.exists():  # a run was killed at its very last step
+            if self._target.exists():
+                shutil.rmtree(self._replaced)
+            else:
+                self._replaced.rename(self._target)
+        is_begun = self.folder.exists() and bool(said) and _is_begun(self.folder)
+        if is_begun and not resume and not self._replace:
+            raise ResumeError(
+                f"{self.path}: a run that was interrupted is there; --resume completes it, --replace discards it and "
+                "starts anew"
+            )
+        if resume and not is_begun:
+            if was_committed and (self._target / RESULTS).is_file():
+                self.is_finished = True
+                return
+            if not was_interrupted:
+                raise ResumeError(
+                    f"{self.path}: there is no run that was interrupted; leave --resume away to start one"
+                )
+        self._check()
+        self.is_resumed = self.keeps = is_begun and resume
+        if not self.is_resumed:
+            self._lock.write(b"")
+            if self.folder.exists():
+                shutil.rmtree(self.folder)
+            self.folder.mkdir()
 
     def __enter__(self) -> OutputFolder:
         return self
@@ -69,7 +136,35 @@ class OutputFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.discard()
+        if error is None or not self.keeps:
+            self.discard()
+            return
+        self._lock.release(remove=False)
+        if not isinstance(error, ResumeError):
+            error.add_note("what was judged is kept, and the same command with --resume goes on from there")
+
+    @property
+    def conditions(self) -> dict[str, Any]:
+        """What was said of the run that is resumed by `begin`.
+
+        Raises:
+            ResumeError: that is damaged.
+        """
+        try:
+            return msgspec.json.decode(self._lock.read(), type=dict[str, Any])
+        except (msgspec.MsgspecError, UnicodeDecodeError, OSError) as error:
+            raise damaged(self.path, error) from error
+
+    def begin(self, conditions: Mapping[str, Any]) -> None:
+        """Say, before a run has results, on what conditions it is: what a run that resumes it must have in common.
+
+        Raises:
+            WriteError: it cannot be written.
+        """
+        try:
+            self._lock.write(msgspec.json.encode(conditions))
+        except OSError as error:
+            raise self._cannot(error) from error
 
     def commit(self) -> None:
         """Put the folder in its place.
@@ -78,28 +173,33 @@ class OutputFolder:
             OutputError: something else has come there in the meantime, or the folder cannot be moved.
         """
         self._check()
-        old = self._sibling("replaced")
         try:
             if self._target.exists():
-                self._target.rename(old)
+                self._target.rename(self._replaced)
             try:
                 self.folder.rename(self._target)
             except OSError:
-                if old.exists():
-                    old.rename(self._target)
+                if self._replaced.exists():
+                    self._replaced.rename(self._target)
                 raise
         except OSError as error:
-            raise OutputError(f"{self.path}: cannot be written: {error.strerror or error}") from error
-        shutil.rmtree(old, ignore_errors=True)
+            raise self._cannot(error) from error
+        self.is_committed, self.keeps = True, False
+        shutil.rmtree(self._replaced, ignore_errors=True)
+        self._lock.release(remove=True)
 
     def discard(self) -> None:
         """Remove what was written and not committed."""
         shutil.rmtree(self.folder, ignore_errors=True)
+        self._lock.release(remove=True)
+
+    def _cannot(self, error: OSError) -> WriteError:
+        return WriteError(f"{self.path}: cannot be written: {error.strerror or error}")
 
     def _sibling(self, purpose: str) -> Path:
-        return self._target.with_name(f".{self._target.name}.{purpose}-{secrets.token_hex(4)}")
+        return self._target.with_name(f".{self._target.name}.{purpose}")
 
-    def _check(self) -> None:
+    def _check(self, *, may_hold_ours: bool | None = None) -> None:
         target = self._target
         try:
             if target.exists() and not target.is_dir():
@@ -109,7 +209,7 @@ class OutputFolder:
             found = sorted(entry.name for entry in target.iterdir()) if target.exists() else []
         except OSError as error:
             raise OutputError(f"{self.path}: cannot be read: {error.strerror or error}") from error
-        if found and not self._replace:
+        if found and not (self._replace if may_hold_ours is None else may_hold_ours):
             raise OutputError(f"{self.path}: exists and is not empty; name another folder, or replace it (--replace)")
         foreign = [name for name in found if name not in self._known and not self._is_ours(target / name)]
         if foreign:
@@ -120,34 +220,79 @@ class OutputFolder:
         return entry.name == FAILURES and holds_failures_alone(entry)
 
 
+def _is_begun(folder: Path) -> bool:
+    return is_begun(folder / RESULTS)
+
+
 class ReportFolder:
     """A consumer that leaves results, certificate, JUnit file and page in an output folder.
+
+    Where the folder is resumed, the stream is given from its start once more: first what is `begun`, and then the rest.
 
     Args:
         output: where to.
         complete: adds more to the folder when the reports are in it, before it is put in its place; without it the
             files for CI are added.
+        conditions: of the run beside its campaign, JSON; only with the same ones it can be resumed.
 
     Attributes:
         summary: of the stream so far; its `conformance` gives the exit code.
+        begun: what of the run was finished before.
+
+    Raises:
+        ResumeError: what is to be resumed is damaged, or was run on other conditions.
     """
 
-    def __init__(self, output: OutputFolder, complete: Callable[[Path], None] | None = None) -> None:
+    def __init__(
+        self,
+        output: OutputFolder,
+        complete: Callable[[Path], None] | None = None,
+        conditions: Mapping[str, Any] | None = None,
+    ) -> None:
         self.summary = Summary()
         self._cases = Cases()
         self._output = output
         self._complete = complete
-        self._store = StoreWriter(output.folder / RESULTS)
+        self._conditions = dict(conditions or {})
+        results = output.folder / RESULTS
+        self.begun = Begun(results, output.path)
+        if output.is_resumed:
+            self.begun = Begun.of(results, output.path)
+            given = msgspec.json.decode(msgspec.json.encode(self._conditions))
+            check_same(output.path, output.conditions, given)
+        self._store = StoreWriter(results)
         self._stream = FanOut(self._store, self.summary, self._cases)
 
     def start(self, campaign: Campaign) -> None:
-        self._stream.start(campaign)
+        """Begin, or go on with what is begun.
+
+        Raises:
+            ResumeError: that is of another campaign, or damaged.
+            OutputError, StoreError: it cannot be written.
+        """
+        before = self.begun.campaign
+        if before is None:
+            self._output.begin(self._conditions)
+            self._stream.start(campaign)
+            self._output.keeps = True
+            return
+        check_same_campaign(self._output.path, before, campaign)
+        try:
+            self._store.reopen(self.begun.last)
+        except StoreError as error:
+            if isinstance(error.__cause__, sqlite3.OperationalError):  # the disk is full, say: the file may be sound
+                raise
+            raise damaged(self._output.path, error) from error
+        self._stream.start(before)
 
     def record(self, record: Record) -> None:
         self._stream.record(record)
 
     def written(self, written: Written) -> None:
         self._stream.written(written)
+
+    def mark(self, unit: str) -> None:
+        self._stream.mark(unit)
 
     def throughput(self, row: Throughput) -> None:
         self._stream.throughput(row)
@@ -201,6 +346,9 @@ def _write(contents: Mapping[str, bytes], folder: Path, shown: Path | None) -> N
     try:
         for name, content in contents.items():
             (folder / name).parent.mkdir(exist_ok=True)
-            (folder / name).write_bytes(content)
+            with (folder / name).open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())  # the folder is about to be given its name, and must not lack anything then
     except OSError as error:
-        raise OutputError(f"{shown or folder}: cannot be written: {error.strerror or error}") from error
+        raise WriteError(f"{shown or folder}: cannot be written: {error.strerror or error}") from error

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
-from itertools import groupby, pairwise
+from collections.abc import Callable, Iterable
+from itertools import groupby, islice, pairwise
 from typing import Any
 
+import msgspec
 import pytest
 
 from backends.base import Answer
 from backends.reference import ReferenceBackend
 from conformance.budget import BUDGETS, MIB, Budget
-from conformance.engine import Engine, example_cases
+from conformance.engine import UNIT_CASES, Engine, example_cases
 from conformance.judge import Judge
 from conformance.search import search
 from conformance.strength import mutants
@@ -230,3 +233,81 @@ def test_a_failure_that_comes_once_is_told_by_the_search() -> None:
     records = list(search(Judge(WrongOnce(), ""), "TILE", HIGHEST, "TILE.values", 100, 0))
     (record,) = failures(records)
     assert record.reason == "rejected a valid descriptor: once"
+
+
+# --- resumed campaigns ------------------------------------------------------------------------------------------------
+
+
+class BrokenInPlaces(ReferenceBackend):
+    """Takes a few descriptors that it should not: enough for the search to find, and to make smaller, something."""
+
+    def validate(self, desc: Any, level: Level) -> Answer:
+        answer = super().validate(desc, level)
+        output = desc.output_tensor
+        if output is None or answer.accepted:
+            return answer
+        return Answer(True) if output.guaranteed_base_offset_alignment == 3 or output.flags == 1 else answer
+
+
+def all_but_times(records: Iterable[Record]) -> list[Record]:
+    return [msgspec.structs.replace(record, seconds=0.0) for record in records]
+
+
+@pytest.fixture(scope="module")
+def broken_engine() -> Callable[[], Engine]:
+    budget = dataclasses.replace(BUDGETS["quick"], sweep=2 * UNIT_CASES + 5)
+    return lambda: Engine(Judge(BrokenInPlaces(), "mine"), ("TILE",), (Level.L1_0, Level.L2_1), budget, 0)
+
+
+def test_units_are_the_campaign_and_no_two_have_a_name(broken_engine: Callable[[], Engine]) -> None:
+    engine = broken_engine()
+    units = [(unit.name, list(unit.records)) for unit in engine.units()]
+    assert all_but_times(record for _, unit in units for record in unit) == all_but_times(broken_engine().records())
+    assert len({name for name, _ in units}) == len(units)
+    assert all(len({record.phase for record in unit}) <= 1 for _, unit in units)
+    assert {"search, known", "search, unknown"} <= {name.partition(":")[0] for name, _ in units}
+
+
+@pytest.mark.parametrize("waived", [False, True])
+def test_after_any_unit_a_campaign_goes_on_as_if_it_had_not_been_interrupted(
+    broken_engine: Callable[[], Engine], waived: bool
+) -> None:
+    whole = [(unit.name, list(unit.records)) for unit in broken_engine().units()]
+    search = [n for n, (name, _) in enumerate(whole) if name.startswith("search")]
+    # All around the phases' ends, where what is known of failures matters, and some more.
+    stops = {0, 1, *search[:6], *search[6::9], search[-1] + 1, len(whole) - 1, len(whole)}
+    for stop in sorted(stops):
+        done = [record for _, unit in whole[:stop] for record in unit]
+        if waived:
+            done = [
+                msgspec.structs.replace(record, verdict=Verdict.WAIVED, waived=str(record.verdict))
+                if record.verdict in NOT_CONFORMANT
+                else record
+                for record in done
+            ]
+        engine = broken_engine()
+        assert list(engine.resume(iter(done), {name for name, _ in whole[:stop]})) == done
+        left = [(unit.name, all_but_times(unit.records)) for unit in engine.units()]
+        assert left == [(name, all_but_times(unit)) for name, unit in whole[stop:]], stop
+
+
+def test_what_the_sweep_breaks_is_not_searched_for_when_a_campaign_is_resumed(
+    broken_engine: Callable[[], Engine],
+) -> None:
+    whole = [(unit.name, list(unit.records)) for unit in broken_engine().units()]
+    done = [record for _, unit in whole[:-1] for record in unit]
+    assert done[-1].phase is Phase.SWEEP
+    broken = {**done[-1].case_json, "rule": "TENSOR.flags"}
+    done[-1] = msgspec.structs.replace(done[-1], verdict=Verdict.FAIL, case_json=broken)
+    engine = broken_engine()
+    assert list(engine.resume(done, {name for name, _ in whole[:-1]})) == done
+    assert [unit.name for unit in engine.units()] == [whole[-1][0]]
+
+
+def test_units_end_at_the_same_cases_wherever_a_campaign_is_resumed(broken_engine: Callable[[], Engine]) -> None:
+    """So that batches have the same cases, also where they were not judged in batches before."""
+    records = list(islice(broken_engine().records(), UNIT_CASES + 7))
+    engine = broken_engine()
+    assert list(engine.resume(records, ())) == records
+    first, second = islice(engine.units(), 2)
+    assert [first.name, second.name] == [f"boundaries up to {2 * UNIT_CASES}", f"boundaries up to {3 * UNIT_CASES}"]

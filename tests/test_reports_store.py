@@ -6,6 +6,7 @@ import hashlib
 import sqlite3
 import zlib
 from collections import Counter
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,9 @@ from hypothesis import strategies as st
 
 from reports import store
 from reports.digests import Digests
-from reports.records import Phase, Record, Verdict
-from reports.store import BATCH, BLOCK, SCHEMA_VERSION, TRAITS, Store, StoreError, StoreWriter
-from reports.stream import StreamError
+from reports.records import Caches, Phase, Record, Throughput, Verdict
+from reports.store import BATCH, BLOCK, NOTHING, SCHEMA_VERSION, TRAITS, Store, StoreError, StoreWriter
+from reports.stream import ALL, StreamError
 from reports.summary import Conformance, Summary
 
 
@@ -42,6 +43,24 @@ def test_what_goes_in_comes_out(results: Path) -> None:
         assert tuple(opened.records()) == report_data.some_faulty()
         assert opened.throughputs() == report_data.throughputs()
         assert len(opened) == len(report_data.some_faulty())
+
+
+def test_results_of_the_first_version_are_read_with_the_sizes_of_their_shapes(results: Path, tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    path.write_bytes(results.read_bytes())
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        "DELETE FROM throughput WHERE caches = 'cold'; ALTER TABLE throughput DROP COLUMN output_bytes;"
+        "ALTER TABLE throughput DROP COLUMN caches; PRAGMA user_version = 1;"
+    )
+    connection.close()
+    warm = [row for row in report_data.throughputs() if row.caches is Caches.WARM]
+    with Store(path) as opened:
+        assert opened.throughputs() == tuple(msgspec.structs.replace(row, output_bytes=0) for row in warm)
+        shapes = [row.size for row in opened.throughputs()]
+        assert list(opened.records())[:5] == list(report_data.some_faulty()[:5])
+    widths = {"FLOAT32": 4, "FLOAT16": 2, "INT8": 1, "INT64": 8}
+    assert shapes == [row.output_bytes // 1024 * 256 * widths[row.data_type] for row in warm]
 
 
 @pytest.mark.parametrize("count", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, BATCH, BATCH + 1, 2 * BATCH + BLOCK])
@@ -282,7 +301,7 @@ def test_reading_changes_nothing(results: Path) -> None:
     before = results.read_bytes()
     with Store(results) as opened:
         list(opened.records())
-        with pytest.raises(sqlite3.OperationalError):
+        with pytest.raises(sqlite3.DatabaseError, match="not authorized"):
             opened._connection.execute("DELETE FROM record")
     assert results.read_bytes() == before
 
@@ -312,3 +331,92 @@ def test_every_column_has_its_value(tmp_path: Path) -> None:
     )
     with Store(written(tmp_path / "results.sqlite", [record])) as opened:
         assert list(opened.records()) == [record]
+
+
+# Files that an interrupted run left.
+
+
+def unfinished(path: Path, records: Sequence[Record], units: Container[int], rows: Sequence[Throughput] = ()) -> None:
+    """A file with a mark after so many records each, and nothing else that was committed."""
+    writer = StoreWriter(path)
+    writer.start(report_data.campaign())
+    for count, record in enumerate(records, 1):
+        writer.record(record)
+        if count in units:
+            writer.mark(f"up to {count}")
+    for row in rows:
+        writer.throughput(row)
+    writer.mark(ALL)
+    # Of the next unit, which does not end; it need not come out the same another time.
+    writer.record(msgspec.structs.replace(records[0], layout="seen once"))
+    writer._flush()
+    writer.close()
+
+
+def everything(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of every table, bodies as they are unpacked."""
+    connection = sqlite3.connect(path)
+    tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    found = {name: list(connection.execute(f"SELECT * FROM {name} ORDER BY 1")) for name in tables}
+    connection.close()
+    return found | {"body": [(block, zlib.decompress(bodies)) for block, bodies in found["body"]]}
+
+
+@pytest.mark.parametrize("kept", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 5 * BLOCK, BATCH - 1, BATCH, BATCH + 77])
+def test_a_file_that_is_gone_on_with_is_as_if_it_had_not_been_interrupted(tmp_path: Path, kept: int) -> None:
+    records, path = report_data.some_faulty(), tmp_path / "results.sqlite"
+    report_data.feed(StoreWriter(tmp_path / "whole.sqlite"), records)
+    unfinished(path, records[: BATCH + 200], range(0, BATCH + 200, 7) if kept == 0 else [kept])
+    with Store(path) as opened:
+        marks = [mark for mark in opened.marks() if mark.records <= kept]
+    assert kept == 0 or marks[-1].records == kept
+    writer = StoreWriter(path)
+    writer.reopen(marks[-1] if marks else NOTHING)
+    with Store(path) as opened:
+        assert len(opened) == kept
+        assert list(opened.records()) == list(records[:kept])
+    report_data.feed(writer, records)
+    assert everything(path) == everything(tmp_path / "whole.sqlite")
+
+
+def test_measurements_that_are_all_there_are_kept(tmp_path: Path) -> None:
+    records, path, rows = report_data.some_sound(), tmp_path / "results.sqlite", report_data.throughputs()
+    report_data.feed(StoreWriter(tmp_path / "whole.sqlite"), records)
+    unfinished(path, records, [10], rows)
+    with Store(path) as opened:
+        assert [mark.throughputs for mark in opened.marks()] == [0, len(rows)]
+        last = opened.marks()[-1]
+    writer = StoreWriter(path)
+    writer.reopen(last)
+    with Store(path) as opened:
+        assert opened.throughputs() == tuple(rows)
+    report_data.feed(writer, records)
+    assert everything(path) == everything(tmp_path / "whole.sqlite")
+    again = StoreWriter(path)  # as when a run is killed between its last result and its first report
+    again.reopen(None)
+    report_data.feed(again, records)
+    assert everything(path) == everything(tmp_path / "whole.sqlite")
+
+
+def test_a_mark_is_committed_where_the_last_time_is_a_while_ago(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "COMMIT_SECONDS", 3600.0)
+    writer = StoreWriter(tmp_path / "results.sqlite")
+    writer.start(report_data.campaign())
+    for unit in ("one", "two"):
+        writer.record(report_data.plain())
+        writer.mark(unit)
+    with Store(tmp_path / "results.sqlite") as opened:
+        assert opened.marks() == ()
+    monkeypatch.setattr(store, "COMMIT_SECONDS", 0.0)
+    writer.mark("three")
+    with Store(tmp_path / "results.sqlite") as opened:
+        assert [(mark.unit, mark.records) for mark in opened.marks()] == [("one", 1), ("two", 2), ("three", 2)]
+    writer.close()
+
+
+def test_a_finished_file_has_no_marks(results: Path) -> None:
+    with Store(results) as opened:
+        assert opened.marks() == ()
+    assert set(everything(results)) == {"stream", "label", "record", "body", "throughput", "sqlite_stat1"}

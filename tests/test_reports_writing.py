@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 import report_data
 
-from reports import writing
+from reports import stream, writing
 from reports.cases import Cases
 from reports.certificate import Certificate
 from reports.failures import FAILURES
 from reports.html import report_html
 from reports.junit import junit_xml
+from reports.resuming import ResumeError
 from reports.store import Store
 from reports.stream import FanOut
 from reports.summary import Conformance, Summary
-from reports.writing import CERTIFICATE, FILES, JUNIT, REPORT, RESULTS, OutputError, OutputFolder, ReportFolder
+from reports.writing import (
+    CERTIFICATE,
+    FILES,
+    JUNIT,
+    REPORT,
+    RESULTS,
+    OutputError,
+    OutputFolder,
+    ReportFolder,
+    WriteError,
+)
 
 # The records of these tests fail, so there is the folder of failing cases, too.
 ALL = (*FILES, FAILURES)
@@ -61,22 +73,117 @@ def test_while_a_run_goes_on_its_folder_is_not_there(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
-def test_a_run_that_fails_leaves_nothing(tmp_path: Path) -> None:
+def test_a_run_that_fails_before_it_begins_leaves_nothing(tmp_path: Path) -> None:
     def run() -> None:
         with OutputFolder(tmp_path / "out") as output:
-            reports = ReportFolder(output)
+            ReportFolder(output)
+            raise RuntimeError("there is no backend")
+
+    with pytest.raises(RuntimeError, match="there is no backend") as caught:
+        run()
+    assert names(tmp_path) == []
+    assert not hasattr(caught.value, "__notes__")
+
+
+def break_off(path: Path, *, records: int = 300) -> None:
+    """A run that has some results and does not come to its end."""
+    with OutputFolder(path) as output:
+        reports = ReportFolder(output, conditions={"seed": 1})
+        try:
+            reports.start(report_data.campaign())
+            for record in report_data.some_faulty()[:records]:
+                reports.record(record)
+            reports.mark(stream.ALL)
+            raise RuntimeError("the harness broke")
+        finally:
+            reports.close()
+
+
+def test_what_a_run_has_that_breaks_is_kept_and_nothing_is_in_its_place(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="the harness broke") as caught:
+        break_off(tmp_path / "out")
+    assert caught.value.__notes__ == ["what was judged is kept, and the same command with --resume goes on from there"]
+    assert names(tmp_path) == [".out.partial", ".out.partial.json"]
+    with pytest.raises(ResumeError, match="--resume completes it, --replace discards it and starts anew"):
+        OutputFolder(tmp_path / "out")
+    assert names(tmp_path) == [".out.partial", ".out.partial.json"]
+
+
+def test_what_was_kept_is_completed_with_the_same_reports(tmp_path: Path) -> None:
+    write_run(tmp_path / "whole")
+    with pytest.raises(RuntimeError, match="the harness broke"):
+        break_off(tmp_path / "out")
+    with OutputFolder(tmp_path / "out", resume=True) as output:
+        reports = ReportFolder(output, conditions={"seed": 1})
+        assert reports.begun.count == 300
+        assert reports.begun.units == {stream.ALL}
+        report_data.feed(reports, report_data.some_faulty())
+    for name in (CERTIFICATE, JUNIT, REPORT):
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert names(tmp_path) == ["out", "whole"]
+
+
+def test_other_conditions_are_refused_and_nothing_is_lost(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="the harness broke"):
+        break_off(tmp_path / "out")
+
+    def resume(conditions: dict[str, int], **changes: str) -> None:
+        with OutputFolder(tmp_path / "out", resume=True) as output:
+            reports = ReportFolder(output, conditions=conditions)
             try:
-                reports.start(report_data.campaign())
-                raise RuntimeError("the harness broke")
+                reports.start(report_data.campaign(**changes))
             finally:
                 reports.close()
 
-    with pytest.raises(RuntimeError, match="the harness broke"):
-        run()
-    assert names(tmp_path) == []
+    with pytest.raises(ResumeError, match="seed was 1 when the run was interrupted, and is 2") as caught:
+        resume({"seed": 2})
+    assert not hasattr(caught.value, "__notes__")
+    with pytest.raises(ResumeError, match="out: budget was standard when the run was interrupted, and is full"):
+        resume({"seed": 1}, budget="full")
+    with OutputFolder(tmp_path / "out", resume=True) as output:
+        assert ReportFolder(output, conditions={"seed": 1}).begun.count == 300
 
 
-def test_a_report_that_cannot_be_made_leaves_nothing_and_keeps_what_was(
+def test_a_run_that_was_killed_before_it_began_is_begun_anew(tmp_path: Path) -> None:
+    (tmp_path / ".out.partial").mkdir()
+    (tmp_path / ".out.partial" / RESULTS).write_bytes(b"")
+    with OutputFolder(tmp_path / "out", resume=True) as output:
+        assert not output.is_resumed
+        report_data.feed(ReportFolder(output), report_data.some_faulty())
+    assert names(tmp_path) == ["out"]
+
+
+def test_an_earlier_result_is_not_taken_for_that_of_a_run_killed_before_it_began(tmp_path: Path) -> None:
+    write_run(tmp_path / "out")
+    (tmp_path / ".out.partial.json").write_bytes(b"")
+    with pytest.raises(OutputError, match="is not empty"):
+        OutputFolder(tmp_path / "out", resume=True)
+    (tmp_path / ".out.partial.json").write_bytes(b"")
+    with OutputFolder(tmp_path / "out", resume=True, replace=True) as output:
+        assert (output.is_finished, output.is_resumed) == (False, False)
+    # A run that was killed right after its last step did finish.
+    (tmp_path / ".out.partial.json").write_bytes(b"{}")
+    with OutputFolder(tmp_path / "out", resume=True) as output:
+        assert output.is_finished
+    assert names(tmp_path) == ["out"]
+
+
+def test_a_result_that_was_being_replaced_is_put_back_or_removed(tmp_path: Path) -> None:
+    """The steps of `commit` at which a process may have been killed."""
+    write_run(tmp_path / "out")
+    (tmp_path / "out").rename(tmp_path / ".out.replaced")
+    with pytest.raises(OutputError, match="is not empty"):
+        OutputFolder(tmp_path / "out")
+    assert names(tmp_path) == ["out"]
+    (tmp_path / ".out.replaced").mkdir()
+    with pytest.raises(OutputError, match="is not empty"):
+        OutputFolder(tmp_path / "out")
+    (tmp_path / "out").rename(tmp_path / "elsewhere")
+    with OutputFolder(tmp_path / "elsewhere", resume=True) as output:
+        assert output.is_finished
+
+
+def test_a_report_that_cannot_be_made_keeps_the_results_and_what_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_run(tmp_path / "out")
@@ -88,7 +195,7 @@ def test_a_report_that_cannot_be_made_leaves_nothing_and_keeps_what_was(
     monkeypatch.setattr(writing, "junit_xml", broken)
     with pytest.raises(RuntimeError, match="no page"):
         write_run(tmp_path / "out", replace=True)
-    assert names(tmp_path) == ["out"]
+    assert names(tmp_path) == [".out.partial", ".out.partial.json", "out"]
     assert (tmp_path / "out" / CERTIFICATE).read_bytes() == before
 
 
@@ -180,7 +287,7 @@ def test_when_the_last_step_fails_the_earlier_result_is_put_back(
     rename = Path.rename
 
     def failing(self: Path, target: Path) -> Path:
-        if ".partial-" in self.name:
+        if self.name.endswith(".partial"):
             raise OSError(5, "Input/output error")
         return rename(self, target)
 
@@ -193,10 +300,12 @@ def test_when_the_last_step_fails_the_earlier_result_is_put_back(
 
 
 def test_a_full_disk_is_told_with_the_folder_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(self: Path, content: bytes) -> int:
+    def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(OutputError, match="out: cannot be written: No space left on device"):
-        write_run(tmp_path / "out")
-    assert names(tmp_path) == []
+    with OutputFolder(tmp_path / "out") as output:
+        monkeypatch.setattr(os, "fsync", full)
+        reports = ReportFolder(output)
+        with pytest.raises(WriteError, match="out: cannot be written: No space left on device"):
+            reports.start(report_data.campaign())
+    assert names(tmp_path) == []  # it was full before there were results

@@ -120,7 +120,7 @@ def test_what_is_no_toml_is_refused(tmp_path: Path) -> None:
         TomlFile(path)
     with pytest.raises(TomlError, match="cannot be read"):
         TomlFile(tmp_path / "none.toml")
-    path.write_text("x = " + "[" * 20_000 + "]" * 20_000)
+    path.write_text("x = " + "[" * 4_000 + "]" * 4_000)
     with pytest.raises(TomlError, match="expected TOML"):
         TomlFile(path)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
+import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.packaging.profiles import Profile
 from conformance.packaging.statements import CaseDigests, predicate_of, statement_of
@@ -14,8 +15,9 @@ from reports.package import CASES, LISTED, MANIFEST, SIGNATURE, STATEMENT, SUFFI
 from reports.package.archive import write_archive
 from reports.package.forms import Listed, Manifest, Stated, WaiverList
 from reports.records import Campaign, Ending, Record, Throughput
+from reports.resuming import ResumeError
 from reports.stream import FanOut
-from reports.writing import OutputError, OutputFolder, ReportFolder
+from reports.writing import OutputError, OutputFolder, ReportFolder, WriteError
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -33,13 +35,16 @@ class PackageFolder:
         waivers: that the stream has been through.
         key: signs the package; None = it is not signed.
         replace: whether an archive that is there may be replaced.
+        conditions: as a `ReportFolder` takes them.
 
     Attributes:
         summary: of the stream so far.
         archive: where the archive comes to lie.
+        begun: as of a `ReportFolder`.
 
     Raises:
         OutputError: at once, where the archive cannot be written.
+        ResumeError: as from a `ReportFolder`.
     """
 
     def __init__(
@@ -51,16 +56,16 @@ class PackageFolder:
         key: Ed25519PrivateKey | None,
         *,
         replace: bool,
+        conditions: Mapping[str, Any] | None = None,
     ) -> None:
-        self.archive = output.path.resolve().with_name(output.path.resolve().name + SUFFIX)
-        self._partial = self.archive.with_name(f".{self.archive.name}.partial-{secrets.token_hex(4)}")
+        self.archive, self._partial = _places(output.path)
         self._replace = replace
         self._check_archive()
         self._output = output
         self._profile, self._stated, self._waivers, self._key = profile, stated, waivers, key
         self._digests = CaseDigests()
-        self._reports = ReportFolder(output, self._complete)
-        self.summary = self._reports.summary
+        self._reports = ReportFolder(output, self._complete, conditions)
+        self.summary, self.begun = self._reports.summary, self._reports.begun
         self._stream = FanOut(self._reports)
 
     def start(self, campaign: Campaign) -> None:
@@ -69,6 +74,9 @@ class PackageFolder:
     def record(self, record: Record) -> None:
         self._digests.add(record)
         self._stream.record(record)
+
+    def mark(self, unit: str) -> None:
+        self._stream.mark(unit)
 
     def throughput(self, row: Throughput) -> None:
         self._stream.throughput(row)
@@ -88,13 +96,17 @@ class PackageFolder:
                 self._check_archive()
                 self._partial.replace(self.archive)
         except OSError as error:
-            raise OutputError(f"{self.archive}: cannot be written: {error.strerror or error}") from error
+            raise WriteError(f"{self.archive}: cannot be written: {error.strerror or error}") from error
         self._waivers.check_used()
 
     def close(self) -> None:
-        """Let go of the files of a stream that does not finish."""
+        """Let go of the files of a stream that does not finish.
+
+        An archive whose folder is in its place already is left for `complete_archive`.
+        """
         self._reports.close()
-        self._partial.unlink(missing_ok=True)
+        if not self._output.is_committed:
+            self._partial.unlink(missing_ok=True)
 
     def _complete(self, folder: Path) -> None:
         """Add to a folder of reports what makes it a package, and pack it."""
@@ -108,19 +120,18 @@ class PackageFolder:
         }
         try:
             for name, document in documents.items():
-                (folder / name).write_bytes(document.to_json())
+                _write(folder / name, document.to_json())
             manifest = manifest_of(folder, statement.suite_version)
-            (folder / MANIFEST).write_bytes(manifest.to_json())
+            _write(folder / MANIFEST, manifest.to_json())
             if self._key is not None:
                 from reports.package.signature import signed
 
                 digests = {listed.name: listed.sha256 for listed in manifest.files}
                 digests[MANIFEST] = hashlib.sha256(manifest.to_json()).hexdigest()
-                (folder / SIGNATURE).write_bytes(signed(digests, predicate_of(statement), self._key))
-            with self._partial.open("xb") as file:
-                write_archive(folder, self.archive.name.removesuffix(SUFFIX), file)
+                _write(folder / SIGNATURE, signed(digests, predicate_of(statement), self._key))
+            _pack(folder, self._partial, self.archive)
         except OSError as error:
-            raise OutputError(f"{self._output.path}: cannot be written: {error.strerror or error}") from error
+            raise WriteError(f"{self._output.path}: cannot be written: {error.strerror or error}") from error
 
     def _check_archive(self) -> None:
         """A file that is there is only replaced where that was asked for, and where it is compressed as ours are."""
@@ -134,6 +145,48 @@ class PackageFolder:
                     raise OutputError(f"{self.archive}: is no package; it is not replaced")
         except OSError as error:
             raise OutputError(f"{self.archive}: cannot be read: {error.strerror or error}") from error
+
+
+def complete_archive(path: Path) -> None:
+    """See to the archive of a package whose folder is there: the run that made it may have ended in between.
+
+    Args:
+        path: the folder.
+
+    Raises:
+        ResumeError: it holds reports and no package.
+        WriteError: the archive cannot be written.
+    """
+    if not (path / MANIFEST).is_file():
+        raise ResumeError(f"{path}: is finished, and no package; --replace in place of --resume makes one")
+    archive, partial = _places(path)
+    try:
+        if partial.exists() or not archive.exists():
+            _pack(path, partial, archive)
+            partial.replace(archive)
+    except OSError as error:
+        raise WriteError(f"{archive}: cannot be written: {error.strerror or error}") from error
+
+
+def _places(path: Path) -> tuple[Path, Path]:
+    """Where the archive of a folder lies, and where it is written."""
+    folder = path.resolve()
+    archive = folder.with_name(folder.name + SUFFIX)
+    return archive, archive.with_name(f".{archive.name}.partial")
+
+
+def _pack(folder: Path, partial: Path, archive: Path) -> None:
+    with partial.open("wb") as file:
+        write_archive(folder, archive.name.removesuffix(SUFFIX), file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def signing_key(path: Path) -> Ed25519PrivateKey:
