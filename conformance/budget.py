@@ -6,7 +6,11 @@ from dataclasses import dataclass
 
 from backends.base import Capabilities
 
-MIB = 2**20
+KIB, MIB = 2**10, 2**20
+# Sizes of the outputs that throughput is measured with, up to the budget's own: the least that every operator's tensors
+# come to, which takes as long as a launch does, and a series that shows from where on caches and memory set the pace.
+LEAST_THROUGHPUT_BYTES = 16 * KIB
+SIZE_RATIO = 4
 
 
 @dataclass(frozen=True)
@@ -18,9 +22,9 @@ class Budget:
         search: examples that Hypothesis tries for each rule.
         sweep: seeded cases.
         sweep_total: seeded cases in all, spread evenly, in place of `sweep`; None = not set.
-        large_bytes: size of the outputs that throughput is measured with, on the host.
+        large_bytes: size of the largest outputs that throughput is measured with, on the host.
         large_device_bytes: the same on an accelerator.
-        repeats: timed runs for each row of the throughput table.
+        repeats: timed runs for each operator, data type and size.
     """
 
     name: str
@@ -39,8 +43,15 @@ class Budget:
         return [share + (n < rest) for n in range(cells)]
 
     def throughput_bytes(self, capabilities: Capabilities) -> int:
-        """The output size for a backend: accelerators need more to be busy."""
+        """The largest output size for a backend: accelerators need more to be busy."""
         return self.large_device_bytes if "cuda" in capabilities.versions else self.large_bytes
+
+    def throughput_sizes(self, capabilities: Capabilities) -> tuple[int, ...]:
+        """The output sizes for a backend, ascending; all but the largest together take a third of its time."""
+        sizes = [self.throughput_bytes(capabilities)]
+        while sizes[-1] >= SIZE_RATIO * LEAST_THROUGHPUT_BYTES:
+            sizes.append(sizes[-1] // SIZE_RATIO)
+        return tuple(reversed(sizes))
 
 
 BUDGETS = {

@@ -1,18 +1,18 @@
-"""How fast a backend is: each operator with each data type on large tensors, beside the device's own copy."""
+"""How fast a backend is: each operator with each data type, small and large, beside the device's own copy."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
+from itertools import product
 
-import numpy as np
-
-from backends.base import Backend, Timed
+from backends.base import Backend, Execution
 from conformance.budget import Budget
 from conformance.judge import Judge
 from conformance.memory import bind_input, bind_output
-from reports.records import Throughput
+from conformance.timing import time_copy, time_execution
+from reports.records import Caches, Throughput
 from spec.case import Case, Recipe
+from spec.datatypes import DataType
 from spec.levels import Level
 from spec.registry import operator as operator_named
 from spec.registry import spec_of
@@ -24,35 +24,45 @@ from strategies.context import Context
 
 
 def measure(judge: Judge, operators: Sequence[str], levels: Sequence[Level], budget: Budget) -> Iterator[Throughput]:
-    """A row for each operator and data type at the highest level asked for and claimed.
+    """A row for each operator, data type, size and state of the caches, at the highest level asked for and claimed.
 
-    Only what the backend accepts, claims and executes without error is timed: speed of the others means nothing.
+    Caches are warm; a backend that can empty them (`TimedCold`) is timed with cold ones too. Only what the backend
+    accepts, claims and executes without error is timed: speed of the others means nothing.
     """
     capabilities = judge.capabilities
     claimed = [level for level in levels if level in capabilities.levels]
     if not claimed or not capabilities.executes:
         return
     level = max(claimed)
-    size = budget.throughput_bytes(capabilities)
+    sizes, states = budget.throughput_sizes(capabilities), _states(judge.backend)
     for operator in operators:
         spec = operator_named(operator)
         if level < spec.introduced_in or operator not in capabilities.operators:
             continue
         ctx = Context.at(SeededChooser(0), spec, level)
-        for data_type in ctx.data_types:
+        data = {
+            field.attribute: Recipe(
+                values.IN_RANGE if spec.index and field.attribute == spec.index.indices else values.RANDOM_BITS, 1
+            )
+            for field in spec.input_fields
+        }
+        for data_type, size in product(ctx.data_types, sizes):
             desc = builder(operator).large(ctx.but(data_types=(data_type,)), size)
-            data = {
-                field.attribute: Recipe(
-                    values.IN_RANGE if spec.index and field.attribute == spec.index.indices else values.RANDOM_BITS, 1
-                )
-                for field in spec.input_fields
-            }
             case = Case.of(desc, level, data, rule=f"{operator}.values")
-            seconds = _time_case(judge.backend, case, budget.repeats)
-            if seconds:
-                useful = useful_bytes(case)
-                copy = _copy_bytes_per_second(judge.backend, useful, budget.repeats)
-                yield Throughput(operator, data_type.name, _shape(case), useful, tuple(seconds), copy)
+            yield from _rows(judge.backend, case, data_type, size, states, budget.repeats)
+
+
+def _rows(
+    backend: Backend, case: Case, data_type: DataType, size: int, states: Sequence[Caches], repeats: int
+) -> Iterator[Throughput]:
+    """A case timed in each state of the caches; its tensors are let go of with the last."""
+    useful, execution = useful_bytes(case), _bound(case)
+    for caches in states:
+        seconds = _time_case(backend, execution, repeats, caches)
+        copy = _copy_bytes_per_second(backend, useful, repeats, caches) if seconds else 0.0
+        if copy:
+            operator, shape = case.desc.operator, _shape(case)
+            yield Throughput(operator, data_type.name, shape, useful, tuple(seconds), copy, size, caches)
 
 
 def useful_bytes(case: Case) -> int:
@@ -62,48 +72,46 @@ def useful_bytes(case: Case) -> int:
     return sum(tensor.element_count * tensor.data_type.size for tensor in tensors)
 
 
-def _copy_bytes_per_second(backend: Backend, moved: int, repeats: int) -> float:
+def _states(backend: Backend) -> list[Caches]:
+    """The states of the caches that the backend can be timed with."""
+    try:
+        time_copy(backend, 1, 1, cold=True)
+    except Exception:  # it cannot, or not on this device
+        return [Caches.WARM]
+    return list(Caches)
+
+
+def _copy_bytes_per_second(backend: Backend, moved: int, repeats: int, caches: Caches) -> float:
     """Bytes read plus bytes written a second, in a copy that reads and writes `moved` bytes together.
 
     As many bytes as the operator moves, so that caches help both alike, and right after it, so that a busy machine
-    slows both alike.
+    slows both alike. 0 where the copy fails.
     """
     size = max(moved // 2, 1)
-    return 2 * size / _median(_time_copy(backend, size, repeats))
+    try:
+        return 2 * size / _median(time_copy(backend, size, repeats, cold=caches is Caches.COLD))
+    except Exception:  # the process that it was to be made in is lost, say
+        return 0.0
 
 
-def _time_case(backend: Backend, case: Case, repeats: int) -> list[float]:
-    spec = spec_of(case.desc)
+def _bound(case: Case) -> Execution:
+    """The case with its tensors in memory."""
     content = values.materialize(case)
     inputs = {name: bind_input(getattr(case.desc, name), data).binding for name, data in content.items()}
     outputs = {
-        field.attribute: bind_output(getattr(case.desc, field.attribute)).binding for field in spec.output_fields
+        field.attribute: bind_output(getattr(case.desc, field.attribute)).binding
+        for field in spec_of(case.desc).output_fields
     }
+    return Execution(case.desc, case.level, inputs, outputs)
+
+
+def _time_case(backend: Backend, execution: Execution, repeats: int, caches: Caches) -> list[float]:
     try:
-        if not backend.validate(case.desc, case.level).accepted:
+        if not backend.validate(execution.desc, execution.level).accepted:
             return []
-        if isinstance(backend, Timed):
-            return backend.time_execution(case.desc, case.level, inputs, outputs, repeats)
-        seconds = []
-        for _ in range(repeats + 1):
-            started = time.perf_counter()
-            backend.execute(case.desc, case.level, inputs, outputs)
-            seconds.append(time.perf_counter() - started)
-        return seconds[1:]  # the first one warms up
+        return time_execution(backend, execution, repeats, cold=caches is Caches.COLD)
     except Exception:  # not claimed, or broken, which the cases have shown
         return []
-
-
-def _time_copy(backend: Backend, size: int, repeats: int) -> list[float]:
-    if isinstance(backend, Timed):
-        return backend.time_copy(size, repeats)
-    source, target = np.ones(size, np.uint8), np.empty(size, np.uint8)
-    seconds = []
-    for _ in range(repeats + 1):
-        started = time.perf_counter()
-        np.copyto(target, source)
-        seconds.append(time.perf_counter() - started)
-    return seconds[1:]
 
 
 def _median(seconds: Sequence[float]) -> float:

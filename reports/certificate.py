@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from reports.records import Difference, Phase, Record, Throughput, Verdict
+from reports.records import Caches, Difference, Phase, Record, Throughput, Verdict
 from reports.summary import CellVerdict, Conformance, FailureKind, Summary
+from reports.text import indented_json
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -47,7 +48,7 @@ class SchemaVersion(_Entry, frozen=True, kw_only=True):
     """
 
     id: Literal["urn:dml-conformance:certificate"]
-    version: Literal[1]
+    version: Literal[2]
 
 
 class Strength(_Entry, frozen=True, kw_only=True):
@@ -118,6 +119,8 @@ class Run(_Entry, frozen=True, kw_only=True):
         seed: of everything random; the same seed makes the same cases.
         spec: what counts as the specification: `documented`, what the pages say, or `observed`, also what the library
             was seen to do where they are silent.
+        repeat: how often each case was executed, with other poison in its outputs each time; most of them exactly so
+            often.
         started: ISO 8601, UTC.
         finished: ISO 8601, UTC; "" where the run was cut off.
         complete: whether every planned case has its record.
@@ -128,6 +131,7 @@ class Run(_Entry, frozen=True, kw_only=True):
     budget: str
     seed: int
     spec: Literal["documented", "observed"]
+    repeat: Count = 1
     started: str
     finished: str
     complete: bool
@@ -348,22 +352,27 @@ class Observation(_Entry, frozen=True, kw_only=True):
 
 
 class Speed(_Entry, frozen=True, kw_only=True):
-    """One operator timed with one data type on large tensors.
+    """One operator timed with one data type at one size.
 
     Attributes:
         operator: `GATHER`.
         data_type: of the elements.
+        output_bytes: size of the output that was asked for; 0 where it is not known, as in old results.
+        caches: `warm`: each run found what the one before left there; `cold`: they were emptied before each run.
         shape: the case in words.
         useful_bytes: each input element read, each index, each output element written, once.
         seconds: of each timed run.
         median_seconds: of them.
         bytes_per_second: useful bytes by the median.
-        copy_bytes_per_second: the device's own copy bandwidth in the same run, bytes read plus bytes written.
+        copy_bytes_per_second: the device's own copy bandwidth for as many bytes, in the same run and with caches in
+            the same state; bytes read plus bytes written.
         fraction_of_copy: the one by the other.
     """
 
     operator: str
     data_type: str
+    output_bytes: Count
+    caches: Caches
     shape: str
     useful_bytes: Count
     seconds: list[Positive]
@@ -378,6 +387,8 @@ class Speed(_Entry, frozen=True, kw_only=True):
             cls,
             operator=row.operator,
             data_type=row.data_type,
+            output_bytes=row.size,
+            caches=row.caches,
             shape=row.shape,
             useful_bytes=row.useful_bytes,
             seconds=row.seconds,
@@ -456,7 +467,7 @@ class Certificate(_Entry, frozen=True, kw_only=True):
         errata = {rule["id"]: rule["erratum"] for rule in campaign.rules}
         level_order = {level: i for i, level in enumerate(campaign.levels)}
         return cls(
-            schema=SchemaVersion(id="urn:dml-conformance:certificate", version=1),
+            schema=SchemaVersion(id="urn:dml-conformance:certificate", version=2),
             suite=Suite(
                 name="dml-conformance",
                 version=campaign.suite_version,
@@ -474,6 +485,7 @@ class Certificate(_Entry, frozen=True, kw_only=True):
                 budget=campaign.budget,
                 seed=campaign.seed,
                 spec=campaign.spec,
+                repeat=campaign.repeat,
                 started=campaign.started,
                 finished="" if ending is None else ending.finished,
                 complete=summary.is_complete,
@@ -549,7 +561,7 @@ class Certificate(_Entry, frozen=True, kw_only=True):
 
     def to_json(self) -> bytes:
         """The file's content."""
-        return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
+        return indented_json(self).encode() + b"\n"
 
     @classmethod
     def from_json(cls, text: bytes | str) -> Certificate:
@@ -561,4 +573,4 @@ class Certificate(_Entry, frozen=True, kw_only=True):
         try:
             return msgspec.json.decode(text, type=cls)
         except msgspec.MsgspecError as error:
-            raise CertificateError(f"not a certificate of version 1: {error}") from None
+            raise CertificateError(f"not a certificate of version 2: {error}") from None

@@ -19,10 +19,10 @@ import msgspec
 from reports.cases import SHOWN_DIGITS, Cases
 from reports.changes import CHANGE_MEANINGS, Change, Changed, changes, differing
 from reports.html import CELL_MEANINGS, MAX_FIRST, MatrixCell, ShownRule, render_with_cases, shown_rule
-from reports.plots import Heat, Roofline, roofline, rules_by_phase, types_by_rank_and_level
-from reports.records import NOT_CONFORMANT, Record, Throughput, Verdict
+from reports.plots import Heat, Roofline, rooflines, rules_by_phase, types_by_rank_and_level
+from reports.records import NOT_CONFORMANT, Caches, Record, Throughput, Timing, Verdict
 from reports.store import Store, StoreError
-from reports.stream import FanOut, StreamError
+from reports.stream import Consumer, FanOut, StreamError
 from reports.summary import JUDGED, OTHER_REASONS, CellVerdict, FailureGroup, FailureKind, Summary, case_size
 from reports.text import duration
 from spec.levels import Level
@@ -36,31 +36,9 @@ _ANY_RULE = ShownRule("no rule in particular", "a descriptor that breaks no rule
 Answers = Mapping[str, tuple[Verdict, str]]  # verdict and answer by the case's digest
 _T = TypeVar("_T", bound=Hashable)
 
+_CACHES = list(Caches)
 _SPOKEN = {"accept": "accepted", "reject": "rejected"}
 _CONFORMS, _DIFFERS, _UNSURE, _OPEN, _NONE = CellVerdict
-
-
-class _Backend(msgspec.Struct, frozen=True):
-    """What this page takes from `Campaign.backend`."""
-
-    name: str
-    device: str
-    versions: dict[str, str]
-    levels: list[str]
-    operators: list[str]
-    enforces: list[str]
-    executes: bool
-    decides_at: str | None = None
-
-
-class _Rule(msgspec.Struct, frozen=True):
-    """What it takes from an entry of `Campaign.rules`."""
-
-    id: str
-    statement: str
-    source: str
-    erratum: str
-    kind: str
 
 
 @dataclass(frozen=True)
@@ -112,10 +90,15 @@ class Row:
 
 @dataclass(frozen=True)
 class Timed:
-    """One operator with one data type, timed by the campaigns; None where one of them has no such measurement."""
+    """One operator with one data type at one size, timed by the campaigns; None where one has no such measurement."""
 
-    data_type: str
+    timing: Timing
     rows: Sequence[Throughput | None]
+
+    @property
+    def weight(self) -> tuple[int, int]:
+        """By which one size is chosen to stand for all: how many campaigns have it, and the size."""
+        return sum(row is not None for row in self.rows), self.timing.size
 
     @property
     def shapes(self) -> list[str]:
@@ -182,8 +165,18 @@ class Comparison:
         self.levels = [level.label for level in Level if level.label in asked]
 
     @classmethod
-    def of(cls, stores: Sequence[Store], baseline: Store | None = None) -> Comparison:
+    def of(
+        cls,
+        stores: Sequence[Store],
+        baseline: Store | None = None,
+        replay: Callable[[Store, Consumer], None] = Store.replay,
+    ) -> Comparison:
         """The comparison of stored campaigns, with each other and with an earlier run.
+
+        Args:
+            stores: of the campaigns, one or more.
+            baseline: of the earlier run.
+            replay: how a stored stream is given to a consumer; one that shows how far it is can stand in.
 
         Raises:
             StoreError: a file is damaged, or holds what no campaign of this suite does.
@@ -195,7 +188,7 @@ class Comparison:
             wanted = [{found.case for found in of} for of in changed]
             wanted.append(set().union(*wanted))
             stores = [*stores, baseline]
-        read = [_read(store, of) for store, of in zip(stores, wanted, strict=True)]
+        read = [_read(store, of, replay) for store, of in zip(stores, wanted, strict=True)]
         summaries = [summary for summary, _ in read]
         shown = witness_cases(summaries)
         return cls(
@@ -385,24 +378,31 @@ class Comparison:
     # Speed.
 
     def throughput(self) -> dict[str, list[Timed]]:
-        """The measurements by operator."""
-        columns: list[dict[tuple[str, str, int], Throughput]] = []
-        for summary in self.summaries:
-            seen: Counter[tuple[str, str]] = Counter()
-            columns.append({})
-            for row in summary.throughputs:
-                what = (row.operator, row.data_type)
-                columns[-1][*what, seen[what]] = row
-                seen[what] += 1
+        """The measurements by operator, data type, state of the caches and size."""
+        columns = [{row.timing: row for row in summary.throughputs} for summary in self.summaries]
+        order = {of: i for i, of in enumerate(_merged([(t.operator, t.data_type) for t in c] for c in columns))}
         found: dict[str, list[Timed]] = {}
-        for key in _merged(columns):
-            found.setdefault(key[0], []).append(Timed(key[1], [column.get(key) for column in columns]))
+        for timing in sorted(_merged(columns), key=lambda t: (order[t[:2]], _CACHES.index(t.caches), t.size)):
+            rows = [column.get(timing) for column in columns]
+            found.setdefault(timing.operator, []).append(Timed(timing, rows))
         return found
 
-    def rooflines(self) -> list[tuple[str, Roofline]]:
-        """The plot of each campaign that has one."""
-        plots = [(label, roofline(of.throughputs)) for label, of in zip(self.labels, self.summaries, strict=True)]
-        return [(label, plot) for label, plot in plots if plot is not None]
+    def throughput_at_once(self) -> dict[str, list[Timed]]:
+        """Of each operator and data type one size: the largest of those that the most campaigns have."""
+        best: dict[tuple[str, str, Caches], Timed] = {}
+        for timed in chain.from_iterable(self.throughput().values()):
+            of = timed.timing.operator, timed.timing.data_type, timed.timing.caches
+            if of not in best or timed.weight >= best[of].weight:
+                best[of] = timed
+        found: dict[str, list[Timed]] = {}
+        for (operator, _, _), timed in best.items():
+            found.setdefault(operator, []).append(timed)
+        return found
+
+    def rooflines(self) -> list[tuple[str, list[Roofline]]]:
+        """The plots of each campaign that has some."""
+        plots = [(label, rooflines(of.throughputs)) for label, of in zip(self.labels, self.summaries, strict=True)]
+        return [(label, found) for label, found in plots if found]
 
     # Coverage.
 
@@ -557,6 +557,7 @@ def comparison_html(comparison: Comparison) -> str:
         outputs=comparison.outputs(),
         unspecified=comparison.unspecified(),
         throughput=comparison.throughput(),
+        throughput_at_once=comparison.throughput_at_once(),
         rooflines=comparison.rooflines(),
         heats=comparison.heats(),
         max_rows=MAX_ROWS,
@@ -575,13 +576,11 @@ def witness_cases(summaries: Iterable[Summary]) -> set[str]:
     }
 
 
-def _read(store: Store, wanted: Collection[str]) -> tuple[Summary, Cases]:
-    """Summary and cases of a stored campaign, whose backend is known to be described as this suite does."""
+def _read(store: Store, wanted: Collection[str], replay: Callable[[Store, Consumer], None]) -> tuple[Summary, Cases]:
+    """Summary and cases of a stored campaign."""
     summary, cases = Summary(), Cases(wanted)
     try:
-        msgspec.convert(store.campaign.backend, _Backend)
-        msgspec.convert(store.campaign.rules, tuple[_Rule, ...])
-        store.replay(FanOut(summary, cases))
+        replay(store, FanOut(summary, cases))
     except (msgspec.ValidationError, StreamError) as error:
         raise StoreError(f"{store.path}: holds no campaign of this suite, or a damaged one: {error}") from error
     return summary, cases

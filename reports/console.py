@@ -17,10 +17,20 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from reports.records import NOT_CONFORMANT, Campaign, Ending, Phase, Record, Throughput, Verdict
+from reports.records import (
+    NOT_CONFORMANT,
+    Caches,
+    Campaign,
+    Ending,
+    Phase,
+    Record,
+    Throughput,
+    Verdict,
+    at_largest_size,
+)
 from reports.stream import Written
 from reports.summary import Cell, CellVerdict, Conformance, FailureGroup, FailureKind, Summary
-from reports.text import duration, level_ranges, one_line, printable
+from reports.text import binary_size, duration, level_ranges, one_line, printable
 
 _T = TypeVar("_T")
 
@@ -272,7 +282,7 @@ def print_summary(summary: Summary, console: Console | None = None, *, output: s
     if failures:
         parts.append(Text())
     if summary.throughputs:
-        parts += [Text("Throughput, slowest and fastest type:"), _throughput(summary), Text()]
+        parts += [*_throughput(summary), Text()]
     took = duration(summary.seconds)
     parts.append(Text(_told(summary.counts) + (f", in {took}" if took else "")))
     parts.append(Text(_fit(console, f"{conformance}: {summary.headline()}"), OUTCOME_STYLES[conformance]))
@@ -335,15 +345,17 @@ def _legend(summary: Summary, symbols: Mapping[CellVerdict, str]) -> Text:
     return Text("   ").join(Text(text, style) for text, style in named)
 
 
-def _throughput(summary: Summary) -> Table:
-    """The slowest and the fastest data type of each operator."""
+def _throughput(summary: Summary) -> list[RenderableType]:
+    """The slowest and the fastest data type of each operator at the largest size, with warm caches."""
+    timed = [row for row in at_largest_size(summary.throughputs) if row.caches is Caches.WARM]
+    sizes = " and ".join(binary_size(size) for size in sorted({row.size for row in timed}))
     table = Table(box=None, pad_edge=False, padding=(0, 1))
     for name in ("operator", "type"):
         table.add_column(name, no_wrap=True)
     for name in ("GB/s", "copy GB/s", "of copy"):
         table.add_column(name, justify="right", no_wrap=True)
     rows: dict[str, list[Throughput]] = {}
-    for row in summary.throughputs:
+    for row in timed:
         rows.setdefault(row.operator, []).append(row)
     for operator, found in rows.items():
         found.sort(key=lambda row: row.bytes_per_second)
@@ -355,7 +367,7 @@ def _throughput(summary: Summary) -> Table:
                 f"{row.copy_bytes_per_second / 1e9:,.4g}",
                 f"{row.fraction_of_copy:.0%}",
             )
-    return table
+    return [Text(f"Throughput, slowest and fastest type, outputs of {sizes}:"), table]
 
 
 def _told(counts: Mapping[Verdict, int]) -> str:

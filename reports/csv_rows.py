@@ -7,9 +7,10 @@ before it; numbers are never negative here and stay as they are.
 from __future__ import annotations
 
 import csv
+from operator import attrgetter
 from typing import TextIO
 
-from reports.records import Campaign, Ending, Record, Throughput
+from reports.records import TRAITS, Campaign, Ending, Record, Throughput
 from reports.text import printable
 
 COLUMNS = (
@@ -17,23 +18,13 @@ COLUMNS = (
     "device",
     "number",
     "case",
-    "operator",
-    "level",
-    "phase",
-    "rule",
-    "verdict",
-    "expected",
-    "answered",
-    "data_type",
-    "index_type",
-    "rank",
-    "layout",
-    "pattern",
+    *TRAITS,
     "seconds",
     "difference_count",
     "reason",
     "reproduce",
 )
+_traits = attrgetter(*TRAITS)
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # the wide forms count too
 
 
@@ -63,18 +54,7 @@ class CsvWriter:
                 *self._about,
                 self._number,
                 record.case,
-                cell(record.operator),
-                cell(record.level),
-                record.phase,
-                cell(record.rule),
-                record.verdict,
-                cell(record.expected),
-                cell(record.answered),
-                cell(record.data_type),
-                cell(record.index_type),
-                record.rank,
-                cell(record.layout),
-                cell(record.pattern),
+                *(cell(str(trait)) for trait in _traits(record)),
                 f"{record.seconds:.9f}",
                 record.difference_count,
                 cell(record.reason),

@@ -1,11 +1,13 @@
-"""Sums of many runs in one small SQLite file, and what changed from run to run.
+"""Sums of many runs in one small SQLite file.
 
 A file holds for each run what it was, how it came out, its verdicts by operator and level, and the median throughput of
-each operator and data type. Runs of one backend on one device are a series, in the order of their start.
+each operator, data type, size and state of the caches. Runs of one backend on one device are a series, in the order of
+their start; `reports.trends` says what changed in it.
 """
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,12 +16,25 @@ from types import TracebackType
 
 import msgspec
 
-from reports.records import NOT_CONFORMANT, Verdict
+from reports.databases import ADDING, guard
+from reports.records import NOT_CONFORMANT, Caches, Timing, Verdict
 from reports.summary import Summary
 
 APPLICATION_ID = 0x444D4C48  # "DMLH", in the file's header
-SCHEMA_VERSION = 1
-_SCHEMA = """
+SCHEMA_VERSION = 2  # 1: throughput without size and state of the caches
+_THROUGHPUT = """
+CREATE TABLE throughput (
+    run INTEGER NOT NULL REFERENCES run,
+    operator TEXT NOT NULL,
+    data_type TEXT NOT NULL,
+    output_bytes INTEGER NOT NULL,
+    caches TEXT NOT NULL,
+    bytes_per_second REAL NOT NULL,
+    fraction_of_copy REAL NOT NULL,
+    PRIMARY KEY (run, operator, data_type, output_bytes, caches)
+) WITHOUT ROWID;
+"""
+_SCHEMA = f"""
 CREATE TABLE run (
     id INTEGER PRIMARY KEY,
     digest TEXT NOT NULL UNIQUE,
@@ -37,15 +52,17 @@ CREATE TABLE verdicts (
     count INTEGER NOT NULL,
     PRIMARY KEY (run, operator, level, verdict)
 ) WITHOUT ROWID;
-CREATE TABLE throughput (
-    run INTEGER NOT NULL REFERENCES run,
-    operator TEXT NOT NULL,
-    data_type TEXT NOT NULL,
-    bytes_per_second REAL NOT NULL,
-    fraction_of_copy REAL NOT NULL,
-    PRIMARY KEY (run, operator, data_type)
-) WITHOUT ROWID;
-"""
+{_THROUGHPUT}"""
+_FROM_1 = f"""
+BEGIN;
+ALTER TABLE throughput RENAME TO throughput_1;
+{_THROUGHPUT}
+INSERT INTO throughput
+    SELECT run, operator, data_type, 0, 'warm', bytes_per_second, fraction_of_copy FROM throughput_1;
+DROP TABLE throughput_1;
+PRAGMA user_version = {SCHEMA_VERSION};
+COMMIT;
+"""  # noqa: S608 - constants only
 
 
 class HistoryError(Exception):
@@ -66,7 +83,7 @@ class Run(msgspec.Struct, frozen=True):
         setup: what its cases follow from: suite, budget, seed, specification, operators, levels and what was saved.
             Counts of runs with the same setup can be compared with each other.
         counts: records by operator and verdict.
-        throughput: median bytes per second, by operator and data type.
+        throughput: median bytes per second, by what was timed; of runs that an older release added the size is 0.
         fractions: the same as a share of the device's own copy.
     """
 
@@ -79,8 +96,8 @@ class Run(msgspec.Struct, frozen=True):
     versions: dict[str, str]
     setup: str
     counts: dict[str, dict[str, int]]
-    throughput: dict[tuple[str, str], float]
-    fractions: dict[tuple[str, str], float]
+    throughput: dict[Timing, float]
+    fractions: dict[Timing, float]
 
     def failed(self, operator: str) -> int:
         """Cases of an operator that failed, crashed or timed out."""
@@ -98,12 +115,18 @@ class _About(msgspec.Struct, frozen=True):
     setup: str
 
 
+# What a row has, unless the file is damaged: SQLite takes any value into any column.
+_RunRow = tuple[int, str, str, str, str, str, str]
+_TimingRow = tuple[str, str, int, str, float, float]
+
+
 class History:
     """A history file. Use it as a context manager, or `close` it.
 
     Args:
         path: of the file.
-        create: make it where there is none.
+        create: make it where there is none, and bring one of an older release into today's form. Without it nothing is
+            written.
 
     Raises:
         HistoryError: from every method, where the file is none of ours, is damaged or cannot be written.
@@ -114,26 +137,34 @@ class History:
         if not path.exists() and not create:
             raise HistoryError(f"{path}: no such file; 'dml-conformance history add {path} RESULTS' makes one")
         with self._using():
-            self._connection = sqlite3.connect(path, isolation_level=None)
+            # For showing only, no journal that lies beside the file is rolled back.
+            mode = "rwc" if create else "ro"
+            self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None)
         try:
             with self._using():
-                self._open(new=not path.stat().st_size)
+                self._open(new=not path.stat().st_size, update=create)
         except HistoryError:
             self._connection.close()
             raise
 
-    def _open(self, *, new: bool) -> None:
+    def _open(self, *, new: bool, update: bool) -> None:
         self._connection.execute("PRAGMA trusted_schema = OFF")
+        self._version = SCHEMA_VERSION
         if new:
             self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             self._connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             self._connection.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
-            return
         if self._pragma("application_id") != APPLICATION_ID:
             raise HistoryError(f"{self.path}: an SQLite file, but no history of this suite")
-        version = self._pragma("user_version")
-        if version != SCHEMA_VERSION:
-            raise HistoryError(f"{self.path}: a history of version {version}; this release has {SCHEMA_VERSION}")
+        self._version = self._pragma("user_version")
+        if not 1 <= self._version <= SCHEMA_VERSION:
+            raise HistoryError(
+                f"{self.path}: a history of version {self._version}; this release reads 1 to {SCHEMA_VERSION}"
+            )
+        if update and self._version == 1:
+            self._connection.executescript(_FROM_1)
+            self._version = SCHEMA_VERSION
+        guard(self._connection, self.path, ADDING)
 
     def __enter__(self) -> History:
         return self
@@ -176,27 +207,29 @@ class History:
             ],
         )
         self._connection.executemany(
-            "INSERT INTO throughput VALUES (?, ?, ?, ?, ?)",
-            [(new[0], *key, rate, run.fractions[key]) for key, rate in run.throughput.items()],
+            "INSERT INTO throughput VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [
+                (new[0], of.operator, of.data_type, of.size, str(of.caches), rate, run.fractions[of])
+                for of, rate in run.throughput.items()
+            ],
         )
         return True
 
-    def series(self, last: int | None = None) -> dict[tuple[str, str], list[Run]]:
-        """The runs of each backend on each device, in the order of their start; at most the last so many of each."""
+    def series(self) -> dict[tuple[str, str], list[Run]]:
+        """The runs of each backend on each device, in the order of their start."""
         found: dict[tuple[str, str], list[Run]] = {}
         with self._using():
             columns = "id, digest, backend, device, started, outcome, json"
             query = f"SELECT {columns} FROM run ORDER BY backend, device, started, id"  # noqa: S608 - constants only
-            for identity, digest, backend, device, started, outcome, about in self._connection.execute(
-                query
-            ).fetchall():
+            rows = msgspec.convert(self._connection.execute(query).fetchall(), list[_RunRow])
+            for identity, digest, backend, device, started, outcome, about in rows:
                 rest = msgspec.json.decode(about, type=_About)
                 counts: dict[str, dict[str, int]] = {}
                 sums = "SELECT operator, verdict, sum(count) FROM verdicts WHERE run = ? GROUP BY operator, verdict"
-                for operator, verdict, count in self._connection.execute(sums, (identity,)):
+                counted = self._connection.execute(sums, (identity,)).fetchall()
+                for operator, verdict, count in msgspec.convert(counted, list[tuple[str, str, int]]):
                     counts.setdefault(operator, {})[verdict] = count
-                speeds = "SELECT operator, data_type, bytes_per_second, fraction_of_copy FROM throughput WHERE run = ?"
-                rows = self._connection.execute(speeds, (identity,)).fetchall()
+                timings = self._timings(identity)
                 found.setdefault((backend, device), []).append(
                     Run(
                         digest,
@@ -208,11 +241,22 @@ class History:
                         rest.versions,
                         rest.setup,
                         counts,
-                        {(row[0], row[1]): row[2] for row in rows},
-                        {(row[0], row[1]): row[3] for row in rows},
+                        {timing: rate for timing, rate, _ in timings},
+                        {timing: fraction for timing, _, fraction in timings},
                     )
                 )
-        return found if last is None else {key: runs[-last:] for key, runs in found.items()}
+        return found
+
+    def _timings(self, run: int) -> list[tuple[Timing, float, float]]:
+        """What was timed in a run, with bytes per second and the share of the copy, by size within each type."""
+        key = "output_bytes, caches" if self._version >= 2 else "0, 'warm'"
+        columns = f"operator, data_type, {key}, bytes_per_second, fraction_of_copy"
+        query = f"SELECT {columns} FROM throughput WHERE run = ? ORDER BY 1, 2, 4, 3"  # noqa: S608 - constants only
+        rows = msgspec.convert(self._connection.execute(query, (run,)).fetchall(), list[_TimingRow])
+        return [
+            (Timing(operator, data_type, size, Caches(caches)), _positive(rate), _positive(fraction))
+            for operator, data_type, size, caches, rate, fraction in rows
+        ]
 
     def _pragma(self, name: str) -> int:
         return int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
@@ -221,8 +265,15 @@ class History:
     def _using(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, OSError, msgspec.MsgspecError, TypeError, ValueError) as error:
+        except (sqlite3.Error, OSError, msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
             raise HistoryError(f"{self.path}: no history of this suite, or it cannot be used: {error}") from error
+
+
+def _positive(value: float) -> float:
+    """A rate or share, of which only a damaged file has one that is not above 0; raises ValueError."""
+    if not 0 < value < math.inf:
+        raise ValueError(f"expected throughput above 0, found {value!r}")
+    return value
 
 
 def run_of(summary: Summary) -> Run:
@@ -233,10 +284,6 @@ def run_of(summary: Summary) -> Run:
         of_operator = counts.setdefault(cell.operator, {})
         for verdict, count in cell.counts.items():
             of_operator[str(verdict)] = of_operator.get(str(verdict), 0) + count
-    rates, fractions = {}, {}
-    for row in summary.throughputs:
-        rates[row.operator, row.data_type] = row.bytes_per_second
-        fractions[row.operator, row.data_type] = row.fraction_of_copy
     setup = (
         f"suite {campaign.suite_version}",
         f"budget {campaign.budget}",
@@ -256,6 +303,6 @@ def run_of(summary: Summary) -> Run:
         campaign.backend.get("versions", {}),
         "; ".join(filter(None, setup)),
         counts,
-        rates,
-        fractions,
+        {row.timing: row.bytes_per_second for row in summary.throughputs},
+        {row.timing: row.fraction_of_copy for row in summary.throughputs},
     )

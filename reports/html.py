@@ -24,8 +24,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from reports.cases import Cases, all_of, embed
-from reports.plots import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, roofline, rules_by_phase, types_by_rank_and_level
-from reports.records import Record, Throughput, Verdict
+from reports.plots import PANEL, Roofline, rooflines, rules_by_phase, types_by_rank_and_level
+from reports.records import Caches, Record, Throughput, Verdict, at_largest_size
 from reports.summary import (
     FACETS,
     JUDGED,
@@ -36,7 +36,7 @@ from reports.summary import (
     RuleCoverage,
     Summary,
 )
-from reports.text import duration, level_ranges, one_line, pretty_json, printable
+from reports.text import binary_size, brief_seconds, duration, level_ranges, one_line, pretty_json, printable, rate
 from spec.levels import Level
 from spec.operator import DATA, INDICES
 from spec.registry import operators
@@ -47,7 +47,11 @@ MAX_PAGE = 4_900_000  # bytes
 MAX_TOLD = 1000  # bytes of the sentences about what was left out
 # Scripts of every page, and of those that have cases, in the order in which they are put together.
 STATIC_SCRIPTS = ("copy", "print")
-CASE_SCRIPTS = (*STATIC_SCRIPTS, "elements", "data", "json", "state", "list", "tensors", "case", "explorer")
+CASE_SCRIPTS = (
+    *STATIC_SCRIPTS,
+    *("elements", "data", "json", "state", "list", "tensors"),
+    *("hashes", "values", "zip", "model", "case", "explorer"),
+)
 MAX_REASON, BRIEF_REASON = 400, 120  # characters
 
 # A word that fits under a symbol in the matrix.
@@ -111,7 +115,6 @@ def report_html(summary: Summary, cases: Cases | None = None) -> str:
         not_claimed=summary.not_claimed(),
         reasons={verdict: reasons.most_common() for verdict, reasons in summary.reasons.items() if reasons},
         speed=_speed(summary.throughputs),
-        roofline=roofline(summary.throughputs),
         coverage=_rule_coverage(summary),
         heat=rules_by_phase(summary),
         type_heats=types_by_rank_and_level(summary),
@@ -156,7 +159,7 @@ def render(template: str, scripts: Iterable[str] = STATIC_SCRIPTS, **values: Any
         .render(
             **values,
             max_groups=MAX_GROUPS,
-            plot={"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "top": TOP, "bottom": BOTTOM},
+            plot=PANEL,
             style=Markup(_text("report.css")),  # noqa: S704 - this package's own files
             script=Markup(script),  # noqa: S704
             script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -183,8 +186,11 @@ def _environment() -> Environment:
         count="{:,}".format,
         plural=lambda count, noun: f"{count:,} {noun}{'' if count == 1 else 's'}",
         case=_case,
+        size=binary_size,
+        brief_time=brief_seconds,
+        rate=rate,
         sentence=lambda text: f"{text[:1].upper()}{text[1:]}.",
-        breakable=lambda name: escape(name).replace("_", Markup("_<wbr>")),
+        breakable=lambda name: escape(printable(name)).replace("_", Markup("_<wbr>")),
         https=lambda address: address if address.startswith("https://") else "",
         short=lambda text: one_line(text, MAX_REASON),
         brief=lambda text: one_line(text, BRIEF_REASON),
@@ -330,9 +336,48 @@ class _SpeedRow:
     fastest: float
 
 
-def _speed(rows: Iterable[Throughput]) -> dict[str, list[_SpeedRow]]:
+@dataclass(frozen=True)
+class _Speed:
+    """The measurements in one state of the caches.
+
+    Attributes:
+        caches: their state.
+        roofline: the plot; None where nothing can be drawn.
+        bars: of the largest size, by operator.
+        sizes: ascending.
+        by_size: for each operator its data types, each with a measurement or None for each size.
+    """
+
+    caches: Caches
+    roofline: Roofline | None
+    bars: Mapping[str, Sequence[_SpeedRow]]
+    sizes: Sequence[int]
+    by_size: Mapping[str, Sequence[tuple[str, Sequence[Throughput | None]]]]
+
+
+def _speed(rows: Sequence[Throughput]) -> list[_Speed]:
+    plots = {plot.caches: plot for plot in rooflines(rows)}
+    found = []
+    for caches in Caches:
+        own = [row for row in rows if row.caches is caches]
+        if own:
+            sizes = sorted({row.size for row in own})
+            found.append(_Speed(caches, plots.get(caches), _bars(at_largest_size(own)), sizes, _by_size(own, sizes)))
+    return found
+
+
+def _by_size(rows: Iterable[Throughput], sizes: Sequence[int]) -> dict[str, list[tuple[str, list[Throughput | None]]]]:
+    by_type: dict[tuple[str, str], dict[int, Throughput]] = {}
+    for row in rows:
+        by_type.setdefault((row.operator, row.data_type), {})[row.size] = row
+    found: dict[str, list[tuple[str, list[Throughput | None]]]] = {}
+    for (operator, data_type), by_size in by_type.items():
+        found.setdefault(operator, []).append((data_type, [by_size.get(size) for size in sizes]))
+    return found
+
+
+def _bars(rows: Sequence[Throughput]) -> dict[str, list[_SpeedRow]]:
     """The measurements by operator."""
-    rows = list(rows)
     rates = [(row.useful_bytes / min(row.seconds), row.copy_bytes_per_second) for row in rows]
     widest = max((max(pair) for pair in rates), default=1.0)
     found: dict[str, list[_SpeedRow]] = {}

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from reports.records import NOT_CONFORMANT, Record, Verdict
+from reports.records import NOT_CONFORMANT, Caches, Record, Verdict, at_largest_size
 from reports.summary import CellVerdict, Conformance, FailureGroup, FailureKind, Summary
-from reports.text import duration, level_ranges, one_line, printable
+from reports.text import binary_size, duration, level_ranges, one_line, printable
 
 MAX_CHARACTERS = 60_000
 MAX_LINE = 3_000  # of a reproducing line; with more explicit values than that it is no line to copy
@@ -117,14 +117,14 @@ def _told(record: Record) -> Iterator[str]:
 
 
 def _tail(summary: Summary) -> Iterator[str]:
-    if summary.throughputs:
-        yield "## Throughput\n"
+    timed = [row for row in at_largest_size(summary.throughputs) if row.caches is Caches.WARM]
+    if timed:
+        sizes = " and ".join(binary_size(size) for size in sorted({row.size for row in timed}))
+        yield f"## Throughput\n\nOutputs of {sizes}.\n"
         yield "| operator | slowest type | of the copy | fastest type | of the copy |"
         yield "|---|---|--:|---|--:|"
-        for operator in dict.fromkeys(row.operator for row in summary.throughputs):
-            rows = sorted(
-                (row for row in summary.throughputs if row.operator == operator), key=lambda row: row.fraction_of_copy
-            )
+        for operator in dict.fromkeys(row.operator for row in timed):
+            rows = sorted((row for row in timed if row.operator == operator), key=lambda row: row.fraction_of_copy)
             ends = " | ".join(f"{_plain(row.data_type)} | {row.fraction_of_copy:.0%}" for row in (rows[0], rows[-1]))
             yield f"| {_plain(operator)} | {ends} |"
         yield ""

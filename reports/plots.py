@@ -10,28 +10,52 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
+from statistics import median
 
-from reports.records import Phase, Throughput
+from reports.records import Caches, Phase, Throughput
 from reports.summary import Summary
+from reports.text import binary_size, brief_seconds, rate
 
-WIDTH, HEIGHT = 720, 380
-LEFT, RIGHT, TOP, BOTTOM = 74, 16, 14, 46  # room for the axes
-# One for each operator, so that no point is told by its colour alone; all about 9 units wide, around the origin.
+# One for each kind of data type, so that no line is told by its colour alone; about 7 units wide, around the origin.
 MARKERS = (
-    "M-4.5-4.5h9v9h-9z",
-    "M0-5.5L5.5 4.5h-11z",
-    "M0-6L6 0 0 6-6 0z",
-    "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
-    "M0 5.5L5.5-4.5h-11z",
-    "M-5.5-2h3.5v-3.5h4v3.5h3.5v4h-3.5v3.5h-4v-3.5h-3.5z",
+    "M-3-3h6v6h-6z",
+    "M0-4L3.8 3h-7.6z",
+    "M0 4L3.8-3h-7.6z",
+    "M0-4.4L4.4 0 0 4.4-4.4 0z",
+    "M-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0-7.2 0z",
 )
 SHADES = 5  # of a heat map, beside the empty one
-_SIZES = re.compile(r"\{(\d+(?:,\d+)*)\}")
+_NAMED_BITS = re.compile(r"(.*?)(\d+)")  # FLOAT, 16
+_TICK_RATIO = 16  # between labelled sizes
+_SLOWEST, _FASTEST = 1e-6, 1e18  # bytes a second; what is beyond was not measured but comes out of a damaged file
+
+
+@dataclass(frozen=True)
+class Area:
+    """Of a drawing, with room for the axes around."""
+
+    width: int
+    height: int
+    left: int
+    right: int
+    top: int
+    bottom: int
+
+    def across(self, share: float) -> float:
+        return self.left + share * (self.width - self.right - self.left)
+
+    def up(self, share: float) -> float:
+        """Downwards in the drawing; what is below the axis is on it."""
+        return self.height - self.bottom - max(share, 0.0) * (self.height - self.bottom - self.top)
+
+
+PANEL = Area(width=300, height=216, left=62, right=24, top=28, bottom=24)
 
 
 @dataclass(frozen=True)
 class Tick:
-    """A mark on an axis."""
+    """A mark on an axis; without a text a line alone."""
 
     at: float
     text: str
@@ -45,101 +69,186 @@ class Point:
     y: float
     slowest: float
     fastest: float
-    marker: str
     told: str
 
 
 @dataclass(frozen=True)
-class Roofline:
-    """Elements written a second over elements written for each byte moved, both logarithmic.
-
-    An operator that only moves data can at best move it as fast as a copy does: that is the slanted line.
+class Line:
+    """The measurements of one data type.
 
     Attributes:
-        points: the measurements.
-        roof: the ends of the line, x1, y1, x2, y2.
-        roof_told: the limit in words.
-        x_ticks, y_ticks: of the axes.
-        markers: an operator's marker, in the order of the operators.
-        left_out: measurements whose shape names no output, so that they have no place here.
+        kind: number of its kind of data type, which marker and dashes go by.
+        path: through its points.
+        points: by size.
     """
 
+    kind: int
+    path: str
     points: Sequence[Point]
-    roof: tuple[float, float, float, float]
-    roof_told: str
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One operator with the data types of one width.
+
+    Attributes:
+        title: of the panel.
+        told: what it shows, in words.
+        lines: a line for each data type.
+        limit: through the copy's speed at each size.
+        limit_end: where its name stands.
+        x_ticks: of its axis of sizes.
+    """
+
+    title: str
+    told: str
+    lines: Sequence[Line]
+    limit: str
+    limit_end: tuple[float, float]
     x_ticks: Sequence[Tick]
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """Bytes a second over size, both logarithmic, with all measurements in the same state of the caches.
+
+    An operator that only moves data can at best move it as fast as the device copies as many bytes: that is the limit.
+
+    Attributes:
+        caches: their state.
+        operators: for each operator a panel for each width of its data types; all panels have the same axes.
+        y_ticks: of the axis of speed.
+        kinds: the kinds of data types with their markers, in the order of their numbers.
+        left_out: measurements that have no place here, as their size or a figure is unknown.
+    """
+
+    caches: Caches
+    operators: Mapping[str, Sequence[Panel]]
     y_ticks: Sequence[Tick]
-    markers: Mapping[str, str]
+    kinds: Sequence[tuple[str, str]]
     left_out: int
 
 
-def roofline(rows: Iterable[Throughput]) -> Roofline | None:
-    """The plot of the measurements of one device; None where none can be drawn."""
+def rooflines(rows: Iterable[Throughput]) -> list[Roofline]:
+    """The plots of the measurements of one device, one for each state of the caches that can be drawn."""
     rows = list(rows)
-    drawn = [(row, count) for row in rows if (count := _elements_written(row)) and _is_drawable(row)]
+    return [
+        plot
+        for caches in Caches
+        if (plot := _roofline(caches, [row for row in rows if row.caches is caches])) is not None
+    ]
+
+
+def _roofline(caches: Caches, rows: Sequence[Throughput]) -> Roofline | None:
+    drawn = [row for row in rows if _is_drawable(row)]
     if not drawn:
         return None
-    copies = sorted(row.copy_bytes_per_second for row, _ in drawn)
-    copy = copies[len(copies) // 2]
-    intensities = [count / row.useful_bytes for row, count in drawn]
-    x_low, x_high = math.floor(math.log2(min(intensities))), math.ceil(math.log2(max(intensities)))
-    x_low, x_high = (x_low - 1, x_high + 1) if x_low == x_high else (x_low, x_high)
-    roof_ends = copy * 2.0**x_low, copy * 2.0**x_high
-    rates = [count / seconds for row, count in drawn for seconds in row.seconds]
-    y_low = math.floor(math.log10(min(*rates, roof_ends[0])))
-    y_high = math.ceil(math.log10(max(*rates, roof_ends[1])))
-
-    def across(intensity: float) -> float:
-        return _scaled(math.log2(intensity), x_low, x_high, LEFT, WIDTH - RIGHT)
-
-    def up(rate: float) -> float:
-        return _scaled(math.log10(rate), y_low, y_high, HEIGHT - BOTTOM, TOP)
-
-    operators = dict.fromkeys(row.operator for row, _ in drawn)
-    markers = {operator: MARKERS[i % len(MARKERS)] for i, operator in enumerate(operators)}
-    points = [
-        Point(
-            across(intensity),
-            up(count / row.median_seconds),
-            up(count / max(row.seconds)),
-            up(count / min(row.seconds)),
-            markers[row.operator],
-            f"{row.operator} {row.data_type}: {_rate(count / row.median_seconds)} elements/s, "
-            f"{100 * row.fraction_of_copy:.3g} % of copy",
-        )
-        for (row, count), intensity in zip(drawn, intensities, strict=True)
-    ]
+    scale = _Scale.of(drawn)
+    kinds = sorted({_kind(row) for row in drawn})
+    widths = sorted({_bits(row) for row in drawn})
+    panels: dict[str, list[Panel]] = {}
+    for operator, bits in product(dict.fromkeys(row.operator for row in drawn), widths):
+        found = [row for row in drawn if (row.operator, _bits(row)) == (operator, bits)]
+        if found:
+            panels.setdefault(operator, []).append(
+                _panel(f"{operator}, {f'{bits} bit' if bits else 'other types'}", found, scale, kinds)
+            )
     return Roofline(
-        points,
-        (across(2.0**x_low), up(roof_ends[0]), across(2.0**x_high), up(roof_ends[1])),
-        f"copy, {copy / 1e9:,.4g} GB/s",
-        [Tick(across(2.0**n), f"1/{2**-n}" if n < 0 else str(2**n)) for n in range(x_low, x_high + 1)],
-        [Tick(up(10.0**n), _rate(10.0**n)) for n in range(y_low, y_high + 1)],
-        markers,
+        caches,
+        panels,
+        scale.y_ticks(),
+        [(kind, MARKERS[i % len(MARKERS)]) for i, kind in enumerate(kinds)],
         len(rows) - len(drawn),
     )
 
 
-def _elements_written(row: Throughput) -> int:
-    """Of the output, whose sizes stand last in the row's shape; 0 where there are none."""
-    sizes = _SIZES.findall(row.shape)
-    return math.prod(map(int, sizes[-1].split(","))) if sizes else 0
+def _panel(title: str, rows: Sequence[Throughput], scale: _Scale, kinds: Sequence[str]) -> Panel:
+    lines, told = [], []
+    for data_type in dict.fromkeys(row.data_type for row in rows):
+        own = sorted((row for row in rows if row.data_type == data_type), key=lambda row: row.size)
+        points = [_point(row, scale) for row in own]
+        lines.append(Line(kinds.index(_kind(own[0])), _path([(point.x, point.y) for point in points]), points))
+        ends = [f"{rate(row.bytes_per_second)} at {binary_size(row.size)}" for row in own[:: max(len(own) - 1, 1)]]
+        told.append(f"{data_type} {' to '.join(ends)}, {100 * own[-1].fraction_of_copy:.2g} % of the copy")
+    copies: dict[int, list[float]] = {}
+    for row in rows:
+        copies.setdefault(row.size, []).append(row.copy_bytes_per_second)
+    limit = [(scale.across(size), scale.up(median(copies[size]))) for size in sorted(copies)]
+    return Panel(title, f"{title}: {'; '.join(told)}", lines, _path(limit), limit[-1], scale.x_ticks())
+
+
+def _point(row: Throughput, scale: _Scale) -> Point:
+    return Point(
+        scale.across(row.size),
+        scale.up(row.bytes_per_second),
+        scale.up(row.useful_bytes / max(row.seconds)),
+        scale.up(row.useful_bytes / min(row.seconds)),
+        f"{row.data_type}, {binary_size(row.size)}: {rate(row.bytes_per_second)}, "
+        f"{100 * row.fraction_of_copy:.3g} % of the copy, {brief_seconds(row.median_seconds)}",
+    )
+
+
+def _path(points: Sequence[tuple[float, float]]) -> str:
+    """Through the points; of a single one a short stroke, which a line of no length would not be."""
+    if len(points) == 1:
+        ((x, y),) = points
+        points = [(x - 8, y), (x + 8, y)]
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """Where sizes and speeds lie in a panel: sizes by their binary, speeds by their decimal logarithm."""
+
+    sizes: Sequence[int]
+    slowest: int
+    fastest: int
+
+    @classmethod
+    def of(cls, rows: Sequence[Throughput]) -> _Scale:
+        """From medians and copies to whole powers of ten; one run that was held up does not stretch the axis."""
+        rates = [speed for row in rows for speed in (row.bytes_per_second, row.copy_bytes_per_second)]
+        fastest = max(row.useful_bytes / min(row.seconds) for row in rows)
+        slowest = math.floor(math.log10(min(rates)))
+        return cls(sorted({row.size for row in rows}), slowest, math.ceil(math.log10(max(*rates, fastest))))
+
+    def across(self, size: int) -> float:
+        first, last = math.log2(self.sizes[0]), math.log2(self.sizes[-1])
+        return PANEL.across(0.5 if first == last else (math.log2(size) - first) / (last - first))
+
+    def up(self, speed: float) -> float:
+        return PANEL.up((math.log10(speed) - self.slowest) / max(self.fastest - self.slowest, 1))
+
+    def x_ticks(self) -> list[Tick]:
+        """A line for each size, and a text where there is room for one, from the largest downwards."""
+        ticks, last = [], _TICK_RATIO * self.sizes[-1]
+        for size in reversed(self.sizes):
+            is_labelled = size * _TICK_RATIO <= last
+            last = size if is_labelled else last
+            ticks.append(Tick(self.across(size), binary_size(size) if is_labelled else ""))
+        return ticks
+
+    def y_ticks(self) -> list[Tick]:
+        return [Tick(self.up(10.0**power), rate(10.0**power)) for power in range(self.slowest, self.fastest + 1)]
+
+
+def _bits(row: Throughput) -> int:
+    """Of an element, by the name of its type; 0 where that has none."""
+    named = _NAMED_BITS.fullmatch(row.data_type)
+    return int(named[2]) if named else 0
+
+
+def _kind(row: Throughput) -> str:
+    """The name of its data type without the width: FLOAT, INT, UINT."""
+    named = _NAMED_BITS.fullmatch(row.data_type)
+    return named[1] if named else row.data_type
 
 
 def _is_drawable(row: Throughput) -> bool:
-    figures = (*row.seconds, row.copy_bytes_per_second, row.useful_bytes)
-    return bool(row.seconds) and all(math.isfinite(figure) and figure > 0 for figure in figures)
-
-
-def _scaled(value: float, low: float, high: float, start: float, end: float) -> float:
-    return start + (value - low) / ((high - low) or 1) * (end - start)
-
-
-def _rate(per_second: float) -> str:
-    for power, letter in ((12, "T"), (9, "G"), (6, "M"), (3, "k")):
-        if per_second >= 10**power:
-            return f"{per_second / 10**power:.3g} {letter}"
-    return f"{per_second:.3g}"
+    if not row.seconds or min(row.seconds) <= 0 or row.size <= 0:
+        return False
+    rates = (*(row.useful_bytes / seconds for seconds in row.seconds), row.copy_bytes_per_second)
+    return all(_SLOWEST <= speed <= _FASTEST for speed in rates)
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,18 @@ JUnit, HTML, certificate and console are consumers of it. Nothing here knows how
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from spec.datatypes import DataType
 from spec.registry import rules_of
+from spec.tensor import UINT64_MAX
 from spec.validator import Reading
 
 
@@ -29,6 +33,8 @@ class Verdict(StrEnum):
     OBSERVED = "observed"
     ERROR = "error"
 
+
+FEW_DIFFERENCES = 8  # of a case, where it is told in brief
 
 # What makes a backend not conformant, and what makes a run broken.
 NOT_CONFORMANT = (Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT)
@@ -82,7 +88,7 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
         pattern: of the values or, where there are indices, of the indices.
         seconds: spent in the backend.
         case_json: the whole case (descriptor, level, data), so that it can be shown and run again.
-        differences: the first differing elements.
+        differences: the first differing elements, in row-major order.
         difference_count: how many elements differ.
         reproduce: one shell line that runs the case again.
         output: of a case that was executed for a package, the first 128 bits, hexadecimal, of SHA-256 over the output's
@@ -112,9 +118,53 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     output: str = ""
     waived: str = ""
 
+    def in_brief(self) -> Record:
+        """The record with no more than `FEW_DIFFERENCES` of its differences."""
+        if len(self.differences) <= FEW_DIFFERENCES:
+            return self
+        return msgspec.structs.replace(self, differences=self.differences[:FEW_DIFFERENCES])
 
-class Throughput(msgspec.Struct, frozen=True):
-    """One operator timed with one data type on large tensors.
+
+# The traits of a record: what it has in common with others, and is found, counted and listed by.
+TRAITS = (
+    "operator",
+    "level",
+    "phase",
+    "rule",
+    "verdict",
+    "expected",
+    "answered",
+    "data_type",
+    "index_type",
+    "rank",
+    "layout",
+    "pattern",
+)
+
+
+class Caches(StrEnum):
+    """How a timed run found the device's caches."""
+
+    # Run after run: they hold what the run before left there. For small sizes the time that launching takes.
+    WARM = "warm"
+    # Emptied before each run, and the launch waiting for the device: the device's own time, all of it from memory.
+    COLD = "cold"
+
+
+class Timing(NamedTuple):
+    """What was timed: rows of two runs or backends with the same one can be compared."""
+
+    operator: str
+    data_type: str
+    size: int
+    caches: Caches
+
+
+_SIZES = re.compile(r"\{(\d{1,10}(?:,\d{1,10})*)\}")
+
+
+class Throughput(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One operator timed with one data type at one size.
 
     Attributes:
         operator: `GATHER`.
@@ -122,7 +172,11 @@ class Throughput(msgspec.Struct, frozen=True):
         shape: the case in words.
         useful_bytes: each input element read, each index, each output element written, once.
         seconds: each timed run.
-        copy_bytes_per_second: the device's own copy bandwidth in the same run, bytes read plus bytes written.
+        copy_bytes_per_second: the device's own copy bandwidth for as many bytes, in the same run and with caches in
+            the same state; bytes read plus bytes written.
+        output_bytes: size of the output that was asked for, the same for every operator, type and backend; 0 in
+            results of releases that did not record it.
+        caches: how each run found them.
     """
 
     operator: str
@@ -131,6 +185,24 @@ class Throughput(msgspec.Struct, frozen=True):
     useful_bytes: int
     seconds: tuple[float, ...]
     copy_bytes_per_second: float
+    output_bytes: int = 0
+    caches: Caches = Caches.WARM
+
+    @property
+    def size(self) -> int:
+        """Bytes of the output: what was asked for or, in older results, what the shape says; 0 where it says nothing.
+
+        The output's sizes stand last in the shape.
+        """
+        sizes = _SIZES.findall(self.shape)
+        if self.output_bytes or not sizes or self.data_type not in DataType.__members__:
+            return self.output_bytes
+        size = DataType[self.data_type].size * math.prod(map(int, sizes[-1].split(",")))
+        return size if size <= UINT64_MAX else 0
+
+    @property
+    def timing(self) -> Timing:
+        return Timing(self.operator, self.data_type, self.size, self.caches)
 
     @property
     def median_seconds(self) -> float:
@@ -144,6 +216,16 @@ class Throughput(msgspec.Struct, frozen=True):
     @property
     def fraction_of_copy(self) -> float:
         return self.bytes_per_second / self.copy_bytes_per_second
+
+
+def at_largest_size(rows: Iterable[Throughput]) -> list[Throughput]:
+    """Of each operator, data type and state of the caches the rows with the largest output, in their order."""
+    rows = list(rows)
+    largest: dict[tuple[str, str, Caches], int] = {}
+    for row in rows:
+        of = (row.operator, row.data_type, row.caches)
+        largest[of] = max(largest.get(of, 0), row.size)
+    return [row for row in rows if row.size == largest[row.operator, row.data_type, row.caches]]
 
 
 class Campaign(msgspec.Struct, frozen=True):
@@ -163,6 +245,7 @@ class Campaign(msgspec.Struct, frozen=True):
         environment: Python, NumPy, operating system, processor.
         rules: every rule of the operators asked for, as `describe_rules` gives them, so that a report made later, or
             by another version, says what was tested.
+        repeat: how often each case was executed, most of them exactly so often.
         strength: how many wrong backends the suite finds with such a budget: `suite_version` and `budget` that it was
             measured with, `is_current` (whether on the very sources that ran), `mutants`, `plantings` (each at an
             operator and level) and how many of these were `killed`; empty where it was not measured.
@@ -179,6 +262,7 @@ class Campaign(msgspec.Struct, frozen=True):
     rules: tuple[dict[str, Any], ...] = ()
     spec: str = Reading.DOCUMENTED
     strength: dict[str, Any] = {}
+    repeat: int = 1
 
 
 class Ending(msgspec.Struct, frozen=True):

@@ -35,7 +35,7 @@ _UINTS = {"type": "array", "items": _UINT}
 
 def certificate_schema() -> Schema:
     """Of `certificate.json`."""
-    return of_types("urn:dml-conformance:certificate:1", "Certificate", Certificate)
+    return of_types("urn:dml-conformance:certificate:2", "Certificate", Certificate)
 
 
 def record_schema() -> Schema:

@@ -337,7 +337,7 @@ class Summary:
                 self.observed[key] = ObservedGroup(*key, sample=whole())
             self.observed[key].add(record)
         else:
-            record = whole()
+            record = whole().in_brief()
             kind = failure_kind(record)
             group = self.failures.get((kind, record.operator, record.rule))
             if group is None:

@@ -22,6 +22,16 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub(_written_out, text)
 
 
+def indented_json(value: Any) -> str:
+    """JSON, indented by two; characters that must not reach a screen are there as JSON's own escapes."""
+    return _escaped(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def _escaped(json: str) -> str:
+    """The same JSON, with escapes in place of these characters: it means the same."""
+    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", json)
+
+
 def _written_out(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
@@ -68,7 +78,7 @@ def _laid_out(value: Any, width: int, indent: str, used: int) -> str:
 
 
 def _flat(value: Any) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
+    return _escaped(msgspec.json.format(msgspec.json.encode(value), indent=0).decode())
 
 
 def duration(seconds: float | None) -> str:
@@ -91,3 +101,29 @@ def level_ranges(levels: Collection[str], order: Sequence[str]) -> str:
             else:
                 runs.append([level])
     return ", ".join(run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
+
+
+def binary_size(count: int) -> str:
+    """`4 KiB`, `1.5 MiB`, `512 B`; "unknown" for 0."""
+    if not count:
+        return "unknown"
+    for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if count >= 2**power:
+            return f"{count / 2**power:.4g} {unit}"
+    return f"{count} B"
+
+
+def rate(per_second: float) -> str:
+    """Bytes a second: `2.61 TB/s`, `58.1 GB/s`, `940 MB/s`."""
+    for power, letter in ((12, "T"), (9, "G"), (6, "M"), (3, "k")):
+        if per_second >= 10**power:
+            return f"{per_second / 10**power:.3g} {letter}B/s"
+    return f"{per_second:.3g} B/s"
+
+
+def brief_seconds(seconds: float) -> str:
+    """A short time: `8.1 µs`, `24 ms`, `1.2 s`."""
+    for power, unit in ((0, "s"), (3, "ms"), (6, "µs")):
+        if seconds * 10**power >= 1:
+            return f"{seconds * 10**power:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"

@@ -11,11 +11,13 @@ import shlex
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from itertools import product
 from typing import Any, NamedTuple
 
 import msgspec
 
 from reports.records import (
+    Caches,
     Campaign,
     Difference,
     Ending,
@@ -41,6 +43,8 @@ from spec.rules import Category
 from spec.tensor import TensorDesc, packed_strides
 from spec.validator import Outcome, decide
 
+COPY = 2.61e12  # bytes a second
+SIZES = (64 << 10, 4 << 20, 256 << 20)  # of outputs that are timed
 STARTED, FINISHED = "2025-03-04T09:30:00Z", "2025-03-04T09:31:12Z"
 BACKEND = "torch:cuda:0"
 VALUE_PATTERNS = ("random-bits", "ramp", "specials")
@@ -123,16 +127,18 @@ def plain(verdict: Verdict = Verdict.PASS, **changes: Any) -> Record:
 
 
 def throughputs() -> tuple[Throughput, ...]:
-    """A few rows for each operator, all on one device."""
+    """A few rows for each operator, all on one device: each type at each size, with warm and with cold caches."""
     rng = random.Random(7)
-    copy = 2.61e12
     rows = []
     for operator in operators():
         for data_type, share in (("FLOAT32", 0.72), ("FLOAT16", 0.49), ("INT8", 0.21), ("INT64", 0.88)):
-            useful = 512 << 20
-            fair = useful / (copy * share * (0.4 if operator.startswith("GATHER_ND") else 1.0))
-            seconds = tuple(fair * rng.uniform(0.98, 1.06) for _ in range(7))
-            rows.append(Throughput(operator, data_type, "{1,1,16384,4096}", useful, seconds, copy))
+            for size, caches in product(SIZES, Caches):
+                useful, launch = 2 * size, 6e-6 if caches is Caches.WARM else 2e-6
+                fair = launch + useful / (COPY * share * (0.4 if operator.startswith("GATHER_ND") else 1.0))
+                seconds = tuple(fair * rng.uniform(0.98, 1.06) for _ in range(7))
+                shape = f"Input{{{size // 1024},256}} Output{{{size // 1024},256}}"
+                copy = useful / (launch + useful / COPY)
+                rows.append(Throughput(operator, data_type, shape, useful, seconds, copy, size, caches))
     return tuple(rows)
 
 

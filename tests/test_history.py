@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,19 @@ import report_data
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
 from report_data import plain
+from test_reports_html import Page
 
 from conformance.cli import main
 from conformance.cli.errors import State
 from reports.history import History, HistoryError
+from reports.history_page import MAX_PANELS, PANEL, _rate_chart
 from reports.records import Verdict
 from reports.steps import steps
 from reports.store import StoreWriter
 from reports.stream import FanOut
 from reports.summary import Summary
+from reports.text import rate
+from reports.trends import Trend
 
 
 def noisy(level: float, count: int, seed: int, spread: float = 0.02) -> list[float]:
@@ -104,7 +109,7 @@ def test_a_run_is_kept_once_and_comes_back(tmp_path: Path) -> None:
     assert [run.failed("GATHER") for run in runs] == [0, 3]
     assert [run.total(Verdict.PASS) for run in runs] == [10, 7]
     assert runs[1].digest == summary_of(2, failing=3).digests.content
-    rows = {(row.operator, row.data_type): row for row in report_data.throughputs()}
+    rows = {row.timing: row for row in report_data.throughputs()}
     assert runs[0].throughput == {key: row.bytes_per_second for key, row in rows.items()}
     assert runs[0].fractions == {key: row.fraction_of_copy for key, row in rows.items()}
 
@@ -116,7 +121,7 @@ def test_devices_are_series_of_their_own(tmp_path: Path) -> None:
         assert [device for _, device in history.series()] == ["NVIDIA H100 80GB HBM3", "other"]
         for day in range(3, 9):
             history.add(summary_of(day))
-        assert [len(runs) for runs in history.series(last=4).values()] == [4, 1]
+        assert [len(runs) for runs in history.series().values()] == [7, 1]
 
 
 def test_what_is_no_history_is_refused(tmp_path: Path) -> None:
@@ -159,9 +164,27 @@ def test_show_tells_where_a_figure_changed(database: str) -> None:
     lines = shown.output.splitlines()
     assert lines[0] == "torch:cuda:0 on NVIDIA H100 80GB HBM3: 10 runs"
     assert "run 5: GATHER: 0 failed, then 3" in lines
-    assert sum(": GATHER FLOAT32: " in line and "(-50%)" in line and line.startswith("run 7") for line in lines) == 1
-    assert sum(line.startswith("run 7: ") for line in lines) == len(report_data.throughputs())
+    operators = dict.fromkeys(row.operator for row in report_data.throughputs())
+    each = len(report_data.throughputs()) // len(operators)
+    for operator in operators:
+        (line,) = [line for line in lines if line.startswith(f"run 7: {operator} ")]
+        assert re.match(
+            rf"run 7: {operator} -50% to -50% in {each} of {each} measurements; most: \w+ \d+ [KM]iB ", line
+        )
     assert not any("not yet confirmed" in line for line in lines)
+
+
+def test_one_step_is_told_with_all_about_it(tmp_path: Path) -> None:
+    row = report_data.throughputs()[0]
+    with History(tmp_path / "h.db", create=True) as history:
+        for day in range(1, 9):
+            summary = Summary()
+            summary.start(report_data.campaign(started=f"2025-03-{day:02}T09:30:00Z"))
+            summary.throughput(replace(row, seconds=(row.useful_bytes / (2e9 if day < 8 else 3e9),)))
+            summary.finish(report_data.ending())
+            history.add(summary)
+    lines = call("show", str(tmp_path / "h.db")).output.splitlines()
+    assert lines[-1] == "run 8: GATHER +50%: FLOAT32 64 KiB warm, 2 GB/s, then 3, not yet confirmed"
 
 
 def test_json_has_the_same(database: str) -> None:
@@ -171,6 +194,164 @@ def test_json_has_the_same(database: str) -> None:
     for rates in series["throughput"]:
         assert [(step["run"], step["confirmed"]) for step in rates["steps"]] == [(7, True)]
         assert len(rates["bytes_per_second"]) == 10
+
+
+def test_steps_that_are_sure_are_told_apart_from_those_that_are_not(tmp_path: Path) -> None:
+    with History(tmp_path / "h.db", create=True) as history:
+        for day in range(1, 9):
+            summary = Summary()
+            summary.start(report_data.campaign(started=f"2025-03-{day:02}T09:30:00Z"))
+            for number, row in enumerate(report_data.throughputs()[:4]):
+                # Of the last one the first three runs are missing, so that its step comes with its last two.
+                if number < 3 or day in (3, 4, 5, 6, 7):
+                    summary.throughput(replace(row, seconds=(1.0 if day < 6 else 2.0,)))
+            summary.finish(report_data.ending())
+            history.add(summary)
+    lines = call("show", str(tmp_path / "h.db")).output.splitlines()
+    assert re.match("run 6: GATHER -50% to -50% in 3 of 4 measurements; most: .*, then [^,]*$", lines[-1])
+    assert re.match("run 6: GATHER -50%: FLOAT32 4 MiB cold, .*, not yet confirmed$", lines[-2])
+
+
+# What the first version of the file had in place of its measurements.
+VERSION_1 = """
+CREATE TABLE old (
+    run INTEGER NOT NULL REFERENCES run,
+    operator TEXT NOT NULL,
+    data_type TEXT NOT NULL,
+    bytes_per_second REAL NOT NULL,
+    fraction_of_copy REAL NOT NULL,
+    PRIMARY KEY (run, operator, data_type)
+) WITHOUT ROWID;
+INSERT INTO old SELECT run, operator, data_type, bytes_per_second, fraction_of_copy FROM throughput
+    WHERE caches = 'warm' AND output_bytes = 65536;
+DROP TABLE throughput;
+ALTER TABLE old RENAME TO throughput;
+PRAGMA user_version = 1;
+"""
+
+
+def test_a_history_of_the_first_version_is_read_and_goes_on(database: str) -> None:
+    connection = sqlite3.connect(database)
+    connection.executescript(VERSION_1)
+    connection.close()
+    before = Path(database).read_bytes()
+    shown = call("show", database).output
+    assert re.search("run 7: TILE -50% to -50% in 4 of 4 measurements; most: \\w+ warm, ", shown)
+    assert Path(database).read_bytes() == before  # showing it writes nothing
+    with History(Path(database), create=True) as history:
+        assert history.add(summary_of(11))
+    with History(Path(database)) as history:
+        (runs,) = history.series().values()
+    assert {timing.size for timing in runs[9].throughput} == {0}
+    assert runs[10].throughput == {row.timing: row.bytes_per_second for row in report_data.throughputs()}
+    assert len(runs[9].throughput) == 20
+
+
+def test_several_histories_are_one(database: str, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    with History(other, create=True) as history:
+        history.add(summary_of(3, speed=1 + 3 / 1000))  # in both
+        history.add(summary_of(11, speed=0.5))
+    shown = call("show", database, str(other)).output.splitlines()
+    assert shown[0].endswith(": 11 runs")
+    assert [line.split()[0] for line in shown[3:14]] == [str(n) for n in range(1, 12)]
+    assert [line.split()[1] for line in shown[3:14]] == sorted(line.split()[1] for line in shown[3:14])
+
+
+# --- the page -----------------------------------------------------------------------------------------------------
+
+
+def shown_page(database: str, tmp_path: Path, *options: str) -> str:
+    result = call("show", database, "--format", "html", "-o", str(tmp_path / "history.html"), *options)
+    assert (result.exit_code, result.output) == (0, "")
+    return (tmp_path / "history.html").read_text(encoding="utf-8")
+
+
+def test_the_page_tells_what_changed_and_draws_it(database: str, tmp_path: Path) -> None:
+    text = shown_page(database, tmp_path)
+    page = Page(text)
+    rows = [row for _, row in page.all("tr")]
+    assert "52025-03-05T09:30:00ZGATHER0 failed, then 3" in rows
+    operators = list(dict.fromkeys(row.operator for row in report_data.throughputs()))
+    for operator in operators:
+        assert any(
+            row.startswith(f"72025-03-07T09:30:00Z{operator}slower, -50% to -50% in 24 of 24 measurements")
+            for row in rows
+        )
+        assert f"{operator}: 24 measurements" in text
+    row = report_data.throughputs()[0]
+    first, last = row.bytes_per_second * 1.001, row.bytes_per_second * 0.5
+    figures = (first, last, last, row.bytes_per_second * 1.006)
+    assert "FLOAT32, 64 KiB, warm" + "".join(map(rate, figures)) + "-50% at run 7" in rows
+    assert f"{MAX_PANELS} that changed most are drawn" in text
+    charts = [attributes["aria-label"] for attributes, _ in page.all("svg") if attributes.get("role") == "img"]
+    assert len(charts) == 1 + MAX_PANELS  # there are cases of one operator alone
+    assert charts[0] == "GATHER: failed cases in 10 runs, 3 in the last; changes: 1"
+    assert re.fullmatch(r"\w+ \w+, \d+ [KM]iB, \w+: .* in run 1, .* in run 10; -50% at run 7", charts[-1])
+    assert "10 runs of 1 backend and device: 1 change of verdicts, 5 steps of throughput." in text
+
+
+def test_a_mark_stands_between_the_runs_and_the_levels_are_medians(database: str) -> None:
+    with History(Path(database)) as history:
+        ((_, runs),) = history.series().items()
+    rates = Trend.of(runs).rates[0]
+    chart = _rate_chart(rates, len(runs))
+    (mark,) = chart.marks
+    places = [x for x, _, _ in chart.points]
+    assert mark.x == pytest.approx((places[5] + places[6]) / 2)
+    assert (mark.text, mark.is_sure) == ("-50%", True)
+    (before, start, end), (after, again, last) = (
+        (float(y), float(x), float(to)) for x, y, to in re.findall(r"M([\d.]+) ([\d.]+)H([\d.]+)", chart.levels)
+    )
+    assert (start, end) == pytest.approx((places[0], mark.x), abs=0.1)
+    assert (again, last) == pytest.approx((mark.x, places[9]), abs=0.1)
+    floor = chart.y_ticks[0].at
+    assert (floor - after) / (floor - before) == pytest.approx(0.5 / 1.0035, abs=0.01)
+    assert all(PANEL.top <= y <= floor for _, y, _ in chart.points)
+
+
+def test_the_page_is_the_same_for_the_same_runs_and_holds_all_it_needs(database: str, tmp_path: Path) -> None:
+    text = shown_page(database, tmp_path)
+    assert shown_page(database, tmp_path, "--replace") == text
+    assert call("show", database, "--format", "html").output == text
+    page = Page(text)
+    assert not page.all("img")
+    assert all(not attributes.get("src") for _, attributes, _ in page.elements)
+    assert all(
+        attributes["href"].startswith(("#", "data:,")) for _, attributes, _ in page.elements if "href" in attributes
+    )
+    assert "default-src 'none'" in text
+
+
+def test_nothing_from_outside_becomes_markup(tmp_path: Path) -> None:
+    script = "<script>alert(1)</script>"
+    database = tmp_path / "h.db"
+    described = {**report_data.campaign().backend, "name": f'"{script}', "device": script, "versions": {script: script}}
+    with History(database, create=True) as history:
+        for day in range(1, 9):
+            summary = Summary()
+            summary.start(report_data.campaign(started=f"{script}{day}", backend=described, suite_version=script))
+            row = replace(report_data.throughputs()[0], data_type=script, operator=script)
+            summary.throughput(replace(row, seconds=(1.0 if day < 5 else 2.0,)))
+            summary.finish(report_data.ending())
+            history.add(summary)
+    page = Page(shown_page(str(database), tmp_path))
+    assert len(page.all("script")) == 1
+    assert not any(name.startswith("on") for _, attributes, _ in page.elements for name in attributes)
+    assert page.text().count(script) > 20
+
+
+def test_an_empty_history_and_wrong_usage(tmp_path: Path) -> None:
+    with History(tmp_path / "h.db", create=True):
+        pass
+    assert "No runs." in shown_page(str(tmp_path / "h.db"), tmp_path)
+    result = call("show", str(tmp_path / "h.db"), "-o", str(tmp_path / "x.txt"))
+    assert (result.exit_code, (tmp_path / "x.txt").exists()) == (2, False)
+    assert "go with --format html" in result.output
+    (tmp_path / "mine.html").write_text("not a page")
+    arguments = (str(tmp_path / "h.db"), "--format", "html", "--replace", "-o", str(tmp_path / "mine.html"))
+    assert call("show", *arguments).exit_code == 2
+    assert (tmp_path / "mine.html").read_text() == "not a page"
 
 
 def test_runs_of_another_setup_are_said_to_be_other(tmp_path: Path) -> None:

@@ -9,14 +9,14 @@ import zlib
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
 import pytest
 import report_data
 from report_data import plain
 
 from reports import cases as cases_module
-from reports.cases import ALWAYS, BLOCK, DIFFERING, TRAITS, Cases, Embedded, embed
-from reports.records import Record, Verdict
+from reports.cases import DIFFERING, FIRST_KEPT, Cases, Embedded, embed
+from reports.records import FEW_DIFFERENCES, TRAITS, Difference, Record, Verdict
+from reports.sample import ALWAYS, BLOCK, Sample
 
 PLENTY = 50_000_000
 
@@ -68,9 +68,10 @@ def test_every_case_can_be_read_back() -> None:
         content = json.loads(case)
         assert content == {name: record.case_json[name] for name in content}
         assert {"type", "desc", "level"} <= set(content)
-        reason, count, differences, reproduce, _ = json.loads(outcome)
+        reason, count, differences, reproduce, _, expected = json.loads(outcome)
         assert (reason, count, reproduce) == (record.reason, record.difference_count, record.reproduce)
-        assert differences == json.loads(msgspec.json.encode(record.differences))
+        assert [Difference(tuple(where), *texts) for where, *texts in differences] == list(record.differences)
+        assert expected == record.case_json["expect"]
 
 
 def test_rules_are_carried_in_words() -> None:
@@ -127,42 +128,71 @@ def digests(count: int) -> list[str]:
     return [f"{i * 0x9E3779B97F4A7C15 % 2**64:016x}" * 4 for i in range(1, count + 1)]
 
 
+def listed(sample: Sample) -> list[str]:
+    """The first digits of the digests of its cases, those that are always kept last."""
+    parts = sorted(sample.parts.items(), key=lambda part: part[0] == ALWAYS)
+    return [f"{key:016x}" for _, part in parts for key in part.keys]
+
+
 def test_rows_are_bounded_and_the_sample_is_the_smallest_digests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cases_module, "MAX_ROWS", 100)
     names = digests(5000)
     sample = kept(plain(case=name) for name in names).others
     assert sample.seen == 5000
-    assert len(sample.rows) <= 200
-    sampled = sorted(row.digest for row in sample.rows if row.priority >= 0)
-    assert len(sampled) > 50
-    rest = sorted(name[:12] for name in names[ALWAYS:])
-    assert sampled == rest[: len(sampled)]
-    assert embed({"a": kept(plain(case=name) for name in names)}, PLENTY).told.rows <= 100
+    assert 100 <= sample.rows <= 200 + FIRST_KEPT
+    sampled = sorted(listed(sample)[:-FIRST_KEPT])
+    assert sampled == sorted(name[:16] for name in names[FIRST_KEPT:])[: len(sampled)]
+    assert embed({"a": kept(plain(case=name) for name in names)}, PLENTY).told.rows == 100
 
 
 def test_the_first_of_each_kind_are_kept_whatever_their_digests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cases_module, "MAX_ROWS", 50)
     common = [plain(case=name) for name in digests(3000)]
-    rare = [plain(case="f" * 60 + f"{i:04x}", rule="TENSOR.sizes") for i in range(ALWAYS)]
-    rows = kept([*common, *rare]).others.rows
-    assert sum(row.traits[TRAITS.index("rule")] == "TENSOR.sizes" for row in rows) == ALWAYS
+    rare = [plain(case="f" * 12 + f"{i:04x}" + "0" * 48, rule="TENSOR.sizes") for i in range(FIRST_KEPT)]
+    cases = kept([*common, *rare])
+    assert sum(name.startswith("f" * 12) for name in listed(cases.others)) == FIRST_KEPT
+    rows = Read(embed({"a": cases}, PLENTY)).rows
+    assert sum(row["rule"] == "TENSOR.sizes" for row in rows) == FIRST_KEPT
 
 
 def test_wanted_cases_are_kept_however_many_others_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cases_module, "MAX_ROWS", 50)
     records = [*(plain(case=name) for name in digests(3000)), plain(case="f" * 64)]
-    assert "f" * 12 not in {row.digest for row in kept(records).others.rows}
-    assert "f" * 12 in {row.digest for row in kept(records, wanted=("f" * 64,)).others.rows}
+    assert "f" * 16 not in listed(kept(records).others)
+    assert "f" * 16 in listed(kept(records, wanted=("f" * 64,)).others)
 
 
-def test_memory_for_whole_cases_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cases_module, "MAX_OTHERS_HELD", 20_000)
-    sample = kept(plain(case=name, reproduce="x" * 100) for name in digests(2000)).others
-    held = [row for row in sample.rows if row.text is not None]
-    assert len(sample.rows) == 2000
-    assert 8_000 < sum(len(row.text or b"") for row in held) <= 20_000
-    without = [row.priority for row in sample.rows if row.text is None]
-    assert max(row.priority for row in held) < min(without)
+def test_memory_for_whole_cases_is_bounded_and_goes_to_the_smallest_digests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cases_module, "MAX_HELD", 20_000)
+    sample = kept(plain(case=name, reproduce=name * 4) for name in digests(4000)).others
+    assert sample.rows == 4000
+    assert 8_000 < sample.held <= 20_000
+    assert sample.held == sum(part.held for part in sample.parts.values())
+    having = {bits for bits, part in sample.parts.items() if any(part.lengths) and bits != ALWAYS}
+    without = set(sample.parts) - having - {ALWAYS}
+    assert max(having) < min(without)
+    for bits in having:
+        part = sample.parts[bits]
+        texts = list(part.texts())
+        assert [len(text) for text in texts] == list(part.lengths)
+        assert all(f"{key:016x}".encode() in text for key, text in zip(part.keys, texts, strict=True))
+
+
+def test_texts_of_cases_that_are_always_kept_do_not_grow_without_bound() -> None:
+    sample = Sample(10, 1000)
+    for key in range(100):
+        sample.add_always(key, [0], lambda: b"x" * 50)
+    assert sample.rows == 100
+    assert sample.held <= 1050
+
+
+def test_differences_beyond_the_first_are_told_while_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    differences = tuple(Difference((n,), "1", "0x01", "2", "0x02") for n in range(100))
+    records = [plain(Verdict.FAIL, case=name, differences=differences, difference_count=120) for name in digests(40)]
+    monkeypatch.setattr(cases_module, "MAX_TOLD_IN_FULL", 20_000)
+    told = [len(json.loads(row["line"].split(b"\t")[1])[2]) for row in Read(embed({"a": kept(records)}, PLENTY)).rows]
+    assert set(told) == {FEW_DIFFERENCES, 100}
+    assert told.count(100) * 2000 < 30_000
 
 
 def test_a_case_too_long_for_a_page_has_its_row_alone() -> None:

@@ -22,10 +22,11 @@ from reports.cases import Cases
 from reports.changes import Change
 from reports.comparison import Comparison, Row, Told, comparison_html
 from reports.html import report_html
-from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from reports.records import NOT_CONFORMANT, Caches, Phase, Record, Timing, Verdict
 from reports.store import Store, StoreError, StoreWriter
 from reports.stream import FanOut
 from reports.summary import CellVerdict, Summary, case_size
+from reports.text import binary_size
 from reports.writing import OutputError
 from spec.validator import Outcome
 
@@ -361,6 +362,7 @@ def test_throughput_is_side_by_side(tmp_path: Path) -> None:
     summaries = [Summary(), Summary()]
     report_data.feed(summaries[0], [plain()], backend=backend("fast"))
     summaries[1].start(report_data.campaign(backend=backend("slow")))
+    rows = [row for row in rows if row.caches is Caches.WARM]
     slow = replace(rows[1], seconds=tuple(8000 * seconds for seconds in rows[1].seconds))
     summaries[1].throughput(slow)
     summaries[1].finish(report_data.ending())
@@ -368,9 +370,33 @@ def test_throughput_is_side_by_side(tmp_path: Path) -> None:
     told = [text for _, text in page.all("tr")]
     for timed in rows:
         share = 100 * timed.fraction_of_copy
-        first = f"{timed.data_type}{timed.bytes_per_second / 1e9:,.3g}{share:{'.2g' if share < 10 else '.0f'}} %"
+        about = f"{timed.data_type}{binary_size(timed.size)}, warm"
+        first = f"{about}{timed.bytes_per_second / 1e9:,.3g}{share:{'.2g' if share < 10 else '.0f'}} %"
         second = f"{slow.bytes_per_second / 1e9:,.3g}{100 * slow.fraction_of_copy:.2g} %" if timed is rows[1] else ""
         assert any(text.endswith(first + (second or "not timed")) for text in told), first + second
+
+
+def test_one_size_stands_for_all_of_them() -> None:
+    """The largest that the most campaigns have."""
+    rows = [row for row in report_data.throughputs() if row.timing[:2] == ("TILE", "INT8")]
+    summaries = [Summary(), Summary()]
+    for summary, timed in zip(summaries, (rows, rows[:2]), strict=True):
+        summary.start(report_data.campaign())
+        for row in timed:
+            summary.throughput(row)
+        summary.finish(report_data.ending())
+    compared = Comparison(summaries, [{}, {}])
+    assert [timed.timing for timed in compared.throughput()["TILE"]] == sorted((r.timing for r in rows), key=by_size)
+    at_once = compared.throughput_at_once()["TILE"]
+    assert sorted((timed.timing.size, timed.timing.caches) for timed in at_once) == [
+        (report_data.SIZES[0], "cold"),
+        (report_data.SIZES[0], "warm"),
+    ]
+    assert all(row is not None for timed in at_once for row in timed.rows)
+
+
+def by_size(timing: Timing) -> tuple[int, int]:
+    return list(Caches).index(timing.caches), timing.size
 
 
 def test_environments_seeds_and_digests(pair: Comparison, page: Page) -> None:
@@ -580,7 +606,8 @@ def test_a_store_knows_what_became_of_a_case(tmp_path: Path, monkeypatch: pytest
 )
 def test_a_store_that_is_no_campaign_of_this_suite_is_refused(tmp_path: Path, changes: dict[str, object]) -> None:
     path = stored(tmp_path / "results.sqlite", [plain()], **changes)
-    with Store(path) as store, pytest.raises(StoreError, match=re.escape(f"{path}: holds no campaign of this suite")):
+    told = re.escape(f"{path}: holds no campaign of this suite")
+    with pytest.raises(StoreError, match=told), Store(path) as store:
         Comparison.of([store])
 
 

@@ -26,7 +26,7 @@ from reports.csv_rows import COLUMNS, CsvWriter, cell
 from reports.ctrf import ctrf_json
 from reports.junit import junit_xml
 from reports.markdown import MAX_CHARACTERS, markdown
-from reports.records import NOT_CONFORMANT, Difference, Record, Verdict
+from reports.records import NOT_CONFORMANT, Caches, Difference, Record, Verdict, at_largest_size
 from reports.store import Store, StoreWriter
 from reports.stream import FanOut
 from reports.summary import FailureKind, Summary
@@ -208,7 +208,10 @@ def test_an_incomplete_run_says_why() -> None:
 def test_a_sound_backend_has_nothing_that_differs() -> None:
     text = markdown(summary_of(report_data.some_sound()))
     assert "What differs" not in text
-    assert "## Throughput" in text
+    assert "## Throughput\n\nOutputs of 256 MiB.\n" in text
+    timed = at_largest_size(row for row in report_data.throughputs() if row.caches is Caches.WARM)
+    shares = {row.data_type: f"{row.fraction_of_copy:.0%}" for row in timed if row.operator == "TILE"}
+    assert f"| TILE | INT8 | {shares['INT8']} | INT64 | {shares['INT64']} |" in text
 
 
 # --- CSV ----------------------------------------------------------------------------------------------------------

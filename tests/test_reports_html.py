@@ -18,9 +18,10 @@ from report_data import plain
 from reports import html as html_module
 from reports.cases import Cases
 from reports.html import MAX_PAGE, report_html
-from reports.records import Record, Verdict
+from reports.records import Caches, Record, Verdict, at_largest_size
 from reports.stream import FanOut
 from reports.summary import CellVerdict, Conformance, FailureKind, Summary
+from reports.text import brief_seconds
 
 VOID = {"meta", "link", "br", "wbr", "rect", "line", "img", "input"}
 URL_ATTRIBUTES = {"src", "href", "action", "poster", "data", "srcset", "xlink:href", "formaction"}
@@ -270,18 +271,33 @@ def test_differences_are_shown_with_rule_source_witness_and_command(page: Page, 
 
 def test_throughput_is_text_beside_its_bar(page: Page) -> None:
     rows = [text for _, text in page.all("tr")]
-    for row in report_data.throughputs():
+    for row in at_largest_size(report_data.throughputs()):
         told = (
-            f"{row.data_type}{row.shape}{row.bytes_per_second / 1e9:,.4g}{row.copy_bytes_per_second / 1e9:,.4g}"
+            f"{row.data_type}256 MiB{row.bytes_per_second / 1e9:,.4g}{row.copy_bytes_per_second / 1e9:,.4g}"
             f"{100 * row.fraction_of_copy:.0f} %"
             f"{row.useful_bytes / max(row.seconds) / 1e9:,.4g} to {row.useful_bytes / min(row.seconds) / 1e9:,.4g}"
         )
         assert any(text.endswith(told) for text in rows), told
     widths = [float(attributes["width"]) for attributes, _ in page.all("rect")]
-    fastest = max(
-        max(row.useful_bytes / min(row.seconds), row.copy_bytes_per_second) for row in report_data.throughputs()
-    )
-    assert widths == [round(100 * row.bytes_per_second / fastest, 2) for row in report_data.throughputs()]
+    expected = []
+    for caches in Caches:
+        shown = [row for row in at_largest_size(report_data.throughputs()) if row.caches is caches]
+        fastest = max(max(row.useful_bytes / min(row.seconds), row.copy_bytes_per_second) for row in shown)
+        expected += [round(100 * row.bytes_per_second / fastest, 2) for row in shown]
+    assert widths == expected
+
+
+def test_every_size_and_state_of_the_caches_has_its_figures(page: Page) -> None:
+    rows = [text for _, text in page.all("tr")]
+    for caches in Caches:
+        for operator, data_type in dict.fromkeys((row.operator, row.data_type) for row in report_data.throughputs()):
+            told = data_type
+            for row in report_data.throughputs():
+                if (row.operator, row.data_type, row.caches) == (operator, data_type, caches):
+                    told += f"{row.bytes_per_second / 1e9:,.3g}{100 * row.fraction_of_copy:.0f} %, "
+                    told += brief_seconds(row.median_seconds)
+            assert any(text.endswith(told) for text in rows), told
+    assert {"Warm caches", "Cold caches"} <= {text for _, text in page.all("h3")}
 
 
 def test_what_is_observed_and_what_is_not_claimed(page: Page) -> None:

@@ -12,74 +12,132 @@ import report_data
 from report_data import plain
 
 from reports.html import report_html
-from reports.plots import (
-    BOTTOM,
-    HEIGHT,
-    LEFT,
-    MARKERS,
-    RIGHT,
-    SHADES,
-    TOP,
-    WIDTH,
-    Heat,
-    Roofline,
-    roofline,
-    rules_by_phase,
-    types_by_rank_and_level,
-)
-from reports.records import Phase, Record, Throughput, Verdict
+from reports.plots import MARKERS, PANEL, SHADES, Heat, Roofline, rooflines, rules_by_phase, types_by_rank_and_level
+from reports.records import Caches, Phase, Record, Throughput, Verdict, at_largest_size
 from reports.summary import Summary
+
+KIB, MIB = 1 << 10, 1 << 20
 
 
 def timed(**changes: Any) -> Throughput:
-    base = Throughput("GATHER", "FLOAT32", "Input{8} Output{2,512}", 8192, (1e-6, 2e-6, 4e-6), 8192e6)
+    base = Throughput("GATHER", "FLOAT32", "Input{8} Output{2,512}", 2 * MIB, (1e-3, 2e-3, 4e-3), 1e9, MIB)
     return msgspec.structs.replace(base, **changes)
 
 
+def at(size: int, seconds: float, **changes: Any) -> Throughput:
+    """A measurement of this output size whose runs all took as long."""
+    return timed(output_bytes=size, useful_bytes=2 * size, seconds=(seconds,), **changes)
+
+
 def drawn(*rows: Throughput) -> Roofline:
-    plot = roofline(rows)
-    assert plot is not None
+    (plot,) = rooflines(rows)
     return plot
 
 
-def on_roof(plot: Roofline, x: float) -> float:
-    x1, y1, x2, y2 = plot.roof
-    return y1 + (x - x1) / (x2 - x1) * (y2 - y1)
+def places(path: str) -> list[tuple[float, float]]:
+    return [(float(x), float(y)) for x, y in re.findall(r"([\d.]+) ([\d.]+)", path)]
 
 
-def test_a_point_at_the_copys_speed_lies_on_the_roof_and_a_slower_one_below() -> None:
-    plot = drawn(timed(seconds=(1e-6,)), timed(seconds=(1e-5,), operator="TILE"))
-    on, below = plot.points
-    assert on.y == pytest.approx(on_roof(plot, on.x))
-    assert below.y > on_roof(plot, below.x)  # the drawing's y runs downwards
-    decade = abs(plot.y_ticks[1].at - plot.y_ticks[0].at)
-    assert below.y - on.y == pytest.approx(decade)
-    assert (on.marker, below.marker) == MARKERS[:2]
-    assert plot.markers == {"GATHER": MARKERS[0], "TILE": MARKERS[1]}
+def test_a_line_runs_from_size_to_size_and_the_limit_lies_where_the_copy_does() -> None:
+    rows = [at(16 * KIB << 2 * n, 32 * KIB / 1e9 * 4**n * 10, copy_bytes_per_second=1e9 * 10**n) for n in range(3)]
+    plot = drawn(*reversed(rows))
+    ((panel,),) = plot.operators.values()
+    (line,) = panel.lines
+    assert [point.x for point in line.points] == pytest.approx([PANEL.across(share) for share in (0, 0.5, 1)])
+    assert places(line.path) == [(round(point.x, 1), round(point.y, 1)) for point in line.points]
+    decade = plot.y_ticks[0].at - plot.y_ticks[1].at
+    limit = places(panel.limit)
+    for n, point in enumerate(line.points):  # a tenth of 1 GB/s each, below copies of 1, 10 and 100 GB/s
+        assert point.y == pytest.approx(line.points[0].y)
+        assert point.y - limit[n][1] == pytest.approx((n + 1) * decade, abs=0.1)
+    assert panel.limit_end == pytest.approx(limit[-1], abs=0.1)
 
 
-def test_whiskers_reach_from_the_slowest_to_the_fastest_run() -> None:
-    plot = drawn(timed())
-    (point,) = plot.points
+def test_the_limit_of_a_size_is_the_median_of_its_copies() -> None:
+    rows = [at(MIB, 1.0, data_type=t, copy_bytes_per_second=c) for t, c in (("INT8", 1e9), ("UINT8", 1e10))]
+    rows.append(at(MIB, 1.0, data_type="UINT8", operator="TILE", copy_bytes_per_second=1e12))
+    plot = drawn(*rows, at(MIB, 1.0, data_type="FLOAT8", copy_bytes_per_second=1e11))
+    ticks = {tick.text: tick.at for tick in plot.y_ticks}
+    ((panel,), (other,)) = plot.operators.values()
+    assert panel.limit_end[1] == pytest.approx(ticks["10 GB/s"])
+    assert other.limit_end[1] == pytest.approx(ticks["1 TB/s"])
+
+
+def test_whiskers_reach_from_the_slowest_to_the_fastest_run_but_do_not_stretch_the_axis() -> None:
+    slow = {"copy_bytes_per_second": 2e8}
+    plot = drawn(timed(**slow), timed(data_type="INT32", seconds=(1e-3, 2e-3, 1e6), **slow))
+    ((panel,),) = plot.operators.values()
+    (point,), (held_up,) = (line.points for line in panel.lines)
     octave = abs(plot.y_ticks[1].at - plot.y_ticks[0].at) * math.log10(2)
     assert point.y - point.fastest == pytest.approx(octave)
     assert point.slowest - point.y == pytest.approx(octave)
+    assert held_up.slowest == PANEL.height - PANEL.bottom
+    assert plot.y_ticks[0].text == "100 MB/s"
+
+
+def test_a_panel_for_each_operator_and_width_and_a_marker_for_each_kind() -> None:
+    types = ("INT8", "FLOAT16", "UINT16", "FLOAT32", "UINT8")
+    plot = drawn(*(timed(operator=operator, data_type=t) for operator in ("TILE", "GATHER") for t in types))
+    assert {operator: [panel.title for panel in panels] for operator, panels in plot.operators.items()} == {
+        "TILE": ["TILE, 8 bit", "TILE, 16 bit", "TILE, 32 bit"],
+        "GATHER": ["GATHER, 8 bit", "GATHER, 16 bit", "GATHER, 32 bit"],
+    }
+    assert plot.kinds == [("FLOAT", MARKERS[0]), ("INT", MARKERS[1]), ("UINT", MARKERS[2])]
+    assert [[line.kind for line in panel.lines] for panel in plot.operators["TILE"]] == [[1, 2], [0, 2], [0]]
+    assert "INT8 1.05 GB/s at 1 MiB, 1e+02 % of the copy; UINT8" in plot.operators["TILE"][0].told
+
+
+def test_cold_and_warm_caches_have_plots_of_their_own() -> None:
+    cold = timed(caches=Caches.COLD, copy_bytes_per_second=1e6)
+    plots = rooflines([timed(), cold, timed(operator="TILE")])
+    assert [(plot.caches, list(plot.operators)) for plot in plots] == [
+        (Caches.WARM, ["GATHER", "TILE"]),
+        (Caches.COLD, ["GATHER"]),
+    ]
 
 
 def test_ticks_and_points_stay_within_the_axes() -> None:
-    plot = drawn(*(timed(useful_bytes=1024 * size, seconds=(size * 1e-7,)) for size in (2, 3, 8, 16)))
-    for point in plot.points:
-        assert LEFT <= point.x <= WIDTH - RIGHT
-        assert TOP <= point.y <= HEIGHT - BOTTOM
-    assert [tick.text for tick in plot.x_ticks] == ["1/16", "1/8", "1/4", "1/2"]
-    assert [tick.at for tick in plot.x_ticks] == sorted(tick.at for tick in plot.x_ticks)
+    sizes = [KIB << n for n in range(0, 20, 2)]
+    plot = drawn(*(at(size, 1e-5 + size / 1e9) for size in sizes))
+    ((panel,),) = plot.operators.values()
+    for point in panel.lines[0].points:
+        assert PANEL.left <= point.x <= PANEL.width - PANEL.right
+        assert PANEL.top <= point.y <= PANEL.height - PANEL.bottom
+    assert len(panel.x_ticks) == len(sizes)
+    assert [tick.text for tick in panel.x_ticks if tick.text] == ["256 MiB", "16 MiB", "1 MiB", "64 KiB", "4 KiB"]
 
 
 def test_what_has_no_place_is_left_out_and_counted() -> None:
-    assert roofline([]) is None
-    assert roofline([timed(shape="in words")]) is None
-    plot = drawn(timed(), timed(shape="in words"), timed(copy_bytes_per_second=math.inf))
-    assert (len(plot.points), plot.left_out) == (1, 2)
+    unknown = timed(output_bytes=0, shape="in words")
+    assert rooflines([]) == []
+    assert rooflines([unknown]) == []
+    beyond = [
+        timed(copy_bytes_per_second=math.inf),
+        timed(seconds=(1.0, 0.0)),
+        timed(seconds=(5e-324,)),
+        timed(seconds=()),
+    ]
+    plot = drawn(timed(), unknown, *beyond)
+    assert (sum(len(panels) for panels in plot.operators.values()), plot.left_out) == (1, 5)
+    foreign = drawn(timed(data_type="<b>"), timed(data_type="UINT" + "9" * 30))
+    assert foreign.operators["GATHER"][0].title == "GATHER, other types"
+
+
+def test_the_size_of_older_results_is_that_of_their_shape() -> None:
+    older = timed(output_bytes=0)
+    assert older.size == 2 * 512 * 4
+    assert msgspec.structs.replace(older, data_type="INT64").timing == ("GATHER", "INT64", 8 * KIB, "warm")
+    for changes in ({"data_type": "ODD"}, {"shape": "in words"}, {"shape": "{" + ",".join(["9999999999"] * 9) + "}"}):
+        assert msgspec.structs.replace(older, **changes).size == 0
+    # What they are digested as is what they were digested as.
+    assert set(msgspec.to_builtins(older)) == {
+        "operator", "data_type", "shape", "useful_bytes", "seconds", "copy_bytes_per_second"
+    }  # fmt: skip
+
+
+def test_the_largest_size_is_that_of_each_operator_type_and_state_of_the_caches() -> None:
+    rows = [timed(), timed(output_bytes=4 * MIB), timed(data_type="INT8"), timed(caches=Caches.COLD)]
+    assert at_largest_size(rows) == rows[1:]
 
 
 def test_shades_follow_the_order_of_magnitude() -> None:
@@ -127,4 +185,8 @@ def test_the_page_draws_a_point_for_each_measurement() -> None:
     summary = summary_of(plain())
     text = report_html(summary)
     assert text.count('<g class="point">') == len(summary.throughputs)
-    assert re.findall("<title>([^<]*)</title>", text)[1].startswith("GATHER FLOAT32: ")
+    points = re.findall('<g class="point"><title>([^<]*)</title>', text)
+    row = next(row for row in summary.throughputs if row.data_type == "INT8")  # narrow types come first
+    share, seconds = 100 * row.fraction_of_copy, row.median_seconds * 1e6
+    told = f"{row.bytes_per_second / 1e9:.3g} GB/s, {share:.3g} % of the copy, {seconds:.3g} µs"
+    assert points[0] == f"INT8, 64 KiB: {told}"

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from conformance.cli.cases import Advancing, opened_results
+from conformance.cli.files import HTML, STDOUT, OutputFile, output_options
 from conformance.cli.lazy import CommandLine
 from conformance.cli.options import format_option
 from conformance.cli.output import print_json, print_table
 from reports.console import Steps
-from reports.history import History, Run
-from reports.records import NOT_CONFORMANT, Verdict
-from reports.steps import Step, steps
+from reports.history import History
+from reports.history_page import history_html
+from reports.records import NOT_CONFORMANT, Timing, Verdict
 from reports.stream import FanOut
 from reports.summary import Summary
-from reports.text import printable
+from reports.text import binary_size, printable
+from reports.trends import SteppedTogether, Trend, merged
 
 DEFAULT_LAST = 100
 
@@ -54,7 +55,7 @@ def add(database: Path, results: Sequence[Path]) -> None:
 
 
 @click.command()
-@click.argument("database", metavar="DB", type=click.Path(path_type=Path))
+@click.argument("databases", metavar="DB...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--backend", "backends", multiple=True, metavar="NAME", help="Only this backend; may be repeated.")
 @click.option(
     "--last",
@@ -63,17 +64,35 @@ def add(database: Path, results: Sequence[Path]) -> None:
     show_default=True,
     help="So many runs of each backend and device, the latest ones.",
 )
-@format_option("text", "json")
-def show(database: Path, backends: tuple[str, ...], last: int, format_: str) -> None:
+@format_option("text", "json", "html")
+@output_options("HISTORY.html")
+def show(
+    databases: Sequence[Path],
+    backends: tuple[str, ...],
+    last: int,
+    format_: str,
+    output: Path | None,
+    replace: bool,
+) -> None:
     """Show runs, the points where verdicts changed, and the steps of throughput.
 
-    Exit code 0: it is shown, whatever it says; 2: wrong usage or bad input.
+    The runs of several histories are shown together. HTML is one page that holds all it needs. Exit code 0: it is
+    shown, whatever it says; 2: wrong usage or bad input.
     """
-    with History(database) as kept:
-        series = kept.series(last)
-    shown = [Trend.of(runs) for (name, _), runs in series.items() if not backends or name in backends]
+    if format_ != "html" and (output is not None or replace):
+        raise click.UsageError("-o and --replace go with --format html; other forms are for standard output.")
+    page = OutputFile(output or STDOUT, replace=replace, signature=HTML)
+    found = []
+    for database in databases:
+        with History(database) as kept:
+            found.append(kept.series())
+    series = merged(found)
+    shown = [Trend.of(runs[-last:]) for (name, _), runs in series.items() if not backends or name in backends]
+    if format_ == "html":
+        page.write(history_html(shown))
+        return
     if format_ == "json":
-        print_json({"format": 1, "series": [_as_json(trend) for trend in shown]})
+        print_json({"format": 2, "series": [_as_json(trend) for trend in shown]})
         return
     if not shown:
         click.echo("No runs.")
@@ -82,54 +101,10 @@ def show(database: Path, backends: tuple[str, ...], last: int, format_: str) -> 
         _print(trend)
 
 
-class VerdictChange(NamedTuple):
-    """A run in which other cases of an operator failed than in the run before, or as many in another setup."""
-
-    run: int
-    operator: str
-    before: int
-    after: int
-    same_setup: bool
-
-
-class Rates(NamedTuple):
-    """The throughput of an operator and data type: by the runs that measured it, and its steps among those."""
-
-    operator: str
-    data_type: str
-    runs: tuple[int, ...]
-    values: tuple[float, ...]
-    steps: tuple[Step, ...]
-
-
-class Trend(NamedTuple):
-    """One series and what changed in it; runs are numbered from 1."""
-
-    runs: Sequence[Run]
-    changes: tuple[VerdictChange, ...]
-    rates: tuple[Rates, ...]
-
-    @classmethod
-    def of(cls, runs: Sequence[Run]) -> Trend:
-        return cls(runs, tuple(_changes(runs)), tuple(_rates(runs)))
-
-
-def _changes(runs: Sequence[Run]) -> Iterator[VerdictChange]:
-    for number, (before, after) in enumerate(pairwise(runs), 2):
-        for operator in dict.fromkeys((*before.counts, *after.counts)):
-            if operator in before.counts and operator in after.counts:
-                counts = before.failed(operator), after.failed(operator)
-                if counts[0] != counts[1]:
-                    yield VerdictChange(number, operator, *counts, before.setup == after.setup)
-
-
-def _rates(runs: Sequence[Run]) -> Iterator[Rates]:
-    for operator, data_type in dict.fromkeys(key for run in runs for key in run.throughput):
-        key = operator, data_type
-        measured = [(number, run.throughput[key]) for number, run in enumerate(runs, 1) if run.throughput.get(key)]
-        if measured:
-            numbers, values = zip(*measured, strict=True)
-            yield Rates(operator, data_type, numbers, values, tuple(steps(values)))
+def _about(timing: Timing) -> str:
+    """What of an operator was timed; a size that was not recorded is not named."""
+    size = f" {binary_size(timing.size)}" if timing.size else ""
+    return f"{timing.data_type}{size} {timing.caches}"
 
 
 def _print(trend: Trend) -> None:
@@ -157,16 +132,24 @@ def _print(trend: Trend) -> None:
         click.echo(f"run {change.run}: {change.operator}: {change.before:,} failed, then {change.after:,}{kind}")
     if not trend.changes:
         click.echo("Verdicts: no operator's number of failed cases changed.")
-    stepped = [rates for rates in trend.rates if rates.steps]
-    for rates in stepped:
-        for step in rates.steps:
-            sure = "" if step.confirmed else ", not yet confirmed"
-            click.echo(
-                f"run {rates.runs[step.at]}: {rates.operator} {rates.data_type}: {step.before / 1e9:,.4g} GB/s, then "
-                f"{step.after / 1e9:,.4g} ({step.change:+.0%}{sure})"
-            )
-    if trend.rates and not stepped:
+    together = trend.stepped_together()
+    for group in reversed(together):
+        click.echo(f"run {group.run}: {_told(group)}")
+    if trend.rates and not together:
         click.echo("Throughput: no step.")
+
+
+def _told(group: SteppedTogether) -> str:
+    """The steps of an operator in one run: how many, how large, and the largest in figures."""
+    rates, step = group.largest
+    sure = "" if group.is_confirmed else ", not yet confirmed"
+    change = f"{step.change:+.0%}"
+    if len(group.steps) > 1:
+        change = f"{group.least:+.0%} to {change} in {len(group.steps)} of {group.timed} measurements; most: "
+        change = f"{group.operator} {change}{_about(rates.timing)}"
+    else:
+        change = f"{group.operator} {change}: {_about(rates.timing)}"
+    return f"{change}, {step.before / 1e9:,.4g} GB/s, then {step.after / 1e9:,.4g}{sure}"
 
 
 def _as_json(trend: Trend) -> dict[str, Any]:
@@ -190,8 +173,10 @@ def _as_json(trend: Trend) -> dict[str, Any]:
         "verdict_changes": [change._asdict() for change in trend.changes],
         "throughput": [
             {
-                "operator": rates.operator,
-                "data_type": rates.data_type,
+                "operator": rates.timing.operator,
+                "data_type": rates.timing.data_type,
+                "output_bytes": rates.timing.size,
+                "caches": str(rates.timing.caches),
                 "runs": rates.runs,
                 "bytes_per_second": rates.values,
                 "steps": [

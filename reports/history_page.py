@@ -1,0 +1,228 @@
+"""Trends of many runs as one HTML page that holds all it needs: verdicts, throughput, and the steps in both.
+
+It needs no script. Everything drawn stands beside it in figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reports.html import render
+from reports.plots import Area, Tick
+from reports.records import NOT_CONFORMANT, Timing, Verdict
+from reports.summary import CellVerdict
+from reports.text import binary_size, rate
+from reports.trends import Rates, Trend, VerdictChange
+
+PANEL = Area(width=340, height=170, left=66, right=14, top=28, bottom=24)
+SPARK = Area(width=150, height=26, left=3, right=3, top=3, bottom=3)
+MAX_PANELS = 48  # of throughput in one series; every measurement has its line in the tables
+_RUN_TICKS = 6
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A run from which on a figure was another, drawn as an upright line with its text."""
+
+    x: float
+    y: float
+    text: str
+    anchor: str
+    is_sure: bool
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure over the runs.
+
+    Attributes:
+        title: of the chart.
+        told: what it shows, in words.
+        path: through its points.
+        points: of the runs that have the figure, each with what it tells.
+        levels: the medians between the steps, as a path; "" where there are none.
+        marks: of the steps.
+        x_ticks, y_ticks: of the axes.
+    """
+
+    title: str
+    told: str
+    path: str
+    points: Sequence[tuple[float, float, str]]
+    levels: str
+    marks: Sequence[Mark]
+    x_ticks: Sequence[Tick]
+    y_ticks: Sequence[Tick]
+
+
+@dataclass(frozen=True)
+class Spark:
+    """A measurement as a line of a table: a small chart and its figures."""
+
+    about: str
+    path: str
+    marks: Sequence[float]
+    first: str
+    last: str
+    lowest: str
+    highest: str
+    steps: str
+
+
+@dataclass(frozen=True)
+class _Axes:
+    """Where runs and figures lie: runs one by one, figures from 0 on, so that a small change looks small."""
+
+    area: Area
+    runs: int
+    highest: float
+
+    def across(self, run: float) -> float:
+        return self.area.across((run - 1) / (self.runs - 1) if self.runs > 1 else 0.5)
+
+    def up(self, value: float) -> float:
+        return self.area.up(value / self.highest)
+
+    def path(self, runs: Iterable[int], values: Iterable[float]) -> str:
+        points = [f"{self.across(run):.1f} {self.up(value):.1f}" for run, value in zip(runs, values, strict=True)]
+        return "M" + "L".join(points) if len(points) > 1 else ""
+
+    def ticks(self, told: Callable[[float], str]) -> tuple[list[Tick], list[Tick]]:
+        step = max(1, -(-self.runs // _RUN_TICKS))
+        runs = range(1, self.runs + 1, step)
+        shares = (0.0, 0.5, 1.0) if self.highest > 1 else (0.0, 1.0)
+        values = [Tick(self.area.up(share), told(share * self.highest)) for share in shares]
+        return [Tick(self.across(run), str(run)) for run in runs], values
+
+    def mark(self, run: int, text: str, height: float, is_sure: bool) -> Mark:
+        """Between the runs before and after; its text at this share of the height, on the side with more room."""
+        x = self.across(run - 0.5)
+        return Mark(x, self.area.up(height), text, "end" if run > self.runs / 2 else "start", is_sure)
+
+
+def history_html(trends: Sequence[Trend]) -> str:
+    """The whole page; the same for the same runs."""
+    shown = [_shown(number, trend) for number, trend in enumerate(trends, 1)]
+    return render(
+        "history.html.j2",
+        series=shown,
+        run_count=sum(len(trend.runs) for trend in trends),
+        change_count=sum(len(trend.changes) for trend in trends),
+        step_count=sum(len(of["steps"]) for of in shown),
+        panel=PANEL,
+        spark=SPARK,
+        max_panels=MAX_PANELS,
+    )
+
+
+def _shown(number: int, trend: Trend) -> dict[str, Any]:
+    """What the page tells of a series."""
+    runs = trend.runs
+    stepped = sorted(
+        (rates for rates in trend.rates if rates.steps),
+        key=lambda rates: -max(abs(step.change) for step in rates.steps),
+    )
+    return {
+        "id": f"series-{number}",
+        "backend": runs[0].backend,
+        "device": runs[0].device,
+        "runs": [
+            {
+                "run": run,
+                "passed": run.total(Verdict.PASS),
+                "failed": sum(run.total(verdict) for verdict in NOT_CONFORMANT),
+                "verdict": CellVerdict(run.outcome) if run.outcome in list(CellVerdict) else None,
+                "is_other": at > 0 and run.setup != runs[at - 1].setup,
+            }
+            for at, run in enumerate(runs)
+        ],
+        "changes": trend.changes,
+        "steps": trend.stepped_together(),
+        "timing": _about,
+        "verdicts": _verdict_charts(trend),
+        "stepped": [_rate_chart(rates, len(runs)) for rates in stepped[:MAX_PANELS]],
+        "stepped_count": len(stepped),
+        "sparks": _sparks(trend),
+    }
+
+
+def _verdict_charts(trend: Trend) -> list[Chart]:
+    """For each operator its failed cases by run."""
+    operators = dict.fromkeys(operator for run in trend.runs for operator in run.counts)
+    return [
+        _verdict_chart(operator, trend, [change for change in trend.changes if change.operator == operator])
+        for operator in operators
+    ]
+
+
+def _verdict_chart(operator: str, trend: Trend, changes: Sequence[VerdictChange]) -> Chart:
+    counts = {number: run.failed(operator) for number, run in enumerate(trend.runs, 1) if operator in run.counts}
+    axes = _Axes(PANEL, len(trend.runs), max(1, *counts.values()))
+    points = [
+        (axes.across(number), axes.up(count), f"run {number}: {count:,} failed") for number, count in counts.items()
+    ]
+    last = list(counts.values())[-1]
+    told = f"{operator}: failed cases in {len(counts)} runs, {last:,} in the last; changes: {len(changes)}"
+    marks = [axes.mark(change.run, f"{change.after - change.before:+,}", 0.5, change.same_setup) for change in changes]
+    path = axes.path(counts, counts.values())
+    return Chart(operator, told, path, points, "", marks, *axes.ticks(lambda count: f"{count:,.0f}"))
+
+
+def _rate_chart(rates: Rates, runs: int) -> Chart:
+    axes = _Axes(PANEL, runs, max(rates.values))
+    points = [
+        (axes.across(run), axes.up(value), f"run {run}: {rate(value)}")
+        for run, value in zip(rates.runs, rates.values, strict=True)
+    ]
+    marks = [axes.mark(rates.runs[step.at], f"{step.change:+.0%}", 0.1, step.confirmed) for step in rates.steps]
+    title = f"{rates.timing.operator} {_about(rates.timing)}"
+    told = f"{title}: {rate(rates.values[0])} in run {rates.runs[0]}, {rate(rates.values[-1])} in run {rates.runs[-1]}"
+    told += "".join(f"; {_step_told(rates, at)}" for at in range(len(rates.steps)))
+    return Chart(
+        title, told, axes.path(rates.runs, rates.values), points, _levels(rates, axes), marks, *axes.ticks(rate)
+    )
+
+
+def _levels(rates: Rates, axes: _Axes) -> str:
+    """The medians before, between and after the steps."""
+    edges = [0, *(step.at for step in rates.steps), len(rates.values)]
+    medians = [rates.steps[0].before, *(step.after for step in rates.steps)]
+    return "".join(
+        f"M{axes.across(rates.runs[start] - 0.5 * (start > 0)):.1f} {axes.up(level):.1f}"
+        f"H{axes.across(rates.runs[end - 1] + 0.5 * (end < len(rates.values))):.1f}"
+        for start, end, level in zip(edges, edges[1:], medians, strict=False)
+    )
+
+
+def _sparks(trend: Trend) -> Mapping[str, Sequence[Spark]]:
+    """Every measurement, by operator."""
+    found: dict[str, list[Spark]] = {}
+    for rates in trend.rates:
+        axes = _Axes(SPARK, len(trend.runs), max(rates.values))
+        found.setdefault(rates.timing.operator, []).append(
+            Spark(
+                _about(rates.timing),
+                axes.path(rates.runs, rates.values),
+                [axes.across(rates.runs[step.at] - 0.5) for step in rates.steps],
+                rate(rates.values[0]),
+                rate(rates.values[-1]),
+                rate(min(rates.values)),
+                rate(max(rates.values)),
+                ", ".join(_step_told(rates, at) for at in range(len(rates.steps))),
+            )
+        )
+    return found
+
+
+def _step_told(rates: Rates, at: int) -> str:
+    step = rates.steps[at]
+    sure = "" if step.confirmed else ", not yet confirmed"
+    return f"{step.change:+.0%} at run {rates.runs[step.at]}{sure}"
+
+
+def _about(timing: Timing) -> str:
+    """What of an operator was timed; a size that was not recorded is not named."""
+    size = f", {binary_size(timing.size)}" if timing.size else ""
+    return f"{timing.data_type}{size}, {timing.caches}"
