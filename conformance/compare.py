@@ -11,7 +11,9 @@ from reports.records import Difference
 from spec.datatypes import DataType
 from strategies.values import NUMPY_TYPE
 
-SHOWN = 8
+# Differing elements that are recorded: all of a small output, so that it can be drawn whole; of a larger one the first.
+SMALL_OUTPUT = 256
+RECORDED = 64
 OPEN = "any element of the input"
 
 Elements = npt.NDArray[np.unsignedinteger]
@@ -53,34 +55,24 @@ def compare(
     count = int(np.count_nonzero(wrong))
     if count == 0:
         return EQUAL
-    first = np.argwhere(wrong)[:SHOWN]
+    places = np.flatnonzero(wrong)[: SMALL_OUTPUT if wrong.size <= SMALL_OUTPUT else RECORDED]
+    index = np.unravel_index(places, wrong.shape)
+    coordinates = zip(*(along.tolist() for along in index), strict=True)
+    found, wanted = shown(actual[index], data_type), shown(expected[index], data_type)
+    if is_open is not None:
+        wanted = [(OPEN, "") if free else known for free, known in zip(is_open[index].tolist(), wanted, strict=True)]
     return Comparison(
-        count, tuple(_difference(tuple(map(int, where)), actual, expected, is_open, data_type) for where in first)
+        count, tuple(Difference(at, *want, *got) for at, want, got in zip(coordinates, wanted, found, strict=True))
     )
 
 
-def _difference(
-    where: tuple[int, ...], actual: Elements, expected: Elements, is_open: Any, data_type: DataType
-) -> Difference:
-    found = actual[where]
-    if is_open is not None and is_open[where]:
-        return Difference(where, OPEN, "", shown_value(found, data_type), shown_bits(found, data_type))
-    wanted = expected[where]
-    return Difference(
-        where,
-        shown_value(wanted, data_type),
-        shown_bits(wanted, data_type),
-        shown_value(found, data_type),
-        shown_bits(found, data_type),
-    )
+def shown(elements: Elements, data_type: DataType) -> list[tuple[str, str]]:
+    """Elements as numbers in their own type, `nan` and `-0.0` included, and their bits as `shown_bits` shows them."""
+    digits = data_type.size * 2  # all at once: a NumPy scalar for each element takes ten times as long
+    values = np.ascontiguousarray(elements).view(NUMPY_TYPE[data_type]).tolist()
+    return [(repr(value), f"0x{bits:0{digits}x}") for value, bits in zip(values, elements.tolist(), strict=True)]
 
 
 def shown_bits(bits: Any, data_type: DataType) -> str:
     """`0x7fc00000`, as wide as the type."""
     return f"0x{int(bits):0{data_type.size * 2}x}"
-
-
-def shown_value(bits: Any, data_type: DataType) -> str:
-    """The element as a number in its own type, `nan` and `-0.0` included."""
-    value = np.asarray(bits).reshape(1).view(NUMPY_TYPE[data_type])[0]
-    return repr(value.item())

@@ -6,12 +6,13 @@ from typing import Any
 
 import msgspec
 
-from reports.records import Record
+from reports.records import FEW_DIFFERENCES, Record
+from reports.text import printable
 from spec.registry import rule as rule_named
 
 
 def explain(record: Record) -> str:
-    """Several lines of plain text about one record."""
+    """Several lines of plain text about one record, with nothing in it that a terminal would act on."""
     lines = [f"{record.operator} at level {record.level}: {record.verdict}, {record.rule or 'no rule in particular'}"]
     if record.rule:
         rule = rule_named(record.rule)
@@ -22,11 +23,12 @@ def explain(record: Record) -> str:
     lines.append(f"  the specification: {record.expected}{answered}")
     if record.reason:
         lines.append(f"  {record.reason}")
-    for difference in record.differences:
+    shown = record.differences[:FEW_DIFFERENCES]
+    for difference in shown:
         where = ", ".join(map(str, difference.coordinates))
         wanted = difference.expected + (f" ({difference.expected_bits})" if difference.expected_bits else "")
         lines.append(f"    at [{where}]: expected {wanted}, actual {difference.actual} ({difference.actual_bits})")
-    hidden = record.difference_count - len(record.differences)
+    hidden = record.difference_count - len(shown)
     if hidden > 0:
         lines.append(f"    and {hidden} more")
     lines.append("  descriptor:")
@@ -35,7 +37,7 @@ def explain(record: Record) -> str:
         lines.append(f"  data: {msgspec.json.encode(record.case_json['data']).decode()}")
     if record.reproduce:
         lines.append(f"  reproduce: {record.reproduce}")
-    return "\n".join(lines)
+    return printable("\n".join(lines))
 
 
 def _descriptor(case: dict[str, Any]) -> list[str]:

@@ -11,41 +11,31 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
-from reports.records import NOT_CONFORMANT, Campaign, Ending, Record, Throughput, Verdict
+from reports.records import FEW_DIFFERENCES, NOT_CONFORMANT, TRAITS, Campaign, Ending, Record, Throughput, Verdict
+from reports.sample import ALWAYS, BLOCK, KEY_BITS, Codes, Part, Sample
 from reports.stream import Written
+from spec.validator import Reading
 
 MAX_ROWS = 120_000  # rows of a page's list of cases
-# Bytes of cases, not yet compressed, that are held in memory for a campaign: those that differ, and the others.
-MAX_DIFFERING_HELD, MAX_OTHERS_HELD = 128 << 20, 64 << 20
+MAX_HELD = 12 << 20  # bytes of compressed cases held in memory for each sample of a campaign; a page has half of that
 MAX_CASE = 32 << 10  # bytes of one case; a longer one is left to results.sqlite
-ALWAYS = 3  # cases of each operator, level, rule and verdict that are kept whatever their digests
+FIRST_KEPT = 3  # cases of each operator, level, rule and verdict that are kept whatever their digests
 MAX_STRATA = 20_000
-BLOCK = 128  # cases compressed together
+MAX_TOLD_IN_FULL = 3 << 20  # bytes of cases with all the differences that were recorded
 SHOWN_DIGITS = 12  # of a case's digest, by which a page names it
 _ROW_CHARACTERS = 20  # of the budget for each row, of which it takes about half
 _TRIAL_BLOCKS = 32  # compressed first, to know how many cases will fit
+_NEARLY_FULL = 0.95  # of the budget: so full that no more cases are looked for
 
-TRAITS = (
-    "operator",
-    "level",
-    "phase",
-    "rule",
-    "verdict",
-    "expected",
-    "answered",
-    "data_type",
-    "index_type",
-    "rank",
-    "layout",
-    "pattern",
-)
 CAMPAIGN, CHANGE = "campaign", "change"  # traits that a record has on a page and not in its stream
 DIFFERING = frozenset((*NOT_CONFORMANT, Verdict.ERROR))
 # What it takes to run a case again; the rest of its JSON repeats the row or says where it came from.
@@ -53,62 +43,6 @@ _CASE_FIELDS = ("type", "desc", "level", "data", "rule")
 
 _traits = attrgetter(*TRAITS)
 _encode = msgspec.json.Encoder().encode
-_FIRST = -1  # before every digest
-_LAST = 1 << 64
-
-
-class _Row(msgspec.Struct, array_like=True):
-    """One case that is kept: where it stands in the sample, its traits, and its text while there is room for it."""
-
-    priority: int
-    digest: str
-    traits: tuple[Any, ...]
-    text: bytes | None
-
-
-class _Sample:
-    """Rows of bounded number and size: those with the smallest digests, and the first of each stratum."""
-
-    def __init__(self, most_held: int, wanted: Collection[str]) -> None:
-        self.seen = 0
-        self._most_held = most_held
-        self.rows: list[_Row] = []
-        self._wanted = wanted
-        self._strata: dict[tuple[str, str, str, Verdict], int] = {}
-        self._row_limit = self._text_limit = _LAST
-        self._held = 0
-
-    def add(self, record: Record, whole: Callable[[], Record]) -> None:
-        """Take a record, of which the case is looked at in the whole one alone."""
-        self.seen += 1
-        stratum = (record.operator, record.level, record.rule, record.verdict)
-        found = self._strata.get(stratum, 0)
-        if found < ALWAYS and (found or len(self._strata) < MAX_STRATA):
-            self._strata[stratum] = found + 1
-            priority = _FIRST
-        elif record.case in self._wanted:
-            priority = _FIRST
-        else:
-            priority = int(record.case[:16], 16)
-            if priority >= self._row_limit:
-                return
-        text = _text(whole()) if priority < self._text_limit else None
-        self.rows.append(_Row(priority, record.case[:SHOWN_DIGITS], _traits(record), text))
-        if text is not None:
-            self._held += len(text)
-            while self._held > self._most_held and self._text_limit > 1:
-                self._drop_texts()
-        while len(self.rows) > 2 * MAX_ROWS and self._row_limit > 1:
-            self._row_limit //= 2
-            self.rows = [row for row in self.rows if row.priority < self._row_limit]
-            self._held = sum(len(row.text) for row in self.rows if row.text is not None)
-
-    def _drop_texts(self) -> None:
-        self._text_limit = min(self._text_limit, self._row_limit) * 3 // 4
-        for row in self.rows:
-            if row.text is not None and row.priority >= self._text_limit:
-                self._held -= len(row.text)
-                row.text = None
 
 
 class Cases:
@@ -120,24 +54,28 @@ class Cases:
     Attributes:
         differing: those that failed, crashed, timed out, or broke the harness.
         others: the rest.
+        codes: for each trait the numbers that the samples have for its values.
     """
 
     def __init__(self, wanted: Collection[str] = ()) -> None:
-        self.differing = _Sample(MAX_DIFFERING_HELD, wanted)
-        self.others = _Sample(MAX_OTHERS_HELD, wanted)
+        self.differing = Sample(MAX_ROWS, MAX_HELD)
+        self.others = Sample(MAX_ROWS, MAX_HELD)
+        self.codes = [Codes() for _ in TRAITS]
         self.rules: Sequence[Mapping[str, Any]] = ()
+        self._wanted = wanted
+        self._strata: dict[tuple[str, str, str, Verdict], int] = {}
+        self._told_in_full = 0
+        self._is_documented = True  # whether the cases say what the documented specification expects
 
     def start(self, campaign: Campaign) -> None:
         self.rules = campaign.rules
+        self._is_documented = campaign.spec == Reading.DOCUMENTED
 
     def record(self, record: Record) -> None:
-        self._sample_of(record).add(record, lambda: record)
+        self._add(record, lambda: record)
 
     def written(self, written: Written) -> None:
-        self._sample_of(written.traits).add(written.traits, written.whole)
-
-    def _sample_of(self, record: Record) -> _Sample:
-        return self.differing if record.verdict in DIFFERING else self.others
+        self._add(written.traits, written.whole)
 
     def throughput(self, row: Throughput) -> None:
         """Nothing: measurements are no cases."""
@@ -145,15 +83,56 @@ class Cases:
     def finish(self, ending: Ending) -> None:
         """Nothing is left to do."""
 
+    def _add(self, record: Record, whole: Callable[[], Record]) -> None:
+        """Take a record, of which the case is looked at in the whole one alone."""
+        sample = self.differing if record.verdict in DIFFERING else self.others
+        sample.seen += 1
+        key = int(record.case[: KEY_BITS // 4], 16)
+        if self._is_first(record) or record.case in self._wanted:
+            sample.add_always(key, self._codes(record), lambda: self._text(whole()))
+        else:
+            sample.add(key, lambda: self._codes(record), lambda: self._text(whole()))
 
-def _text(record: Record) -> bytes | None:
-    """The case as JSON, exactly as it was recorded, then what came of it; None where that is too long for a page."""
+    def _is_first(self, record: Record) -> bool:
+        """Whether it is one of the first of its operator, level, rule and verdict."""
+        stratum = (record.operator, record.level, record.rule, record.verdict)
+        found = self._strata.get(stratum, 0)
+        if found >= FIRST_KEPT or (not found and len(self._strata) >= MAX_STRATA):
+            return False
+        self._strata[stratum] = found + 1
+        return True
+
+    def _codes(self, record: Record) -> list[int]:
+        return [codes[value] for codes, value in zip(self.codes, _traits(record), strict=True)]
+
+    def _text(self, record: Record) -> bytes | None:
+        """The case as JSON, exactly as it was recorded, then what came of it; None where that is too long for a page.
+
+        Of a case with many differences all are told only as long as there is room for such cases.
+        """
+        expect = record.case_json.get("expect") if self._is_documented else None
+        if len(record.differences) > FEW_DIFFERENCES and self._told_in_full < MAX_TOLD_IN_FULL:
+            text = _text(record, expect)
+            if len(text) <= MAX_CASE:
+                self._told_in_full += len(text)
+                return text
+        text = _text(record.in_brief(), expect)
+        return text if len(text) <= MAX_CASE else None
+
+
+def _text(record: Record, expect: Any) -> bytes:
     case = _encode({name: record.case_json[name] for name in _CASE_FIELDS if name in record.case_json})
     outcome = _encode(
-        (record.reason, record.difference_count, record.differences, record.reproduce, round(record.seconds, 9))
+        (
+            record.reason,
+            record.difference_count,
+            [(d.coordinates, d.expected, d.expected_bits, d.actual, d.actual_bits) for d in record.differences],
+            record.reproduce,
+            round(record.seconds, 9),
+            expect,
+        )
     )
-    text = case + b"\t" + outcome  # a tab within JSON is written \t
-    return text if len(text) <= MAX_CASE else None
+    return case + b"\t" + outcome  # a tab within JSON is written \t
 
 
 @dataclass(frozen=True)
@@ -217,50 +196,25 @@ def embed(
             fill the rest.
         changes: what became of a case since the baseline, by label and the shown digits of its digest.
     """
-    kept = _kept(campaigns, changes or {})[: max(0, budget // _ROW_CHARACTERS)]
-    columns = _columns(campaigns, kept)
+    rows = _Rows(campaigns, changes or {}, min(MAX_ROWS, max(0, budget // _ROW_CHARACTERS)))
+    columns = rows.columns()
     # Alike stands beside alike, which reads and compresses best.
-    keys = list(zip((not row.differs for row in kept), *(column.codes for column in columns), strict=True))
-    order = sorted(range(len(kept)), key=keys.__getitem__)
-    rows = _packed(
-        _head(campaigns, columns, len(kept))
+    order = np.lexsort([column.codes for column in reversed(columns)] + [~rows.differs])
+    listed = _packed(
+        _head(campaigns, columns, len(order))
         + b"".join(column.packed(order) for column in columns)
-        + b"".join(bytes.fromhex(kept[i].row.digest) for i in order)
+        + rows.digests(order)
     )
-    spare = budget - len(rows) - len(kept) // 6 - 1024  # the flags at their worst, and what stands around it all
-    whole, blocks = _fitting([(i, text) for i in order if (text := kept[i].row.text) is not None], spare)
+    spare = budget - len(listed) - len(order) // 6 - 1024  # the flags at their worst, and what stands around it all
+    whole, blocks = _fitting(rows, order, spare)
     told = replace(
         all_of(campaigns),
-        rows=len(kept),
-        differing_rows=sum(row.differs for row in kept),
-        whole=len(whole),
-        differing_whole=sum(kept[i].differs for i in whole),
+        rows=len(order),
+        differing_rows=int(rows.differs.sum()),
+        whole=int(whole.sum()),
+        differing_whole=int(rows.differs[whole].sum()),
     )
-    bits = "".join("1" if i in whole else "0" for i in order)
-    flags = bytes(int(bits[i : i + 8][::-1], 2) for i in range(0, len(bits), 8))
-    return Embedded(rows, _packed(flags), blocks, told)
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """A row among those of all campaigns."""
-
-    row: _Row
-    differs: bool
-    label: str
-    change: str
-
-
-def _kept(campaigns: Mapping[str, Cases], changes: Mapping[tuple[str, str], str]) -> list[_Kept]:
-    """The rows that the page shows, most wanted first: what changed, what differs, the rest; within each by digest."""
-    found = [
-        _Kept(row, differs, label, changes.get((label, row.digest), ""))
-        for label, cases in campaigns.items()
-        for differs, sample in ((True, cases.differing), (False, cases.others))
-        for row in sample.rows
-    ]
-    found.sort(key=lambda kept: (not kept.change, not kept.differs, kept.row.priority, kept.row.digest))
-    return found[:MAX_ROWS]
+    return Embedded(listed, _packed(np.packbits(whole[order], bitorder="little").tobytes()), blocks, told)
 
 
 @dataclass(frozen=True)
@@ -269,35 +223,137 @@ class _Column:
 
     name: str
     labels: Sequence[str]
-    codes: Sequence[int]
+    codes: npt.NDArray[np.uint32]
 
     @property
     def width(self) -> int:
         """Bytes of a number."""
         return 1 if len(self.labels) <= 1 << 8 else 2 if len(self.labels) <= 1 << 16 else 4
 
-    def packed(self, order: Sequence[int]) -> bytes:
-        letter = {1: "B", 2: "H", 4: "I"}[self.width]
-        return struct.pack(f"<{len(order)}{letter}", *map(self.codes.__getitem__, order))
+    def packed(self, order: npt.NDArray[np.intp]) -> bytes:
+        return self.codes[order].astype(f"<u{self.width}").tobytes()
 
 
-def _columns(campaigns: Mapping[str, Cases], kept: Sequence[_Kept]) -> list[_Column]:
-    columns = [
-        _column(CAMPAIGN, [row.label for row in kept], list(campaigns)),
-        _column(CHANGE, [row.change for row in kept]),
+class _Rows:
+    """Rows of several campaigns, most wanted first: what changed, what differs, the first of their kinds, the rest;
+    within each by digest.
+
+    Args:
+        campaigns: by label; at least one.
+        changes: as for `embed`.
+        most: rows.
+
+    Attributes:
+        differs: whether the case differs.
+        lengths: bytes of the case's text; 0 where there is none.
+    """
+
+    def __init__(self, campaigns: Mapping[str, Cases], changes: Mapping[tuple[str, str], str], most: int) -> None:
+        self._parts: list[Part] = []
+        self._labels = list(campaigns)
+        self._values = [Codes() for _ in (CHANGE, *TRAITS)]
+        self._values[0][""]  # the number of no change is 0
+        found: list[npt.NDArray[Any]] = []
+        for number, (label, cases) in enumerate(campaigns.items()):
+            shared = [
+                np.array([values[value] for value in codes], np.uint32)
+                for values, codes in zip(self._values[1:], cases.codes, strict=True)
+            ]
+            for differs, sample in ((True, cases.differing), (False, cases.others)):
+                for name, part in sample.parts.items():
+                    rows = np.zeros(len(part.keys), _ROW)
+                    rows["campaign"], rows["differs"], rows["always"] = number, differs, name == ALWAYS
+                    rows["part"], rows["place"] = len(self._parts), np.arange(len(rows))
+                    rows["key"], rows["length"] = part.keys, part.lengths
+                    codes = np.frombuffer(part.codes, np.uint32).reshape(-1, len(TRAITS))
+                    for i, values in enumerate(shared):
+                        rows["codes"][:, i + 1] = values[codes[:, i]] if len(rows) else 0
+                    if changes:
+                        told = [changes.get((label, _digest(key)), "") for key in part.keys]
+                        rows["codes"][:, 0] = [self._values[0][change] for change in told]
+                    self._parts.append(part)
+                    found.append(rows)
+        rows = np.concatenate(found)
+        wanted = np.lexsort((rows["key"], ~rows["always"], ~rows["differs"], rows["codes"][:, 0] == 0))
+        self._rows: npt.NDArray[Any] = rows[wanted[:most]]
+
+    @property
+    def differs(self) -> npt.NDArray[np.bool_]:
+        return self._rows["differs"]
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        return self._rows["length"]
+
+    def digests(self, order: npt.NDArray[np.intp]) -> bytes:
+        keys = self._rows["key"][order].astype(f">u{KEY_BITS // 8}")
+        return keys.view(np.uint8).reshape(-1, KEY_BITS // 8)[:, : SHOWN_DIGITS // 2].tobytes()
+
+    def columns(self) -> list[_Column]:
+        """Each trait with its labels in the order that the page's menus have."""
+        columns = [_column(CAMPAIGN, self._labels, self._rows["campaign"], self._labels)]
+        for i, (name, values) in enumerate(zip((CHANGE, *TRAITS), self._values, strict=True)):
+            order = list(Verdict) if name == "verdict" else None
+            columns.append(_column(name, list(values), self._rows["codes"][:, i], order))
+        return columns
+
+    def texts(self, chosen: npt.NDArray[np.bool_]) -> dict[int, bytes]:
+        """The texts of the rows that are chosen, by row."""
+        found: dict[int, bytes] = {}
+        numbers = np.flatnonzero(chosen)
+        numbers = numbers[np.lexsort((self._rows["place"][numbers], self._rows["part"][numbers]))]
+        for name in np.unique(self._rows["part"][numbers]):
+            part = self._parts[name]
+            here = numbers[self._rows["part"][numbers] == name]
+            # A text's number among its part's: how many rows before it have one.
+            ordinals = np.cumsum(np.frombuffer(part.lengths, np.uint32) > 0) - 1
+            found.update(_picked(part.texts(), ordinals[self._rows["place"][here]].tolist(), here.tolist()))
+        return found
+
+
+_ROW = np.dtype(
+    [
+        ("campaign", np.uint32),
+        ("part", np.uint32),
+        ("place", np.uint32),
+        ("length", np.uint32),
+        ("key", np.uint64),
+        ("codes", np.uint32, (1 + len(TRAITS),)),
+        ("differs", np.bool_),
+        ("always", np.bool_),
     ]
-    traits = zip(*(row.row.traits for row in kept), strict=True) if kept else ((),) * len(TRAITS)
-    for name, values in zip(TRAITS, traits, strict=True):
-        columns.append(_column(name, values, list(Verdict) if name == "verdict" else None))
-    return columns
+)
 
 
-def _column(name: str, values: Sequence[Any], order: Sequence[Any] | None = None) -> _Column:
-    """A trait's labels in the order given, or else their own, which is that of the page's menus."""
-    found = set(values)
+def _digest(key: int) -> str:
+    """The shown digits of a case's digest."""
+    return f"{key >> (KEY_BITS - 4 * SHOWN_DIGITS):0{SHOWN_DIGITS}x}"
+
+
+def _picked(texts: Iterator[bytes], ordinals: Sequence[int], names: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+    """The texts with these numbers, which rise, under these names."""
+    wanted = iter(zip(ordinals, names, strict=True))
+    ordinal, name = next(wanted)
+    for n, text in enumerate(texts):
+        if n == ordinal:
+            yield name, text
+            ordinal, name = next(wanted, (-1, -1))
+
+
+def _column(name: str, values: Sequence[Any], codes: npt.NDArray[Any], order: Sequence[Any] | None = None) -> _Column:
+    """A trait's labels, those that there are, in the order given, or else their own, which is that of the page's menus.
+
+    Args:
+        name: of the trait.
+        values: by number.
+        codes: the numbers of the rows' values.
+        order: of the values.
+    """
+    found = {values[code]: code for code in np.unique(codes).tolist()}
     labels = sorted(found) if order is None else [label for label in order if label in found]
-    numbers = {label: i for i, label in enumerate(labels)}
-    return _Column(name, [str(label) for label in labels], [numbers[value] for value in values])
+    numbers = np.zeros(len(values), np.uint32)
+    numbers[[found[label] for label in labels]] = np.arange(len(labels))
+    return _Column(name, [str(label) for label in labels], numbers[codes])
 
 
 def _head(campaigns: Mapping[str, Cases], columns: Sequence[_Column], rows: int) -> bytes:
@@ -316,27 +372,46 @@ def _head(campaigns: Mapping[str, Cases], columns: Sequence[_Column], rows: int)
     return struct.pack("<I", len(text)) + text
 
 
-def _fitting(texts: Sequence[tuple[int, bytes]], budget: int) -> tuple[set[int], list[str]]:
-    """As many of the most wanted as fit when compressed, by number, and their blocks in the order given."""
-    count = len(texts)
-    wanted = sorted(number for number, _ in texts)
-    if count > _TRIAL_BLOCKS * BLOCK:
-        step = count // _TRIAL_BLOCKS
-        trial = sum(len(_block(texts[i : i + BLOCK])) for i in range(0, count - BLOCK, step)[:_TRIAL_BLOCKS])
-        count = min(count, int(budget * _TRIAL_BLOCKS * BLOCK / trial))
-    while count > 0:
-        last = wanted[count - 1]
-        chosen = [(number, text) for number, text in texts if number <= last]
-        blocks = [_block(chosen[i : i + BLOCK]) for i in range(0, count, BLOCK)]
+def _fitting(rows: _Rows, order: npt.NDArray[np.intp], budget: int) -> tuple[npt.NDArray[np.bool_], list[str]]:
+    """Which rows have their case whole, as many of the most wanted as fit, and these cases in blocks, in order."""
+    having = rows.lengths > 0
+    sums = np.cumsum(rows.lengths, dtype=np.int64)  # of the texts up to a row
+    fits: tuple[npt.NDArray[np.bool_], list[str]] = (np.zeros(len(order), np.bool_), [])
+    if budget <= 0 or not having.any():
+        return fits
+    texts: dict[int, bytes] = {}
+    most = budget / _characters_per_byte(rows, order[having[order]])  # bytes of texts that are tried
+    while True:
+        whole = having & (sums <= most)
+        missing = whole.copy()
+        missing[list(texts)] = False
+        texts.update(rows.texts(missing))
+        chosen = order[whole[order]].tolist()
+        blocks = [_block([texts[row] for row in chosen[i : i + BLOCK]]) for i in range(0, len(chosen), BLOCK)]
         size = sum(len(block) + 1 for block in blocks)
         if size <= budget:
-            return set(wanted[:count]), blocks
-        count = min(count - 1, int(count * 0.97 * budget / size))
-    return set(), []
+            is_full = not blocks or size > _NEARLY_FULL * budget or whole.sum() == having.sum()
+            if is_full or fits[1]:
+                return whole, blocks
+            fits = whole, blocks  # and one more attempt, with more of them
+        elif fits[1]:
+            return fits
+        most = min(most, sums[-1]) * 0.97 * budget / size
 
 
-def _block(texts: Sequence[tuple[int, bytes]]) -> str:
-    return _packed(b"\n".join(text for _, text in texts))
+def _characters_per_byte(rows: _Rows, order: npt.NDArray[np.intp]) -> float:
+    """How much a byte of a text takes in the page, by a few blocks from all over."""
+    starts = range(0, len(order), max(BLOCK, len(order) // _TRIAL_BLOCKS))
+    trials = [order[start : start + BLOCK] for start in starts]
+    chosen = np.zeros(len(rows.lengths), np.bool_)
+    chosen[np.concatenate(trials)] = True
+    texts = rows.texts(chosen)
+    size = sum(len(_block([texts[row] for row in trial.tolist()])) for trial in trials)
+    return size / sum(map(len, texts.values()))
+
+
+def _block(texts: Sequence[bytes]) -> str:
+    return _packed(b"\n".join(texts))
 
 
 def _packed(data: bytes) -> str:

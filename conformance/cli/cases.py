@@ -15,11 +15,13 @@ import click
 import msgspec
 
 from conformance.dxdispatch.importing import import_document, is_model
+from conformance.failures import check_data
 from reports.console import Steps
 from reports.package import SUFFIX
 from reports.package.archive import take_snapshot
 from reports.records import NOT_CONFORMANT, Campaign, Ending, Record, Throughput, Verdict
-from reports.store import Store
+from reports.store import Store, StoreError
+from reports.stream import Consumer, FanOut
 from reports.summary import FailureGroup, failure_kind
 from reports.writing import RESULTS
 from spec.case import Case
@@ -96,8 +98,11 @@ def opened_results(path: Path) -> Iterator[Store]:
     if path.name.endswith(SUFFIX):
         with TemporaryDirectory() as folder:
             take_snapshot(path, Path(folder))  # refuses what is no package or could do harm
-            with Store(Path(folder) / RESULTS) as store:
-                yield store
+            try:
+                with Store(Path(folder) / RESULTS) as store:
+                    yield store
+            except StoreError as error:  # the user knows the package, and not where it was unpacked
+                raise StoreError(str(error).replace(str(Path(folder)), str(path))) from error
         return
     with Store(path / RESULTS if path.is_dir() else path) as store:
         yield store
@@ -137,7 +142,7 @@ def _from_json(content: bytes, name: str, folder: Path, level: Level | None) -> 
     value: Any
     try:
         value = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         if b"dispatchables" not in content:
             raise FormError(name, f"expected a case as JSON: {error}") from None
         value = parse_document(content, name)  # DxDispatch lets its JSON have comments and trailing commas
@@ -147,9 +152,21 @@ def _from_json(content: bytes, name: str, folder: Path, level: Level | None) -> 
             raise FormError(name, "is a DxDispatch model without an operator known here")
         return [NamedCase(f"{name}: {one.where}", one.case) for one in imported.cases]
     if not isinstance(value, list):
-        return [NamedCase(name, Case.from_json(value, name))]
+        return [_given(value, name)]
     names = [f"{name}[{n}]" for n in range(len(value))]
-    return [NamedCase(where, Case.from_json(item, where)) for where, item in zip(names, value, strict=True)]
+    return [_given(item, where) for where, item in zip(names, value, strict=True)]
+
+
+def _given(value: Any, where: str) -> NamedCase:
+    case = Case.from_json(value, where)
+    check_data(case, where)
+    return NamedCase(where, case)
+
+
+def replay_shown(store: Store, consumer: Consumer) -> None:
+    """Give a consumer the stream that was stored, and show how far it is."""
+    with Steps(f"Reading {store.path}", len(store)) as steps:
+        store.replay(FanOut(consumer, Advancing(steps)))
 
 
 class Advancing:

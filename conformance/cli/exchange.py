@@ -14,6 +14,7 @@ from conformance.cli.options import LEVEL
 from conformance.dxdispatch import MODEL_FILE
 from conformance.dxdispatch.exporting import Exported, NotExpressible, export
 from conformance.dxdispatch.importing import import_model
+from reports.console import Steps
 from reports.text import pretty_json
 from reports.writing import OutputError, OutputFolder
 from spec.forms import FormError
@@ -41,7 +42,8 @@ def export_model(cases: tuple[str, ...], folder: Path, inline: bool) -> None:
     named = [one for argument in cases for one in read_cases(argument)]
     if not named:
         raise FormError(" ".join(cases), "holds no failing case; name one by RESULTS#ID")
-    exported = [_exported(one, inline) for one in named]
+    with Steps("Exporting", len(named)) as steps:
+        exported = [_exported(one, inline) for one in steps.over(named)]
     unique = {one.name: one for one in exported}
     with OutputFolder(folder) as output:
         _write(list(unique.values()), output.folder, folder, inline=inline)

@@ -9,15 +9,13 @@ from typing import TextIO
 
 import click
 
-from conformance.cli.cases import Advancing, opened_results
+from conformance.cli.cases import opened_results, replay_shown
 from conformance.cli.files import OutputFile
-from reports.console import Steps
 from reports.csv_rows import CsvWriter
 from reports.ctrf import ctrf_json
 from reports.junit import junit_xml
 from reports.markdown import markdown
 from reports.store import Store
-from reports.stream import FanOut
 from reports.summary import Summary
 
 # How each form begins, so that --replace replaces nothing else.
@@ -58,20 +56,15 @@ def export(results: Sequence[Path], form: str, output: Path | None, replace: boo
 def _rows(stores: Sequence[Store]) -> Callable[[TextIO], None]:
     def write(stream: TextIO) -> None:
         for number, store in enumerate(stores):
-            _replay(store, CsvWriter(stream, header=number == 0))
+            replay_shown(store, CsvWriter(stream, header=number == 0))
 
     return write
 
 
 def _summary(store: Store) -> Summary:
     summary = Summary()
-    _replay(store, summary)
+    replay_shown(store, summary)
     return summary
-
-
-def _replay(store: Store, consumer: CsvWriter | Summary) -> None:
-    with Steps(f"Reading {store.path}", len(store)) as steps:
-        store.replay(FanOut(consumer, Advancing(steps)))
 
 
 _WRITERS: dict[str, Callable[[Sequence[Summary]], str]] = {

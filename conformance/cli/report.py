@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from conformance.cli.cases import replay_shown
 from conformance.cli.files import HTML, OutputFile
 from conformance.cli.output import print_table
 from reports.comparison import Comparison, comparison_html
@@ -48,7 +49,7 @@ def report(results: Sequence[Path], output: Path, baseline: Path | None, replace
     with ExitStack() as stack:
         stores = [stack.enter_context(Store(path)) for path in paths]
         earlier = stores.pop() if baseline is not None else None
-        comparison = Comparison.of(stores, earlier)
+        comparison = Comparison.of(stores, earlier, replay_shown)
     if len(comparison.summaries) == 1:
         text = report_html(comparison.summaries[0], *comparison.cases.values())
     else:

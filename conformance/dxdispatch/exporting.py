@@ -14,7 +14,7 @@ import numpy.typing as npt
 from backends.base import Binding, Bytes
 from backends.reference import Result, expected_output
 from conformance.dxdispatch import ACTUAL, BEFORE, EXPECTED, MODEL_FILE, NOTE, README_FILE
-from reports.records import Record
+from reports.records import FEW_DIFFERENCES, Record
 from reports.text import pretty_json, printable
 from spec.case import Case
 from spec.datatypes import DataType, TensorFlag
@@ -28,7 +28,7 @@ from strategies.values import NUMPY_TYPE, UNSIGNED_OF_SIZE, buffer_size, materia
 
 MAX_BYTES = 2**28  # of a case's tensors; a larger one is no file to hand to anyone
 MAX_INLINE_BYTES = 2**16  # of a tensor whose values stand in the JSON
-SHOWN = 16  # differing elements, and stretches of bytes, that the text lists
+SHOWN = 16  # stretches of bytes that the text lists
 _POISON = 0x5A
 
 
@@ -361,10 +361,11 @@ def _bytes_that_count(counts: npt.NDArray[np.bool_]) -> list[str]:
 
 def _what_was_seen(record: Record) -> list[str]:
     lines = [f"What the suite saw: {record.verdict}. {record.reason}".rstrip()]
-    for difference in record.differences[:SHOWN]:
+    shown = record.differences[:FEW_DIFFERENCES]
+    for difference in shown:
         where = ",".join(map(str, difference.coordinates))
         expected = f"{difference.expected} {difference.expected_bits}".strip()
         lines.append(f"    output[{where}]: expected {expected}, got {difference.actual} {difference.actual_bits}")
-    if record.difference_count > len(record.differences[:SHOWN]):
+    if record.difference_count > len(shown):
         lines.append(f"    {record.difference_count} elements differ")
     return lines

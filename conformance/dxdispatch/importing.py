@@ -69,7 +69,8 @@ def import_model(path: Path, level: Level | None = None) -> ImportedModel:
             highest.
 
     Raises:
-        ModelError: it cannot be read, or a resource is not in a form that DxDispatch takes.
+        ModelError: it cannot be read, a resource is not in a form that DxDispatch takes, or names a file that is not
+            below the model's folder.
     """
     name = str(path)
     root = parse_document(_read(path, MAX_BYTES, name, ""), name)
@@ -268,6 +269,12 @@ class _Importer:
         if not isinstance(source, str) or not source:
             raise ModelError(self._name, where, "expected the path of a file")
         path = self._folder / source.replace("\\", "/")
+        try:
+            inside = path.resolve().is_relative_to(self._folder.resolve())
+        except (OSError, RuntimeError, ValueError) as error:  # a link that leads to itself, a name with a zero in it
+            raise ModelError(self._name, where, f"no path of a file: {error}") from None
+        if not inside:  # what a model of somebody else is not to bring into a case, which is handed on
+            raise ModelError(self._name, where, f"{source} is outside of the model's folder; copy it there")
         content = _read(path, MAX_DATA_BYTES, self._name, where)
         if path.suffix.lower() in (".jpg", ".png"):
             raise _NoData(f"{source} is a picture, which is not read here")

@@ -5,6 +5,14 @@ const inflated = async (base64) => {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 };
 
+// A line of a block: a case as its JSON text, and what came of it.
+const wholeCase = (line) => {
+  const tab = line.indexOf("\t");
+  const [reason, differenceCount, told, reproduce, seconds, expect] = JSON.parse(line.slice(tab + 1));
+  const differences = told.map(([coordinates, expected, expected_bits, actual, actual_bits]) => ({ coordinates, expected, expected_bits, actual, actual_bits }));
+  return { json: line.slice(0, tab), reason, differenceCount, differences, reproduce, seconds, expect };
+};
+
 class Cases {
   static async read(rows, flags, blocks) {
     const [bytes, bits] = await Promise.all([inflated(rows), inflated(flags)]);
@@ -80,13 +88,11 @@ class Cases {
     return this.unpacked.get(block);
   }
 
-  // A case as its JSON text and what came of it, or null where the page has only its row.
+  // A case that is there whole, or null where the page has only its row.
   async whole(row) {
     const place = this.places[row];
     if (place < 0) return null;
     const line = (await this.lines(Math.floor(place / this.head.block)))[place % this.head.block];
-    const tab = line.indexOf("\t");
-    const [reason, differenceCount, differences, reproduce, seconds] = JSON.parse(line.slice(tab + 1));
-    return { json: line.slice(0, tab), reason, differenceCount, differences, reproduce, seconds };
+    return wholeCase(line);
   }
 }

@@ -46,7 +46,7 @@ const flat = (value) => {
 // For people: whatever fits on a line is on one line, so that sizes and strides stay together.
 const laidOut = (value, width = 88, indent = "", used = 0) => {
   const line = flat(value);
-  if (used + line.length <= width || value instanceof Literal) return line;
+  if (used + line.length <= width || value instanceof Literal || (value.size ?? value.length) === 0) return line;
   const inner = `${indent}  `;
   const isMap = value instanceof Map;
   const items = (isMap ? [...value] : value.map((item) => ["", item])).map(([name, item]) => {

@@ -1,6 +1,8 @@
 // Tensors in words and pictures: sizes, strides, where elements lie, and which of them differ.
-const GRID_ROWS = 24;
-const GRID_COLUMNS = 16;
+const TABLE_ROWS = 16; // of differing elements that are not folded away
+const GRID_ROWS = 64;
+const GRID_COLUMNS = 32;
+const GRID_SLICES = 256; // that are listed even if nothing differs there
 const MEMORY_CELLS = 512;
 const MEMORY_COLUMNS = 16;
 
@@ -61,42 +63,84 @@ const aroundThese = (indices, size, most) => {
   return sorted.length && sorted[sorted.length - 1] < size - 1 ? [...found, null] : found;
 };
 
-// The last two dimensions of an output, where its differing elements are; the dimensions before them choose a slice.
-const differenceGrid = (tensor, differences, isAll) => {
+// What the specification expects of every element of a case's output, by coordinates, or null where this page cannot
+// say, or would not agree with what was recorded.
+const expectedIn = (content, whole) => {
+  try {
+    if (!whole.expect || !isExecuted(content, whole.expect)) return null;
+    const { output, values, isOpen } = executed(content);
+    const strides = packedStrides(output.sizes.map(BigInt)).map(Number);
+    const elementAt = (coordinates) => {
+      const at = coordinates.reduce((sum, coordinate, d) => sum + coordinate * strides[d], 0);
+      return isOpen[at] ? { value: "any", bits: "open" } : { value: shownValue(values[at], output.dataType), bits: shownBits(values[at], output.dataType) };
+    };
+    const agrees = ({ coordinates, expected_bits }) => elementAt(coordinates).bits === (expected_bits || "open");
+    return whole.differences.every(agrees) ? elementAt : null;
+  } catch {
+    return null; // the case is shown without
+  }
+};
+
+const before = (a, b) => {
+  const d = a.findIndex((coordinate, i) => coordinate !== b[i]);
+  return d >= 0 && a[d] < b[d];
+};
+
+// The coordinates of every slice along the two dimensions of a plane, which are null there.
+const slicesOf = (sizes, plane) =>
+  sizes.reduce((found, size, d) => found.flatMap((slice) => (plane.includes(d) ? [null] : counting(Number(size), 1)).map((i) => [...slice, i])), [[]]);
+
+// An output as a plane of two dimensions, the last that have more than one element; the others choose a slice. The first differing elements are recorded, in row-major order: whatever lies before the last of them and is not among
+// them agrees, and what lies behind it is not known unless all are recorded.
+const differenceGrid = (tensor, differences, count, expectedAt) => {
   const rank = tensor.sizes.length;
-  const sliceOf = ({ coordinates }) => coordinates.slice(0, Math.max(0, rank - 2)).join(", ");
-  const slices = [...new Set(differences.map(sliceOf))];
+  const isAll = differences.length === count;
+  const last = differences[differences.length - 1].coordinates;
+  const wide = tensor.sizes.flatMap((size, d) => (size > 1n ? [d] : []));
+  const across = wide[wide.length - 1] ?? rank - 1;
+  const down = wide[wide.length - 2] ?? across - 1; // -1 where there is one dimension alone
+  const nameOf = (slice) => `[${slice.map((coordinate) => coordinate ?? ":").join(", ")}]`;
+  const sliceOf = ({ coordinates }) => nameOf(coordinates.map((coordinate, d) => (d === across || d === down ? null : coordinate)));
+  const counts = new Map();
+  for (const d of differences) counts.set(sliceOf(d), (counts.get(sliceOf(d)) ?? 0) + 1);
+  const isListed = tensor.sizes.reduce((product, size, d) => (d === across || d === down ? product : product * size), 1n) <= GRID_SLICES;
+  const slices = isListed ? slicesOf(tensor.sizes, [across, down]).map(nameOf) : [...counts.keys()];
   const modes = [
-    ["value", "Values", (d) => [d.expected, d.actual]],
-    ["bits", "Bits", (d) => [d.expected_bits || "open", d.actual_bits]],
-    ["offset", "Element offsets in memory", null],
+    ["value", "Values", (d) => [d.expected, d.actual], ({ value }) => value],
+    ["bits", "Bits", (d) => [d.expected_bits || "open", d.actual_bits], ({ bits }) => bits],
+    ["offset", "Element offsets in memory", null, null],
   ];
-  const shown = { slice: slices[0], mode: "value" };
+  const shown = { slice: sliceOf(differences[0]), mode: "value" };
   const place = element("div");
+  const hidden = (text) => element("span", { class: "hidden" }, text);
   const draw = () => {
     const here = differences.filter((d) => sliceOf(d) === shown.slice);
-    const at = new Map(here.map((d) => [`${rank > 1 ? d.coordinates[rank - 2] : 0},${d.coordinates[rank - 1]}`, d]));
-    const height = rank > 1 ? Number(tensor.sizes[rank - 2]) : 1;
-    const rows = aroundThese(here.map((d) => (rank > 1 ? d.coordinates[rank - 2] : 0)), height, GRID_ROWS);
-    const columns = aroundThese(here.map((d) => d.coordinates[rank - 1]), Number(tensor.sizes[rank - 1]), GRID_COLUMNS);
-    const leading = here[0].coordinates.slice(0, Math.max(0, rank - 2));
-    const values = modes.find(([name]) => name === shown.mode)[2];
+    const rowOf = ({ coordinates }) => coordinates[down] ?? 0;
+    const at = new Map(here.map((d) => [`${rowOf(d)},${d.coordinates[across]}`, d]));
+    const rows = aroundThese(here.length ? here.map(rowOf) : [0], Number(tensor.sizes[down] ?? 1), GRID_ROWS);
+    const columns = aroundThese(here.length ? here.map((d) => d.coordinates[across]) : [0], Number(tensor.sizes[across]), GRID_COLUMNS);
+    const along = shown.slice.slice(1, -1).split(", ").map(Number); // of which those of the plane are not looked at
+    const [, , differing, agreeing] = modes.find(([name]) => name === shown.mode);
     const cell = (row, column) => {
       if (row === null || column === null) return element("td", { class: "skipped" }, "…");
-      const coordinates = [...leading, ...(rank > 1 ? [row] : []), column];
+      const coordinates = along.map((coordinate, d) => (d === across ? column : d === down ? row : coordinate));
       const difference = at.get(`${row},${column}`);
       const offset = offsetOf(coordinates, tensor.strides);
       const told = `[${coordinates.join(", ")}], element ${offset} in memory, byte ${offset * elementBytes(tensor.dataType)}`;
-      if (!difference) return element("td", { class: "same", title: told }, values ? (isAll ? "=" : "·") : offset);
-      const [expected, actual] = values ? values(difference) : [];
-      return element(
-        "td",
-        { class: "differs", title: told },
-        element("span", { class: "hidden" }, "differs: "),
-        values
-          ? [element("span", { class: "expected" }, expected), element("span", { class: "actual" }, element("span", { "aria-hidden": "true" }, "≠ "), element("span", { class: "hidden" }, "but got "), actual)]
-          : element("span", { class: "actual" }, `≠ ${offset}`),
-      );
+      if (difference) {
+        const [expected, actual] = differing ? differing(difference) : [];
+        return element(
+          "td",
+          { class: "differs", title: told },
+          hidden("differs: "),
+          differing
+            ? [element("span", { class: "expected" }, expected), element("span", { class: "actual" }, element("span", { "aria-hidden": "true" }, "≠ "), hidden("but got "), actual)]
+            : element("span", { class: "actual" }, `≠ ${offset}`),
+        );
+      }
+      const isKnown = isAll || before(coordinates, last);
+      const text = agreeing ? (expectedAt ? agreeing(expectedAt(coordinates)) : isKnown ? "=" : "·") : offset;
+      return isKnown ? element("td", { class: "same", title: told }, text) : element("td", { class: "unknown", title: `${told}, not recorded` }, text, expectedAt ? [element("span", { "aria-hidden": "true" }, " ?"), hidden(", not recorded")] : []);
     };
     place.replaceChildren(
       element(
@@ -105,14 +149,14 @@ const differenceGrid = (tensor, differences, isAll) => {
         element(
           "table",
           { class: "grid mono" },
-          element("thead", {}, element("tr", {}, element("td", {}, rank > 1 ? "" : " "), columns.map((c) => element("th", { scope: "col" }, c ?? "…")))),
-          element("tbody", {}, rows.map((r) => element("tr", {}, element("th", { scope: "row" }, rank > 1 ? (r ?? "…") : "0"), columns.map((c) => cell(r, c))))),
+          element("thead", {}, element("tr", {}, element("td", {}, down < 0 ? " " : ""), columns.map((c) => element("th", { scope: "col" }, c ?? "…")))),
+          element("tbody", {}, rows.map((r) => element("tr", {}, element("th", { scope: "row" }, r ?? "…"), columns.map((c) => cell(r, c))))),
         ),
       ),
     );
   };
   const choice = (label, options, name) => {
-    const select = element("select", {}, options.map(([value, text]) => element("option", { value }, text)));
+    const select = element("select", {}, options.map(([value, text]) => element("option", { value, selected: value === shown[name] }, text)));
     select.addEventListener("change", () => {
       shown[name] = select.value;
       draw();
@@ -120,27 +164,29 @@ const differenceGrid = (tensor, differences, isAll) => {
     return element("label", {}, `${label} `, select);
   };
   draw();
+  const agreement = expectedAt ? "A cell without a mark shows what was expected and came. " : "= is as expected. ";
+  const unknown = `${counted(count, "element")} ${count === 1 ? "differs" : "differ"}; the first ${differences.length} are recorded, and what came behind the last of them, marked ${expectedAt ? "?" : "·"}, is not. `;
   return element(
     "figure",
     {},
-    element("figcaption", {}, `${tensor.name} {${tensor.sizes.join(", ")}}: expected, then ≠ what came. `, isAll ? "= is as expected." : "· is not among the first differing elements, which alone are recorded."),
+    element("figcaption", {}, `${tensor.name} {${tensor.sizes.join(", ")}}: expected, then ≠ what came. `, agreement, isAll ? "" : unknown, slices.length > 1 ? "In the name of a slice the first : stands for rows, the second for columns." : ""),
     element(
       "div",
       { class: "choices" },
       choice("Show", modes.map(([name, title]) => [name, title]), "mode"),
-      slices.length > 1 ? choice("Slice", slices.map((slice) => [slice, `[${slice}, :, :]`]), "slice") : [],
+      slices.length > 1 ? choice("Slice", slices.map((slice) => [slice, `${slice}${counts.has(slice) ? `, ${counts.get(slice)} ≠` : ""}`]), "slice") : [],
     ),
     place,
   );
 };
 
+// The same one by one, folded away where there are many.
 const differenceTable = (tensor, differences, count) => {
   const bytes = tensor ? elementBytes(tensor.dataType) : 1n;
-  return table(
-    {
-      label: "Differing elements",
-      caption: differences.length < count ? `First ${differences.length} of ${counted(count, "differing element")}` : counted(count, "differing element"),
-    },
+  const caption = differences.length < count ? `First ${differences.length} of ${counted(count, "differing element")}` : counted(count, "differing element");
+  const isLong = tensor && differences.length > TABLE_ROWS;
+  const list = table(
+    { label: "Differing elements", caption: isLong ? undefined : caption },
     ["Coordinates", "Expected", "Bits", "Actual", "Bits", "Element", "Byte"],
     differences.map((d) => {
       const offset = tensor ? offsetOf(d.coordinates, tensor.strides) : null;
@@ -155,6 +201,7 @@ const differenceTable = (tensor, differences, count) => {
       ];
     }),
   );
+  return isLong ? element("details", {}, element("summary", {}, caption), list) : list;
 };
 
 // Memory of a small strided tensor, element by element: which coordinates lie there, and what lies between them.
