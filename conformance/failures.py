@@ -13,6 +13,7 @@ from reports.failures import case_file, file_name
 from reports.records import Record
 from spec.case import Case
 from spec.forms import FormError
+from strategies.values import check_recipes
 
 MAX_BYTES = 16 << 20  # of a file
 ORIGIN = "failures/"  # before a file's name, the origin of its cases
@@ -22,24 +23,40 @@ def read_failures(folder: Path) -> list[Case]:
     """The cases of every `*.json` file in a folder, by name; each file has one case or a list of them.
 
     Raises:
-        FormError: a file holds something else; the message names it and the field.
-        OSError: the folder or a file cannot be read.
+        FormError: a file cannot be read, or holds something else; the message names it and the field.
+        OSError: the folder cannot be read.
     """
     cases = []
     for path in sorted(entry for entry in folder.iterdir() if entry.suffix == ".json"):
-        with path.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
+        if path.exists() and not path.is_file():  # a device or pipe might never end
+            raise FormError(str(path), "is no file; expected a case as JSON")
+        try:
+            with path.open("rb") as stream:
+                content = stream.read(MAX_BYTES + 1)
+        except OSError as error:
+            raise FormError(str(path), f"cannot be read: {error.strerror or error}") from None
         if len(content) > MAX_BYTES:
             raise FormError(str(path), f"larger than {MAX_BYTES >> 20} MiB; expected a case as JSON")
         try:
             value = msgspec.json.decode(content)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise FormError(str(path), f"expected a case as JSON: {error}") from None
         listed = value if isinstance(value, list) else [value]
         for number, item in enumerate(listed):
-            case = Case.from_json(item, f"{path}[{number}]" if isinstance(value, list) else str(path))
+            where = f"{path}[{number}]" if isinstance(value, list) else str(path)
+            case = Case.from_json(item, where)
+            check_data(case, where)
             cases.append(msgspec.structs.replace(case, origin=f"{ORIGIN}{path.name}"))
     return cases
+
+
+def check_data(case: Case, where: str) -> None:
+    """Raises FormError where a case that is to be executed has recipes that give no data."""
+    if case.data and not case.broken:
+        try:
+            check_recipes(case)
+        except ValueError as error:
+            raise FormError(f"{where}.data", str(error)) from None
 
 
 def digest_of(cases: Sequence[Case]) -> str:

@@ -75,7 +75,7 @@ def _printable(value: Any) -> Any:
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, dict):
-        return {name: _printable(item) for name, item in value.items()}
+        return {printable(name): _printable(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_printable(item) for item in value]
     return value

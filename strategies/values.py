@@ -10,7 +10,7 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from spec.tensor import TensorDesc
 
 Bytes = npt.NDArray[np.uint8]
 Unsigned = npt.NDArray[Any]
+_T = TypeVar("_T")
 
 NUMPY_TYPE: Mapping[DataType, np.dtype] = {
     data_type: np.dtype(data_type.name.lower()).newbyteorder("<") for data_type in DataType if data_type.size
@@ -64,18 +65,45 @@ def materialize(case: Case) -> dict[str, Bytes]:
     Raises:
         ValueError: an input has no recipe, or one that `fill` refuses; the message names the tensor.
     """
+    return _of_inputs(case, fill)
+
+
+def check_recipes(case: Case) -> None:
+    """Raise what `materialize` would raise, without making the data; the case is valid and has some."""
+    _of_inputs(case, _check)
+
+
+def _of_inputs(case: Case, make: Callable[[TensorDesc, Recipe, Sequence[int]], _T]) -> dict[str, _T]:
     spec = spec_of(case.desc)
-    content: dict[str, Bytes] = {}
+    content: dict[str, _T] = {}
     for field in spec.input_fields:
         is_index = spec.index is not None and field.attribute == spec.index.indices
         limits = spec.index.limits(case.desc) if spec.index is not None and is_index else ()
         if field.attribute not in case.data:
             raise ValueError(f"{field.name}: there is no recipe for its data")
         try:
-            content[field.attribute] = fill(getattr(case.desc, field.attribute), case.data[field.attribute], limits)
+            content[field.attribute] = make(getattr(case.desc, field.attribute), case.data[field.attribute], limits)
         except ValueError as error:
             raise ValueError(f"{field.name}: {error}") from None
     return content
+
+
+def _check(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int]) -> None:
+    """Raise what `fill` raises."""
+    _check_named(recipe, limits)
+    if recipe.pattern == EXPLICIT:
+        _explicit(tensor, recipe.values)
+    elif recipe.pattern == EXPLICIT_BITS:
+        _explicit_bits(tensor, recipe.values)
+
+
+def _check_named(recipe: Recipe, limits: Sequence[int]) -> None:
+    """Raise ValueError for a seed out of range and a pattern that is none of this tensor's."""
+    if not 0 <= recipe.seed <= MAX_SEED:
+        raise ValueError(f"expected a seed from 0 to {MAX_SEED}, found {recipe.seed}")
+    known = (*DATA_PATTERNS, *(INDEX_PATTERNS if limits else ()), EXPLICIT, EXPLICIT_BITS)
+    if recipe.pattern not in known:
+        raise ValueError(f"unknown pattern {recipe.pattern!r}; known here: {', '.join(known)}")
 
 
 def fill(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int] = ()) -> Bytes:
@@ -90,20 +118,16 @@ def fill(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int] = ()) -> Byte
     Raises:
         ValueError: unknown pattern, one of indices without limits, a seed out of range, or values that do not fit.
     """
+    _check_named(recipe, limits)
     size = buffer_size(tensor)
-    if not 0 <= recipe.seed <= MAX_SEED:
-        raise ValueError(f"expected a seed from 0 to {MAX_SEED}, found {recipe.seed}")
     if recipe.pattern in DATA_PATTERNS:
         return _DATA[recipe.pattern](tensor.data_type, size, recipe.seed)
     if recipe.pattern == EXPLICIT:
         values = _explicit(tensor, recipe.values)
     elif recipe.pattern == EXPLICIT_BITS:
         values = _explicit_bits(tensor, recipe.values)
-    elif recipe.pattern in INDEX_PATTERNS and limits:
-        values = _indices(tensor, recipe, limits)
     else:
-        known = (*DATA_PATTERNS, *(INDEX_PATTERNS if limits else ()), EXPLICIT, EXPLICIT_BITS)
-        raise ValueError(f"unknown pattern {recipe.pattern!r}; known here: {', '.join(known)}")
+        values = _indices(tensor, recipe, limits)
     buffer = random_bytes(size, "padding", recipe.seed).copy()
     element = tensor.data_type.size
     view = np.ndarray(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-import msgspec
 
 from conformance.cli.files import HTML, JSON, OutputFile, output_options
 from conformance.cli.options import OPERATOR, format_option
+from reports.text import indented_json
 
 _TITLE = "# Errata of the DirectML pages"
 _SIGNATURES = {"md": _TITLE.encode(), "json": JSON, "html": HTML}
@@ -31,7 +31,7 @@ def errata_command(names: tuple[str, ...], format_: str, output: Path | None, re
     target = None if output is None else OutputFile(output, replace=replace, signature=_SIGNATURES[format_])
     document = errata_document(names)
     if format_ == "json":
-        text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+        text = indented_json(document) + "\n"
     elif format_ == "html":
         text = as_html(document)
     else:

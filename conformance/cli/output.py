@@ -11,10 +11,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
-import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from reports.text import indented_json, printable
 
 _UNLIMITED = 100_000
 _NARROWEST = 12
@@ -42,7 +43,7 @@ def table_lines(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[s
 
 
 def _table_lines(terminal: Console, headers: Sequence[str], rows: Iterable[Sequence[str]], whole: int) -> list[str]:
-    rows = [tuple(row) for row in rows]
+    rows = [tuple(map(printable, row)) for row in rows]
     table = Table(box=None, pad_edge=False, header_style="bold")
     taken = 0
     for i, header in enumerate(headers):
@@ -63,4 +64,4 @@ def _table_lines(terminal: Console, headers: Sequence[str], rows: Iterable[Seque
 
 def print_json(value: Any) -> None:
     """Print a value as indented JSON."""
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    click.echo(indented_json(value))

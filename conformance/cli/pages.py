@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-import msgspec
 
 from conformance.cli.errors import Exit, one_line
 from conformance.cli.files import JSON, STDOUT, OutputFile, output_options
 from conformance.cli.options import format_option
 from conformance.cli.output import print_table, table_lines
+from reports.text import indented_json
 
 if TYPE_CHECKING:
     from conformance.page_check.overview import OperatorOverview, Overview
@@ -159,7 +159,7 @@ def _comparable(collection: Collection, other: Page | None) -> Collection:
 
 
 def _json(value: Any) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+    return indented_json(value) + "\n"
 
 
 def _tell(failures: Sequence[Failure]) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.exceptions import InternalError, InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
@@ -97,7 +97,7 @@ def read_private_key(path: Path) -> Ed25519PrivateKey:
     content = _content(path, private=True)
     try:
         key = serialization.load_pem_private_key(content, password=None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
+    except (ValueError, TypeError, UnsupportedAlgorithm, InternalError):
         raise KeyFileError(
             f"{path}: expected an Ed25519 private key as 'dml-conformance keys new' makes it: PEM, not encrypted"
         ) from None
@@ -117,7 +117,7 @@ def read_public_key(path: Path) -> Ed25519PublicKey:
         return read_private_key(path).public_key()
     try:
         key = serialization.load_pem_public_key(content)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
+    except (ValueError, TypeError, UnsupportedAlgorithm, InternalError):
         raise KeyFileError(f"{path}: expected an Ed25519 public key, PEM, as in the file that ends in .pub") from None
     if not isinstance(key, Ed25519PublicKey):
         raise KeyFileError(f"{path}: expected an Ed25519 key, found a key of another kind")
