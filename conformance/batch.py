@@ -76,19 +76,21 @@ class BatchJudge:
     def __init__(self, judge: Judge, *, one_by_one: bool = False) -> None:
         self.judge = judge
         self.in_batches = not one_by_one and takes_batches(judge.backend)
+        # Asked once: to look whether an object has a protocol takes as long as deciding on a case.
+        self._asks_ahead = isinstance(judge.backend, DecidesAhead)
         self._most_bytes = MOST_BYTES
 
     def records(self, cases: Iterable[Case], phase: Phase) -> Iterator[Record]:
         """The record of each case, in order; takes in up to `MOST_CASES` cases before it gives the first record."""
         judge = self.judge
-        most = MOST_CASES if self.in_batches else MOST_AHEAD if isinstance(judge.backend, DecidesAhead) else 1
+        most = MOST_CASES if self.in_batches else MOST_AHEAD if self._asks_ahead else 1
         cases = iter(cases)
         while chunk := [case.read(judge.reading) for case in islice(cases, most)]:
             if self.in_batches:
                 for case, judged in zip(chunk, self.judgements(chunk), strict=True):
                     yield judge.describe(case, phase, judged)
             else:
-                decide_ahead(judge, chunk)
+                self._ask_ahead(chunk)
                 for case in chunk:
                     yield judge.record(case, phase)
 
@@ -97,7 +99,7 @@ class BatchJudge:
         judged: dict[int, Judgement] = {}
         waiting: dict[int, _Member] = {}
         used = 0
-        decide_ahead(self.judge, cases)
+        self._ask_ahead(cases)
         for count, case in enumerate(cases):
             decided = self.judge.decide(case)
             if isinstance(decided, Pending) and decided.needed > MOST_CASE_BYTES:
@@ -116,6 +118,10 @@ class BatchJudge:
                 judged[count] = decided
         judged.update(self._executed(waiting))
         return [judged[n] for n in range(len(cases))]
+
+    def _ask_ahead(self, cases: Sequence[Case]) -> None:
+        if self._asks_ahead:
+            decide_ahead(self.judge, cases)
 
     def _executed(self, members: Mapping[int, _Member]) -> Iterator[tuple[int, Judgement]]:
         return zip(members, self._execute(list(members.values())), strict=True)
