@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 import psutil
 import pytest
+from awful_backends import GUILTY
 from click.testing import CliRunner
 
 from backends import BackendError, load_backend
@@ -43,7 +44,6 @@ from spec.operators.tile import TileDesc
 from spec.registry import operators
 from spec.tensor import TensorDesc
 from strategies.cases import numbered_case
-from tests.awful_backends import GUILTY
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="what is done to processes here is done on POSIX")
 
@@ -437,8 +437,9 @@ def open_files() -> int:
 
 HARNESS = """
 import sys
+sys.path.insert(0, "tests")
 from conformance.isolation.backend import IsolatedBackend
-from tests.test_isolation import CASES, awful, execute
+from test_isolation import CASES, awful, execute
 backend = IsolatedBackend(awful(sys.argv[1]))
 print("ready", flush=True)
 execute(backend, CASES[2])

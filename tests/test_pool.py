@@ -464,7 +464,7 @@ def test_each_device_has_a_process(tmp_path: Path) -> None:
             mine, reference = workers.capabilities()
             assert (mine.name, reference.name) == (name, "reference")
             assert mine.device == (f"{count} x a chip" if count > 1 else "a chip")
-            found = untimed(workers.judged(slowly(tiles(240, 10), 0.01)))
+            found = untimed(workers.judged(slowly(tiles(240, 10), 0.1)))
         digests.append([digest_of(records) for records in found])
         used = {file.name for file in tmp_path.glob("used-*")}
         assert used == {f"used-gpu:{n}" for n in (chosen or range(3))}

@@ -298,7 +298,8 @@ def test_interrupted_whenever_it_happens_a_run_is_completed(tmp_path: Path, runs
             process.communicate()
         if process.returncode == 0:  # it came to its end before that
             break
-        assert process.returncode == (-how if how == signal.SIGKILL else 3)
+        # Before it has begun, a signal ends it as it ends any program.
+        assert process.returncode in (-how, 3)
     resume = ["--resume"] if left_in(here) else []
     done = subprocess.run([*command, *resume], cwd=here, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr  # also where it is finished already

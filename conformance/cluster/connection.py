@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from conformance.cluster.errors import ClusterError, ClusterLost, told
@@ -30,7 +31,9 @@ def connected(address: str) -> Client:
     timeout = dask.utils.parse_timedelta(dask.config.get("distributed.comm.timeouts.connect"))
     # Asked first, as a Client that fails on this leaves more behind than an exception.
     try:
-        kind = asyncio.run(_kind(address, timeout))
+        # In a thread of its own: this one may have a loop that runs, as in a notebook.
+        with ThreadPoolExecutor(1) as thread:
+            kind = thread.submit(lambda: asyncio.run(_kind(address, timeout))).result()
     except (ValueError, TypeError, RuntimeError) as error:  # Dask's, for each kind of address another one
         raise ClusterError(
             f"--scheduler {address}: expected an address that Dask takes, such as tcp://host:8786: {told(error)}"
