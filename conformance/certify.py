@@ -6,10 +6,11 @@ import platform
 import sys
 import tomllib
 import zlib
+from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,22 +18,34 @@ from conformance.engine import Engine
 from conformance.failures import digest_of
 from conformance.isolation.errors import GivenUp
 from conformance.throughput import measure
+from conformance.units import Unit
 from reports.records import Campaign, Ending, describe_rules, utc_now
 from reports.resuming import Begun
-from reports.stream import Consumer, FanOut
+from reports.stream import Consumer, FanOut, Written
 
 # In the environment: what makes the cases of the search, and what compresses the report's page.
 HYPOTHESIS, ZLIB = "hypothesis", "zlib"
 THROUGHPUT = "throughput"  # the unit of work that is all measurements together
 
 
-def certify(engine: Engine, consumer: Consumer, begun: Begun | None = None) -> None:
+class Workers(Protocol):
+    """Processes that judge units of work in place of this one."""
+
+    def judged(self, engine: Engine) -> Iterator[tuple[Unit, Iterator[Written]]]:
+        """The units of a campaign in order, each with its records, which are noted as they are asked for."""
+
+    def close(self) -> None:
+        """End the processes."""
+
+
+def certify(engine: Engine, consumer: Consumer, begun: Begun | None = None, workers: Workers | None = None) -> None:
     """Run a whole campaign and feed its stream to `consumer`: the campaign, each record, each row, the end.
 
     Args:
         engine: runs it.
         consumer: hears of each finished unit, too, if it takes marks.
         begun: what of this campaign was finished before it was interrupted; the stream begins with that.
+        workers: judge all cases; what is measured, is measured when they have ended. None = this process does.
 
     Raises:
         ResumeError: what is begun is damaged, or of another campaign, which the consumer finds out at its start.
@@ -49,10 +62,17 @@ def certify(engine: Engine, consumer: Consumer, begun: Begun | None = None) -> N
             return
     given_up = ""
     try:
-        for unit in engine.units():
-            for record in unit.records:
-                stream.record(record)
-            stream.mark(unit.name)
+        if workers is None:
+            for unit in engine.units():
+                for record in engine.judged(unit):
+                    stream.record(record)
+                stream.mark(unit.name)
+        else:
+            for unit, records in workers.judged(engine):
+                for written in records:
+                    stream.written(written)
+                stream.mark(unit.name)
+            workers.close()
         if begun is None or THROUGHPUT not in begun.units:
             for row in measure(engine.judge, engine.operators, engine.levels, engine.budget):
                 stream.throughput(row)

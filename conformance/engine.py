@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, starmap
-from typing import NamedTuple
 
-from conformance.batch import MOST_CASES, BatchJudge
 from conformance.budget import Budget
-from conformance.isolation.ahead import decide_ahead
 from conformance.judge import Judge
-from conformance.search import search
+from conformance.units import Listed, Sought, Unit, UnitJudge
 from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from reports.stream import Written
 from spec.case import Case
 from spec.examples import examples
 from spec.levels import Level
@@ -23,8 +21,6 @@ from strategies.cases import applicable_rules, numbered_case
 
 # Examples spent on making the smallest case of a rule that the boundaries already broke.
 SHRINK_EXAMPLES = 300
-# Cases of a unit that are judged one by one; a slow backend has lost no more of them when a run is interrupted.
-UNIT_CASES = 32
 
 
 def example_cases(operator: str, level: Level) -> dict[str, Case]:
@@ -34,18 +30,6 @@ def example_cases(operator: str, level: Level) -> dict[str, Case]:
         for name, example in examples().items()
         if example.operator == operator and example.level is not None and level >= example.level
     }
-
-
-class Unit(NamedTuple):
-    """A part of a campaign that is judged as a whole or, where the run is interrupted within it, once more.
-
-    Attributes:
-        name: the same in every run of the campaign.
-        records: of its cases, judged as they are asked for; all of them, before the next unit is.
-    """
-
-    name: str
-    records: Iterator[Record]
 
 
 @dataclass
@@ -73,18 +57,54 @@ class Engine:
     _judged: Counter[Phase] = field(default_factory=Counter)
     _finished: Collection[str] = ()
 
+    def __post_init__(self) -> None:
+        self._units = UnitJudge(self.judge)
+
     def records(self) -> Iterator[Record]:
         """Every record, phase by phase."""
         for unit in self.units():
-            yield from unit.records
+            yield from self.judged(unit)
 
     def units(self) -> Iterator[Unit]:
-        """Every unit of work that is left, phase by phase; which ones the search has depends on what came before."""
-        yield from self._listed(Phase.EXAMPLES, self._one_by_one, UNIT_CASES)
-        yield from self._listed(Phase.BOUNDARIES, self._one_by_one, UNIT_CASES)
-        yield from self._search()
-        batches = BatchJudge(self.judge)
-        yield from self._listed(Phase.SWEEP, batches.records, MOST_CASES if batches.in_batches else UNIT_CASES)
+        """Every unit of work that is left, in order. The records of one are to be noted before the next is asked for,
+        as which ones the search has depends on what came before."""
+        for stage in self.stages():
+            yield from filter(self.wants, stage)
+
+    def stages(self) -> Iterator[Iterator[Unit]]:
+        """Every unit of work that may be left, in order. Those of a stage may be judged at the same time, before it is
+        known of each whether it is wanted."""
+        yield self._listed(Phase.EXAMPLES)
+        yield self._listed(Phase.BOUNDARIES)
+        yield self._known()
+        yield self._unknown()
+        yield self._listed(Phase.SWEEP)
+
+    def wants(self, unit: Unit) -> bool:
+        """Whether a unit belongs to what is left; asked when the records of all before it have been noted."""
+        if isinstance(unit, Listed):
+            return True
+        return unit.name not in self._finished and (unit.operator, unit.rule) not in self._shrunk
+
+    def judged(self, unit: Unit) -> Iterator[Record]:
+        """The records of a unit, judged and noted as they are asked for."""
+        for record in self._units.records(unit):
+            self.note(record)
+            yield record
+
+    def note(self, record: Record) -> None:
+        """Remember what is known to be broken when the search begins, and what the search has found then."""
+        if not _failed(record) or not (about := _about(record)):
+            return
+        if record.phase is Phase.SEARCH:
+            self._shrunk.add((record.operator, about))
+        elif record.phase is not Phase.SWEEP:
+            self._broken.setdefault((record.operator, about), Level.parse(record.level))
+
+    def note_written(self, written: Written) -> None:
+        """The same, of a record that another process judged."""
+        if _failed(written.traits):
+            self.note(written.whole())
 
     def resume(self, records: Iterable[Record], units: Collection[str]) -> Iterator[Record]:
         """Go on where an interrupted run of this campaign was.
@@ -99,7 +119,7 @@ class Engine:
         self._finished = units
         for record in records:
             self._judged[record.phase] += 1
-            self._note(record)
+            self.note(record)
             yield record
 
     def cases(self, phase: Phase, start: int = 0) -> Iterator[Case]:
@@ -134,32 +154,13 @@ class Engine:
             if applicable_rules(operator, level)
         ]
 
-    def _listed(
-        self, phase: Phase, judged: Callable[[Sequence[Case], Phase], Iterator[Record]], size: int
-    ) -> Iterator[Unit]:
+    def _listed(self, phase: Phase) -> Iterator[Listed]:
         """The units of a phase whose cases are known beforehand; there are as many records as cases were judged."""
-        count = self._judged[phase]
+        size, count = self._units.size(phase), self._judged[phase]
         cases = self.cases(phase, count)
-        while unit := list(islice(cases, size - count % size)):
-            count += len(unit)
-            yield Unit(f"{phase} up to {count}", judged(unit, phase))
-
-    def _one_by_one(self, cases: Sequence[Case], phase: Phase) -> Iterator[Record]:
-        decide_ahead(self.judge, cases)
-        for case in cases:
-            record = self.judge.record(case, phase)
-            self._note(record)
-            yield record
-
-    def _note(self, record: Record) -> None:
-        """Remember what is known to be broken when the search begins, and what the search has found then."""
-        about = _about(record)
-        if not about or not _failed(record):
-            return
-        if record.phase is Phase.SEARCH:
-            self._shrunk.add((record.operator, about))
-        elif record.phase is not Phase.SWEEP:
-            self._broken.setdefault((record.operator, about), Level.parse(record.level))
+        while part := tuple(islice(cases, size - count % size)):
+            count += len(part)
+            yield Listed(f"{phase} up to {count}", phase, part)
 
     def _examples(self) -> Iterator[Case]:
         for operator in self.operators:
@@ -171,25 +172,20 @@ class Engine:
             for level in self.levels:
                 yield from boundary_cases(operator, level)
 
-    def _search(self) -> Iterator[Unit]:
-        """First the smallest case of every rule that is known to be broken, then the unknown."""
+    def _known(self) -> Iterator[Sought]:
+        """The search for the smallest case of every rule that is known to be broken."""
         for (operator, rule), level in self._broken.items():
-            yield from self._search_unit("known", operator, level, rule, SHRINK_EXAMPLES)
+            yield self._sought("known", operator, level, rule, SHRINK_EXAMPLES)
+
+    def _unknown(self) -> Iterator[Sought]:
+        """The search for rules that are broken; of those that no level before was found to break."""
         for operator, level in self._cells():
             for rule in applicable_rules(operator, level):
-                if (operator, rule) not in self._shrunk:
-                    yield from self._search_unit("unknown", operator, level, rule, self.budget.search)
+                yield self._sought("unknown", operator, level, rule, self.budget.search)
 
-    def _search_unit(self, what: str, operator: str, level: Level, rule: str, examples: int) -> Iterator[Unit]:
+    def _sought(self, what: str, operator: str, level: Level, rule: str, examples: int) -> Sought:
         name = f"{Phase.SEARCH}, {what}: {operator} at {level}, {rule}"
-        if name not in self._finished:
-            yield Unit(name, self._search_rule(operator, level, rule, examples))
-
-    def _search_rule(self, operator: str, level: Level, rule: str, examples: int) -> Iterator[Record]:
-        seed = self.search_seed(operator, level, rule)
-        for record in search(self.judge, operator, level, rule, examples, seed):
-            self._note(record)
-            yield record
+        return Sought(name, operator, level, rule, examples, self.search_seed(operator, level, rule))
 
     def _sweep(self, start: int) -> Iterator[Case]:
         """The sweep's cases from one on, of which those before are not made."""

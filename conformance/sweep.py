@@ -12,8 +12,6 @@ from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
 
-import msgspec
-
 from backends import load_backend
 from backends.base import Backend, Capabilities
 from conformance.batch import BatchJudge
@@ -21,9 +19,8 @@ from conformance.certify import environment, suite_version
 from conformance.corpus import WHOLE, CorpusReader, Header, Line, Shard, in_blocks, read_case
 from conformance.isolation.limits import Limits
 from conformance.judge import REPEAT, Judge
-from reports.digests import content_line
 from reports.records import Campaign, Phase, Record, describe_rules, utc_now
-from reports.stream import Body, Stream, Written, encodable_record
+from reports.stream import Stream
 from spec.case import Case
 from spec.levels import Level
 from spec.registry import operators
@@ -206,25 +203,3 @@ class InProcess:
 
     def close(self) -> None:
         """Nothing: there is nothing to end."""
-
-
-_ENCODER = msgspec.msgpack.Encoder()
-_DECODER = msgspec.msgpack.Decoder(list[Written])
-_BODY_ENCODER = msgspec.json.Encoder()
-
-
-def encoded_records(records: Iterable[Record]) -> bytes:
-    """Records as one process gives them to another."""
-    return _ENCODER.encode([write_down(record) for record in records])
-
-
-def decoded_records(content: bytes) -> list[Written]:
-    """What `encoded_records` made; raises msgspec.MsgspecError where it was not that."""
-    return _DECODER.decode(content)
-
-
-def write_down(record: Record) -> Written:
-    """A record in the form that consumers take from another process."""
-    record = encodable_record(record)
-    traits = msgspec.structs.replace(record, case_json={}, differences=(), reproduce="")
-    return Written(traits, content_line(record), _BODY_ENCODER.encode(Body.of(record)))

@@ -3,12 +3,16 @@ running pytest.
 
 `CI=1` selects the profile `ci`: the same examples in every run. Elsewhere `dev` keeps no database either, so that a run
 depends on nothing but the code and `--hypothesis-seed`, but prints how to reproduce what it finds.
+
+`--exhaustive` has the tests that work through a large number of things take all of them, which is minutes of work, in
+place of a part that stands for the whole.
 """
 
 from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = "pytester"
@@ -18,3 +22,12 @@ settings.register_profile(
 )
 settings.register_profile("dev", parent=settings.get_profile("ci"), print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--exhaustive", action="store_true", help="take every mutation, and plant every bug everywhere")
+
+
+@pytest.fixture
+def is_exhaustive(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--exhaustive"))

@@ -39,9 +39,10 @@ from conformance.cluster.messages import Introduction, Order, encode
 from conformance.corpus import CorpusError, Header, corpus_lines
 from conformance.corpus_files import write_corpus
 from conformance.pool.messages import Failed, Judged, decode_reply
-from conformance.sweep import Block, InProcess, Setup, WorkerError, decoded_records, read_cases
+from conformance.sweep import Block, InProcess, Setup, WorkerError, read_cases
 from reports.digests import Digests
 from reports.records import Record, Verdict
+from reports.written import decoded_records
 from spec.levels import Level
 
 pytest.importorskip("distributed")

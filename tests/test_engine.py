@@ -14,10 +14,11 @@ import pytest
 from backends.base import Answer
 from backends.reference import ReferenceBackend
 from conformance.budget import BUDGETS, MIB, Budget
-from conformance.engine import UNIT_CASES, Engine, example_cases
+from conformance.engine import Engine, example_cases
 from conformance.judge import Judge
 from conformance.search import search
 from conformance.strength import mutants
+from conformance.units import UNIT_CASES
 from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from spec.case import Case
 from spec.examples import examples
@@ -261,7 +262,7 @@ def broken_engine() -> Callable[[], Engine]:
 
 def test_units_are_the_campaign_and_no_two_have_a_name(broken_engine: Callable[[], Engine]) -> None:
     engine = broken_engine()
-    units = [(unit.name, list(unit.records)) for unit in engine.units()]
+    units = [(unit.name, list(engine.judged(unit))) for unit in engine.units()]
     assert all_but_times(record for _, unit in units for record in unit) == all_but_times(broken_engine().records())
     assert len({name for name, _ in units}) == len(units)
     assert all(len({record.phase for record in unit}) <= 1 for _, unit in units)
@@ -272,7 +273,8 @@ def test_units_are_the_campaign_and_no_two_have_a_name(broken_engine: Callable[[
 def test_after_any_unit_a_campaign_goes_on_as_if_it_had_not_been_interrupted(
     broken_engine: Callable[[], Engine], waived: bool
 ) -> None:
-    whole = [(unit.name, list(unit.records)) for unit in broken_engine().units()]
+    engine = broken_engine()
+    whole = [(unit.name, list(engine.judged(unit))) for unit in engine.units()]
     search = [n for n, (name, _) in enumerate(whole) if name.startswith("search")]
     # All around the phases' ends, where what is known of failures matters, and some more.
     stops = {0, 1, *search[:6], *search[6::9], search[-1] + 1, len(whole) - 1, len(whole)}
@@ -287,14 +289,15 @@ def test_after_any_unit_a_campaign_goes_on_as_if_it_had_not_been_interrupted(
             ]
         engine = broken_engine()
         assert list(engine.resume(iter(done), {name for name, _ in whole[:stop]})) == done
-        left = [(unit.name, all_but_times(unit.records)) for unit in engine.units()]
+        left = [(unit.name, all_but_times(engine.judged(unit))) for unit in engine.units()]
         assert left == [(name, all_but_times(unit)) for name, unit in whole[stop:]], stop
 
 
 def test_what_the_sweep_breaks_is_not_searched_for_when_a_campaign_is_resumed(
     broken_engine: Callable[[], Engine],
 ) -> None:
-    whole = [(unit.name, list(unit.records)) for unit in broken_engine().units()]
+    engine = broken_engine()
+    whole = [(unit.name, list(engine.judged(unit))) for unit in engine.units()]
     done = [record for _, unit in whole[:-1] for record in unit]
     assert done[-1].phase is Phase.SWEEP
     broken = {**done[-1].case_json, "rule": "TENSOR.flags"}

@@ -15,12 +15,11 @@ from conformance.sweep import (
     InProcess,
     Setup,
     blocks_of,
-    decoded_records,
     describe_sweep,
-    encoded_records,
     planned_cases,
 )
 from reports.records import Verdict
+from reports.written import decoded_records, encoded_records
 from spec.levels import Level
 from spec.validator import Reading
 

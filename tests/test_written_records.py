@@ -8,7 +8,6 @@ import msgspec
 import pytest
 import report_data
 
-from conformance.sweep import write_down
 from conformance.waivers import Waivers, Waiving
 from reports.cases import Cases
 from reports.package.forms import Waiver
@@ -16,6 +15,7 @@ from reports.records import Ending, Record, Verdict
 from reports.store import Store, StoreWriter
 from reports.stream import Consumer, FanOut
 from reports.summary import Summary
+from reports.written import write_down
 
 RECORDS = [*report_data.some_sound(), *report_data.some_faulty()]
 

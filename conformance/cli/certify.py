@@ -21,6 +21,7 @@ from conformance.judge import Judge
 from conformance.packaging.make import PackageFolder, complete_archive, signing_key
 from conformance.packaging.profiles import Profile, narrowed, widest
 from conformance.packaging.statements import read_stated
+from conformance.pool.units import JudgeSetup, UnitWorkers
 from conformance.waivers import Waivers, Waiving, read_waivers
 from reports.console import Progress, print_summary
 from reports.package import PACKAGE_FILES, SUFFIX
@@ -56,6 +57,14 @@ from spec.validator import Reading
 @spec_option()
 @repeat_option()
 @isolation_options
+@click.option(
+    "-n",
+    "--workers",
+    "worker_count",
+    type=click.IntRange(1, 1024),
+    metavar="N",
+    help="Processes that judge, each with a backend in a process of its own; what they find does not depend on N.",
+)
 @click.option(
     "--budget",
     "budget_name",
@@ -123,6 +132,7 @@ def certify(
     spec: str,
     repeat: int,
     limits: Limits | None,
+    worker_count: int | None,
     budget_name: str,
     cases: int | None,
     seed: int,
@@ -143,6 +153,8 @@ def certify(
     """
     if levels and all_levels:
         raise click.UsageError("--level and --all-levels exclude each other; give one of them.")
+    if worker_count is not None and limits is None:
+        raise click.UsageError("--workers and --in-process exclude each other; give one of them.")
     backend_name = with_device_words(backend_name, device_profile, None if d3d12 is None else f"d3d12={d3d12}")
     if package and cases is not None:
         raise click.UsageError("--cases and --package exclude each other; a package holds the whole of its budget.")
@@ -181,7 +193,10 @@ def certify(
                 reports = PackageFolder(output, profile, stated, waivers, key, replace=replace_folder, conditions=same)
             else:
                 reports = ReportFolder(output, conditions=same)
-            summary = _run(engine, waivers, reports)
+            workers = None
+            if worker_count is not None and limits is not None:
+                workers = UnitWorkers(JudgeSetup.of(judge, limits), worker_count)
+            summary = _run(engine, waivers, reports, workers)
             waivers.check_used()
     print_summary(summary, output=str(folder))
     if package:
@@ -190,16 +205,23 @@ def certify(
 
 
 # Parameters that the results do not depend on, and what makes a signature another one, which is made at the end.
-_NOT_OF_THE_RUN = ("folder", "replace_folder", "sign_key", "failures_folder", "in_process")
+_NOT_OF_THE_RUN = ("folder", "replace_folder", "sign_key", "failures_folder", "in_process", "worker_count")
 
 
-def _run(engine: Engine, waivers: Waivers, reports: ReportFolder | PackageFolder) -> Summary:
+def _run(
+    engine: Engine, waivers: Waivers, reports: ReportFolder | PackageFolder, workers: UnitWorkers | None
+) -> Summary:
     """Run a campaign, or what is left of it."""
     tell_begun(reports.begun)
     progress = Progress(planned=engine.planned())
     try:
-        run_campaign(engine, Waiving(waivers, FanOut(reports, progress)), reports.begun)
+        run_campaign(engine, Waiving(waivers, FanOut(reports, progress)), reports.begun, workers)
     finally:
         progress.close()
         reports.close()
+        if workers is not None:
+            workers.close()
+    if workers is not None and workers.losses:
+        times = "once" if workers.losses == 1 else f"{workers.losses} times"
+        click.echo(f"A process that judges was lost {times}; what it was at was judged again.", err=True)
     return reports.summary

@@ -31,9 +31,10 @@ from conformance.cluster.messages import Introduction, Order, decode_introductio
 from conformance.corpus import CorpusError
 from conformance.pool.careful import too_many
 from conformance.pool.messages import Failed, Judged, Loaded, Losses, Reply, decode_reply
-from conformance.sweep import BLOCK, Block, Setup, WorkerError, decoded_records
+from conformance.sweep import BLOCK, Block, Setup, WorkerError
 from reports.records import Record
 from reports.stream import Stream, Written
+from reports.written import decoded_records
 
 if TYPE_CHECKING:
     from distributed import Future

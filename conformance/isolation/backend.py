@@ -269,11 +269,7 @@ class IsolatedBackend:
         process = self._processes.current
         if process is not None:
             return process
-        if self.losses >= MOST_LOST or self.timeouts >= MOST_TIMED_OUT:
-            counted = (
-                f"{self.timeouts} times for taking too long" if self.losses < MOST_LOST else f"{self.losses} times"
-            )
-            raise GivenUp(f"the backend's process was lost {counted}, so the backend is not asked any more")
+        give_up_after(self.losses, self.timeouts)
         return self._processes.replace(is_losing=self.losses > 0)
 
     def _forget(self) -> None:
@@ -289,6 +285,17 @@ class IsolatedBackend:
             work.fetch(process)
         process.arena.release(work.end)
         return _done(outcome)
+
+
+def give_up_after(losses: int, timeouts: int) -> None:
+    """Hold the number of processes that a backend lost, and of them for taking too long, against what is bearable.
+
+    Raises:
+        GivenUp: it is too many.
+    """
+    if losses >= MOST_LOST or timeouts >= MOST_TIMED_OUT:
+        counted = f"{timeouts} times for taking too long" if losses < MOST_LOST else f"{losses} times"
+        raise GivenUp(f"the backend's process was lost {counted}, so the backend is not asked any more")
 
 
 class _Processes:

@@ -33,9 +33,10 @@ from conformance.pool.messages import (
     send,
 )
 from conformance.pool.watch import LOADING, Watch, watched
-from conformance.sweep import Setup, encoded_records, read_cases
+from conformance.sweep import Setup, read_cases
 from reports.records import Phase
 from reports.text import encodable
+from reports.written import encoded_records
 
 LAST_SECONDS = 5.0  # that an idle process may take to end
 

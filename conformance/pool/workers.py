@@ -34,9 +34,10 @@ from conformance.pool.messages import (
     Work,
 )
 from conformance.pool.process import Lost, WorkerProcess
-from conformance.sweep import BLOCK, Block, Setup, WorkerError, decoded_records
+from conformance.sweep import BLOCK, Block, Setup, WorkerError
 from reports.records import Record
 from reports.stream import Stream, Written
+from reports.written import decoded_records
 
 BLOCKS_AHEAD = 3  # for each process, so that none waits for the one that reads and writes
 SENT_AHEAD = 2  # blocks that a process has, the one that it is at included
