@@ -212,6 +212,8 @@ def test_the_page_shows_the_recorded_score() -> None:
     assert score is not None
     page = Path(__file__).parents[1] / "docs" / "strength.md"
     assert page.read_text(encoding="utf-8") == as_markdown(score)
+    readme = (page.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert f"what it finds of {score.total.mutants} backends" in " ".join(readme.split())
 
 
 def test_a_changed_source_makes_a_score_stale(small: Score, monkeypatch: pytest.MonkeyPatch) -> None:

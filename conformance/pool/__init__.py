@@ -1,4 +1,5 @@
-"""Processes that judge blocks of a corpus, and are replaced when a backend takes them down."""
+"""Processes that judge: blocks of a corpus, each with its backends in it and replaced when these take it down, or units
+of a campaign, each with the backend in a process of its own."""
 
 from conformance.pool.devices import devices_of, places_on
 from conformance.pool.workers import Workers
