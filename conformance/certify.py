@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import platform
 import sys
-import tomllib
 import zlib
 from collections.abc import Iterator
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from importlib.metadata import version
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +14,7 @@ import numpy as np
 from conformance.engine import Engine
 from conformance.failures import digest_of
 from conformance.isolation.errors import GivenUp
+from conformance.release import suite_version
 from conformance.throughput import measure
 from conformance.units import Unit
 from reports.records import Campaign, Ending, describe_rules, utc_now
@@ -111,16 +109,6 @@ def _saved(engine: Engine) -> dict[str, str]:
     """What a campaign has beside the cases that follow from the rest of its description."""
     saved = engine.saved_here()
     return {"saved failures": f"{len(saved)}, SHA-256 {digest_of(saved)}"} if saved else {}
-
-
-@cache
-def suite_version() -> str:
-    """The version of this package; where it runs from a folder without being installed, that of the folder."""
-    try:
-        return version("dml-conformance")
-    except PackageNotFoundError:
-        project = Path(__file__).parents[1] / "pyproject.toml"
-        return str(tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"])
 
 
 def environment() -> dict[str, str]:

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
-from conformance.certify import suite_version
+from conformance.release import suite_version
 from spec.case import Case
 from spec.forms import FormError
 from spec.levels import Level

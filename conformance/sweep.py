@@ -15,10 +15,11 @@ from typing import NamedTuple
 from backends import load_backend
 from backends.base import Backend, Capabilities
 from conformance.batch import BatchJudge
-from conformance.certify import environment, suite_version
+from conformance.certify import environment
 from conformance.corpus import WHOLE, CorpusReader, Header, Line, Shard, in_blocks, read_case
 from conformance.isolation.limits import Limits
 from conformance.judge import REPEAT, Judge
+from conformance.release import suite_version
 from reports.records import Campaign, Phase, Record, describe_rules, utc_now
 from reports.stream import Stream
 from spec.case import Case

@@ -27,7 +27,6 @@ from click.testing import CliRunner, Result
 from backends import load_backend
 from backends.loading import BackendError
 from backends.reference import ReferenceBackend
-from conformance.certify import suite_version
 from conformance.cli import main
 from conformance.cluster import client as client_module
 from conformance.cluster import worker
@@ -39,6 +38,7 @@ from conformance.cluster.messages import Introduction, Order, encode
 from conformance.corpus import CorpusError, Header, corpus_lines
 from conformance.corpus_files import write_corpus
 from conformance.pool.messages import Failed, Judged, decode_reply
+from conformance.release import suite_version
 from conformance.sweep import Block, InProcess, Setup, WorkerError, read_cases
 from reports.digests import Digests
 from reports.records import Record, Verdict

@@ -20,7 +20,6 @@ import pytest
 import zstandard
 
 from conformance import corpus_files
-from conformance.certify import suite_version
 from conformance.corpus import (
     MOST_LINE_BYTES,
     WHOLE,
@@ -35,6 +34,7 @@ from conformance.corpus import (
     read_case,
 )
 from conformance.corpus_files import FRAME_LINES, open_corpus, write_corpus
+from conformance.release import suite_version
 from reports.writing import OutputError
 from spec.case import Case, Recipe
 from spec.datatypes import DataType

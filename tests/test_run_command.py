@@ -16,10 +16,10 @@ import psutil
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.certify import suite_version
 from conformance.cli import main
 from conformance.corpus import Header, Shard, corpus_lines
 from conformance.corpus_files import write_corpus
+from conformance.release import suite_version
 from reports.store import Store
 from reports.writing import FILES
 from spec.levels import Level

@@ -21,7 +21,6 @@ import msgspec
 
 from backends.base import Capabilities
 from backends.loading import BackendError
-from conformance.certify import suite_version
 from conformance.cluster import worker
 from conformance.cluster.connection import connected
 from conformance.cluster.errors import ClusterError, ClusterLost, told
@@ -31,6 +30,7 @@ from conformance.cluster.messages import Introduction, Order, decode_introductio
 from conformance.corpus import CorpusError
 from conformance.pool.careful import too_many
 from conformance.pool.messages import Failed, Judged, Loaded, Losses, Reply, decode_reply
+from conformance.release import suite_version
 from conformance.sweep import BLOCK, Block, Setup, WorkerError
 from reports.records import Record
 from reports.stream import Stream, Written

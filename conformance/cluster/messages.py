@@ -8,7 +8,8 @@ from collections.abc import Callable
 import msgspec
 
 from backends.base import Capabilities
-from conformance.certify import environment, suite_version
+from conformance.certify import environment
+from conformance.release import suite_version
 from conformance.sweep import Block, Setup
 
 

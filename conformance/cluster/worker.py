@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from conformance.certify import suite_version
 from conformance.cluster.errors import ClusterError
 from conformance.cluster.identity import first_difference
 from conformance.cluster.messages import Introduction, Order, decode_block, decode_order, encode
 from conformance.pool import Workers
 from conformance.pool.messages import Failed, Loaded, Reply
+from conformance.release import suite_version
 from conformance.sweep import Setup
 from reports.text import encodable
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from conformance.page_check.model import CheckStatement, PageFinding, Severity
 from conformance.page_report.model import CheckedPages
+from conformance.release import suite_version
 from spec.errata import errata
 from spec.pages.model import Page, PageError
 from spec.pages.source import decode, read_bytes
@@ -54,7 +54,7 @@ def sarif(pages: Sequence[Page], checked: CheckedPages, root: Path | None = None
                 "tool": {
                     "driver": {
                         "name": "dml-conformance",
-                        "semanticVersion": version("dml-conformance"),
+                        "semanticVersion": suite_version(),
                         "rules": [_rule(check) for check in checked.checks],
                     }
                 },

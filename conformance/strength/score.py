@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from conformance.certify import suite_version
+from conformance.release import suite_version
 from conformance.strength.measure import EVERY_FAMILY, Outcome, Plan, Witness
 from reports.records import Phase
 

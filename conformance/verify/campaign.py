@@ -7,7 +7,7 @@ from typing import Any
 
 from backends.base import Capabilities
 from conformance.budget import BUDGETS
-from conformance.certify import suite_version
+from conformance.release import suite_version
 from conformance.verify.findings import Findings, expected
 from reports.records import Campaign, Ending, describe_rules
 from reports.writing import RESULTS
