@@ -197,7 +197,9 @@ class IsolatedBackend:
             return encode((TIME_EXECUTION, work.put(process), job, repeats, cold)), work.end
 
         seconds = self.limits.seconds * TIMED_RUNS
-        return list(self._fetch(work, self._ask(make, "time_execution", decode_outcome, seconds)).seconds)
+        outcome = self._ask(make, "time_execution", decode_outcome, seconds)
+        self._release(work)
+        return list(_done(outcome).seconds)
 
     def _time_copy(self, size: int, repeats: int, *, cold: bool) -> list[float]:
         content = encode(TimeCopy(size, repeats, cold))
@@ -277,14 +279,17 @@ class IsolatedBackend:
         self._last = self._decided = None
         self._foretold.clear()
 
-    def _fetch(self, work: _Work, outcome: Outcome) -> Done:
+    def _fetch(self, work: _Work, outcome: Outcome) -> None:
         """Take the memory back, inputs too, as it was left."""
-        process = self._processes.current
-        assert process is not None
         if isinstance(outcome, Done):
-            work.fetch(process)
-        process.arena.release(work.end)
-        return _done(outcome)
+            assert self._processes.current is not None
+            work.fetch(self._processes.current)
+        self._release(work)
+        _done(outcome)
+
+    def _release(self, work: _Work) -> None:
+        assert self._processes.current is not None
+        self._processes.current.arena.release(work.end)
 
 
 def give_up_after(losses: int, timeouts: int) -> None:
