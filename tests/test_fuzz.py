@@ -21,9 +21,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is 
 
 KINDS = (
     *("descriptors", "models", "cases", "failures", "corpora", "results", "histories", "packages", "waivers"),
-    *("statements", "keys", "pages", "wheels"),
+    *("interrupted", "statements", "keys", "pages", "wheels"),
 )
-CAMPAIGNS = ("failures", "statements")  # kinds of which each input takes a whole campaign
+CAMPAIGNS = ("failures", "interrupted", "statements")  # kinds of which each input takes a whole campaign
 SECONDS = 60.0  # of the processor, on a slow machine
 
 

@@ -12,12 +12,8 @@ from hypothesis import strategies as st
 from fuzz.archives import archive, compressed, corpus_edited, package_files
 from fuzz.databases import database_edited
 from fuzz.edits import bytes_edited, json_file, text_edited
-from fuzz.seeds import STATEMENT, WAIVERS, Seeds, npy
+from fuzz.seeds import CERTIFY, OUT, REFERENCE, STATEMENT, WAIVERS, Seeds, npy
 
-OUT = "out"  # a file or folder that a command is told to write
-# In the process of the command, which is the one that is watched.
-_REFERENCE = ("--backend", "reference", "--in-process")
-_CERTIFY = ("certify", *_REFERENCE, "--operator", "TILE", "--level", "3_0", "--budget", "quick")
 _RESULTS_INNER = (("stream", "json"), ("body", "bodies"), ("throughput", "seconds"))
 _SQLITE_JOURNALS = ("-journal", "-wal")
 
@@ -62,6 +58,7 @@ def kinds(seeds: Seeds) -> dict[str, st.SearchStrategy[Input]]:
         "results": _results(seeds),
         "histories": _histories(seeds),
         "packages": _packages(seeds),
+        "interrupted": _interrupted(seeds),
         "waivers": _waivers(seeds),
         "statements": _statements(),
         "keys": _keys(seeds),
@@ -96,7 +93,7 @@ def _models(draw: st.DrawFn, seeds: Seeds) -> Input:
     commands = (
         ("import-model", "model.json"),
         ("import-model", "model.json", "-o", OUT),
-        ("replay", "model.json", *_REFERENCE),
+        ("replay", "model.json", *REFERENCE),
         ("export-model", "model.json", "-o", OUT),
         ("check", "model.json"),
     )
@@ -113,8 +110,8 @@ def _cases(draw: st.DrawFn, seeds: Seeds) -> Input:
         content = b"[" + content + b"]"
     files = {"case.json": json_file(draw, content, _NAMES)}
     commands = (
-        ("replay", "case.json", *_REFERENCE),
-        ("replay", "case.json", *_REFERENCE, "--format", "json", "--spec", "observed"),
+        ("replay", "case.json", *REFERENCE),
+        ("replay", "case.json", *REFERENCE, "--format", "json", "--spec", "observed"),
         ("export-model", "case.json", "-o", OUT),
         ("export-model", "case.json", "-o", OUT, "--inline"),
     )
@@ -126,7 +123,7 @@ def _failures(draw: st.DrawFn, seeds: Seeds) -> Input:
     names = draw(st.lists(st.sampled_from(sorted(seeds.failures)), min_size=1, max_size=2, unique=True))
     files = {f"failures/{name}": json_file(draw, seeds.failures[name], _NAMES) for name in names}
     links = {"failures/link.json": draw(st.sampled_from(_TARGETS))} if draw(st.booleans()) else {}
-    return Input((*_CERTIFY, "--cases", "0", "--failures", "failures", "--out", OUT), files, links)
+    return Input((*CERTIFY, "--cases", "0", "--failures", "failures", "--out", OUT), files, links)
 
 
 _TARGETS = ("/dev/zero", "/dev/full", "/proc/self/mem", "link.json", "nothing.json", ".", "/")
@@ -137,7 +134,7 @@ def _corpora(draw: st.DrawFn, seeds: Seeds) -> Input:
     content = corpus_edited(draw, seeds.corpus)
     name = draw(st.sampled_from(["c.jsonl", "c.zst"]))
     files = {name: compressed(draw, content) if name == "c.zst" else content}
-    command = ("run", *_REFERENCE, *draw(st.sampled_from([(), ("--out", OUT), ("--shard", "1/2"), ("--one-by-one",)])))
+    command = ("run", *REFERENCE, *draw(st.sampled_from([(), ("--out", OUT), ("--shard", "1/2"), ("--one-by-one",)])))
     if draw(st.integers(0, 3)):
         return Input((*command, name), files)
     return Input((*command, "-"), files, stdin=name)
@@ -158,8 +155,8 @@ def _results(draw: st.DrawFn, seeds: Seeds) -> Input:
         ("export", "r.sqlite", "--format", "csv"),
         ("export", "r.sqlite", "good.sqlite", "--format", "markdown"),
         ("history", "add", OUT, "r.sqlite"),
-        ("replay", "r.sqlite", *_REFERENCE),
-        ("replay", "r.sqlite#7", *_REFERENCE),
+        ("replay", "r.sqlite", *REFERENCE),
+        ("replay", "r.sqlite#7", *REFERENCE),
         ("export-model", "r.sqlite", "-o", OUT),
     )
     return Input(draw(st.sampled_from(commands)), files)
@@ -206,25 +203,41 @@ def _packages(draw: st.DrawFn, seeds: Seeds) -> Input:
         ("verify", name),
         ("verify", name, "--public-key", "key.pub"),
         ("verify", name, "--format", "json"),
+        ("verify", name, "--rerun", "5%", *REFERENCE),
         ("export", name, "--format", "junit"),
-        ("replay", name, *_REFERENCE),
+        ("replay", name, *REFERENCE),
         ("history", "add", OUT, name),
     )
     if not files.keys() & {"p.tar.zst"}:
-        commands = (*commands, ("report", name, "-o", OUT), ("certify", *_CERTIFY[1:], "--out", name, "--replace"))
+        commands = (*commands, ("report", name, "-o", OUT), ("certify", *CERTIFY[1:], "--out", name, "--replace"))
     return Input(draw(st.sampled_from(commands)), files, links)
+
+
+@st.composite
+def _interrupted(draw: st.DrawFn, seeds: Seeds) -> Input:
+    files = dict(seeds.interrupted)
+    (results,) = (name for name in files if name.endswith(".sqlite"))
+    (conditions,) = (name for name in files if name.endswith(".json"))
+    if draw(st.integers(0, 3)):
+        files[results] = database_edited(draw, files[results], (*_RESULTS_INNER, ("mark", "unit"), ("mark", "records")))
+    else:
+        files[conditions] = json_file(draw, files[conditions], ("--seed", "--out", "--budget"))
+    if not draw(st.integers(0, 9)):
+        name = results + draw(st.sampled_from(_SQLITE_JOURNALS))
+        files[name] = bytes_edited(draw, _journal(b"good.sqlite"), (b"good.sqlite",))
+    return Input((*CERTIFY, "--out", OUT, draw(st.sampled_from(["--resume", "--resume", "--replace"]))), files)
 
 
 @st.composite
 def _waivers(draw: st.DrawFn, seeds: Seeds) -> Input:
     files = {"w.toml": text_edited(draw, WAIVERS, _TOML_TOKENS), "c.jsonl": seeds.corpus}
-    return Input(("run", "c.jsonl", *_REFERENCE, "--waivers", "w.toml"), files)
+    return Input(("run", "c.jsonl", *REFERENCE, "--waivers", "w.toml"), files)
 
 
 @st.composite
 def _statements(draw: st.DrawFn) -> Input:
     files = {"s.toml": text_edited(draw, STATEMENT, _TOML_TOKENS)}
-    return Input((*_CERTIFY, "--package", "--statement", "s.toml", "--out", OUT), files)
+    return Input((*CERTIFY, "--package", "--statement", "s.toml", "--out", OUT), files)
 
 
 _TOML_TOKENS = (
@@ -313,8 +326,8 @@ def good_inputs(seeds: Seeds) -> list[Input]:
         (("check", "model.json"), model),
         (("import-model", "model.json", "-o", OUT), model),
         (("export-model", "model.json", "-o", OUT), model),
-        (("replay", "case.json", *_REFERENCE), {"case.json": seeds.cases[0]}),
-        (("run", "c.jsonl", *_REFERENCE, "--out", OUT), {"c.jsonl": seeds.corpus}),
+        (("replay", "case.json", *REFERENCE), {"case.json": seeds.cases[0]}),
+        (("run", "c.jsonl", *REFERENCE, "--out", OUT), {"c.jsonl": seeds.corpus}),
         (
             ("report", "r.sqlite", "good.sqlite", "--baseline", "h.sqlite", "-o", OUT),
             databases | {"h.sqlite": seeds.package["results.sqlite"]},
@@ -324,9 +337,10 @@ def good_inputs(seeds: Seeds) -> list[Input]:
         (("history", "add", "h.sqlite", "r.sqlite"), databases),
         (("history", "show", "h.sqlite"), databases),
         (("verify", "p"), package),
-        (("verify", "p", "--rerun", "5%", *_REFERENCE), package),
-        ((*_CERTIFY, "--package", "--statement", "s.toml", "--out", OUT), {"s.toml": STATEMENT.encode()}),
-        (("run", "c.jsonl", *_REFERENCE, "--waivers", "w.toml"), {"c.jsonl": seeds.corpus, "w.toml": WAIVERS.encode()}),
+        (("verify", "p", "--rerun", "5%", *REFERENCE), package),
+        ((*CERTIFY, "--package", "--statement", "s.toml", "--out", OUT), {"s.toml": STATEMENT.encode()}),
+        ((*CERTIFY, "--out", OUT, "--resume"), seeds.interrupted),
+        (("run", "c.jsonl", *REFERENCE, "--waivers", "w.toml"), {"c.jsonl": seeds.corpus, "w.toml": WAIVERS.encode()}),
         (("keys", "show", "k.pem"), {"k.pem": seeds.private_key}),
         (("spec", "check-page", *pages), pages),
         (("spec", "check-page", *pages, "--format", "sarif"), pages),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import io
+from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import msgspec
 import numpy as np
 import package_support
 import report_data
+from click.testing import CliRunner
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, derive_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -18,11 +21,13 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from pages_support import OWN_PAGES
 
 from backends.reference import ReferenceBackend
+from conformance.cli import main
 from conformance.corpus import Header, corpus_lines
 from conformance.dxdispatch.exporting import export
+from conformance.judge import Judge
 from reports.failures import failing_cases
 from reports.history import History
-from reports.records import Throughput
+from reports.records import Phase, Record, Throughput
 from reports.store import StoreWriter
 from reports.stream import FanOut
 from reports.summary import Summary
@@ -65,6 +70,11 @@ notes = "None"
 firmware = "7"
 """
 
+OUT = "out"  # a file or folder that a command is told to write
+# In the process of the command, which is the one that is watched.
+REFERENCE = ("--backend", "reference", "--in-process")
+CERTIFY = ("certify", *REFERENCE, "--operator", "TILE", "--level", "3_0", "--budget", "quick")
+
 # Encrypting draws its salt by chance, so this one was made once, with the password "secret".
 _ENCRYPTED_KEY = b"""\
 -----BEGIN ENCRYPTED PRIVATE KEY-----
@@ -89,6 +99,7 @@ class Seeds:
         other_results: of another campaign.
         history: a database of sums.
         package: the files of a package, signed by `private_key`.
+        interrupted: what a run of `CERTIFY` into the folder `OUT` leaves beside it when it is interrupted.
         failures: files of failing cases.
         pages: pages of the specification.
         private_key: Ed25519, PEM.
@@ -105,6 +116,7 @@ class Seeds:
     other_results: bytes
     history: bytes
     package: dict[str, bytes]
+    interrupted: dict[str, bytes]
     failures: dict[str, bytes]
     pages: dict[str, bytes]
     private_key: bytes
@@ -139,6 +151,7 @@ def make_seeds(folder: Path) -> Seeds:
         other_results=other_results,
         history=(folder / "history.sqlite").read_bytes(),
         package={path.name: path.read_bytes() for path in package.iterdir()},
+        interrupted=_interrupted(folder / "interrupted"),
         failures=dict(list(failing_cases(summary).items())[:5]),
         pages={path.name: path.read_bytes() for path in OWN_PAGES},
         private_key=_pem(key),
@@ -157,6 +170,22 @@ def _results(path: Path, *, faulty: bool) -> tuple[bytes, Summary]:
         stream.throughput(Throughput(operator, "FLOAT32", "[1024, 1024]", 1 << 22, (0.001, 0.0011, 0.0012), 1e12))
     stream.finish(report_data.ending())
     return path.read_bytes(), summary
+
+
+def _interrupted(folder: Path) -> dict[str, bytes]:
+    """The files of a run that somebody stops after some hundred cases."""
+    judged, record = iter(range(400)), Judge.record
+
+    def until_interrupted(judge: Judge, case: Case, phase: Phase) -> Record:
+        if next(judged, None) is None:
+            raise KeyboardInterrupt
+        return record(judge, case, phase)
+
+    folder.mkdir()
+    with chdir(folder), mock.patch.object(Judge, "record", until_interrupted):
+        result = CliRunner().invoke(main, [*CERTIFY, "--out", OUT])
+    assert "interrupted" in result.output, result.output
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def _inline_model(case: Case) -> dict[str, object]:
