@@ -21,7 +21,7 @@ class Form(StrEnum):
     TEXT = "text"
 
 
-class Place(msgspec.Struct, frozen=True, order=True):
+class Place(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=True):
     """Where something stands in the file.
 
     Attributes:
@@ -154,6 +154,7 @@ class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
     Attributes:
         value: an integer, a real number, a name, or a list of these, nested as printed; None where it cannot be read.
+            What JSON has no number for is `inf`, `-inf` or `nan` there.
         text: as printed.
         place: where it starts.
     """

@@ -80,7 +80,7 @@ def _declaration(statement: str) -> tuple[str, str, int] | None:
         return None
     text = _ANNOTATION.sub(lambda match: " " * len(match.group()), statement)
     match = _DECLARATION.fullmatch(text.strip())
-    if match is None or not match.group(1).split():
+    if match is None:
         return None
     lead = len(text) - len(text.lstrip())
     return one_spelling(match.group(1)) + (match.group(3) or ""), match.group(2), lead + match.start(2)
