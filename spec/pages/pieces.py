@@ -30,7 +30,7 @@ class Shown:
         """The offset in the file of the character at `index`."""
         if not self.spots:
             return 0
-        start, offset = self.spots[max(0, bisect_right(self.spots, index, key=lambda spot: spot[0]) - 1)]
+        start, offset = self.spots[bisect_right(self.spots, index, key=lambda spot: spot[0]) - 1]
         return offset + index - start
 
     def part(self, start: int, end: int) -> Shown:

@@ -56,11 +56,10 @@ def _columns(grid: Grid) -> tuple[str, ...]:
     named = [_column(piece) for piece in grid.header]
     known = [name for name in named if name is not None]
     usual = (*COLUMNS, *("other",) * max(0, width - len(COLUMNS)))[:width]
-    is_complete = len(named) == width and len(set(known)) == len(known)
-    if not is_complete or all(name in (None, place) for name, place in zip(named, usual, strict=True)):
+    if len(named) != width or len(set(known)) != len(known):
         return usual + extra
     left = [name for name in usual if name not in known]
-    return tuple(name if name is not None else left.pop(0) if left else "other" for name in named) + extra
+    return tuple(left.pop(0) if name is None else name for name in named) + extra
 
 
 def _row(cells: tuple[Piece, ...], columns: tuple[str, ...], document: Document) -> tuple[Row | None, list[Fault]]:

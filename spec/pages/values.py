@@ -50,7 +50,7 @@ def tokens_of(code: str) -> list[Token]:
 def read_value(tokens: list[Token], at: int) -> Read:
     """The value that starts at token `at`; a list that is not closed ends where something starts that fits in none."""
     token = tokens[at]
-    if token.text in _OPENING and token.kind == "other":
+    if token.text in _OPENING:
         return _read_list(tokens, at)
     return Read(_atom(token), at + 1)
 
@@ -60,10 +60,10 @@ def _read_list(tokens: list[Token], at: int) -> Read:
     readable = True
     while at < len(tokens):
         token = tokens[at]
-        if token.kind == "other" and token.text in _OPENING:
+        if token.text in _OPENING:
             stack.append(([], _OPENING[token.text]))
             readable = readable and len(stack) <= _MAX_DEPTH
-        elif token.kind == "other" and token.text in "]})":
+        elif token.text in "]})":
             items, closing = stack.pop()
             readable = readable and token.text == closing
             if not stack:
