@@ -204,7 +204,7 @@ class _Assembler:
         if named is not None:
             return named
         if self.section == "examples" and (block.level > 2 or words.example_number(piece.english) is not None):
-            return None
+            return "examples"
         if self.section.startswith("support/") and block.level > 2:
             return "support"
         return self._section_by_position(following, index)
@@ -321,7 +321,9 @@ class _Assembler:
     def _is_section_heading(self) -> bool:
         """Whether the last heading is that of the examples themselves."""
         assert self.heading is not None
-        first = next((p for p in self.passages if p.section == "examples" and p.role == "heading"), None)
+        if words.example_number(self.heading.english) is not None:
+            return False
+        first = next((p for p in self.passages if p.section == "examples"), None)
         return first is not None and first.quoted == self.heading.quoted(self.document)
 
     def _grid(self, block: Grid) -> None:
@@ -405,7 +407,7 @@ def _type_of(pieces: Sequence[Piece]) -> str | None:
 
 
 def _width(grid: Grid) -> int:
-    return max((len(row) for row in (grid.header, *grid.rows)), default=0)
+    return max(len(row) for row in (grid.header, *grid.rows))
 
 
 def _without_common_indent(text: str) -> str:

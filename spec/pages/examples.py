@@ -101,10 +101,10 @@ class _Reader:
         """`(Sizes:{2,3}, DataType:FLOAT32)`, from its bracket on."""
         opening = self.tokens[self.at]
         self.at += 1
+        what = "the description of a tensor is not closed, or holds something that is no `name: value`"
         while self.at < len(self.tokens) and self.tokens[self.at].text != ")":
-            is_next = self._starts_line(self.at) and self.tokens[self.at - 1].text != ","
+            is_next = self._starts_line(self.at) and self.tokens[self.at - 1].text not in (",", "(")
             if is_next or not self._is_entry():
-                what = "the description of a tensor is not closed, or holds something that is no `name: value`"
                 self._fault("unreadable-tensor", what, opening)
                 if not self._is_entry():
                     self._to_line_end()
@@ -114,16 +114,18 @@ class _Reader:
             tensor.set(name.text, self._value("unreadable-value"))
             if self.at < len(self.tokens) and self.tokens[self.at].text == ",":
                 self.at += 1
+        if self.at == len(self.tokens):
+            self._fault("unreadable-tensor", what, opening)
         self.at += 1
 
     def _value(self, fault: str) -> Value:
         start = self.tokens[self.at]
         value, self.at = read_value(self.tokens, self.at)
-        end = self.tokens[self.at - 1].end if self.at > 0 else start.end
+        end = self.tokens[self.at - 1].end
         if value is None:
             what = "this value cannot be read: brackets that do not match, or neither number nor name"
             self._fault(fault, what, start)
-        return Value(value, self.content.text[start.start : max(end, start.end)], self._place(start))
+        return Value(value, self.content.text[start.start : end], self._place(start))
 
     def _tensor_named(self, label: str, token: Token) -> _Tensor:
         """The tensor printed last under this label, a new one where none was."""
@@ -149,7 +151,7 @@ class _Reader:
             self.at += 1
 
     def _starts_line(self, at: int) -> bool:
-        return at == 0 or "\n" in self.content.text[self.tokens[at - 1].end : self.tokens[at].start]
+        return "\n" in self.content.text[self.tokens[at - 1].end : self.tokens[at].start]
 
     def _fault(self, id: str, what: str, token: Token) -> None:
         line = self.content.text[token.start : token.start + 80].split("\n")[0]

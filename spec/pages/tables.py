@@ -23,7 +23,7 @@ def is_level_table(grid: Grid) -> bool:
 def read_table(heading: Piece, grid: Grid, document: Document) -> tuple[LevelTable, list[Fault]]:
     """A level's table under its heading, and what could not be read of it."""
     columns = _columns(grid)
-    labels = words.levels_in(heading.text)
+    labels = words.levels_in(heading.text) or words.levels_in(heading.english)
     rows, faults = [], []
     for cells in grid.rows:
         row, problems = _row(cells, columns, document)

@@ -269,7 +269,7 @@ def names(text: str) -> tuple[str, ...]:
     for item in items:
         words = item.split()
         found += words if len(words) > 1 and all(_NAME.fullmatch(word) for word in words) else [item]
-    return tuple(" ".join(item.split()) for item in found if item)
+    return tuple(" ".join(item.split()) for item in found if item.split())
 
 
 _NAME = re.compile(r"[A-Z]+\d+")
@@ -316,8 +316,8 @@ def language(text: str) -> str | None:
     han = sum("\u4e00" <= letter <= "\u9fff" for letter in letters)
     most = max(kana, hangul, cyrillic, han)
     if most >= 10:
-        if kana * 10 > han:
-            return "ja-JP" if kana + han >= max(hangul, cyrillic) else None
+        if kana * 10 > han and kana + han >= max(hangul, cyrillic):
+            return "ja-JP"
         if most == hangul:
             return "ko-KR"
         if most == cyrillic:
