@@ -374,3 +374,10 @@ def test_a_table_of_no_level_can_have_its_types_in_the_middle() -> None:
 def test_prose_that_names_data_types_is_no_row(sentence: str) -> None:
     assert sentences(TITLE, STRUCT, "Axis\nType: UINT", sentence, role="cell") == []
     assert sentences(TITLE, STRUCT, "Axis\nType: UINT", sentence)[-1] == sentence
+
+
+@pytest.mark.parametrize("sentence", ["It must be UINT32.", "Both take FLOAT32, FLOAT16.", "Принимает INT8."])
+def test_a_sentence_that_ends_in_data_types_is_no_row(sentence: str) -> None:
+    page = parsed("\n".join((TITLE, "Syntax", STRUCT, "Members", "Axis", "Type: UINT", sentence)))
+    assert page.tables == ()
+    assert [text.text for text in page.members[0].text] == [sentence]

@@ -178,7 +178,7 @@ class _Reader:
         first = self.following[number]
         second = self.following[first] if first < len(self.lines) else first
         third = self.following[second] if second < len(self.lines) else second
-        if any(words.LEVEL.search(self._line(n)) for n in (first,)):
+        if words.LEVEL.search(self._line(first)):
             return False
         return _is_row(self._line(first)) or (
             not words.ends_sentence(self._line(first))
@@ -191,9 +191,7 @@ class _Reader:
         if _is_row(line):
             return True
         is_header = line.count("|") > 1 or len(words.columns_in(line)) > 1
-        return is_header and any(
-            _is_row(self._line(n)) for n in (number + 1, number + 2) if n < len(self.lines) and self._is_free(n)
-        )
+        return is_header and any(_is_row(self._line(n)) for n in (number + 1, number + 2) if self._is_free(n))
 
     def _end_of_table(self, first: int) -> int:
         number, rows = first, 0
@@ -281,8 +279,7 @@ class _Reader:
             if self._could_be_heading(number) and _is_heading_word(self._line(number)):
                 self.roles[number] = _Role.HEADING
         self._heading_before(self.structure_start, "syntax")
-        if self.first_field > 0:
-            self._heading_before(self.first_field, "members")
+        self._heading_before(self.first_field, "members")
         after = max(self.last_field, self.structure_end)
         calls = [start for start in self.code_regions if start > after and self._has_tensors(start)]
         for start in calls:
@@ -359,10 +356,10 @@ class _Reader:
 
     def _heading_before(self, number: int, anchor: str, after: int = -1) -> None:
         """What stands before this line is a heading, where it can be one."""
-        if not 0 <= number < len(self.lines):
+        if number < 0:
             return
         before = self.preceding[number]
-        if after < before < len(self.lines) and self._could_be_heading(before):
+        if before > after and self._could_be_heading(before):
             self.roles[before], self.anchors[before] = _Role.HEADING, anchor
 
     # Blocks
@@ -419,7 +416,7 @@ class _Reader:
         return code_lines([(self.lines[n], self.document.starts[n]) for n in range(start, last + 1)])
 
     def _code_block(self, start: int, end: int) -> Code:
-        while end > start + 1 and not self.lines[end - 1].strip():
+        while not self.lines[end - 1].strip():
             end -= 1
         return Code(self._code_of(start, end - 1), start + 1, end)
 
@@ -492,5 +489,7 @@ def _is_row(line: str) -> bool:
         return True
     tail = words.names(line[spans[0][0] :])
     head = line[: spans[0][0]].strip()
+    if words.ends_sentence(line) and not _DIGIT.search(words.half_width(head)) and words.kind_at_end(head) is None:
+        return False
     is_list = len(tail) == len(spans) and words.half_width(line).rstrip(" ,.").endswith(tail[-1])
     return is_list and 0 < len(head) <= _LONGEST_ROW_HEAD and not words.ends_sentence(head) and ":" not in head
