@@ -263,3 +263,28 @@ def test_a_block_of_html_is_read_up_to_a_length() -> None:
     (problem,) = page.problems
     assert (problem.id, problem.place) == ("text-too-long", Place(9, 1))
     assert problem.fragment.startswith("<p>aaa")
+
+
+@pytest.mark.parametrize("code", ["- a\n\t`b c`", "-\t\tb c", "> \t\tb c", "1. \t \tb c"])
+def test_code_behind_a_tab_that_belongs_to_a_mark_in_part_is_placed(code: str) -> None:
+    text = f"{TITLE}\n{code}\n"
+    blocks = read_markdown(Document(text)).blocks
+    last = blocks[-1]
+    shown = last.content if isinstance(last, Code) else last.pieces[-1].shown
+    assert text[shown.offset(shown.text.index("c"))] == "c"
+
+
+@pytest.mark.parametrize("mark", ["", "> ", ">", "> > ", "  > "])
+def test_a_table_may_stand_in_a_quotation(mark: str) -> None:
+    rows = ("| Tensor | Supported data types |", "|-|-|", "| InputTensor | INT8, INT16 |")
+    text = f"{TITLE}\n## Tensor support\n\n### DML_FEATURE_LEVEL_1_0\n\n" + "".join(f"{mark}{row}\n" for row in rows)
+    (table,) = parsed(text).tables
+    (row,) = table.rows
+    assert row.data_types == ("INT8", "INT16")
+    assert at(text, row.cells[0].place).startswith("InputTensor |")
+
+
+@pytest.mark.parametrize("section", ["<![foo[x]]>", "<![>", "<![ if>", "<![x y>", "<![endif]>"])
+def test_a_marked_section_of_html_is_no_text(section: str) -> None:
+    page = remarks(f"<p>{section} One of two.\n")
+    assert [remark.text for remark in page.remarks] == ["One of two."]

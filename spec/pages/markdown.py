@@ -48,6 +48,7 @@ _ATX = re.compile(r" {0,3}#{1,6} +\S")
 _ALERT = re.compile(r"\[!\w+\]")
 _SEPARATOR_CELL = re.compile(r":?-+:?")
 _FIELD = re.compile(r"-field\s+")
+_QUOTED = re.compile(r"(?:[ \t]*>[ \t]?)*")
 _INLINE_MARKUP = re.compile(r"[*_`<\[&\\!\n]")
 _MARKUP = re.compile(r"\A---[ \t]*$|^ {0,3}#{1,6} |<span data-|<a name=", re.MULTILINE)
 
@@ -106,7 +107,7 @@ def _placing(name: str, rule: Callable[[StateInline, bool], bool]) -> Callable[[
                     if token.type == "link_open":
                         token.meta.update(start=start, end=start + 1)
                     elif token.type == "link_close":
-                        token.meta.update(start=state.pos, end=state.pos)
+                        token.meta.update(start=state.pos)
                 else:
                     token.meta.update(start=start, end=state.pos)
         return matched
@@ -148,6 +149,13 @@ class _Texts(HTMLParser):
         if data.strip():
             self.found.append((data, *self.getpos()))
 
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
+        """A marked section of no known kind (`<![x] y>`) is a comment, as browsers have it; the library gives up."""
+        try:
+            return super().parse_marked_section(i, report)
+        except AssertionError:
+            return self.parse_bogus_comment(i)
+
 
 class _Inline:
     """Turns the tokens of one run of text into pieces: what is shown, and the original that is hidden beside it."""
@@ -166,7 +174,7 @@ class _Inline:
         for token in tokens:
             start = token.meta.get("start", end)
             self._token(token, source, start)
-            end = token.meta.get("end", start + len(token.content))
+            end = token.meta.get("end", start)
         self._finish()
         self._flush_bare()
         return tuple(self._pieces)
@@ -195,7 +203,6 @@ class _Inline:
                     # Spaces at the start of a line are skipped.
                     while not source.startswith(token.content[:1], at) and source[at : at + 1].isspace():
                         at += 1
-                    token.meta["end"] = at + len(token.content)
                 target.add(token.content, self._offsets(at))
 
     @property
@@ -228,7 +235,7 @@ class _Inline:
                 self._spans.append("original")
             else:
                 self._spans.append("other")
-        elif tag.closes and self._spans:
+        elif not tag.opens and self._spans:
             closed = self._spans.pop()
             if closed == "original" and not self._spans:
                 self._finish()
@@ -310,7 +317,7 @@ class _Reader:
                 fence = None
             elif _ATX.match(line):
                 self._unclosed(fence[1])
-                if number - 1 > fence[1] and not self.lines[number - 1].strip():
+                if not self.lines[number - 1].strip():
                     self.lines[number - 1] = fence[0]
                 fence = None
         if fence is not None:
@@ -325,7 +332,7 @@ class _Reader:
             case "heading_open":
                 self._heading(token, tokens[index + 1])
             case "paragraph_open":
-                is_item = index > 0 and tokens[index - 1].type == "list_item_open"
+                is_item = tokens[index - 1].type == "list_item_open"
                 self._paragraph(tokens[index + 1], is_item)
             case "fence" | "code_block":
                 self._code(token)
@@ -364,7 +371,8 @@ class _Reader:
         """Where in the file the content of a line starts whose markers markdown-it has taken off."""
         line = self.lines[number] if number < len(self.lines) else ""
         whole, wanted = line.rstrip(), content.rstrip()
-        at = len(whole) - len(wanted) if whole.endswith(wanted) else max(0, line.find(wanted))
+        # Of a tab that a list's mark takes a part of, the rest is spaces in the content, which may start before the line.
+        at = len(whole) - len(wanted) if whole.endswith(wanted.lstrip()) else max(0, line.find(wanted))
         return self.document.starts[min(number, len(self.lines) - 1)] + at
 
     def _heading(self, token: Token, inline: Token) -> None:
@@ -427,7 +435,10 @@ class _Reader:
     def _cells(self, number: int) -> Iterator[Piece]:
         """The cells of a row; a cell without text is a piece without text."""
         line, start = self.lines[number], self.document.starts[number]
-        for text, at in split_row(line)[:_MOST_CELLS]:
+        quoted = _QUOTED.match(line)
+        assert quoted is not None
+        start += quoted.end()
+        for text, at in split_row(line[quoted.end() :])[:_MOST_CELLS]:
             # A bar that is escaped loses its backslash before inline markup is read.
             bare = text.replace("\\|", "|")
             spots = [(0, start + at)]
