@@ -371,7 +371,7 @@ class _Reader:
         """Where in the file the content of a line starts whose markers markdown-it has taken off."""
         line = self.lines[number] if number < len(self.lines) else ""
         whole, wanted = line.rstrip(), content.rstrip()
-        # Of a tab that a list's mark takes a part of, the rest is spaces in the content, which may start before the line.
+        # What a list's mark leaves of a tab is spaces in the content, which may so start before the line.
         at = len(whole) - len(wanted) if whole.endswith(wanted.lstrip()) else max(0, line.find(wanted))
         return self.document.starts[min(number, len(self.lines) - 1)] + at
 
