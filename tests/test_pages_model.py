@@ -126,7 +126,8 @@ def test_a_value_that_json_has_no_number_for_is_read_as_what_it_was(printed: str
     assert printed in ("nan", "{1, -inf, {inf}}") or read.pages == (page,)
 
 
-def test_another_format_is_refused(collection: PageCollection) -> None:
-    other = msgspec.structs.replace(collection, format=FORMAT + 1)
-    with pytest.raises(ValueError, match=f"expected format {FORMAT}, found {FORMAT + 1}"):
+@pytest.mark.parametrize("number", [FORMAT - 1, FORMAT + 1])
+def test_another_format_is_refused(collection: PageCollection, number: int) -> None:
+    other = msgspec.structs.replace(collection, format=number)
+    with pytest.raises(ValueError, match=f"expected format {FORMAT}, found {number}"):
         PageCollection.from_json(other.to_json())

@@ -257,3 +257,7 @@ def test_white_space_between_two_commas_is_no_name(space: str) -> None:
 )
 def test_a_dot_that_the_japanese_use_too_makes_no_text_japanese(text: str, language: str) -> None:
     assert words.language(text) == language
+
+
+def test_a_few_kana_among_many_chinese_characters_make_a_text_japanese() -> None:
+    assert words.language("次元" * 20 + "のはをにとでがもへか" + "次元" * 25) == "ja-JP"

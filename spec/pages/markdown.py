@@ -116,7 +116,12 @@ def _placing(name: str, rule: Callable[[StateInline, bool], bool]) -> Callable[[
 
 
 class _Tag(HTMLParser):
-    """One tag of inline HTML."""
+    """One tag of inline HTML.
+
+    Attributes:
+        opens: whether it is no end tag.
+        closes: whether it is its own end: `<br/>`.
+    """
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -133,7 +138,7 @@ class _Tag(HTMLParser):
         self.closes = True
 
     def handle_endtag(self, tag: str) -> None:
-        self.name, self.closes = tag, True
+        self.name = tag
 
 
 class _Texts(HTMLParser):
@@ -372,7 +377,7 @@ class _Reader:
         line = self.lines[number] if number < len(self.lines) else ""
         whole, wanted = line.rstrip(), content.rstrip()
         # What a list's mark leaves of a tab is spaces in the content, which may so start before the line.
-        at = len(whole) - len(wanted) if whole.endswith(wanted.lstrip()) else max(0, line.find(wanted))
+        at = len(whole) - len(wanted) if whole.endswith(wanted.lstrip()) else line.find(wanted)
         return self.document.starts[min(number, len(self.lines) - 1)] + at
 
     def _heading(self, token: Token, inline: Token) -> None:
