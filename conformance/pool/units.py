@@ -12,7 +12,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
@@ -155,7 +155,7 @@ class UnitWorkers:
         for _ in range(MOST_LOST):
             try:
                 return under_way[0].outcome.result()
-            except BrokenProcessPool:
+            except (BrokenProcessPool, CancelledError):
                 self.losses += 1
                 self._crew.close()
                 self._crew = _Crew(self._setup, self._count)
@@ -169,7 +169,7 @@ class UnitWorkers:
 
 
 def _is_lost(outcome: Future[_Outcome]) -> bool:
-    return not outcome.done() or isinstance(outcome.exception(), BrokenProcessPool)
+    return not outcome.done() or outcome.cancelled() or isinstance(outcome.exception(), BrokenProcessPool)
 
 
 def _noted(engine: Engine, outcome: _Outcome) -> Iterator[Written]:
