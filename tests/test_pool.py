@@ -424,25 +424,22 @@ def test_closing_ends_what_hangs(tmp_path: Path) -> None:
     assert not any(process.is_running() for process in processes)
 
 
-def slowly(work: list[Block], seconds: float) -> Iterator[Block]:
-    """Blocks that come one after the other, so that every process gets some."""
-    for block in work:
-        time.sleep(seconds)
-        yield block
-
-
 # --- several devices --------------------------------------------------------------------------------------------------
 
 
 def several_devices(folder: Path) -> str:
-    """A backend with three devices; each leaves a file that names it."""
-    name = write_backend(folder, "HERE.joinpath(f'used-{self.device}').touch()", every=1, begins="self.device = device")
+    """A backend with three devices; each leaves a file that names it, and waits for as many as `awaited` says."""
+    name = write_backend(folder, "self.wait_for_the_others()", every=1, begins="self.device = device")
     path = Path(name.rpartition(":")[0])
     path.write_text(
         path.read_text()
         + "    @staticmethod\n"
         + "    def devices(device):\n"
         + "        return [f'gpu:{n}' for n in range(3)] if device == 'gpu' else []\n"
+        + "    def wait_for_the_others(self):\n"
+        + "        HERE.joinpath(f'used-{self.device}').touch()\n"
+        + "        while len(list(HERE.glob('used-*'))) < int(HERE.joinpath('awaited').read_text()):\n"
+        + "            time.sleep(0.01)\n"
         + "    def capabilities(self):\n"
         + "        from msgspec.structs import replace\n"
         + "        return replace(super().capabilities(), name=f'mine:{self.device}', device='a chip')\n"
@@ -459,12 +456,13 @@ def test_each_device_has_a_process(tmp_path: Path) -> None:
     for chosen, count in (((), 3), ((0, 2), 2), ((1,), 1)):
         for file in tmp_path.glob("used-*"):
             file.unlink()
+        (tmp_path / "awaited").write_text(str(count))
         places = tuple(places_on(setup.backends, devices, chosen))
         with closing(Workers(Setup(setup.backends, places=places), count)) as workers:
             mine, reference = workers.capabilities()
             assert (mine.name, reference.name) == (name, "reference")
             assert mine.device == (f"{count} x a chip" if count > 1 else "a chip")
-            found = untimed(workers.judged(slowly(tiles(240, 10), 0.1)))
+            found = untimed(workers.judged(tiles(240, 10)))
         digests.append([digest_of(records) for records in found])
         used = {file.name for file in tmp_path.glob("used-*")}
         assert used == {f"used-gpu:{n}" for n in (chosen or range(3))}

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -161,11 +160,11 @@ def told(out: Path) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_the_units_and_their_records_are_those_of_one_process(workers: Making, count: int) -> None:
+def test_the_units_and_their_records_are_those_of_one_process(workers: Making) -> None:
     level = LEVELS[:1]
     plain = alone("wrong.py:Deadly", level)
-    assert list(together(*workers("wrong.py:Deadly", count, level))) == plain
+    for count in (1, 3):
+        assert list(together(*workers("wrong.py:Deadly", count, level))) == plain
     records = [record for _, unit in plain for record in unit]
     assert {Verdict.CRASH, Verdict.FAIL, Verdict.PASS} <= {record.verdict for record in records}
     assert {record.phase for record in records} == set(Phase)
@@ -222,6 +221,17 @@ def _killed(_unit: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def test_processes_that_cannot_be_started_are_told(workers: Making, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, several = workers("reference", 1)
+
+    def refuse(*_: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr("multiprocessing.context.SpawnProcess._Popen", refuse)
+    with pytest.raises(WorkerError, match="--resume goes on with it"):
+        next(several.judged(engine))
+
+
 def test_losses_of_all_processes_count_together(workers: Making, monkeypatch: pytest.MonkeyPatch) -> None:
     engine, several = workers("wrong.py:Dead", 2)
     monkeypatch.setattr(isolated_backend, "MOST_LOST", 5)
@@ -251,46 +261,50 @@ def test_a_certificate_is_the_same(here: Path, backend: str, code: int) -> None:
     assert told(here / "one") == told(here / "two")
 
 
-def test_an_interrupted_run_goes_on_with_another_number_and_leaves_no_process(here: Path) -> None:
-    code = """\
-import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
+# Tells of its processes after some units, and interrupts itself.
+INTERRUPTED = """
+import os, signal, sys, time
+import psutil
 from conformance.cli import main
+from conformance.pool.units import UnitWorkers
+
+def judged(self, engine, whole=UnitWorkers.judged):
+    for number, each in enumerate(whole(self, engine)):
+        if number == 12:
+            time.sleep(1)  # the next mark is kept at once
+        if number == 14:
+            pids = [child.pid for child in psutil.Process().children(recursive=True)]
+            print("processes:", *pids, file=sys.stderr, flush=True)
+            os.kill(os.getpid(), sent)
+        yield each
+
+sent = getattr(signal, sys.argv.pop())
+signal.signal(signal.SIGINT, signal.default_int_handler)
+UnitWorkers.judged = judged
 main()
 """
-    command = ["certify", "--operator", "TILE", "--level", "1_0", "--level", "2_1", "--budget", "quick"]
-    command += ["--backend", "wrong.py:Wrong"]
-    for sent in (signal.SIGINT, signal.SIGKILL):
-        run = subprocess.Popen(
-            [sys.executable, "-c", code, *command, "--out", sent.name, "-n", "2"],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
-        results = here / f".{sent.name}.partial" / RESULTS
-        wait_until(lambda results=results: _kept(results) > 200)
-        processes = psutil.Process(run.pid).children(recursive=True)
-        assert sum("spawn_main" in " ".join(process.cmdline()) for process in processes) == 2
-        run.send_signal(sent)
-        _, said = run.communicate()
-        assert run.returncode in (3, -sent), said
-        wait_until(lambda processes=processes: not any(map(_lives, processes)))
-        result = CliRunner().invoke(main, [*command, "--out", sent.name, "-n", "3", "--resume"])
+
+
+def test_an_interrupted_run_goes_on_with_another_number_and_leaves_no_process(here: Path) -> None:
+    command = ["certify", "--operator", "TILE", "--level", "1_0", "--budget", "quick", "--backend", "wrong.py:Wrong"]
+    for sent in ("SIGINT", "SIGKILL"):
+        interrupted = [sys.executable, "-c", INTERRUPTED, *command, "-n", "2", "--out", sent, sent]
+        run = subprocess.run(interrupted, capture_output=True, text=True)
+        assert run.returncode in (3, -getattr(signal, sent)), run.stderr
+        (line,) = (line for line in run.stderr.splitlines() if line.startswith("processes:"))
+        pids = [int(pid) for pid in line.split()[1:]]
+        assert len(pids) >= 5  # two that judge, their backends', and the backend of the one that measures
+        wait_until(lambda pids=pids: not any(map(_lives, pids)))
+        result = CliRunner().invoke(main, [*command, "--out", sent, "-n", "3", "--resume"])
         assert result.exit_code == 1, result.output
         assert "Resuming after" in result.stderr
     assert CliRunner().invoke(main, [*command, "--out", "whole"]).exit_code == 1
     assert told(here / "SIGINT") == told(here / "SIGKILL") == told(here / "whole")
 
 
-def _kept(results: Path) -> int:
-    """How many cases an unfinished run has kept."""
-    with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{results}?mode=ro", uri=True)) as connection:
-        return int(connection.execute("SELECT coalesce(max(records), 0) FROM mark").fetchone()[0])
-    return 0
-
-
-def _lives(process: psutil.Process) -> bool:
+def _lives(pid: int) -> bool:
     with suppress(psutil.Error):
-        return bool(process.status() != psutil.STATUS_ZOMBIE)
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     return False
 
 

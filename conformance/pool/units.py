@@ -192,11 +192,12 @@ class _Crew:
         )
 
     def submit(self, unit: Unit) -> Future[_Outcome]:
+        """Have a unit judged; where the processes are lost, or cannot be started, the outcome says so."""
         try:
             return self._executor.submit(_judged, unit)
-        except BrokenProcessPool as error:
+        except (BrokenProcessPool, OSError) as error:  # an OSError where a process was lost at this very moment, too
             lost: Future[_Outcome] = Future()
-            lost.set_exception(error)
+            lost.set_exception(BrokenProcessPool(str(error)))
             return lost
 
     def close(self) -> None:
