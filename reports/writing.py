@@ -102,13 +102,14 @@ class OutputFolder:
     def _open(self, resume: bool) -> None:
         said = self._lock.read()
         was_interrupted = self._lock.was_there or self.folder.exists()
-        was_committed = not self.folder.exists() and (bool(said) or not was_interrupted)
+        # Without a word in it, the lock is that of a run that was killed before it touched anything.
+        was_committed = not self.folder.exists() and said != _STARTING
         if self._replaced.exists():  # a run was killed at its very last step
             if self._target.exists():
                 shutil.rmtree(self._replaced)
             else:
                 self._replaced.rename(self._target)
-        is_begun = self.folder.exists() and bool(said) and _is_begun(self.folder)
+        is_begun = self.folder.exists() and said not in (b"", _STARTING) and _is_begun(self.folder)
         if is_begun and not resume and not self._replace:
             raise ResumeError(
                 f"{self.path}: a run that was interrupted is there; --resume completes it, --replace discards it and "
@@ -125,7 +126,7 @@ class OutputFolder:
         self._check()
         self.is_resumed = self.keeps = is_begun and resume
         if not self.is_resumed:
-            self._lock.write(b"")
+            self._lock.write(_STARTING)
             if self.folder.exists():
                 shutil.rmtree(self.folder)
             self.folder.mkdir()
@@ -218,6 +219,10 @@ class OutputFolder:
     def _is_ours(self, entry: Path) -> bool:
         """Whether it is the folder of failing cases, with nothing else in it."""
         return entry.name == FAILURES and holds_failures_alone(entry)
+
+
+# In a lock, until it holds the conditions of a run: what was there before is being removed.
+_STARTING = b"-"
 
 
 def _is_begun(folder: Path) -> bool:

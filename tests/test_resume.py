@@ -324,6 +324,20 @@ def test_an_interrupted_run_says_in_one_line_how_to_go_on(runs: Runs) -> None:
     assert not (ran.here / "out").exists()
 
 
+def test_a_finished_run_is_finished_also_where_a_process_that_looked_was_killed(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It leaves a lock in which nothing is said."""
+    ran, _ = undisturbed(runs, *SOUND)
+    before = (ran.here / "out" / CERTIFICATE).read_bytes()
+    (ran.here / ".out.partial.json").touch()
+    result = command(ran.here, *SOUND, "--resume", monkeypatch=monkeypatch)
+    assert result.exit_code == 0, result.output
+    assert "is finished" in result.stderr
+    assert (ran.here / "out" / CERTIFICATE).read_bytes() == before
+    assert not (ran.here / ".out.partial.json").exists()
+
+
 def test_nothing_is_judged_twice(runs: Runs) -> None:
     ran = interrupted(runs)
     (results,) = ran.here.glob(".*/results.sqlite")
