@@ -155,10 +155,10 @@ def test_a_run_that_was_killed_before_it_began_is_begun_anew(tmp_path: Path) -> 
 
 def test_an_earlier_result_is_not_taken_for_that_of_a_run_killed_before_it_began(tmp_path: Path) -> None:
     write_run(tmp_path / "out")
-    (tmp_path / ".out.partial.json").write_bytes(b"")
+    (tmp_path / ".out.partial.json").write_bytes(b"-")  # what was there is being removed
     with pytest.raises(OutputError, match="is not empty"):
         OutputFolder(tmp_path / "out", resume=True)
-    (tmp_path / ".out.partial.json").write_bytes(b"")
+    (tmp_path / ".out.partial.json").write_bytes(b"-")
     with OutputFolder(tmp_path / "out", resume=True, replace=True) as output:
         assert (output.is_finished, output.is_resumed) == (False, False)
     # A run that was killed right after its last step did finish.
