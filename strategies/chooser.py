@@ -143,6 +143,9 @@ class HypothesisChooser:
     bytes, and a decision takes the next of them, modulo the number of possibilities; a code takes as many as it needs,
     the highest first. A new section starts a new block. Hypothesis shrinks a block byte by byte, towards zero. Only a
     number out of more than 256 is drawn alone, since bytes of it would shrink to low ones and not to the lowest.
+
+    What is drawn depends on nothing but Hypothesis. It likes to try constants out of code that happens to be loaded, so
+    blocks are longer than those that it takes, and numbers are drawn where no code has any.
     """
 
     def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
@@ -153,8 +156,8 @@ class HypothesisChooser:
     def integer(self, low: int, high: int) -> int:
         possibilities = high - low + 1
         if possibilities > 256:
-            number: int = self._draw(_integers(low, high))
-            return number
+            number: int = self._draw(_integers(low + _FAR, high + _FAR))
+            return number - _FAR
         return low + self.code(possibilities)
 
     def several(self, low: int, high: int, count: int) -> list[int]:
@@ -178,7 +181,8 @@ class HypothesisChooser:
         self._taken = len(self._block)
 
 
-_BLOCK = st.binary(min_size=20, max_size=20)  # as many as most sections take
+_FAR = 2**96
+_BLOCK = st.binary(min_size=64, max_size=64)  # most sections take less than 20
 
 
 @lru_cache(maxsize=4096)

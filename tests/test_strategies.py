@@ -7,6 +7,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
@@ -376,6 +378,48 @@ def test_a_hypothesis_chooser_shrinks_to_the_first_option_and_the_lowest_number(
 
     assert hypothesis.find(pair(), lambda _: True) == (3, "x", "p")
     assert hypothesis.find(pair(), lambda found: found[0] >= 500 and found[1] != "x") == (500, "y", "p")
+
+
+DRAWN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import {module}
+from hypothesis import Phase, given, seed, settings, strategies as st
+from strategies.chooser import HypothesisChooser
+
+drawn = []
+
+@seed(1)
+@settings(max_examples=300, database=None, phases=[Phase.generate])
+@given(st.data())
+def draw(data):
+    chooser = HypothesisChooser(data.draw)
+    drawn.append((chooser.integer(0, 2**32 - 1), chooser.integer(-400, 400), chooser.code(2**32)))
+
+draw()
+print(len(drawn), hash(tuple(drawn)))
+"""
+
+
+def test_what_is_drawn_does_not_depend_on_what_is_loaded(tmp_path: Path) -> None:
+    """Hypothesis tries constants that it finds in modules of no package; a campaign has to be the same without them."""
+    numbers = [*range(100, 400), *(2**n + step for n in range(10, 64) for step in (-1, 0, 1))]
+    texts = [bytes(range(1, n + 1)) for n in range(1, 80)]
+    assert len(numbers) + len(texts) < 1000  # of a module with more, Hypothesis takes none
+    (tmp_path / "plain.py").write_text("")
+    (tmp_path / "full_of_constants.py").write_text(f"NUMBERS = {numbers}\nTEXTS = {texts}\n")
+    drawn = [
+        subprocess.run(
+            [sys.executable, "-c", DRAWN.format(module=module), str(tmp_path)],
+            capture_output=True,
+            check=True,
+            cwd=tmp_path,
+            text=True,
+        ).stdout
+        for module in ("plain", "full_of_constants")
+    ]
+    assert drawn[0] == drawn[1]
+    assert int(drawn[0].split()[0]) >= 300
 
 
 def test_the_simplest_types_come_first() -> None:
