@@ -22,7 +22,7 @@ from reports.resuming import Begun
 from reports.stream import Consumer, FanOut, Written
 
 # In the environment: what makes the cases of the search, and what compresses the report's page.
-HYPOTHESIS, ZLIB = "hypothesis", "zlib"
+PYTHON, HYPOTHESIS, ZLIB = "python", "hypothesis", "zlib"
 THROUGHPUT = "throughput"  # the unit of work that is all measurements together
 
 
@@ -114,7 +114,7 @@ def _saved(engine: Engine) -> dict[str, str]:
 def environment() -> dict[str, str]:
     """The machine and the libraries that the harness itself runs on."""
     return {
-        "python": platform.python_version(),
+        PYTHON: platform.python_version(),
         "numpy": np.__version__,
         HYPOTHESIS: version("hypothesis"),
         ZLIB: zlib.ZLIB_RUNTIME_VERSION,

@@ -133,6 +133,10 @@ class Engine:
         cases = {Phase.EXAMPLES: chain(self.saved_here(), self._examples()), Phase.BOUNDARIES: self._boundaries()}
         return islice(cases[phase], start, None)
 
+    def searches(self) -> Iterator[Sought]:
+        """Every search of the campaign, in order; noted and asked for as `units` are."""
+        return filter(self.wants, chain(self._known(), self._unknown()))
+
     def saved_here(self) -> list[Case]:
         """The saved cases that the campaign is about."""
         return [case for case in self.saved if case.operator in self.operators and case.level in self.levels]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import platform
 import random
 import shutil
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from fractions import Fraction
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,10 @@ from package_support import DAY, WAIVER, changed, edit, forge, make, told, verif
 
 from backends.base import Answer, Binding, Capabilities, Unsupported
 from backends.reference import ReferenceBackend
+from conformance.judge import Judge
 from conformance.packaging.make import manifest_of
 from conformance.packaging.profiles import Profile
+from conformance.search import search
 from conformance.verify import Verification, rerun, verdicts
 from reports.package import (
     CASES,
@@ -326,6 +330,129 @@ def test_a_whole_phase_left_out_is_found(honest: Path, tmp_path: Path, phase: Ph
     assert ("found 0" if phase is Phase.SEARCH else "found not at all") in told(found)
 
 
+# --- the search ---------------------------------------------------------------------------------------------------
+
+
+def by_another(**versions: str) -> Callable[[Campaign], Campaign]:
+    """The campaign with other versions in its environment."""
+    return lambda campaign: msgspec.structs.replace(campaign, environment={**campaign.environment, **versions})
+
+
+def exchanged(package: Path) -> tuple[Record, Record]:
+    """A passing case of the search, and one of the same rule that another seed makes."""
+    one = next(
+        record for record in records_of(package) if record.phase is Phase.SEARCH and record.rule == "TILE.values"
+    )
+    judge = Judge(ReferenceBackend(), "reference", digests_outputs=True)
+    others = search(judge, "TILE", Level.parse("3_0"), "TILE.values", 20, 4711)
+    return one, next(other for other in others if other.case != one.case)
+
+
+def exchange(package: Path) -> Callable[[list[Record]], list[Record]]:
+    one, other = exchanged(package)
+    return lambda records: [other if record == one else record for record in records]
+
+
+def test_a_sound_case_in_place_of_the_one_that_was_to_be_tried_is_found(honest: Path, tmp_path: Path) -> None:
+    one, other = exchanged(honest)
+    found = verified(forge(honest, tmp_path / "package", records=exchange(honest)))
+    assert not found.verifies
+    wanted = f"search: TILE at 3_0, TILE.values: case 1: expected '{one.case}', found '{other.case}'"
+    assert wanted in told(found)
+
+
+@pytest.mark.parametrize("versions", [{"hypothesis": "6.0.0"}, {"python": "3.2.1"}, {"python": ""}])
+def test_a_search_that_differs_with_other_versions_is_counted_and_that_is_said(
+    honest: Path, tmp_path: Path, versions: dict[str, str]
+) -> None:
+    found = verified(forge(honest, tmp_path / "package", records=exchange(honest), campaign=by_another(**versions)))
+    assert found.verifies, told(found)
+    (check,) = [check for check in found.checks if check.name == "cases"]
+    (name, version) = next(iter(versions.items()))
+    assert f"made with {name.title()} {version.removesuffix('.1') or 'unknown'}, not " in check.detail
+
+
+def test_another_patch_release_of_python_is_no_excuse(honest: Path, tmp_path: Path) -> None:
+    major, minor, _ = platform.python_version_tuple()
+    another = by_another(python=f"{major}.{minor}.99")
+    assert not verified(forge(honest, tmp_path / "package", records=exchange(honest), campaign=another)).verifies
+
+
+def test_a_search_that_is_the_same_with_other_versions_is_no_less_than_the_same(honest: Path, tmp_path: Path) -> None:
+    found = verified(forge(honest, tmp_path / "package", campaign=by_another(hypothesis="6.0.0", python="3.2.1")))
+    assert found.verifies, told(found)
+    assert "counted alone" not in "".join(check.detail for check in found.checks)
+
+
+@pytest.mark.parametrize(("change", "problem"), [(0, "found 1"), (2, "found 3")])
+def test_with_other_versions_one_too_few_or_too_many_is_found(
+    honest: Path, tmp_path: Path, change: int, problem: str
+) -> None:
+    n = first(honest, phase=Phase.SEARCH, rule="TILE.values")
+
+    def times(records: list[Record]) -> list[Record]:
+        return [*records[:n], *records[n : n + 1] * change, *records[n + 1 :]]
+
+    another = by_another(hypothesis="6.0.0")
+    found = verified(forge(honest, tmp_path / "package", records=times, campaign=another))
+    assert f"search: TILE at 3_0, TILE.values: expected 2 cases, {problem}" in told(found)
+
+
+@pytest.mark.parametrize("versions", [{}, {"hypothesis": "6.0.0"}])
+def test_a_search_for_what_is_not_searched_for_is_found(honest: Path, tmp_path: Path, versions: dict[str, str]) -> None:
+    n = first(honest, phase=Phase.SEARCH)
+    content = {**records_of(honest)[n].case_json, "rule": "GATHER.values"}
+    found = verified(
+        forge(honest, tmp_path / "package", records=edit(n, case_json=content), campaign=by_another(**versions))
+    )
+    wanted = "expected no such search" if versions else "expected 0 cases, found 1"
+    assert f"search: TILE at 3_0, GATHER.values: {wanted}" in told(found)
+
+
+def test_searches_in_another_order_are_found(honest: Path, tmp_path: Path) -> None:
+    searched = [record for record in records_of(honest) if record.phase is Phase.SEARCH]
+    groups = [list(group) for _, group in groupby(searched, key=lambda record: record.case_json["rule"])]
+    groups[0], groups[1] = groups[1], groups[0]
+    swapped = iter([record for group in groups for record in group])
+
+    def swap(records: list[Record]) -> list[Record]:
+        return [next(swapped) if record.phase is Phase.SEARCH else record for record in records]
+
+    found = verified(forge(honest, tmp_path / "package", records=swap))
+    assert "search: case number 1: out of order" in told(found)
+
+
+class WrongInTheEnd(ReferenceBackend):
+    """Inverts the first byte of outputs of many elements, which are not what a search tries first."""
+
+    def execute(
+        self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
+    ) -> None:
+        super().execute(desc, level, inputs, outputs)
+        output = outputs["output_tensor"]
+        if desc.output_tensor.element_count > 60:  # type: ignore[attr-defined]
+            output.buffer[output.offset] ^= 0xFF
+
+
+def test_what_a_failing_search_tried_before_is_held_against_it(tmp_path: Path) -> None:
+    """The failure ends the search for its rule; a case that passed before it may not be left out either."""
+    package = make(tmp_path / "made", WrongInTheEnd())
+    found = verified(package)
+    assert found.verifies, told(found)
+    records = records_of(package)
+    searched = [n for n, record in enumerate(records) if record.phase is Phase.SEARCH]
+    rule = next(records[n].case_json["rule"] for n in searched if records[n].verdict is Verdict.FAIL)
+    of_rule = [n for n in searched if records[n].case_json["rule"] == rule]
+    assert [records[n].verdict for n in of_rule[-3:]] == [Verdict.PASS, Verdict.PASS, Verdict.FAIL]
+    # Without the last one that passed, the failure could have come one earlier; nothing on record tells.
+    n = of_rule[-3]
+    found = verified(forge(package, tmp_path / "package", records=lambda records: records[:n] + records[n + 1 :]))
+    assert f"search: TILE at 3_0, {rule}: case " in told(found)
+
+
+# --- edited -------------------------------------------------------------------------------------------------------
+
+
 def test_an_edited_case_is_found(honest: Path, tmp_path: Path) -> None:
     n = first(honest, phase=Phase.SWEEP, verdict=Verdict.PASS)
     content = {**records_of(honest)[n].case_json, "level": "6_4"}
@@ -423,7 +550,7 @@ def with_backend(**changes: Any) -> Callable[[Campaign], Campaign]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda c: replace(c, seed=1), "sweep: case"),
+        (lambda c: replace(c, seed=1), "search: TILE at 3_0, "),
         (lambda c: replace(c, budget="standard"), "expected 6 cases, found 2"),
         (lambda c: replace(c, budget="tiny"), "campaign.budget: expected"),
         (lambda c: replace(c, seed=-1), "campaign.seed: expected"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from datetime import date
-from itertools import groupby
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,6 @@ import msgspec
 
 from backends.base import Capabilities
 from conformance.budget import BUDGETS
-from conformance.certify import HYPOTHESIS
 from conformance.engine import Engine
 from conformance.packaging.statements import CaseDigests
 from conformance.verify import campaign as campaigns
@@ -30,6 +29,7 @@ from conformance.verify.files import check_files, check_signature, is_our_databa
 from conformance.verify.findings import Check, Finding, Findings
 from conformance.verify.replayed import ReplayedJudge
 from conformance.verify.rerun import Rerun, rerun_sample
+from conformance.verify.searched import searched_cases
 from conformance.verify.verdicts import VerdictCheck
 from reports.package import STATEMENT, FormError
 from reports.package.archive import Snapshot, take_snapshot
@@ -137,7 +137,7 @@ def _check_store(
     if claims is None:
         return None
     total = 2 * len(store)
-    digests, found = CaseDigests(), FoundCases(findings, store.campaign.environment.get(HYPOTHESIS, ""))
+    digests, found = CaseDigests(), FoundCases(findings)
     # A sibling of the snapshot, in a folder that is gone afterwards.
     with OutputFolder(snapshot.folder / AGAIN) as output:
         reports = ReportFolder(output, complete=lambda folder: None)
@@ -156,16 +156,18 @@ def _check_store(
     judge = engine.judge
     assert isinstance(judge, ReplayedJudge)
     check = VerdictCheck(judge, waivers, findings)
-    for phase, records in groupby(numbered(store.records()), key=lambda item: item[1].phase):
-        planned = planned_cases(engine, phase, found, findings)
-        for number, record in records:
-            check.check(number, record, next(planned, None))
-            progress(summary.total + number, total)
+    unsure = ""
+    records = numbered(store.records())
     for phase in Phase:
-        if not found.digests[phase]:
-            list(planned_cases(engine, phase, found, findings))
+        if phase is Phase.SEARCH:
+            planned, unsure = searched_cases(engine, found, store.campaign.environment, findings)
+        else:
+            planned = planned_cases(engine, phase, found, findings)
+        for number, record in islice(records, len(found.digests[phase])):
+            check.check(number, record, next(planned))
+            progress(summary.total + number, total)
     counts = ", ".join(f"{phase} {len(found.digests[phase]):,}" for phase in Phase)
-    findings.end(cases_.CHECK, f"{summary.total:,} cases: {counts}")
+    findings.end(cases_.CHECK, "; ".join(filter(None, (f"{summary.total:,} cases: {counts}", unsure))))
     findings.end(verdicts.CHECK, f"{summary.total:,} decided again, {check.computed:,} computed again")
     check_waivers(waivers, summary.counts[Verdict.WAIVED], findings)
     check_documents(snapshot, snapshot.folder / AGAIN, summary, digests, findings)

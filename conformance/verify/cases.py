@@ -1,8 +1,7 @@
 """Whether the cases of a package are those that this suite makes: none left out, none twice, none edited.
 
-Examples, boundaries and sweep follow from operators, levels, budget and seed, so they are made again. The cases of the
-search depend on the backend's answers and on Hypothesis; of them it is checked that each is a sound case of its rule,
-and that every rule was searched for as often as the budget says.
+Examples, boundaries and sweep follow from operators, levels, budget and seed, so they are made again.
+`searched` does the same for the search.
 """
 
 from __future__ import annotations
@@ -10,36 +9,37 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from conformance.certify import HYPOTHESIS, environment
-from conformance.engine import SHRINK_EXAMPLES, Engine
-from conformance.search import search
+from conformance.engine import Engine
 from conformance.verify.findings import Findings, expected
-from conformance.verify.replayed import ReplayedJudge
 from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from reports.writing import RESULTS
 from spec.case import Case
-from spec.levels import Level
-from strategies.cases import applicable_rules
 
 CHECK = "cases"
 
 
 class FoundCases:
-    """The digests of a package's cases, phase by phase, and what the search was about; gathered record by record.
+    """What of a package's records says which cases there are, phase by phase; gathered record by record.
 
     Args:
         findings: takes what is wrong.
-        hypothesis: the version that searched, as the campaign says.
+
+    Attributes:
+        digests: of the cases.
+        searched: what each case of the search is about: operator, level and rule.
+        failures: of each rule the first record of the search that failed, by its place there; it ends at such a one.
+        broken: of each rule that failed before the search the first record, in order.
+        in_order: whether the phases are.
     """
 
-    def __init__(self, findings: Findings, hypothesis: str) -> None:
-        self.hypothesis = hypothesis
+    def __init__(self, findings: Findings) -> None:
         self.digests: dict[Phase, list[bytes]] = {phase: [] for phase in Phase}
-        self.searched: Counter[tuple[str, str, str]] = Counter()
-        self.failed_in_search: set[tuple[str, str]] = set()
-        self.failed_before: set[tuple[str, str]] = set()
-        self._findings = findings
+        self.searched: list[tuple[str, str, str]] = []
+        self.failures: dict[int, Record] = {}
+        self.broken: dict[tuple[str, str], Record] = {}
         self.in_order = True
+        self._findings = findings
+        self._failed: set[tuple[str, str]] = set()
         self._latest = Phase.EXAMPLES
         self._order = list(Phase)
 
@@ -59,21 +59,20 @@ class FoundCases:
             self._latest = phase
         self.digests[phase].append(bytes.fromhex(record.case))
         verdict = record.waived if record.verdict is Verdict.WAIVED else record.verdict
+        has_failed = verdict in NOT_CONFORMANT
         about = str(record.case_json.get("rule"))
         if phase is Phase.SEARCH:
-            self.searched[record.operator, record.level, about] += 1
-        if verdict in NOT_CONFORMANT and phase is not Phase.SWEEP:
-            (self.failed_in_search if phase is Phase.SEARCH else self.failed_before).add((record.operator, about))
+            if has_failed and (record.operator, about) not in self._failed:
+                self._failed.add((record.operator, about))
+                self.failures[len(self.searched)] = record
+            self.searched.append((record.operator, record.level, about))
+        elif has_failed and phase is not Phase.SWEEP:
+            self.broken.setdefault((record.operator, about), record)
 
 
 def planned_cases(engine: Engine, phase: Phase, found: FoundCases, findings: Findings) -> Iterator[Case | None]:
-    """The case of each record of a phase, in order; None where the record's own has to do.
-
-    Says what is left out, twice or foreign, where the phase's cases are known beforehand.
-    """
-    if phase is Phase.SEARCH:
-        _check_search(engine, found, findings)
-        return iter([None] * len(found.digests[phase]))
+    """The case of each record of a phase whose cases are known beforehand, in order; None where the record's own has to
+    do. Says what is left out, twice or foreign."""
     cases = [case.read(engine.judge.reading) for case in engine.cases(phase)]
     digests = [bytes.fromhex(case.digest) for case in cases]
     if digests == found.digests[phase]:
@@ -106,50 +105,6 @@ def _tell_differences(
 def _times(wanted: int, found: int) -> str:
     words = {0: "not at all", 1: "once", 2: "twice"}
     return f"expected {words.get(wanted, f'{wanted} times')}, found {words.get(found, f'{found} times')}"
-
-
-def _check_search(engine: Engine, found: FoundCases, findings: Findings) -> None:
-    """Whether every rule was searched for, and as often as it should be."""
-    searchable = {
-        (operator, level.label, rule): level
-        for operator in engine.operators
-        for level in engine.levels
-        for rule in applicable_rules(operator, level)
-    }
-    for key in found.searched.keys() - searchable.keys():
-        findings.add(CHECK, RESULTS, _about(*key), "expected no such search: the rule does not apply there")
-    wanted = engine.budget.search
-    for (operator, label, rule), level in searchable.items():
-        count = found.searched[operator, label, rule]
-        if (operator, rule) in found.failed_in_search:
-            # It is searched for until it fails, once more to make a known failure smaller, and not any more then.
-            least, most = 0, max(wanted, SHRINK_EXAMPLES) + 1
-        elif (operator, rule) in found.failed_before:
-            least, most = wanted, wanted + SHRINK_EXAMPLES
-        else:
-            least = most = wanted
-        if count < least and (possible := _possible(engine, operator, level, rule)) < least:
-            # There are not that many. Another Hypothesis may give up sooner or later than ours.
-            least = possible if found.hypothesis == environment()[HYPOTHESIS] else 1
-        if not least <= count <= most:
-            times = str(least) if least == most else f"{least} to {most}"
-            findings.add(CHECK, RESULTS, _about(operator, label, rule), f"expected {times} cases, found {count}")
-
-
-def _about(operator: str, level: str, rule: str) -> str:
-    return f"search: {operator} at {level}, {rule}"
-
-
-def _possible(engine: Engine, operator: str, level: Level, rule: str) -> int:
-    """How many cases a search of the budget's length makes where nothing fails: fewer where there are no more."""
-    judge = engine.judge
-    assert isinstance(judge, ReplayedJudge)
-    judge.passes_all = True
-    seed = engine.search_seed(operator, level, rule)
-    try:
-        return sum(1 for _ in search(judge, operator, level, rule, engine.budget.search, seed))
-    finally:
-        judge.passes_all = False
 
 
 def place(number: int, record: Record) -> str:
