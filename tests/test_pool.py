@@ -24,8 +24,7 @@ from backends.loading import BackendError
 from backends.loading import devices_of as backend_devices
 from conformance.corpus import CorpusError
 from conformance.isolation.limits import Limits
-from conformance.pool import Workers, careful, devices_of, places_on
-from conformance.pool import workers as pool_workers
+from conformance.pool import Workers, careful, devices_of, elsewhere, places_on
 from conformance.pool.messages import Losses, Suspicion
 from conformance.sweep import Block, InProcess, Setup, WorkerError, read_cases
 from reports.records import Phase, Record, Verdict
@@ -332,7 +331,7 @@ def test_processes_that_are_killed_while_they_start() -> None:
 
 def test_a_backend_that_dies_on_everything_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the block in which it has died too often, whoever judged it; what was judged is passed on."""
-    monkeypatch.setattr(pool_workers, "too_many", lambda name, losses: "too often" if losses.lost > 3 else "")
+    monkeypatch.setattr(elsewhere, "too_many", lambda name, losses: "too often" if losses.lost > 3 else "")
     setup = Setup((write_backend(tmp_path, "os._exit(1)", every=2),))
     lengths = []
     for count in (1, 2):

@@ -11,7 +11,7 @@ import asyncio
 import time
 import uuid
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent import futures
 from contextlib import suppress
 from itertools import count
@@ -28,12 +28,11 @@ from conformance.cluster.identity import environment_of, first_difference
 from conformance.cluster.members import Member, named
 from conformance.cluster.messages import Introduction, Order, decode_introduction, decode_losses, encode
 from conformance.corpus import CorpusError
-from conformance.pool.careful import too_many
+from conformance.pool.elsewhere import Elsewhere
 from conformance.pool.messages import Failed, Judged, Loaded, Losses, Reply, decode_reply
 from conformance.release import suite_version
-from conformance.sweep import BLOCK, Block, Setup, WorkerError
-from reports.records import Record
-from reports.stream import Stream, Written
+from conformance.sweep import Block, Setup, WorkerError
+from reports.stream import Written
 from reports.written import decoded_records
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class _Task(NamedTuple):
     killed: int = 0
 
 
-class Cluster:
+class Cluster(Elsewhere):
     """The workers of a Dask scheduler, which judge blocks as those of `conformance.pool` do.
 
     Args:
@@ -88,13 +87,12 @@ class Cluster:
         patience: float = PATIENCE,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
+        super().__init__(setup)
         self.address = address
-        self._setup = setup
         self._resources = dict(resources or {})
         self._patience = patience
         self._numbers = count()
         self.losses: Counter[str] = Counter()
-        self.given_up = ""
         self._order = Order(uuid.uuid4().hex, setup, suite_version())
         self._client = connected(address)
         try:
@@ -111,24 +109,6 @@ class Cluster:
     def capabilities(self) -> list[Capabilities]:
         """What each backend claims, the same on every worker."""
         return self._claims
-
-    def judged(self, blocks: Iterable[Block]) -> Iterator[list[list[Record]]]:
-        """As `written`, with whole records."""
-        for block in self.written(blocks):
-            yield [[written.whole() for written in records] for records in block]
-
-    def feed(self, blocks: Iterable[Block], streams: Sequence[Stream]) -> str:
-        """Judge blocks, and tell the stream of each backend; errors as for `written`.
-
-        Returns:
-            Why not all were judged; "" if they were.
-        """
-        for block in self.written(blocks):
-            for stream, records in zip(streams, block, strict=True):
-                for written in records:
-                    stream.written(written)
-                stream.mark(BLOCK)
-        return self.given_up
 
     def written(self, blocks: Iterable[Block]) -> Iterator[list[list[Written]]]:
         """For each backend the records of each block, in order; a few blocks are taken ahead for each worker.
@@ -154,9 +134,7 @@ class Cluster:
                     return
                 judged, records = self._judged(under_way)
                 yield records
-                losses = [before.plus(more) for before, more in zip(losses, judged.losses, strict=True)]
-                self.given_up = judged.given_up or next(filter(None, map(too_many, self._setup.backends, losses)), "")
-                if self.given_up:
+                if self._gives_up(losses, judged):
                     return
         finally:
             self._let_go(under_way)

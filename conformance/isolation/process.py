@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-import signal
 import subprocess
-import sys
 import threading
 import time
 import weakref
@@ -14,32 +12,26 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import psutil
 
 from conformance.isolation.arena import Arena
 from conformance.isolation.errors import ProcessLost
+from conformance.isolation.guarded import FROM_OUTSIDE, GuardedProcess, how_it_ended
 from conformance.isolation.limits import Limits
 from conformance.isolation.remarks import Remarks
 from conformance.isolation.watchdog import WATCHDOG
-from conformance.isolation.wire import DUMP, Hello, WireError, decode_hello, message, receive
+from conformance.isolation.wire import Hello, WireError, decode_hello, message, receive
 
 _T = TypeVar("_T")
 
 START_SECONDS = 300.0
-STOP_SECONDS = 2.0
 EXIT_SECONDS = 1.0
-DUMP_SECONDS = 0.5
 MIB = 2**20
 # In the environment of a process and of all that it starts.
 MARKED = "DML_CONFORMANCE_PROCESS"
-# Signals that a process hardly sends itself: where one died of them, something else ended it, such as the system where
-# memory ran out.
-FROM_OUTSIDE = {getattr(signal, name, 0) for name in ("SIGKILL", "SIGTERM", "SIGHUP")} - {0}
-# Ends the process group that it is in when the harness has gone or closes the pipe, whatever the backend is doing.
-GUARD = "trap '' HUP INT TERM; read -r line; kill -KILL 0"
 
 
 class Origin(NamedTuple):
@@ -80,12 +72,18 @@ class BackendProcess:
         self._limits = limits
         self._remarks = Remarks()
         mark = secrets.token_hex(16)
-        self._process, guard = _start(origin, self.arena, self._remarks.file, mark)
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._requests, self._replies = self._process.stdin.fileno(), self._process.stdout.fileno()
-        self._read = partial(os.read, self._replies)
-        self.end = weakref.finalize(self, _end, self._process, guard, self.arena, self._remarks, mark)
+        self._process = GuardedProcess(
+            origin.path,
+            f"from conformance.isolation.worker import main; main({origin.name!a}, {self.arena.place!a}, "
+            f"{0 if os.name == 'posix' else os.getpid()})",
+            self._remarks.file,
+            inherited=self.arena.inherited,
+            environment={MARKED: mark},
+            folder=origin.folder,
+        )
+        self._pid = self._process.process.pid
+        self._read = partial(os.read, self._process.replies)
+        self.end = weakref.finalize(self, _end, self._process, self.arena, self._remarks, mark)
         self._most_shared = 0
         # Of the request under way: what it is, how long it may take, and for how long the watchdog has seen it.
         self._doing = ""
@@ -94,7 +92,7 @@ class BackendProcess:
         self._is_busy = False
         self._sentence: ProcessLost | None = None
         self._lock = threading.Lock()  # of the two above
-        self._descendants = Descendants(self._process.pid)
+        self._descendants = Descendants(self._pid)
         WATCHDOG.watch(self)
 
     def hello(self) -> Hello:
@@ -134,9 +132,9 @@ class BackendProcess:
         self._number += 1
         data = message(self._number, content)
         try:
-            sent = os.write(self._requests, data)
+            sent = os.write(self._process.requests, data)
             while sent < len(data):
-                sent += os.write(self._requests, memoryview(data)[sent:])
+                sent += os.write(self._process.requests, memoryview(data)[sent:])
         except BrokenPipeError:
             pass  # how it ended is found where the answer is read
         except BaseException:
@@ -146,10 +144,7 @@ class BackendProcess:
 
     def close(self) -> None:
         """Have the process end by itself, or end it."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(STOP_SECONDS)
+        self._process.stop()
         self.end()
 
     def look(self, elapsed: float) -> None:
@@ -172,9 +167,8 @@ class BackendProcess:
             if not self._is_busy:
                 return
             self._sentence = lost
-        self._write_down_stack()
-        with suppress(OSError):
-            self._process.kill()
+        self._process.write_down_stack(self._remarks)
+        self._process.kill()
 
     def _begin(self, doing: str, seconds: float) -> None:
         self._doing, self._seconds, self._spent = doing, seconds, 0.0
@@ -199,7 +193,7 @@ class BackendProcess:
         with self._lock:
             self._is_busy = False
         most = self._limits.bytes
-        if most is not None and self._sentence is None and _peak(self._process.pid) - self._most_shared > most:
+        if most is not None and self._sentence is None and _peak(self._pid) - self._most_shared > most:
             self._sentence = ProcessLost(self._too_much(most))
         if self._sentence is not None:
             raise self._lost()
@@ -220,12 +214,11 @@ class BackendProcess:
         if lost is None and not why:
             try:
                 # Its end of the pipe is closed before there is a code to wait for.
-                code = self._process.wait(EXIT_SECONDS)
+                code = self._process.process.wait(EXIT_SECONDS)
             except subprocess.TimeoutExpired:
                 why = "closed its connection"
             else:
-                how = f"died of {_signal_name(-code)}" if code < 0 else f"ended with code {code}"
-                lost = ProcessLost(f"{how} in {self._doing}", from_outside=-code in FROM_OUTSIDE)
+                lost = ProcessLost(f"{how_it_ended(code)} in {self._doing}", from_outside=-code in FROM_OUTSIDE)
         lost = lost or ProcessLost(f"{why} in {self._doing} and was ended")
         words = self._remarks.last_words()
         self.end()
@@ -236,19 +229,6 @@ class BackendProcess:
 
     def _too_much(self, most: int) -> str:
         return f"grew beyond the memory limit of {_size(most)} in {self._doing} and was ended"
-
-    def _write_down_stack(self) -> None:
-        """Have the process write down where it is, unless it takes too long over that as well."""
-        if not DUMP:
-            return
-        with suppress(OSError):
-            self._process.send_signal(DUMP)
-        until = time.monotonic() + DUMP_SECONDS
-        while time.monotonic() < until and self._process.poll() is None:
-            time.sleep(DUMP_SECONDS / 50)
-            if self._remarks.has_stack():
-                time.sleep(DUMP_SECONDS / 50)  # for the rest of it
-                return
 
 
 class Descendants:
@@ -286,77 +266,16 @@ def _peak(pid: int) -> int:
     return 0
 
 
-def _start(
-    origin: Origin, arena: Arena, remarks: IO[bytes], mark: str
-) -> tuple[subprocess.Popen[bytes], subprocess.Popen[bytes] | None]:
-    """Start a process, and what ends it when this one has gone."""
-    is_posix = os.name == "posix"
-    arguments = f"{origin.name!a}, {arena.place!a}, {0 if is_posix else os.getpid()}"
-    code = (
-        f"import sys; sys.path[:] = {list(origin.path)!a}; "
-        f"from conformance.isolation.worker import main; main({arguments})"
-    )
-    # In a group of its own: an interrupt from the terminal is for the harness alone.
-    options: dict[str, Any] = {"process_group": 0, "pass_fds": arena.inherited} if is_posix else {}
-    process = subprocess.Popen(  # noqa: S603 - this interpreter
-        [sys.executable, "-c", code],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=remarks,
-        bufsize=0,
-        cwd=origin.folder,
-        env={**os.environ, MARKED: mark},
-        **options,
-    )
-    if not is_posix:
-        return process, None
-    try:
-        guard = subprocess.Popen(  # noqa: S603 - nothing of it comes from outside
-            ["/bin/sh", "-c", GUARD],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            cwd="/",
-            process_group=process.pid,
-        )
-    except OSError:
-        process.kill()
-        process.wait()
-        raise
-    return process, guard
-
-
-def _end(
-    process: subprocess.Popen[bytes],
-    guard: subprocess.Popen[bytes] | None,
-    arena: Arena,
-    remarks: Remarks,
-    mark: str,
-) -> None:
+def _end(process: GuardedProcess, arena: Arena, remarks: Remarks, mark: str) -> None:
     """End a process and all that it started."""
-    with suppress(OSError):
-        process.kill()
-    process.wait()
-    if guard is not None:
-        assert guard.stdin is not None
-        guard.stdin.close()
-        with suppress(subprocess.TimeoutExpired):
-            guard.wait(STOP_SECONDS)
+    process.end()
     # What has left the group is known by its environment.
     for other in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             if other.environ().get(MARKED) == mark:
                 other.kill()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            pipe.close()
     remarks.close()
     arena.close()
-
-
-def _signal_name(number: int) -> str:
-    return signal.Signals(number).name if number in signal.valid_signals() else f"signal {number}"
 
 
 def _size(count: int) -> str:

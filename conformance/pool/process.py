@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import threading
-import time
 import weakref
 from contextlib import suppress
-from typing import IO, Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from conformance.isolation.arena import SMALLEST, Arena
+from conformance.isolation.guarded import FROM_OUTSIDE, STOP_SECONDS, GuardedProcess, how_it_ended
 from conformance.isolation.limits import Limits
-from conformance.isolation.process import (
-    DUMP_SECONDS,
-    FROM_OUTSIDE,
-    GUARD,
-    MIB,
-    START_SECONDS,
-    STOP_SECONDS,
-    Descendants,
-)
+from conformance.isolation.process import MIB, START_SECONDS, Descendants
 from conformance.isolation.remarks import Remarks
 from conformance.isolation.watchdog import WATCHDOG
-from conformance.isolation.wire import DUMP
 from conformance.pool.messages import Reply, Request, decode_reply, receive, send
 from conformance.pool.watch import State, Watch
 
@@ -89,17 +79,20 @@ class WorkerProcess:
         self._watch = Watch(arena.memory)
         self._remarks = Remarks()
         try:
-            self._process, guard = _start(arena, self._remarks.file, environment)
+            self._process = GuardedProcess(
+                [entry or os.getcwd() for entry in sys.path],  # noqa: PTH109 - a text, as the others are
+                f"from conformance.pool.worker import main; main({arena.place!a})",
+                self._remarks.file,
+                inherited=arena.inherited,
+                environment=environment,
+            )
         except OSError:
             self._watch.close()
             arena.close()
             self._remarks.close()
             raise
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self.pid = self._process.pid
-        self._requests, self._replies = self._process.stdin.fileno(), self._process.stdout.fileno()
-        self._end = weakref.finalize(self, _end, self._process, guard, self._watch, arena, self._remarks)
+        self.pid = self._process.process.pid
+        self._end = weakref.finalize(self, _end, self._process, self._watch, arena, self._remarks)
         self._family = Descendants(self.pid)
         self._last, self._spent = State(0, 0), 0.0
         WATCHDOG.watch(self)
@@ -107,7 +100,7 @@ class WorkerProcess:
     def send(self, request: Request) -> None:
         """Give it something to do. Where it is gone, that shows when the answer is waited for."""
         with suppress(BrokenPipeError):
-            send(self._requests, request)
+            send(self._process.requests, request)
 
     def receive(self) -> Reply:
         """Wait for the next answer.
@@ -116,7 +109,7 @@ class WorkerProcess:
             Lost: there is none, and the process is no more.
         """
         try:
-            content = receive(self._replies)
+            content = receive(self._process.replies)
             if content is not None:
                 return decode_reply(content)
         except (ValueError, msgspec.MsgspecError):
@@ -125,18 +118,13 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """End it now; whoever waits for an answer is told."""
-        with suppress(OSError):
-            self._process.kill()
+        self._process.kill()
 
     def close(self) -> None:
         """Have it end by itself where it has nothing to do, and end it otherwise."""
         with self._lock:
             self._is_over = True
-        assert self._process.stdin is not None
-        with suppress(OSError):
-            self._process.stdin.close()
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(STOP_SECONDS)
+        self._process.stop()
         self._end()
 
     def look(self, elapsed: float) -> None:
@@ -166,31 +154,22 @@ class WorkerProcess:
             if self._is_over:
                 return
             self._sentence = sentence
-        self._write_down_stack()
+        self._process.write_down_stack(self._remarks, self._has_ended)
         self.kill()
 
-    def _write_down_stack(self) -> None:
-        """Have the process write down where it is, unless it takes too long over that as well."""
-        if not DUMP:
-            return
-        with suppress(OSError):
-            self._process.send_signal(DUMP)
-        until = time.monotonic() + DUMP_SECONDS
-        while time.monotonic() < until and self._process.poll() is None:
-            time.sleep(DUMP_SECONDS / 50)
-            with self._lock:
-                if self._is_over or self._remarks.has_stack():
-                    return
+    def _has_ended(self) -> bool:
+        with self._lock:
+            return self._is_over
 
     def _lost(self) -> Lost:
         """End what is left of the process, and say how it ended."""
         try:
             # Its end of the pipe is closed before there is a code to wait for.
-            code = self._process.wait(STOP_SECONDS)
+            code = self._process.process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
             ending = Ending("sent what is no answer, or closed its connection, and was ended")
         else:
-            ending = Ending(_how(code), from_outside=-code in FROM_OUTSIDE)
+            ending = Ending(how_it_ended(code), from_outside=-code in FROM_OUTSIDE)
         with self._lock:
             self._is_over = True
             ending = self._sentence or ending
@@ -200,70 +179,9 @@ class WorkerProcess:
         return Lost(ending, state, words)
 
 
-def _how(code: int) -> str:
-    if code >= 0:
-        return f"ended with code {code}"
-    try:
-        return f"died of {signal.Signals(-code).name}"
-    except ValueError:
-        return f"died of signal {-code}"
-
-
-def _start(
-    arena: Arena, remarks: IO[bytes], environment: dict[str, str]
-) -> tuple[subprocess.Popen[bytes], subprocess.Popen[bytes] | None]:
-    """Start a process, and what ends it and those that it started when this one has gone."""
-    path = [entry or os.getcwd() for entry in sys.path]  # noqa: PTH109 - a text, as the others are
-    code = f"import sys; sys.path[:] = {path!a}; from conformance.pool.worker import main; main({arena.place!a})"
-    # In a group of its own: an interrupt from the terminal is for this process alone.
-    options: dict[str, Any] = {"process_group": 0, "pass_fds": arena.inherited} if os.name == "posix" else {}
-    process = subprocess.Popen(  # noqa: S603 - this interpreter
-        [sys.executable, "-c", code],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=remarks,
-        bufsize=0,
-        env=os.environ | environment,
-        **options,
-    )
-    if os.name != "posix":
-        return process, None
-    try:
-        guard = subprocess.Popen(  # noqa: S603 - nothing of it comes from outside
-            ["/bin/sh", "-c", GUARD],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            process_group=process.pid,
-        )
-    except OSError:
-        process.kill()
-        process.wait()
-        raise
-    return process, guard
-
-
-def _end(
-    process: subprocess.Popen[bytes],
-    guard: subprocess.Popen[bytes] | None,
-    watch: Watch,
-    arena: Arena,
-    remarks: Remarks,
-) -> None:
+def _end(process: GuardedProcess, watch: Watch, arena: Arena, remarks: Remarks) -> None:
     """End the process and all that it started, and let go of everything."""
-    with suppress(OSError):
-        process.kill()
-    if guard is not None:
-        assert guard.stdin is not None
-        with suppress(OSError):
-            guard.stdin.close()
-        guard.wait()
-    for pipe in (process.stdin, process.stdout):
-        assert pipe is not None
-        with suppress(OSError):
-            pipe.close()
-    process.wait()
+    process.end()
     watch.close()
     arena.close()
     remarks.close()

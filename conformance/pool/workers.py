@@ -22,7 +22,7 @@ import msgspec
 from backends.base import Capabilities
 from backends.loading import BackendError
 from conformance.corpus import CorpusError
-from conformance.pool.careful import too_many
+from conformance.pool.elsewhere import Elsewhere
 from conformance.pool.messages import (
     Begin,
     Failed,
@@ -34,9 +34,8 @@ from conformance.pool.messages import (
     Work,
 )
 from conformance.pool.process import Lost, WorkerProcess
-from conformance.sweep import BLOCK, Block, Setup, WorkerError
-from reports.records import Record
-from reports.stream import Stream, Written
+from conformance.sweep import Block, Setup, WorkerError
+from reports.stream import Written
 from reports.written import decoded_records
 
 BLOCKS_AHEAD = 3  # for each process, so that none waits for the one that reads and writes
@@ -87,7 +86,7 @@ class _Task:
             self.suspicions.append(Suspicion(backend, str(lost), lost.ending.timed_out))
 
 
-class Workers:
+class Workers(Elsewhere):
     """Processes that judge blocks as `InProcess` does; each has backends of its own, and is replaced when it is lost.
 
     They start at once, and load the backends meanwhile.
@@ -102,9 +101,8 @@ class Workers:
     """
 
     def __init__(self, setup: Setup, count: int) -> None:
+        super().__init__(setup)
         self.losses: Counter[str] = Counter()
-        self.given_up = ""
-        self._setup = setup
         self._most_under_way = BLOCKS_AHEAD * count
         self._numbers = itertools.count()
         self._changed = threading.Condition()  # guards all that follows
@@ -142,24 +140,6 @@ class Workers:
             for name, own in zip(self._setup.backends, zip(*claims, strict=True), strict=True)
         ]
 
-    def judged(self, blocks: Iterable[Block]) -> Iterator[list[list[Record]]]:
-        """As `written`, with records as `InProcess` gives them; errors as there."""
-        for block in self.written(blocks):
-            yield [[written.whole() for written in records] for records in block]
-
-    def feed(self, blocks: Iterable[Block], streams: Sequence[Stream]) -> str:
-        """Judge blocks, and tell the stream of each backend; errors as for `written`.
-
-        Returns:
-            Why not all were judged; "" if they were.
-        """
-        for block in self.written(blocks):
-            for stream, records in zip(streams, block, strict=True):
-                for written in records:
-                    stream.written(written)
-                stream.mark(BLOCK)
-        return self.given_up
-
     def written(self, blocks: Iterable[Block]) -> Iterator[list[list[Written]]]:
         """For each backend the records of each block, in order; a few blocks are taken ahead for each process.
 
@@ -183,9 +163,7 @@ class Workers:
                     return
                 judged = self._outcome(under_way.popleft(), outcomes)
                 yield [decoded_records(records) for records in judged.records]
-                losses = [before.plus(more) for before, more in zip(losses, judged.losses, strict=True)]
-                self.given_up = judged.given_up or next(filter(None, map(too_many, self._setup.backends, losses)), "")
-                if self.given_up:
+                if self._gives_up(losses, judged):
                     return
         finally:
             self._forget(outcomes)
