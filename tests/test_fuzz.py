@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -69,6 +70,18 @@ def test_hostile_files_are_refused_or_taken(kind: str, seeds: Seeds, workplace: 
         assert not faults
 
     check()
+
+
+def test_a_case_that_is_too_large_is_sound_and_not_judged(workplace: Workplace) -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [1], "TotalTensorSizeInBytes": 4}
+    large = {**tensor, "TotalTensorSizeInBytes": 2**31 - 1}
+    desc = {"InputTensor": tensor, "OutputTensor": large, "RepeatsCount": 1, "Repeats": [1]}
+    data = {"InputTensor": {"pattern": "ramp", "seed": 1}}
+    case = {"type": "DML_OPERATOR_TILE", "desc": desc, "level": "6_4", "data": data, "rule": "TILE.values"}
+    command = ("replay", "case.json", "--backend", "reference", "--in-process")
+    outcome, faults = workplace.run(Input(command, {"case.json": json.dumps(case).encode()}))
+    assert (outcome.code, faults) == (3, []), outcome
+    assert "the tensors need 21474836" in outcome.stdout
 
 
 # --- that the sandbox notices -------------------------------------------------------------------------------------
