@@ -572,5 +572,5 @@ class Certificate(_Entry, frozen=True, kw_only=True):
         """
         try:
             return msgspec.json.decode(text, type=cls)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise CertificateError(f"not a certificate of version 2: {error}") from None

@@ -126,7 +126,10 @@ def check_same_campaign(shown: Path, before: Campaign, now: Campaign) -> None:
     Raises:
         ResumeError: they differ; names a field, what it was and what it is.
     """
-    one, other = (msgspec.json.decode(msgspec.json.encode(each)) for each in (before, encodable_campaign(now)))
+    try:
+        one, other = (msgspec.json.decode(msgspec.json.encode(each)) for each in (before, encodable_campaign(now)))
+    except RecursionError as error:
+        raise damaged(shown, error) from error
     for own in _OWN:
         del one[own], other[own]
     check_same(shown, one, other)
@@ -161,5 +164,8 @@ def _difference(before: Any, now: Any, where: str) -> tuple[str, Any, Any] | Non
 def _told(value: Any) -> str:
     if value is _ABSENT:
         return "not there"
-    text = value if isinstance(value, str) and value else msgspec.json.encode(value).decode()
+    try:
+        text = value if isinstance(value, str) and value else msgspec.json.encode(value).decode()
+    except RecursionError:
+        text = "more than can be told"
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

@@ -153,7 +153,7 @@ class OutputFolder:
         """
         try:
             return msgspec.json.decode(self._lock.read(), type=dict[str, Any])
-        except (msgspec.MsgspecError, UnicodeDecodeError, OSError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OSError) as error:
             raise damaged(self.path, error) from error
 
     def begin(self, conditions: Mapping[str, Any]) -> None:

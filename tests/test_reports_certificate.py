@@ -165,9 +165,12 @@ def test_what_was_written_can_be_read(certificate: Certificate) -> None:
     assert Certificate.from_json(certificate.to_json()) == certificate
 
 
-def test_text_that_is_no_json_is_no_certificate() -> None:
+@pytest.mark.parametrize(
+    "text", [b"PK\x03\x04", b'{"format": "\xff"}', b'{"backend": ' + b"[" * 10**5 + b"]" * 10**5 + b"}"]
+)
+def test_text_that_is_no_json_is_no_certificate(text: bytes) -> None:
     with pytest.raises(CertificateError):
-        Certificate.from_json(b"PK\x03\x04")
+        Certificate.from_json(text)
 
 
 def test_the_certificate_says_what_the_records_say(content: Any) -> None:

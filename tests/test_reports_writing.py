@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 import report_data
 
@@ -15,7 +16,7 @@ from reports.certificate import Certificate
 from reports.failures import FAILURES
 from reports.html import report_html
 from reports.junit import junit_xml
-from reports.resuming import ResumeError
+from reports.resuming import ResumeError, check_same, check_same_campaign
 from reports.store import Store
 from reports.stream import FanOut
 from reports.summary import Conformance, Summary
@@ -142,6 +143,17 @@ def test_other_conditions_are_refused_and_nothing_is_lost(tmp_path: Path) -> Non
         resume({"seed": 1}, budget="full")
     with OutputFolder(tmp_path / "out", resume=True) as output:
         assert ReportFolder(output, conditions={"seed": 1}).begun.count == 300
+
+
+def test_what_is_nested_too_deeply_differs_or_is_damaged(tmp_path: Path) -> None:
+    deep: list[object] = []
+    for _ in range(10**5):
+        deep = [deep]
+    with pytest.raises(ResumeError, match="seed was more than can be told when the run was interrupted, and is 1;"):
+        check_same(tmp_path, {"seed": deep}, {"seed": 1})
+    before = msgspec.structs.replace(report_data.campaign(), environment={"python": deep})
+    with pytest.raises(ResumeError, match=r"cannot be resumed: .*; --replace discards it"):
+        check_same_campaign(tmp_path, before, report_data.campaign())
 
 
 def test_a_run_that_was_killed_before_it_began_is_begun_anew(tmp_path: Path) -> None:

@@ -471,7 +471,7 @@ def test_an_interrupted_run_keeps_the_result_that_it_was_to_replace(
     assert left_in(ran.here) == ["out"]
 
 
-@pytest.mark.parametrize("damage", ["header", "middle", "conditions"])
+@pytest.mark.parametrize("damage", ["header", "middle", "conditions", "depth"])
 def test_what_is_damaged_is_told(runs: Runs, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
     ran = interrupted(runs)
     (results,) = ran.here.glob(".*/results.sqlite")
@@ -483,8 +483,10 @@ def test_what_is_damaged_is_told(runs: Runs, monkeypatch: pytest.MonkeyPatch, da
         content[:100] = bytes(100)
     elif damage == "middle":
         content[8192:-8192] = b"\x55" * (len(content) - 2 * 8192)
-    else:
+    elif damage == "conditions":
         (ran.here / ".out.partial.json").write_bytes(b'{"--seed":')
+    else:
+        (ran.here / ".out.partial.json").write_bytes(b'{"--seed":' + b"[" * 20_000 + b"]" * 20_000 + b"}")
     results.write_bytes(content)
     result = command(ran.here, *SOUND, "--resume", monkeypatch=monkeypatch)
     assert result.exit_code == 2

@@ -203,7 +203,7 @@ def _read_records(
             found.add(number, record)
             digests.add(record)
             reports.record(record)
-        except (msgspec.MsgspecError, ValueError, TypeError) as error:
+        except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
             findings.add(RECORDS, RESULTS, f"record {number}", f"not of the form of a record: {error}")
             return False
         progress(number)

@@ -92,7 +92,7 @@ def _by_sql(draw: st.DrawFn, content: bytes, unpack: Sequence[tuple[str, str]]) 
                 tables = [(table, [column]) for table, column in unpack if (table, column) in _columns(tables)]
             if tables:
                 # What SQLite refuses is no edit, nor is one of JSON that an edit before has spoiled.
-                with suppress(sqlite3.Error, OverflowError, ValueError, MemoryError, RecursionError):
+                with suppress(sqlite3.Error, zlib.error, OverflowError, ValueError, MemoryError, RecursionError):
                     edit(draw, connection, tables)
         with suppress(sqlite3.Error):
             content = connection.serialize()
