@@ -7,6 +7,7 @@ import math
 import msgspec
 
 from reports.records import Campaign, Record, Throughput
+from spec.levels import Level
 from spec.validator import Reading
 
 
@@ -26,8 +27,11 @@ class _Rule(msgspec.Struct):
     category: str
     statement: str
     source: str
+    since: str
+    until: str
     erratum: str
     kind: str
+    operators: list[str]
 
 
 class _Strength(msgspec.Struct):
@@ -40,9 +44,12 @@ class _Strength(msgspec.Struct):
 
 
 def check_campaign(campaign: Campaign) -> None:
-    """Raises ValueError where the backend's claims, rules or strength are not of their form, or the reading is none."""
+    """Raises ValueError where the backend's claims, rules or strength are not of their form, or levels or the reading
+    are none."""
     msgspec.convert(campaign.backend, _Backend)
-    msgspec.convert(campaign.rules, tuple[_Rule, ...])
+    rules = msgspec.convert(campaign.rules, tuple[_Rule, ...])
+    for label in {*campaign.levels, *(rule.since for rule in rules), *(rule.until for rule in rules if rule.until)}:
+        Level.parse(label)
     if campaign.strength:
         msgspec.convert(campaign.strength, _Strength)
     Reading(campaign.spec)

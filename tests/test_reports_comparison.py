@@ -22,7 +22,7 @@ from reports.cases import Cases
 from reports.changes import Change
 from reports.comparison import Comparison, Row, Told, comparison_html
 from reports.html import report_html
-from reports.records import NOT_CONFORMANT, Caches, Phase, Record, Timing, Verdict
+from reports.records import NOT_CONFORMANT, Caches, Phase, Record, Timing, Verdict, describe_rules
 from reports.store import Store, StoreError, StoreWriter
 from reports.stream import FanOut
 from reports.summary import CellVerdict, Summary, case_size
@@ -599,10 +599,21 @@ def test_a_store_knows_what_became_of_a_case(tmp_path: Path, monkeypatch: pytest
     assert found == {record.case: (record.verdict, record.answered) for record in records[1:]}
 
 
+SOME_RULES = describe_rules(["TILE"])
+
+
 @pytest.mark.parametrize(
     "changes",
-    [{"backend": {"name": "x"}}, {"rules": ({"id": "x"},)}, {"operators": ("TILE",)}],
-    ids=["backend", "rules", "record"],
+    [
+        {"backend": {"name": "x"}},
+        {"rules": ({"id": "x"},)},
+        {"rules": ({**SOME_RULES[0], "operators": None},)},
+        {"rules": ({**SOME_RULES[0], "since": "7_0"},)},
+        {"rules": ({**SOME_RULES[0], "until": "x"},)},
+        {"levels": ("7_0",)},
+        {"operators": ("TILE",)},
+    ],
+    ids=["backend", "rules", "operators of a rule", "since", "until", "levels", "record"],
 )
 def test_a_store_that_is_no_campaign_of_this_suite_is_refused(tmp_path: Path, changes: dict[str, object]) -> None:
     path = stored(tmp_path / "results.sqlite", [plain()], **changes)

@@ -157,9 +157,9 @@ def _inner(draw: st.DrawFn, connection: sqlite3.Connection, tables: _Tables) -> 
     """JSON in a row, edited as such; where it is compressed, also what unpacks to far too much."""
     table, column = _place(draw, tables)
     where = _one_row(draw, connection, table)
-    (content,) = connection.execute(f'SELECT "{column}" FROM "{table}" WHERE {where}').fetchone()
+    (content,) = connection.execute(f'SELECT "{column}" FROM "{table}" WHERE {where}').fetchone() or (None,)
     if not isinstance(content, str | bytes):
-        return  # an edit before has put something else there
+        return  # an edit before has put something else there, or nothing
     is_packed = isinstance(content, bytes)
     if is_packed and not draw(st.integers(0, 4)):
         text = draw(st.sampled_from(_BOMBS))()
