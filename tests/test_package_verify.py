@@ -53,12 +53,15 @@ PHASES = [Phase.EXAMPLES, Phase.BOUNDARIES, Phase.SEARCH, Phase.SWEEP]
 class Wrong(ReferenceBackend):
     """Inverts the first byte of what it computes where the output has an odd number of elements."""
 
+    def is_wrong(self, elements: int) -> bool:
+        return elements % 2 == 1
+
     def execute(
         self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
     ) -> None:
         super().execute(desc, level, inputs, outputs)
         output = outputs["output_tensor"]
-        if desc.output_tensor.element_count % 2:  # type: ignore[attr-defined]
+        if self.is_wrong(desc.output_tensor.element_count):  # type: ignore[attr-defined]
             output.buffer[output.offset] ^= 0xFF
 
 
@@ -422,16 +425,11 @@ def test_searches_in_another_order_are_found(honest: Path, tmp_path: Path) -> No
     assert "search: case number 1: out of order" in told(found)
 
 
-class WrongInTheEnd(ReferenceBackend):
-    """Inverts the first byte of outputs of many elements, which are not what a search tries first."""
+class WrongInTheEnd(Wrong):
+    """The same where the output has many elements, which is not what a search tries first."""
 
-    def execute(
-        self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
-    ) -> None:
-        super().execute(desc, level, inputs, outputs)
-        output = outputs["output_tensor"]
-        if desc.output_tensor.element_count > 60:  # type: ignore[attr-defined]
-            output.buffer[output.offset] ^= 0xFF
+    def is_wrong(self, elements: int) -> bool:
+        return elements > 60
 
 
 def test_what_a_failing_search_tried_before_is_held_against_it(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ failed, too: that is on record in its smallest form only, to which the backend's
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from conformance.certify import HYPOTHESIS, PYTHON, environment
@@ -72,11 +72,8 @@ def _made_again(engine: Engine, found: FoundCases) -> tuple[dict[int, Case], dic
         there = [digests[place].hex() for place in mine]
         if wanted == there:
             cases.update(zip(mine, tried, strict=True))
-        elif len(wanted) != len(there):
-            problems[_about(*about)] = f"expected {len(wanted)} cases, found {len(there)}"
         else:
-            n = next(n for n, (one, other) in enumerate(zip(wanted, there, strict=True)) if one != other)
-            problems[_about(*about)] = f"case {n + 1}: {expected(wanted[n], there[n])}"
+            problems[_about(*about)] = _difference(wanted, there)
         if fails_after == len(mine):
             mine.append(places.popleft())
             engine.note(found.failures[mine[-1]])
@@ -89,6 +86,14 @@ def _made_again(engine: Engine, found: FoundCases) -> tuple[dict[int, Case], dic
     if late is not None:
         problems[f"search: case number {late + 1}"] = "out of order: expected after those that follow"
     return cases, problems
+
+
+def _difference(wanted: Sequence[str], there: Sequence[str]) -> str:
+    """How the digests of a search's cases differ, which they do."""
+    if len(wanted) != len(there):
+        return f"expected {len(wanted)} cases, found {len(there)}"
+    n = next(n for n, (one, other) in enumerate(zip(wanted, there, strict=True)) if one != other)
+    return f"case {n + 1}: {expected(wanted[n], there[n])}"
 
 
 class _Ended(BaseException):
