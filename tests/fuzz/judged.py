@@ -113,7 +113,8 @@ def may_end_so(given: Input, outcome: Outcome) -> bool:
     """
     command, file = (*given.command, "")[:2]
     may_be_incomplete = command in ("run", "verify") or (command == "replay" and not file.endswith(".json"))
-    may_be_incomplete |= "--resume" in given.command or _TOO_LARGE in outcome.stdout
+    may_be_incomplete |= "--resume" in given.command
+    may_be_incomplete |= command == "replay" and _TOO_LARGE in outcome.stdout
     incomplete = may_be_incomplete and outcome.code == _BROKEN and _PROGRAM not in outcome.stderr
     return outcome.code in (0, 1, _BAD_INPUT) or incomplete
 
