@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 
 from conformance.release import suite_version
+from reports.malformed import MALFORMED
 from spec.case import Case
 from spec.forms import FormError
 from spec.levels import Level
@@ -172,7 +173,6 @@ _HEADER_DECODER = msgspec.json.Decoder(_HeaderLine)
 _ENDING_DECODER = msgspec.json.Decoder(_EndingLine)
 _CASE_DECODER = msgspec.json.Decoder(_CaseLine)
 _ENDING_START = b'{"end":'
-_MALFORMED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)  # of text that is no JSON, or not ours
 
 
 def corpus_lines(header: Header, cases: Iterable[Case] | None = None) -> Iterator[bytes]:
@@ -215,7 +215,7 @@ def checked_text(file: str, line: Line) -> bytes:
     """
     try:
         found = _CASE_DECODER.decode(line.content)
-    except _MALFORMED as error:
+    except MALFORMED as error:
         raise CorpusError(f"{file}: line {line.number}: expected a case with its check: {error}") from None
     text = bytes(found.case)
     check = _check(text).decode()
@@ -241,7 +241,7 @@ def read_case(file: str, line: Line) -> Case:
     text = checked_text(file, line)
     try:
         case, written = Case.from_text(text, "case")
-    except (FormError, *_MALFORMED) as error:
+    except (FormError, *MALFORMED) as error:
         raise CorpusError(f"{where}: {error}") from None
     decided = {"decision": str(case.outcome), "rules": list(case.broken)}
     if written != decided:
@@ -277,7 +277,7 @@ class CorpusReader:
             raise self._error("the file is empty; expected a corpus, as 'dml-conformance generate' makes it")
         try:
             self.header = _HEADER_DECODER.decode(line).corpus
-        except _MALFORMED as error:
+        except MALFORMED as error:
             raise self._error(
                 f"expected the first line of a corpus, as 'dml-conformance generate' makes it: {error}"
             ) from None
@@ -346,7 +346,7 @@ class CorpusReader:
             raise self._error("the file ends before its last line, which has the digest; it is truncated")
         try:
             ending = _ENDING_DECODER.decode(line).end
-        except _MALFORMED:
+        except MALFORMED:
             raise self._error(f"expected the last line, after {header.in_shard:,} cases as line 1 says") from None
         if ending.cases != header.in_shard:
             raise self._error(f"end.cases: expected {header.in_shard:,}, as line 1 says; found {ending.cases:,}")

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from reports.failures import case_file, file_name
+from reports.malformed import MALFORMED
 from reports.records import Record
 from spec.case import Case
 from spec.forms import FormError
@@ -39,7 +40,7 @@ def read_failures(folder: Path) -> list[Case]:
             raise FormError(str(path), f"larger than {MAX_BYTES >> 20} MiB; expected a case as JSON")
         try:
             value = msgspec.json.decode(content)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except MALFORMED as error:
             raise FormError(str(path), f"expected a case as JSON: {error}") from None
         listed = value if isinstance(value, list) else [value]
         for number, item in enumerate(listed):

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
+from reports.malformed import MALFORMED
 from reports.records import Caches, Difference, Phase, Record, Throughput, Verdict
 from reports.summary import CellVerdict, Conformance, FailureKind, Summary
 from reports.text import indented_json
@@ -572,5 +573,5 @@ class Certificate(_Entry, frozen=True, kw_only=True):
         """
         try:
             return msgspec.json.decode(text, type=cls)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        except MALFORMED as error:
             raise CertificateError(f"not a certificate of version 2: {error}") from None

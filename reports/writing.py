@@ -19,6 +19,7 @@ from reports.failures import FAILURES, failing_cases, holds_failures_alone
 from reports.html import report_html
 from reports.junit import junit_xml
 from reports.locking import LockedError, LockedFile
+from reports.malformed import MALFORMED
 from reports.markdown import markdown
 from reports.records import Campaign, Ending, Record, Throughput
 from reports.resuming import Begun, ResumeError, check_same, check_same_campaign, damaged, is_begun
@@ -153,7 +154,7 @@ class OutputFolder:
         """
         try:
             return msgspec.json.decode(self._lock.read(), type=dict[str, Any])
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OSError) as error:
+        except (*MALFORMED, OSError) as error:
             raise damaged(self.path, error) from error
 
     def begin(self, conditions: Mapping[str, Any]) -> None:

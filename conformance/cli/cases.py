@@ -17,6 +17,7 @@ import msgspec
 from conformance.dxdispatch.importing import import_document, is_model
 from conformance.failures import check_data
 from reports.console import Steps
+from reports.malformed import MALFORMED
 from reports.package import SUFFIX
 from reports.package.archive import take_snapshot
 from reports.records import NOT_CONFORMANT, Campaign, Ending, Record, Throughput, Verdict
@@ -142,7 +143,7 @@ def _from_json(content: bytes, name: str, folder: Path, level: Level | None) -> 
     value: Any
     try:
         value = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except MALFORMED as error:
         if b"dispatchables" not in content:
             raise FormError(name, f"expected a case as JSON: {error}") from None
         value = parse_document(content, name)  # DxDispatch lets its JSON have comments and trailing commas

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
+from reports.malformed import MALFORMED
 from reports.package import FormError
 from reports.records import Phase
 
@@ -44,7 +45,7 @@ class Document(Entry, frozen=True, kw_only=True):
         """
         try:
             return msgspec.json.decode(text, type=cls)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        except MALFORMED as error:
             raise FormError(str(error)) from None
 
 
@@ -314,5 +315,5 @@ def decoded(kind: type[Any], text: bytes) -> Any:
     """JSON of a type that is no `Document`; raises FormError."""
     try:
         return msgspec.json.decode(text, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except MALFORMED as error:
         raise FormError(str(error)) from None
