@@ -31,7 +31,7 @@ from backends.torch import TorchBackend
 from conformance.corpus import WHOLE, Header, check_corpus, corpus_lines
 from conformance.corpus_files import open_corpus, write_corpus
 from conformance.judge import Judge, Pending
-from conformance.memory import Stretch, guarded
+from conformance.memory import Stretch
 from conformance.pool import Workers
 from conformance.sweep import InProcess, Setup, blocks_of, describe_sweep
 from reports.records import Ending
@@ -151,7 +151,7 @@ def laid_out(backend: Batched, count: int) -> list[Execution]:
             place[field.attribute] = Stretch.of(getattr(each.case.desc, field.attribute), end)
             end = place[field.attribute].end
         places.append(place)
-    memory = guarded(end)
+    memory = np.zeros(end, np.uint8)
     memory[:] = np.random.default_rng(0).integers(0, 256, end, np.uint8)
     executions = []
     for each, place in zip(pending, places, strict=True):

@@ -23,16 +23,18 @@ from backends.reference.operators import compute_into
 from conformance.isolation.ahead import DecidesAhead, decide_ahead
 from conformance.isolation.errors import ProcessLost
 from conformance.judge import Judge, Judgement, Pending, not_the_first, told
-from conformance.memory import InputMemory, OutputMemory, Stretch, Unwritten, guarded, padded, poison_of
+from conformance.memory import Elements, InputMemory, OutputMemory, Stretch, Unwritten, elements_at, secret_bytes
 from conformance.output_digest import output_digest
 from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from spec.case import Case
 from spec.registry import spec_of
+from spec.tensor import TensorDesc
 
 MOST_CASES = 1024  # decided on before the first of them is executed
 MOST_AHEAD = 64  # decided on in one go, where each is executed alone
 MOST_CASE_BYTES = 2**18  # larger cases are executed alone: they gain nothing
 MOST_BYTES = 2**25  # of a batch's tensors
+_TRUE = {size: int.from_bytes(bytes([True]) * size) for size in (1, 2, 4, 8)}  # in each byte of an element
 
 
 def takes_batches(backend: object) -> bool:
@@ -133,7 +135,7 @@ class BatchJudge:
         wrong: dict[int, Judgement] = {}
         seconds = 0.0
         for execution in range(self.judge.repeat):
-            batch.poison(execution)
+            batch.poison()
             started = time.perf_counter()
             failure = self._failure(batch)
             if failure is not None:
@@ -265,21 +267,28 @@ class _Batch:
         end = -(-end // 8) * 8
         # What lies between two cases is the first one's, so that every byte is somebody's.
         self._ends = np.array([*(place.start for place in self._places[1:]), end])
-        self._wanted = guarded(end)
+        self._wanted = secret_bytes(end)
+        self._found = np.empty_like(self._wanted)
+        self._before: Bytes | None = None
+        self._is_element, self._is_free = np.zeros(end, np.bool_), np.ones(end, np.bool_)
         self._open = [self._fill(member, place) for member, place in zip(members, self._places, strict=True)]
-        self._found = self._wanted.copy()
+        self._is_free &= ~self._is_element
         self.executions = [
             self._execution(pending.case, place) for (pending, _), place in zip(members, self._places, strict=True)
         ]
-        self._elements = self._found ^ self._wanted
         self.unwritten: defaultdict[int, Unwritten] = defaultdict(Unwritten)
-        self._before = poison_of(0)
 
-    def poison(self, execution: int) -> None:
-        """Make the memory what it is before an execution, counted from 0. The guards are the same each time."""
-        self._before = poison_of(execution)._replace(guard=poison_of(0).guard)
-        np.bitwise_and(self._elements, self._before.element, out=self._found)
-        np.bitwise_xor(self._found, self._wanted, out=self._found)
+    def poison(self) -> None:
+        """Make the memory what it is before an execution: inputs as they are, all else secret bytes.
+
+        No byte of an output's element is the wanted one, and none of anything but inputs is what it was last time.
+        """
+        avoided = [self._wanted] if self._before is None else [self._wanted, self._before]
+        fresh = secret_bytes(len(self._wanted), *avoided)
+        np.copyto(self._wanted, fresh, where=self._is_free)
+        np.copyto(self._found, self._wanted)
+        np.copyto(self._found, fresh, where=self._is_element)
+        self._before = self._found.copy()
 
     def touched(self) -> list[int]:
         """The cases in whose part of the memory a byte is not as it should be, or may be another: what is left open,
@@ -293,7 +302,7 @@ class _Batch:
         """Of each case, over what the backend left in its output."""
         return [
             output_digest(
-                (OutputMemory(stretch.binding(self._found), getattr(pending.case.desc, attribute)).elements, is_open)
+                (_elements(self._found, stretch, getattr(pending.case.desc, attribute)), is_open)
                 for attribute, stretch in place.outputs.items()
             )
             for (pending, _), place, is_open in zip(self.members, self._places, self._open, strict=True)
@@ -312,8 +321,9 @@ class _Batch:
             if attribute in place.inputs:
                 inputs[attribute] = InputMemory(found, wanted.buffer.tobytes())
             else:
-                outputs[attribute] = OutputMemory(found, tensor, self._before)
-                expected[attribute] = Result(OutputMemory(wanted, tensor).elements, self._open[n])
+                assert self._before is not None
+                outputs[attribute] = OutputMemory(found, tensor, stretch.binding_alone(self._before, end).buffer)
+                expected[attribute] = Result(elements_at(wanted.buffer, wanted.offset, tensor), self._open[n])
         seconds += pending.seconds
         return judge.judge_memory(pending, seconds, inputs, outputs, expected, self.unwritten[n])
 
@@ -324,18 +334,21 @@ class _Batch:
         for attribute, stretch in place.inputs.items():
             binding = bound[attribute] = stretch.binding(memory)
             memory[binding.offset : binding.offset + binding.size] = member.contents[attribute]
+            self._is_free[binding.offset : binding.offset + binding.size] = False
         ((attribute, stretch),) = place.outputs.items()
-        return compute_into(padded(stretch.binding(memory), getattr(desc, attribute)).elements, desc, bound)
+        tensor = getattr(desc, attribute)
+        _elements(self._is_element.view(np.uint8), stretch, tensor)[...] = _TRUE[tensor.data_type.size]
+        return compute_into(_elements(memory, stretch, tensor), desc, bound)
 
     def _execution(self, case: Case, place: _Place) -> Execution:
-        """The arguments of a case's execution; leaves the complement of what is expected in the outputs' elements."""
-        outputs: dict[str, Binding] = {}
-        for attribute, stretch in place.outputs.items():
-            tensor = getattr(case.desc, attribute)
-            binding = outputs[attribute] = stretch.binding(self._found)
-            OutputMemory(binding, tensor).poison(OutputMemory(stretch.binding(self._wanted), tensor).elements)
+        """The arguments of a case's execution."""
+        outputs = {attribute: stretch.binding(self._found) for attribute, stretch in place.outputs.items()}
         inputs = {attribute: stretch.binding(self._found) for attribute, stretch in place.inputs.items()}
         return Execution(case.desc, case.level, inputs, outputs)
+
+
+def _elements(memory: Bytes, stretch: Stretch, tensor: TensorDesc) -> Elements:
+    return elements_at(memory, stretch.start + stretch.offset, tensor)
 
 
 def _placed(case: Case, start: int) -> _Place:

