@@ -29,6 +29,7 @@ from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from spec.case import Case
 from spec.registry import spec_of
 from spec.tensor import TensorDesc
+from strategies.values import overlaps
 
 MOST_CASES = 1024  # decided on before the first of them is executed
 MOST_AHEAD = 64  # decided on in one go, where each is executed alone
@@ -104,7 +105,7 @@ class BatchJudge:
         self._ask_ahead(cases)
         for count, case in enumerate(cases):
             decided = self.judge.decide(case)
-            if isinstance(decided, Pending) and decided.needed > MOST_CASE_BYTES:
+            if isinstance(decided, Pending) and (decided.needed > MOST_CASE_BYTES or overlaps(case)):
                 decided = self.judge.execute(decided)
             if isinstance(decided, Pending):
                 if used + decided.needed > self._most_bytes:
@@ -322,7 +323,10 @@ class _Batch:
                 inputs[attribute] = InputMemory(found, wanted.buffer.tobytes())
             else:
                 assert self._before is not None
-                outputs[attribute] = OutputMemory(found, tensor, stretch.binding_alone(self._before, end).buffer)
+                before = stretch.binding_alone(self._before, end)
+                outputs[attribute] = OutputMemory.before_execution(
+                    before, tensor, elements_at(before.buffer, before.offset, tensor)
+                )._replace(binding=found)
                 expected[attribute] = Result(elements_at(wanted.buffer, wanted.offset, tensor), self._open[n])
         seconds += pending.seconds
         return judge.judge_memory(pending, seconds, inputs, outputs, expected, self.unwritten[n])

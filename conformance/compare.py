@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,12 @@ class Comparison(NamedTuple):
     wrong: int
     shown: tuple[Difference, ...]
 
+    def and_then(self, other: Comparison) -> Comparison:
+        """This, and what differs behind it in the same output."""
+        if not self.wrong or not other.wrong:
+            return other if other.wrong else self
+        return Comparison(self.wrong + other.wrong, (self.shown + other.shown)[:RECORDED])
+
 
 EQUAL = Comparison(0, ())
 
@@ -35,6 +42,7 @@ def compare(
     data_type: DataType,
     is_open: npt.NDArray[np.bool_] | None = None,
     allowed: Elements | None = None,
+    start: Sequence[int] = (),
 ) -> Comparison:
     """Compare bits.
 
@@ -44,6 +52,7 @@ def compare(
         data_type: how to show them.
         is_open: True where the specification leaves the value open; None = nowhere.
         allowed: values that an open element may have.
+        start: coordinates of the first element, where these are part of an output; () = they are all of it.
     """
     if is_open is None and actual.tobytes() == expected.tobytes():
         return EQUAL
@@ -57,7 +66,8 @@ def compare(
         return EQUAL
     places = np.flatnonzero(wrong)[: SMALL_OUTPUT if wrong.size <= SMALL_OUTPUT else RECORDED]
     index = np.unravel_index(places, wrong.shape)
-    coordinates = zip(*(along.tolist() for along in index), strict=True)
+    begins = start or (0,) * wrong.ndim
+    coordinates = zip(*((along + begin).tolist() for along, begin in zip(index, begins, strict=True)), strict=True)
     found, wanted = shown(actual[index], data_type), shown(expected[index], data_type)
     if is_open is not None:
         wanted = [(OPEN, "") if free else known for free, known in zip(is_open[index].tolist(), wanted, strict=True)]

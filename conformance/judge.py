@@ -8,12 +8,22 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
+import psutil
 
 from backends.base import Answer, Backend, Binding, Bytes, Capabilities, Unsupported
-from backends.reference import Result, expected_output
+from backends.reference import LargeResult, Result, expected_output
 from conformance.compare import EQUAL, Comparison, compare
 from conformance.isolation.errors import ProcessLost
-from conformance.memory import InputMemory, OutputMemory, Unwritten, bind_input, bind_output, memory_elements
+from conformance.memory import (
+    LARGE_BYTES,
+    InputMemory,
+    OutputMemory,
+    Unwritten,
+    bind_input,
+    bind_output,
+    bind_overlapping,
+    memory_elements,
+)
 from conformance.output_digest import output_digest
 from reports.records import Phase, Record, Verdict
 from spec.case import Case, digest_of
@@ -24,10 +34,13 @@ from spec.registry import spec_of
 from spec.rules import DESCRIPTOR_CATEGORIES, Category
 from spec.validator import Outcome, Reading, decide
 from strategies.tensors import layout_kind
-from strategies.values import DATA_PATTERNS, buffer_size, materialize
+from strategies.values import DATA_PATTERNS, buffer_size, materialize, overlaps
 
-# Larger cases are decided on, not executed: inputs, outputs, what is expected and what came back are held at once.
-MAX_BYTES = 2**31
+# Larger cases are decided on, not executed.
+MAX_BYTES = 2**34
+# What a machine or a device may be too small for. It is no fault of a backend, and nothing that it did right.
+LACKING_BYTES = 2**30
+COPIES = 4  # of a case's tensors that harness and backend need together
 
 REPEAT = 2  # executions of a case, unless something else is asked for
 # One case in so many is executed once more than the others: a fault on every n-th call, n being even, would else always
@@ -191,9 +204,8 @@ class Judge:
         contents = self.contents(pending)
         if isinstance(contents, Judgement):
             return contents
-        inputs = {
-            attribute: bind_input(getattr(case.desc, attribute), content) for attribute, content in contents.items()
-        }
+        inputs = bind_inputs(case, contents)
+        del contents  # or a large case would need its memory twice
         expected = self.expected(pending, {attribute: memory.binding for attribute, memory in inputs.items()})
         unwritten = Unwritten()
         outputs: dict[str, OutputMemory] = {}
@@ -213,14 +225,14 @@ class Judge:
         pending: Pending,
         inputs: Mapping[str, InputMemory],
         outputs: dict[str, OutputMemory],
-        expected: Mapping[str, Result],
+        expected: Mapping[str, Result | LargeResult],
         unwritten: Unwritten,
     ) -> Judgement:
         """Execute a case into new outputs, in place of those of the execution before."""
         case, rule = pending.case, pending.rule
         for attribute, result in expected.items():
             tensor = getattr(case.desc, attribute)
-            outputs[attribute] = bind_output(tensor, result.values, outputs.get(attribute))
+            outputs[attribute] = bind_output(tensor, result, outputs.get(attribute))
         read = {attribute: memory.binding for attribute, memory in inputs.items()}
         written = {attribute: memory.binding for attribute, memory in outputs.items()}
         started = time.perf_counter()
@@ -234,7 +246,9 @@ class Judge:
             return Judgement(verdict_on(lost), rule, pending.answered, str(lost), pending.seconds)
         except Exception as error:
             reason = f"execute raised {told(error)}"
-            return Judgement(Verdict.CRASH, rule, pending.answered, reason, pending.seconds)
+            lacks_memory = isinstance(error, MemoryError) and pending.needed > LACKING_BYTES
+            verdict = Verdict.NOT_SUPPORTED if lacks_memory else Verdict.CRASH
+            return Judgement(verdict, rule, pending.answered, reason, pending.seconds)
         seconds = pending.seconds + time.perf_counter() - started
         return self.judge_memory(pending, seconds, inputs, outputs, expected, unwritten)
 
@@ -253,9 +267,9 @@ class Judge:
             reason = f"there is no such data: {error}"
             return Judgement(Verdict.ERROR, pending.rule, pending.answered, reason, pending.seconds)
 
-    def expected(self, pending: Pending, inputs: Mapping[str, Binding]) -> dict[str, Result]:
+    def expected(self, pending: Pending, inputs: Mapping[str, Binding]) -> dict[str, Result | LargeResult]:
         """What the outputs have to hold, by attribute."""
-        return expected_output(pending.case.desc, inputs)
+        return expected_results(pending, inputs)
 
     def judge_memory(
         self,
@@ -263,7 +277,7 @@ class Judge:
         seconds: float,
         inputs: Mapping[str, InputMemory],
         outputs: Mapping[str, OutputMemory],
-        expected: Mapping[str, Result],
+        expected: Mapping[str, Result | LargeResult],
         unwritten: Unwritten,
     ) -> Judgement:
         """The verdict on the memory of a case after an execution.
@@ -279,7 +293,11 @@ class Judge:
         spec = spec_of(case.desc)
         digest = ""
         if self.digests_outputs:
-            digest = output_digest((memory.elements, expected[name].open) for name, memory in outputs.items())
+            digest = output_digest(
+                (memory.elements[box], part.open)
+                for name, memory in outputs.items()
+                for box, part in expected[name].parts()
+            )
         for field in spec.output_fields:
             outside = outputs[field.attribute].changed_outside()
             if outside:
@@ -290,18 +308,27 @@ class Judge:
                 reason = f"{field.name}: the input's memory was written to"
                 return Judgement(Verdict.FAIL, INPUTS_UNCHANGED, answered, reason, seconds, output=digest)
         for field in spec.output_fields:
-            wanted, tensor = expected[field.attribute], outputs[field.attribute].tensor
-            allowed = None
-            if wanted.open is not None and spec.index is not None:
-                source: Binding = inputs[spec.index.indexed].binding
-                allowed = memory_elements(getattr(case.desc, spec.index.indexed), source)
-            found = compare(outputs[field.attribute].elements, wanted.values, tensor.data_type, wanted.open, allowed)
+            tensor = outputs[field.attribute].tensor
+            found = self._compared(case, outputs[field.attribute], expected[field.attribute], inputs)
             if found.wrong:
                 reason = f"{field.name}: {found.wrong} of {tensor.element_count} elements differ"
                 blamed = f"{spec.name}.values" if rule in (OUTPUT_BOUNDS, INPUTS_UNCHANGED) else rule
                 return Judgement(Verdict.FAIL, blamed, answered, reason, seconds, found, digest)
             unwritten.look(field.attribute, outputs[field.attribute], expected[field.attribute])
         return Judgement(Verdict.PASS, rule, answered, seconds=seconds, output=digest)
+
+    def _compared(
+        self, case: Case, output: OutputMemory, expected: Result | LargeResult, inputs: Mapping[str, InputMemory]
+    ) -> Comparison:
+        index, found = spec_of(case.desc).index, EQUAL
+        for box, part in expected.parts():
+            allowed = None
+            if part.open is not None and index is not None:
+                allowed = memory_elements(getattr(case.desc, index.indexed), inputs[index.indexed].binding)
+            start = [along.start for along in box]
+            differing = compare(output.elements[box], part.values, output.tensor.data_type, part.open, allowed, start)
+            found = found.and_then(differing)
+        return found
 
     def _pending(self, case: Case, answered: str, seconds: float) -> Judgement | Pending:
         spec = spec_of(case.desc)
@@ -310,6 +337,9 @@ class Judge:
         if needed > MAX_BYTES:
             reason = f"the tensors need {needed} bytes, the harness executes cases of up to {MAX_BYTES}"
             return Judgement(Verdict.ERROR, case.rule, answered, reason, seconds)
+        if needed > LACKING_BYTES and (free := psutil.virtual_memory().available) < COPIES * needed:
+            reason = f"decided only: it takes some {COPIES * needed} bytes of memory, {free} are free"
+            return Judgement(Verdict.NOT_SUPPORTED, case.rule, answered, reason, seconds)
         rule = case.rule if rule_named(case.rule).category is Category.EXECUTION else f"{spec.name}.values"
         return Pending(case, rule, answered, seconds, needed)
 
@@ -355,6 +385,22 @@ class Judge:
         level = self.capabilities.decides_at or case.level
         known = recognise(case.desc, decide(case.desc, level, self.reading), answer)
         return "" if known is None else f"; DirectML itself does so: {known.id}"
+
+
+def expected_results(pending: Pending, inputs: Mapping[str, Binding]) -> dict[str, Result | LargeResult]:
+    """What the outputs of a case have to hold, by attribute; computed anew, part by part, where they are large."""
+    desc = pending.case.desc
+    if pending.needed > LARGE_BYTES:
+        return {field.attribute: LargeResult(desc, inputs) for field in spec_of(desc).output_fields}
+    return dict(expected_output(desc, inputs))
+
+
+def bind_inputs(case: Case, contents: Mapping[str, Bytes]) -> dict[str, InputMemory]:
+    """The inputs' memory, by attribute: a resource for each, or one for all where the case says so."""
+    tensors = {attribute: getattr(case.desc, attribute) for attribute in contents}
+    if overlaps(case):
+        return bind_overlapping(tensors, contents)
+    return {attribute: bind_input(tensor, contents[attribute]) for attribute, tensor in tensors.items()}
 
 
 def reproduce_line(case: Case, backend_name: str, reading: Reading = Reading.DOCUMENTED) -> str:

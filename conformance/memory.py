@@ -10,7 +10,9 @@ before it is written is, of each byte, one value out of 256 that is not expected
 
 from __future__ import annotations
 
+import hashlib
 import secrets
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +20,7 @@ import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from backends.base import Binding, Bytes
-from backends.reference import Result
+from backends.reference import LargeResult, Result
 from spec.tensor import TensorDesc
 from strategies.values import UNSIGNED_OF_SIZE, buffer_size
 
@@ -27,6 +29,7 @@ Elements = npt.NDArray[np.unsignedinteger]
 GUARD_BYTES = 64
 STRETCH_ALIGNMENT = 256  # bytes; so that a device's views of any element type start where the stretch does
 OFFSET_ALIGNMENT = 16  # bytes; all that is promised of a bound offset: DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT
+LARGE_BYTES = 2**26  # of a case's tensors; of larger ones no second copy of the memory is kept
 _BLOCK = 16  # bytes that the cipher makes at a time
 
 # A key stream is random to whoever has not the key. It costs a tenth of what the system's random bytes cost.
@@ -54,14 +57,19 @@ def secret_bytes(count: int, *avoided: Bytes) -> Bytes:
 
 
 class InputMemory(NamedTuple):
-    """An input's resource and what it must still hold afterwards."""
+    """An input's resource and what tells whether it is still what it was."""
 
     binding: Binding
     before: bytes
 
     @property
     def is_unchanged(self) -> bool:
-        return self.binding.buffer.tobytes() == self.before
+        return _content(self.binding.buffer) == self.before
+
+
+def _content(memory: Bytes) -> bytes:
+    """The bytes, or a digest of them where they are many."""
+    return memory.tobytes() if memory.size <= LARGE_BYTES else hashlib.blake2b(memory.data).digest()
 
 
 class OutputMemory(NamedTuple):
@@ -70,32 +78,43 @@ class OutputMemory(NamedTuple):
     Attributes:
         binding: where the tensor lies.
         tensor: the tensor.
-        before: what the resource held before the execution.
+        outside: what lay before the tensor and behind it.
+        poison: what its elements were; None where they are too many to be kept.
     """
 
     binding: Binding
     tensor: TensorDesc
-    before: Bytes
+    outside: tuple[Bytes, Bytes]
+    poison: Elements | None
+
+    @classmethod
+    def before_execution(cls, binding: Binding, tensor: TensorDesc, poison: Elements | None) -> OutputMemory:
+        """The memory as it is now."""
+        before, behind = _around(binding, tensor)
+        return cls(binding, tensor, (before.copy(), behind.copy()), poison)
 
     @property
     def elements(self) -> Elements:
         """The output's elements as unsigned integers of their width, in the output's sizes, through its strides."""
         return elements_at(self.binding.buffer, self.binding.offset, self.tensor)
 
-    @property
-    def poison(self) -> Elements:
-        """What they were before the execution."""
-        return elements_at(self.before, self.binding.offset, self.tensor)
-
     def changed_outside(self) -> list[int]:
         """Offsets, relative to the tensor's start, of bytes outside its total size that have changed."""
-        offset, buffer, before = self.binding.offset, self.binding.buffer, self.before
-        end = offset + self.tensor.total_tensor_size_in_bytes
-        if all(buffer[part].tobytes() == before[part].tobytes() for part in (slice(offset), slice(end, None))):
-            return []
-        outside = np.flatnonzero(buffer != before)
-        outside = outside[(outside < offset) | (outside >= end)]
-        return [int(position) - offset for position in outside[:16]]
+        around, starts = _around(self.binding, self.tensor), (-self.binding.offset, self._end - self.binding.offset)
+        changed: list[int] = []
+        for start, now, before in zip(starts, around, self.outside, strict=True):
+            if now.tobytes() != before.tobytes():
+                changed.extend(start + int(place) for place in np.flatnonzero(now != before))
+        return changed[:16]
+
+    @property
+    def _end(self) -> int:
+        return self.binding.offset + self.tensor.total_tensor_size_in_bytes
+
+
+def _around(binding: Binding, tensor: TensorDesc) -> tuple[Bytes, Bytes]:
+    """The parts of a resource before a tensor and behind it."""
+    return binding.buffer[: binding.offset], binding.buffer[binding.offset + tensor.total_tensor_size_in_bytes :]
 
 
 def elements_at(memory: Bytes, offset: int, tensor: TensorDesc) -> Elements:
@@ -115,9 +134,9 @@ class Unwritten:
     def __init__(self) -> None:
         self._left: dict[str, npt.NDArray[np.bool_]] = {}
 
-    def look(self, attribute: str, memory: OutputMemory, expected: Result) -> None:
+    def look(self, attribute: str, memory: OutputMemory, expected: Result | LargeResult) -> None:
         """Take in an output after an execution, and what was expected there."""
-        if expected.open is not None:
+        if isinstance(expected, Result) and expected.open is not None:
             untouched = expected.open & (memory.elements == memory.poison)
             self._left[attribute] = untouched & self._left.get(attribute, untouched)
 
@@ -166,24 +185,45 @@ def bind_input(tensor: TensorDesc, content: Bytes) -> InputMemory:
     stretch = Stretch.of(tensor)
     binding = stretch.binding(secret_bytes(stretch.end))
     binding.view[...] = content
-    return InputMemory(binding, binding.buffer.tobytes())
+    return InputMemory(binding, _content(binding.buffer))
 
 
-def bind_output(tensor: TensorDesc, expected: Elements, last: OutputMemory | None = None) -> OutputMemory:
+def bind_overlapping(tensors: Mapping[str, TensorDesc], contents: Mapping[str, Bytes]) -> dict[str, InputMemory]:
+    """One resource for several inputs, all of them at the same offset in it.
+
+    Args:
+        tensors: the inputs, by attribute.
+        contents: of each; a shorter one is what a longer one begins with.
+    """
+    strictest = max(tensors.values(), key=lambda tensor: tensor.guaranteed_base_offset_alignment)
+    offset, sizes = Stretch.of(strictest).offset, {name: buffer_size(tensor) for name, tensor in tensors.items()}
+    memory = secret_bytes(offset + max(sizes.values()) + GUARD_BYTES)
+    bindings = {attribute: Binding(memory, offset, size) for attribute, size in sizes.items()}
+    for attribute, binding in bindings.items():
+        binding.view[...] = contents[attribute]
+    return {attribute: InputMemory(binding, _content(memory)) for attribute, binding in bindings.items()}
+
+
+def bind_output(tensor: TensorDesc, expected: Result | LargeResult, last: OutputMemory | None = None) -> OutputMemory:
     """A resource for an output.
 
     Args:
         tensor: the output.
         expected: what its elements are to become; none is that already.
-        last: its memory in the execution before; no byte is what it was then.
+        last: its memory in the execution before; no byte is what it was then, where that is known.
     """
     stretch = Stretch.of(tensor)
-    memory = secret_bytes(stretch.end, *([] if last is None else [last.before]))
-    avoided = [expected] if last is None else [expected, last.poison]
-    poison = secret_bytes(expected.nbytes, *map(_bytes_of, avoided))
-    binding = stretch.binding(memory)
-    elements_at(memory, binding.offset, tensor)[...] = poison.view(expected.dtype).reshape(tensor.sizes)
-    return OutputMemory(binding, tensor, memory.copy())
+    binding = stretch.binding(secret_bytes(stretch.end))
+    if last is not None:
+        for around, before in zip(_around(binding, tensor), last.outside, strict=True):
+            around[...] = secret_bytes(around.size, before)
+    elements = elements_at(binding.buffer, binding.offset, tensor)
+    for box, part in expected.parts():
+        avoided = [part.values] if last is None or last.poison is None else [part.values, last.poison[box]]
+        poison = secret_bytes(part.values.nbytes, *map(_bytes_of, avoided)).view(part.values.dtype)
+        elements[box] = poison.reshape(part.values.shape)
+    kept = elements.copy() if isinstance(expected, Result) else None
+    return OutputMemory.before_execution(binding, tensor, kept)
 
 
 def _bytes_of(elements: Elements) -> Bytes:

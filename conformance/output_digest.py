@@ -22,7 +22,7 @@ def output_digest(outputs: Iterable[tuple[Elements, npt.NDArray[np.bool_] | None
 
     Args:
         outputs: of each output tensor, in the operator's order, the elements as unsigned integers in the tensor's
-            sizes, and True where the specification leaves one open (None = nowhere).
+            sizes, and True where the specification leaves one open (None = nowhere); or of parts of it, in order.
     """
     digest = hashlib.sha256()
     for elements, is_open in outputs:

@@ -46,12 +46,18 @@ SIGNED_INDEX_PATTERNS = (*UNSIGNED_INDEX_PATTERNS, NEGATIVE, MIXED)
 INDEX_PATTERNS = (*SIGNED_INDEX_PATTERNS, OUT_OF_RANGE)
 EXPLICIT = "explicit"
 EXPLICIT_BITS = "explicit-bits"  # where the elements are no numbers that JSON has: NaN with its payload, infinity
+OVERLAPPING = "overlapping"  # of what is indexed: in the same memory as the indices
 MAX_SEED = 2**32 - 1
 
 
 def random_bytes(count: int, pattern: str, seed: int) -> Bytes:
     """`count` bytes that depend on nothing but pattern and seed; read-only."""
     return np.frombuffer(hashlib.shake_128(f"{pattern}/{seed}".encode()).digest(count), np.uint8)
+
+
+def overlaps(case: Case) -> bool:
+    """Whether the inputs of a case lie in one range of memory."""
+    return any(recipe.pattern == OVERLAPPING for recipe in case.data.values())
 
 
 def buffer_size(tensor: TensorDesc) -> int:

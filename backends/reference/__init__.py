@@ -1,7 +1,8 @@
 """The reference backend: what the specification says, computed with NumPy on the host.
 
 `operators` has one function an operator, `decisions` says which descriptors are valid, `layout` and `movement` are the
-memory underneath. `expected_output` is what the judge compares other backends with.
+memory underneath. `expected_output` is what the judge compares other backends with, and `LargeResult` the same part by
+part.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import numpy as np
 from backends.base import Answer, Binding, Capabilities, Unsupported
 from backends.reference import decisions, layout
 from backends.reference.operators import OPERATORS, OUTPUT, Result, compute_into, expected_output
+from backends.reference.parts import LargeResult
 from spec.levels import Level
 from spec.operator import OperatorDesc
 from spec.rules import Category
 
-__all__ = ["ReferenceBackend", "Result", "expected_output"]
+__all__ = ["LargeResult", "ReferenceBackend", "Result", "expected_output"]
 
 
 class ReferenceBackend:

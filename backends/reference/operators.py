@@ -10,7 +10,7 @@ To add an operator: write its function, name it in `OPERATORS`, and give `decisi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,8 @@ from backends.reference.movement import Mask, positions, repeat, take_blocks, ta
 from spec.operator import OperatorDesc
 
 OUTPUT = "output_tensor"
+
+Box = tuple[slice, ...]  # coordinates along each dimension of a tensor
 
 
 class Result(NamedTuple):
@@ -36,6 +38,14 @@ class Result(NamedTuple):
     values: Bits
     open: Mask | None
 
+    def parts(self) -> Iterator[tuple[Box, Result]]:
+        """All of it, as a single part."""
+        yield tuple(slice(0, size) for size in self.values.shape), self
+
+    def at(self, coordinates: tuple[int, ...]) -> tuple[int, bool]:
+        """An element's bit pattern, and whether it is left open."""
+        return int(self.values[coordinates]), self.open is not None and bool(self.open[coordinates])
+
 
 def gather(desc: Any, source: Bits, indices: Integers, out: Bits) -> Mask | None:
     """output[before..., i..., after...] = input[before..., indices[i...], after...], right-aligned.
@@ -43,7 +53,7 @@ def gather(desc: Any, source: Bits, indices: Integers, out: Bits) -> Mask | None
     `i` runs over the last IndexDimensions dimensions of the indices. An output of too many dimensions loses leading
     ones, one of too few gains them.
     """
-    places, outside = positions(_last_dimensions(indices, desc.index_dimensions), source.shape[desc.axis])
+    places, outside = positions(last_dimensions(indices, desc.index_dimensions), source.shape[desc.axis])
     before, after = source.shape[: desc.axis], source.shape[desc.axis + 1 :]
     aligned = out.reshape(before + places.shape + after)
     take_slices(source, desc.axis, places, aligned)
@@ -76,8 +86,8 @@ def tile(desc: Any, source: Bits, out: Bits) -> None:
 
 
 def _gather_blocks(desc: Any, batches: int, source: Bits, indices: Integers, out: Bits) -> Mask | None:
-    source = _last_dimensions(source, desc.input_dimension_count)
-    indices = _last_dimensions(indices, desc.indices_dimension_count)
+    source = last_dimensions(source, desc.input_dimension_count)
+    indices = last_dimensions(indices, desc.indices_dimension_count)
     places: list[Integers] = []
     outside: Mask | None = None
     for coordinate in range(indices.shape[-1]):
@@ -94,7 +104,7 @@ def _gather_blocks(desc: Any, batches: int, source: Bits, indices: Integers, out
     return np.broadcast_to(outside, aligned.shape).reshape(out.shape)
 
 
-def _last_dimensions(array: Any, count: int) -> Any:
+def last_dimensions(array: Any, count: int) -> Any:
     """The last `count` dimensions; of the leading ones, which have size 1, the first element."""
     return array[(0,) * (array.ndim - count) + (...,)]
 

@@ -16,7 +16,7 @@ import hypothesis
 from hypothesis import given
 
 from backends.base import Backend, Binding, Bytes
-from backends.reference import ReferenceBackend, Result
+from backends.reference import LargeResult, ReferenceBackend, Result
 from conformance.budget import Budget
 from conformance.engine import example_cases
 from conformance.judge import Judge, Judgement, Pending
@@ -35,7 +35,7 @@ class Prepared:
 
     case: Case
     contents: dict[str, Bytes] | None = None
-    expected: Mapping[str, Result] | None = None
+    expected: Mapping[str, Result | LargeResult] | None = None
 
 
 class SharingJudge(Judge):
@@ -69,7 +69,7 @@ class SharingJudge(Judge):
             self._prepared.contents = contents
         return self._prepared.contents
 
-    def expected(self, pending: Pending, inputs: Mapping[str, Binding]) -> dict[str, Result]:
+    def expected(self, pending: Pending, inputs: Mapping[str, Binding]) -> dict[str, Result | LargeResult]:
         if self._prepared.expected is None:
             self._prepared.expected = super().expected(pending, inputs)
         return dict(self._prepared.expected)

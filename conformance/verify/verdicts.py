@@ -11,13 +11,18 @@ import shlex
 from typing import Any
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
-from backends.reference import Result, expected_output
+from backends.reference import LargeResult, Result
 from conformance.compare import OPEN, shown_bits
-from conformance.judge import INPUTS_UNCHANGED, OUTPUT_BOUNDS, Judgement, Pending, reproduce_line
-from conformance.memory import bind_input
+from conformance.judge import (
+    INPUTS_UNCHANGED,
+    OUTPUT_BOUNDS,
+    Judgement,
+    Pending,
+    bind_inputs,
+    expected_results,
+    reproduce_line,
+)
 from conformance.output_digest import output_digest
 from conformance.verify.cases import place
 from conformance.verify.findings import Findings, expected
@@ -203,13 +208,11 @@ class VerdictCheck:
             if record.differences or record.difference_count:
                 wrong("differences", f"expected none of a case that came to {verdict}")
             return
-        bound = {
-            attribute: bind_input(getattr(pending.case.desc, attribute), content).binding
-            for attribute, content in contents.items()
-        }
-        results = expected_output(pending.case.desc, bound)
+        bound = {attribute: memory.binding for attribute, memory in bind_inputs(pending.case, contents).items()}
+        results = expected_results(pending, bound)
         self.computed += 1
-        digest = output_digest((result.values, result.open) for result in results.values())
+        parts = (part for result in results.values() for _, part in result.parts())
+        digest = output_digest((part.values, part.open) for part in parts)
         if verdict is Verdict.PASS:
             if record.output != digest:
                 wrong("output", f"a pass, but not what the case computes: {expected(digest, record.output)}")
@@ -221,7 +224,7 @@ class VerdictCheck:
         self._check_failed(record, pending, results, digest, wrong)
 
     def _check_failed(
-        self, record: Record, pending: Pending, results: dict[str, Result], digest: str, wrong: Any
+        self, record: Record, pending: Pending, results: dict[str, Result | LargeResult], digest: str, wrong: Any
     ) -> None:
         """A wrong output: its digest differs, and the differences shown are against what the case computes."""
         if record.rule in (OUTPUT_BOUNDS, INPUTS_UNCHANGED):
@@ -241,8 +244,8 @@ class VerdictCheck:
             ):
                 wrong("differences", f"there is no element {list(where)} in the output")
                 return
-            is_open = result.open is not None and bool(result.open[where])
-            bits = "" if is_open else shown_bits(_element(result.values, where), output.data_type)
+            value, is_open = result.at(where)
+            bits = "" if is_open else shown_bits(value, output.data_type)
             if difference.expected_bits != bits or (is_open and difference.expected != OPEN):
                 wrong(f"differences at {list(where)}", expected(bits or OPEN, difference.expected_bits))
             elif difference.actual_bits == bits:
@@ -250,7 +253,3 @@ class VerdictCheck:
             fixed = fixed or not is_open
         if not record.output or (fixed and record.output == digest):
             wrong("output", f"a wrong value, but {'its digest is the right one' if record.output else 'no digest'}")
-
-
-def _element(values: npt.NDArray[np.unsignedinteger], where: tuple[int, ...]) -> Any:
-    return values[where]
