@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from backends.base import Capabilities
+from strategies.scale import Reach
 
 KIB, MIB = 2**10, 2**20
 # Sizes of the outputs that throughput is measured with, up to the budget's own: the least that every operator's tensors
@@ -22,6 +23,7 @@ class Budget:
         search: examples that Hypothesis tries for each rule.
         sweep: seeded cases.
         sweep_total: seeded cases in all, spread evenly, in place of `sweep`; None = not set.
+        reach: how far the cases of scale go, at the newest level of a campaign.
         large_bytes: size of the largest outputs that throughput is measured with, on the host.
         large_device_bytes: the same on an accelerator.
         repeats: timed runs for each operator, data type and size.
@@ -34,6 +36,7 @@ class Budget:
     large_device_bytes: int
     repeats: int
     sweep_total: int | None = None
+    reach: Reach = Reach.BITS_16
 
     def sweep_shares(self, cells: int) -> list[int]:
         """Seeded cases for each of `cells` combinations of operator and level."""
@@ -44,7 +47,12 @@ class Budget:
 
     def throughput_bytes(self, capabilities: Capabilities) -> int:
         """The largest output size for a backend: accelerators need more to be busy."""
-        return self.large_device_bytes if "cuda" in capabilities.versions else self.large_bytes
+        return self.large_device_bytes if _is_accelerator(capabilities) else self.large_bytes
+
+    def reach_on(self, capabilities: Capabilities) -> Reach:
+        """How far the cases of scale go for a backend: accelerators have the memory to go all the way."""
+        goes_on = self.reach is Reach.BITS_24 and _is_accelerator(capabilities)
+        return Reach.BITS_32 if goes_on else self.reach
 
     def throughput_sizes(self, capabilities: Capabilities) -> tuple[int, ...]:
         """The output sizes for a backend, ascending; all but the largest together take a third of its time."""
@@ -54,11 +62,27 @@ class Budget:
         return tuple(reversed(sizes))
 
 
-BUDGETS = {
-    budget.name: budget
-    for budget in (
-        Budget("quick", search=2, sweep=20, large_bytes=1 * MIB, large_device_bytes=16 * MIB, repeats=3),
-        Budget("standard", search=6, sweep=600, large_bytes=16 * MIB, large_device_bytes=256 * MIB, repeats=7),
-        Budget("full", search=50, sweep=10_000, large_bytes=64 * MIB, large_device_bytes=256 * MIB, repeats=20),
-    )
-}
+def _is_accelerator(capabilities: Capabilities) -> bool:
+    return "cuda" in capabilities.versions
+
+
+_QUICK = Budget("quick", search=2, sweep=20, large_bytes=1 * MIB, large_device_bytes=16 * MIB, repeats=3)
+_STANDARD = Budget(
+    "standard",
+    search=6,
+    sweep=600,
+    large_bytes=16 * MIB,
+    large_device_bytes=256 * MIB,
+    repeats=7,
+    reach=Reach.BITS_24,
+)
+_FULL = Budget(
+    "full",
+    search=50,
+    sweep=10_000,
+    large_bytes=64 * MIB,
+    large_device_bytes=256 * MIB,
+    repeats=20,
+    reach=Reach.BITS_32,
+)
+BUDGETS = {budget.name: budget for budget in (_QUICK, _STANDARD, _FULL)}

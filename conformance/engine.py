@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, starmap
 
+from backends.base import Capabilities
 from conformance.budget import Budget
 from conformance.judge import Judge
 from conformance.units import Listed, Sought, Unit, UnitJudge
@@ -16,8 +17,10 @@ from reports.stream import Written
 from spec.case import Case
 from spec.examples import examples
 from spec.levels import Level
+from spec.registry import operator as operator_named
 from strategies.boundaries import boundary_cases
 from strategies.cases import applicable_rules, numbered_case
+from strategies.scale import scale_cases
 
 # Examples spent on making the smallest case of a rule that the boundaries already broke.
 SHRINK_EXAMPLES = 300
@@ -30,6 +33,13 @@ def example_cases(operator: str, level: Level) -> dict[str, Case]:
         for name, example in examples().items()
         if example.operator == operator and example.level is not None and level >= example.level
     }
+
+
+def level_of_scale(operator: str, levels: Sequence[Level], capabilities: Capabilities) -> Level:
+    """The one level at which an operator's cases of scale are judged: the newest that is claimed, else the newest."""
+    introduced = operator_named(operator).introduced_in
+    claimed = [level for level in levels if introduced <= level and level in capabilities.levels]
+    return max(claimed or levels)
 
 
 @dataclass
@@ -175,6 +185,8 @@ class Engine:
         for operator in self.operators:
             for level in self.levels:
                 yield from boundary_cases(operator, level)
+                if level is level_of_scale(operator, self.levels, self.judge.capabilities):
+                    yield from scale_cases(operator, level, self.budget.reach_on(self.judge.capabilities))
 
     def _known(self) -> Iterator[Sought]:
         """The search for the smallest case of every rule that is known to be broken."""

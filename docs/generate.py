@@ -271,7 +271,15 @@ def _choices(parameter: click.Parameter) -> str:
 
 
 def _budgets() -> str:
-    headers = ("budget", "search", "sweep", "largest output timed on the host", "on an accelerator", "timed runs")
+    headers = (
+        "budget",
+        "search",
+        "sweep",
+        "largest output timed on the host",
+        "on an accelerator",
+        "timed runs",
+        "scale",
+    )
     return _table(
         headers,
         (
@@ -282,6 +290,7 @@ def _budgets() -> str:
                 f"{budget.large_bytes // MIB} MiB",
                 f"{budget.large_device_bytes // MIB} MiB",
                 str(budget.repeats),
+                f"{budget.reach} bits",
             )
             for budget in BUDGETS.values()
         ),

@@ -251,12 +251,13 @@ def _patterns(spec: OperatorSpec, level: Level) -> Iterator[Case]:
 _RULE_OF_PATTERN = {
     values.NEGATIVE: "negative-indices",
     values.MIXED: "negative-indices",
+    values.FAR_NEGATIVE: "negative-indices",
     values.OUT_OF_RANGE: "out-of-range-indices",
 }
 
 
 def _has_sign(index_type: DataType, pattern: str) -> bool:
-    return index_type.is_signed_integer or pattern not in (values.NEGATIVE, values.MIXED)
+    return index_type.is_signed_integer or pattern not in values.NEGATIVE_PATTERNS
 
 
 def _edges(spec: OperatorSpec, level: Level) -> Iterator[Case]:

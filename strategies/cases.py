@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import cycle, islice
 
 from spec.case import Case, Recipe
@@ -24,7 +24,8 @@ from strategies import values
 from strategies.builders import builder
 from strategies.chooser import Chooser, SeededChooser
 from strategies.context import Context, Impossible
-from strategies.tensors import layout_kind
+from strategies.edits import edit
+from strategies.tensors import layout_kind, tensor
 from strategies.violations import breakable_rules, violate
 
 # Index tensors of at most this many elements get explicit values, drawn one by one, so that they shrink.
@@ -180,6 +181,11 @@ def any_case(chooser: Chooser, operator: str, level: Level, origin: str = "") ->
 _LABELS = {level: level.label for level in Level}
 
 
+# Of eight cases that follow each other, those that have the sizes, types and attributes of the one at `_LEADER`, if that
+# is executed: the first two of them its whole descriptor, the last one other layouts.
+_TURN, _LEADER, _RELAID = 8, 4, 7
+
+
 def numbered_case(seed: int, operator: str, level: Level, number: int) -> Case:
     """Case `number` of the sweep of an operator at a level under a seed, made without those before it.
 
@@ -187,8 +193,41 @@ def numbered_case(seed: int, operator: str, level: Level, number: int) -> Case:
     for one case, and every machine and Python version makes the same. Its `origin` names the four:
     `seed/operator/level/number`.
 
+    Some are neighbours of the same shape with other data, for who executes equal ones together.
+
     Raises:
         KeyError: no such operator.
     """
+    place = number % _TURN
+    if place < _LEADER:
+        return _own_case(seed, operator, level, number)
+    leader = _leading_case(seed, operator, level, number - place + _LEADER)
+    if place == _LEADER:
+        return leader
+    if not leader.data:
+        return _own_case(seed, operator, level, number)
+    origin = f"{seed}/{operator}/{_LABELS[level]}/{number}"
+    chooser = SeededChooser(origin)
+    focus, context = _narrowed(operator, level, leader.rule)
+    desc = _laid_out_anew(context.driven_by(chooser), leader.desc) if place == _RELAID else leader.desc
+    data = recipes(chooser, desc, focus)
+    return Case(desc, level, data, leader.rule, leader.outcome, leader.broken, origin)
+
+
+def _own_case(seed: int, operator: str, level: Level, number: int) -> Case:
     origin = f"{seed}/{operator}/{_LABELS[level]}/{number}"
     return any_case(SeededChooser(origin), operator, level, origin)
+
+
+# Operators at all levels take turns in a corpus; one that leads is asked for again before as many others have.
+_leading_case = lru_cache(maxsize=512)(_own_case)
+
+
+def _laid_out_anew(ctx: Context, desc: OperatorDesc) -> OperatorDesc:
+    """The descriptor with other strides, bytes, alignments and flags of its tensors."""
+    spec = spec_of(desc)
+    tensors = {}
+    for field in spec.tensor_fields:
+        old: TensorDesc = getattr(desc, field.attribute)
+        tensors[field.attribute] = tensor(ctx, old.data_type, old.sizes, output=field in spec.output_fields)
+    return edit(desc, **tensors)

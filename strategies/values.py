@@ -33,26 +33,37 @@ UNSIGNED_OF_SIZE: Mapping[int, np.dtype] = {size: np.dtype(f"<u{size}") for size
 RAMP, RANDOM_BITS, SPECIAL = "ramp", "random-bits", "special"
 DATA_PATTERNS = (RAMP, RANDOM_BITS, SPECIAL)
 
-IN_RANGE, BOUNDARY, REPEATED, NEGATIVE, MIXED, OUT_OF_RANGE = (
+IN_RANGE, BOUNDARY, REPEATED, NEGATIVE, MIXED, OUT_OF_RANGE, FAR, FAR_NEGATIVE = (
     "in-range",
     "boundary",
     "repeated",
     "negative",
     "mixed-sign",
     "out-of-range",
+    "far",
+    "far-negative",
 )
 UNSIGNED_INDEX_PATTERNS = (IN_RANGE, BOUNDARY, REPEATED)
 SIGNED_INDEX_PATTERNS = (*UNSIGNED_INDEX_PATTERNS, NEGATIVE, MIXED)
-INDEX_PATTERNS = (*SIGNED_INDEX_PATTERNS, OUT_OF_RANGE)
+INDEX_PATTERNS = (*SIGNED_INDEX_PATTERNS, OUT_OF_RANGE, FAR, FAR_NEGATIVE)
+NEGATIVE_PATTERNS = (NEGATIVE, MIXED, FAR_NEGATIVE)  # for signed types alone
+FAR_END = 64  # elements at the end of an axis that half of the far indices are among
+OVERLAPPING = "overlapping"  # for an input beside an index tensor: its memory begins where the index tensor's does
 EXPLICIT = "explicit"
 EXPLICIT_BITS = "explicit-bits"  # where the elements are no numbers that JSON has: NaN with its payload, infinity
 OVERLAPPING = "overlapping"  # of what is indexed: in the same memory as the indices
 MAX_SEED = 2**32 - 1
+# Bytes after which random ones begin again, so that large buffers take no longer than to be written. It is prime: no
+# address cut to fewer bits, and no index, leads from a byte to the same one of another turn.
+PERIOD = 1_048_583
 
 
 def random_bytes(count: int, pattern: str, seed: int) -> Bytes:
     """`count` bytes that depend on nothing but pattern and seed; read-only."""
-    return np.frombuffer(hashlib.shake_128(f"{pattern}/{seed}".encode()).digest(count), np.uint8)
+    drawn = hashlib.shake_128(f"{pattern}/{seed}".encode()).digest(min(count, PERIOD))
+    random = np.resize(np.frombuffer(drawn, np.uint8), count) if count > PERIOD else np.frombuffer(drawn, np.uint8)
+    random.flags.writeable = False
+    return random
 
 
 def overlaps(case: Case) -> bool:
@@ -71,7 +82,18 @@ def materialize(case: Case) -> dict[str, Bytes]:
     Raises:
         ValueError: an input has no recipe, or one that `fill` refuses; the message names the tensor.
     """
-    return _of_inputs(case, fill)
+    contents = _of_inputs(case, fill)
+    for attribute, recipe in case.data.items():
+        if recipe.pattern == OVERLAPPING:
+            shared = contents[_indices_of(case)][: contents[attribute].size]
+            contents[attribute] = np.concatenate((shared, contents[attribute][shared.size :]))
+    return contents
+
+
+def _indices_of(case: Case) -> str:
+    """The index tensor's attribute; "" where there is none."""
+    index = spec_of(case.desc).index
+    return "" if index is None else index.indices
 
 
 def check_recipes(case: Case) -> None:
@@ -83,10 +105,12 @@ def _of_inputs(case: Case, make: Callable[[TensorDesc, Recipe, Sequence[int]], _
     spec = spec_of(case.desc)
     content: dict[str, _T] = {}
     for field in spec.input_fields:
-        is_index = spec.index is not None and field.attribute == spec.index.indices
+        is_index = field.attribute == _indices_of(case)
         limits = spec.index.limits(case.desc) if spec.index is not None and is_index else ()
         if field.attribute not in case.data:
             raise ValueError(f"{field.name}: there is no recipe for its data")
+        if case.data[field.attribute].pattern == OVERLAPPING and (is_index or spec.index is None):
+            raise ValueError(f"{field.name}: the pattern {OVERLAPPING!r} is for an input beside an index tensor")
         try:
             content[field.attribute] = make(getattr(case.desc, field.attribute), case.data[field.attribute], limits)
         except ValueError as error:
@@ -108,7 +132,7 @@ def _check_named(recipe: Recipe, limits: Sequence[int]) -> None:
     if not 0 <= recipe.seed <= MAX_SEED:
         raise ValueError(f"expected a seed from 0 to {MAX_SEED}, found {recipe.seed}")
     known = (*DATA_PATTERNS, *(INDEX_PATTERNS if limits else ()), EXPLICIT, EXPLICIT_BITS)
-    if recipe.pattern not in known:
+    if recipe.pattern not in known and recipe.pattern != OVERLAPPING:
         raise ValueError(f"unknown pattern {recipe.pattern!r}; known here: {', '.join(known)}")
 
 
@@ -126,7 +150,7 @@ def fill(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int] = ()) -> Byte
     """
     _check_named(recipe, limits)
     size = buffer_size(tensor)
-    if recipe.pattern in DATA_PATTERNS:
+    if recipe.pattern in _DATA:
         return _DATA[recipe.pattern](tensor.data_type, size, recipe.seed)
     if recipe.pattern == EXPLICIT:
         values = _explicit(tensor, recipe.values)
@@ -137,7 +161,7 @@ def fill(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int] = ()) -> Byte
     buffer = random_bytes(size, "padding", recipe.seed).copy()
     element = tensor.data_type.size
     view = np.ndarray(
-        tensor.sizes,
+        values.shape,
         UNSIGNED_OF_SIZE[element],
         buffer,
         strides=tuple(stride * element for stride in tensor.effective_strides),
@@ -160,6 +184,11 @@ def _random_bits(data_type: DataType, size: int, seed: int) -> Bytes:
     return random_bytes(size, RANDOM_BITS, seed)
 
 
+def _overlapping(data_type: DataType, size: int, seed: int) -> Bytes:
+    """What such an input holds beyond the index tensor."""
+    return random_bytes(size, OVERLAPPING, seed)
+
+
 def _special(data_type: DataType, size: int, seed: int) -> Bytes:
     """The patterns that implementations get wrong, in turn, from the seed's on."""
     table = _special_bits(data_type)
@@ -171,6 +200,7 @@ _DATA: Mapping[str, Callable[[DataType, int, int], Bytes]] = {
     RAMP: _ramp,
     RANDOM_BITS: _random_bits,
     SPECIAL: _special,
+    OVERLAPPING: _overlapping,
 }
 
 
@@ -237,21 +267,26 @@ def _fits(value: int | float, number: np.dtype[Any]) -> bool:
 
 
 def _indices(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int]) -> Unsigned:
-    """Index values of a pattern as bits of the tensor's type, in the tensor's sizes."""
-    if len(limits) > 1 and tensor.strides is not None and not _rows_apart(tensor):
+    """Index values of a pattern as bits of the tensor's type, in the tensor's sizes.
+
+    Far ones have one draw for all that a stride of 0 repeats, and size 1 there.
+    """
+    sizes = tensor.sizes
+    if recipe.pattern in (FAR, FAR_NEGATIVE):
+        sizes = tuple([size if stride else 1 for size, stride in zip(sizes, tensor.effective_strides, strict=True)])
+    if len(limits) > 1 and tensor.strides is not None and not _rows_apart((*sizes[:-1], tensor.sizes[-1]), tensor):
         limits = (min(limits),)  # elements share memory, so a value must be in range for every coordinate
-    count = tensor.element_count
-    draws = np.frombuffer(random_bytes(8 * count, recipe.pattern, recipe.seed), "<u8").reshape(tensor.sizes)
+    draws = np.frombuffer(random_bytes(8 * math.prod(sizes), recipe.pattern, recipe.seed), "<u8").reshape(sizes)
     limit = np.array(limits, np.uint64)
     with np.errstate(over="ignore"):
         values = _INDEX[recipe.pattern](draws, limit, tensor.data_type)
     return values.astype(UNSIGNED_OF_SIZE[tensor.data_type.size])
 
 
-def _rows_apart(tensor: TensorDesc) -> bool:
+def _rows_apart(sizes: Sequence[int], tensor: TensorDesc) -> bool:
     """Whether no two elements share memory; packed-like layouts only, which is what matters for speed."""
     step = 1
-    for stride, size in sorted(zip(tensor.effective_strides, tensor.sizes, strict=True)):
+    for stride, size in sorted(zip(tensor.effective_strides, sizes, strict=True)):
         if size > 1:
             if stride < step:
                 return False
@@ -299,6 +334,20 @@ def _out_of_range(draws: Unsigned, limit: Unsigned, data_type: DataType) -> Unsi
     return np.where(is_outside, chosen, (draws >> np.uint64(8)) % limit)
 
 
+def _far(draws: Unsigned, limit: Unsigned, data_type: DataType) -> Unsigned:
+    """The last index, one of the last 64, or any other: whatever an index is cut to, some are others then."""
+    kind, rest, last = draws & np.uint64(3), draws >> np.uint64(2), limit - np.uint64(1)
+    near_end = last - rest % np.minimum(limit, np.uint64(FAR_END))
+    chosen = np.where(kind == 0, last, np.where(kind == 1, near_end, rest % limit))
+    chosen.flat[0] = last.flat[0]
+    return chosen
+
+
+def _far_negative(draws: Unsigned, limit: Unsigned, data_type: DataType) -> Unsigned:
+    """As far from the end of the axis as `_far` has them from the start."""
+    return np.uint64(0) - np.uint64(1) - _far(draws, limit, data_type)
+
+
 _INDEX: Mapping[str, Callable[[Unsigned, Unsigned, DataType], Unsigned]] = {
     IN_RANGE: _in_range,
     BOUNDARY: _boundary,
@@ -306,4 +355,6 @@ _INDEX: Mapping[str, Callable[[Unsigned, Unsigned, DataType], Unsigned]] = {
     NEGATIVE: _negative,
     MIXED: _mixed,
     OUT_OF_RANGE: _out_of_range,
+    FAR: _far,
+    FAR_NEGATIVE: _far_negative,
 }

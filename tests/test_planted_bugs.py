@@ -17,10 +17,10 @@ from backends.reference import ReferenceBackend
 from conformance.budget import BUDGETS
 from conformance.judge import Judge
 from conformance.strength.by_rule import FORGETS, LOOSENS, OVER_APPLIES, derived
-from conformance.strength.measure import BY_RULE, Planted, first_kill, planted
+from conformance.strength.measure import BY_RULE, Planted, failures, planted
 from conformance.strength.mutants import FAMILIES, MUTANTS, Mutant, RejectsValid, WrongDecision
 from conformance.strength.mutants.shapes import AcceptsOutputThatBroadcasts
-from conformance.strength.streams import SharingJudge, Streams
+from conformance.strength.streams import Streams
 from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from spec.case import Case
 from spec.levels import HIGHEST, LOWEST, Level
@@ -69,13 +69,13 @@ def test_a_planted_bug_is_found(mutant: type[Mutant], operator: str, level: Leve
     """At a rule that names it, by each operator alone; the campaign is stopped there."""
     expected = mutant.caught_at(operator)
     elsewhere: Counter[str] = Counter()
-    judge = SharingJudge(mutant())
+    (one,) = (one for one in planted(operator, level, [mutant.family()]) if one.mutant == mutant.__name__)
     for phase in Phase:
-        for prepared in streams(operator, level).phase(phase, STANDARD, 0):
-            judged = judge.fails(prepared)
-            if judged is not None and judged.rule in expected:
+        stream = streams(operator, level).phase(phase, STANDARD, 0)
+        for failure in failures(one, stream, in_batches=phase is Phase.SWEEP):
+            if failure.judged.rule in expected:
                 return
-            elsewhere.update([judged.rule] if judged is not None else [])
+            elsewhere.update([failure.judged.rule])
     pytest.fail(f"not found at {', '.join(sorted(expected))}; failures elsewhere: {dict(elsewhere)}")
 
 
@@ -91,7 +91,9 @@ def test_there_are_enough_bugs() -> None:
 
 def killed(one: Planted, operator: str, level: Level) -> bool:
     at = streams(operator, level)
-    return any(first_kill(one, at.phase(phase, STANDARD, 0))[0] for phase in Phase)
+    return any(
+        True for phase in Phase for _ in failures(one, at.phase(phase, STANDARD, 0), in_batches=phase is Phase.SWEEP)
+    )
 
 
 @pytest.mark.parametrize("operator", operators())

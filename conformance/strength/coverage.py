@@ -21,7 +21,7 @@ from spec.validator import Outcome
 from strategies.boundaries import boundary_cases
 from strategies.cases import applicable_rules, execution_rules, numbered_case
 from strategies.tensors import layout_kind
-from strategies.values import INDEX_PATTERNS, MIXED, NEGATIVE
+from strategies.values import INDEX_PATTERNS, NEGATIVE_PATTERNS
 from strategies.violations import breakable_rules
 
 LAYOUTS = ("packed", "padded", "permuted")  # with every type and dimension count; interleaved ones occur with some
@@ -120,7 +120,7 @@ def gaps(found: Coverage) -> list[str]:
             patterns = found.pairs(INDEXED, operator, at, 2, 3)
             for index_type in sorted(table[INDICES].data_types):
                 for pattern in INDEX_PATTERNS:
-                    if pattern in (NEGATIVE, MIXED) and not index_type.is_signed_integer:
+                    if pattern in NEGATIVE_PATTERNS and not index_type.is_signed_integer:
                         continue
                     if (index_type.name, pattern) not in patterns:
                         missing.append(f"{operator} {at}: no {index_type.name} indices of the pattern {pattern}")

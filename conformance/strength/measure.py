@@ -7,17 +7,19 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
+from typing import NamedTuple
 
 import msgspec
 
 from backends.base import Backend
+from conformance.batch import MOST_CASES, BatchJudge, takes_batches
 from conformance.budget import BUDGETS
-from conformance.judge import Judgement
+from conformance.judge import Judge, Judgement
 from conformance.simplify import simplest
 from conformance.strength.by_rule import derived
 from conformance.strength.mutants import FAMILIES, MUTANTS
 from conformance.strength.streams import Prepared, SharingJudge, Streams
-from reports.records import Phase
+from reports.records import NOT_CONFORMANT, Phase
 from spec.case import Case
 from spec.forms import desc_to_json
 from spec.levels import Level
@@ -163,8 +165,8 @@ def measure(plan: Plan, workers: int = 1) -> Iterator[list[Outcome]]:
 def measure_at(plan: Plan, cell: tuple[str, Level]) -> list[Outcome]:
     """The outcomes at one operator and level."""
     operator, level = cell
-    streams = Streams(operator, level)
     is_last = level == max(plan.levels)
+    streams = Streams(operator, level, is_newest=is_last)
     return [
         _outcome(plan, streams, one, with_witness=plan.with_witnesses and is_last)
         for one in planted(operator, level, plan.families)
@@ -175,7 +177,7 @@ def _outcome(plan: Plan, streams: Streams, one: Planted, *, with_witness: bool) 
     outcome = Outcome(one.mutant, one.family, one.about, streams.operator, streams.level.label, one.left_out)
     if one.make is None:
         return outcome
-    first: dict[int, tuple[int, Prepared | None, Judgement | None]] = {}  # by stream, which budgets may share
+    first = _FirstKills(one)
     kills: dict[str, dict[Phase, tuple[int, ...]]] = {}
     sizes: dict[str, dict[Phase, tuple[int, ...]]] = {}
     for budget in plan.budgets:
@@ -184,36 +186,86 @@ def _outcome(plan: Plan, streams: Streams, one: Planted, *, with_witness: bool) 
             numbers, lengths = [], []
             for seed in plan.seeds:
                 stream = streams.phase(phase, BUDGETS[budget], seed)
-                if id(stream) not in first:
-                    first[id(stream)] = first_kill(one, stream)
-                numbers.append(first[id(stream)][0])
+                numbers.append(first.kill(stream, in_batches=phase is Phase.SWEEP))
                 lengths.append(len(stream))
             kills[budget][phase], sizes[budget][phase] = tuple(numbers), tuple(lengths)
-    found = [
-        (prepared, judged) for _, prepared, judged in first.values() if prepared is not None and judged is not None
-    ]
     witness = None
-    if with_witness and found:
-        smallest = min(found, key=lambda pair: len(msgspec.json.encode(desc_to_json(pair[0].case.desc))))
-        witness = _witness(one, *smallest)
+    if with_witness and (found := first.failures()):
+        smallest = min(found, key=lambda failure: len(msgspec.json.encode(desc_to_json(failure.prepared.case.desc))))
+        witness = _witness(one, smallest.prepared, smallest.judged)
     return msgspec.structs.replace(outcome, kills=kills, sizes=sizes, witness=witness)
 
 
-def first_kill(one: Planted, stream: Sequence[Prepared]) -> tuple[int, Prepared | None, Judgement | None]:
-    """The number of the first case that a fresh backend fails, counted from 1, with the case; 0 for none."""
+class Failure(NamedTuple):
+    """A case of a stream that a backend fails.
+
+    Attributes:
+        number: in the stream, from 1 on.
+        prepared: the case.
+        judged: the verdict.
+    """
+
+    number: int
+    prepared: Prepared
+    judged: Judgement
+
+
+def failures(one: Planted, stream: Sequence[Prepared], *, in_batches: bool = False) -> Iterator[Failure]:
+    """What a fresh backend fails of a stream; in batches if it takes them, as in a sweep."""
     assert one.make is not None
-    judge = SharingJudge(one.make(), decides_only=one.decides_only)
+    backend = one.make()
+    if in_batches and takes_batches(backend):
+        batches = BatchJudge(Judge(backend, "mutant"))
+        for start in range(0, len(stream), MOST_CASES):
+            judgements = batches.judgements([prepared.case for prepared in stream[start : start + MOST_CASES]])
+            for number, judged in enumerate(judgements, start + 1):
+                if judged.verdict in NOT_CONFORMANT:
+                    yield Failure(number, stream[number - 1], judged)
+        return
+    judge = SharingJudge(backend, decides_only=one.decides_only)
     for number, prepared in enumerate(stream, 1):
-        judged = judge.fails(prepared)
-        if judged is not None:
-            return number, prepared, judged
-    return 0, None, None
+        found = judge.fails(prepared)
+        if found is not None:
+            yield Failure(number, prepared, found)
+
+
+class _FirstKills:
+    """What kills one backend first in each stream, found once.
+
+    Args:
+        one: the backend.
+    """
+
+    def __init__(self, one: Planted) -> None:
+        self._one = one
+        self._found: dict[int, tuple[Sequence[Prepared], Failure | None]] = {}  # by stream, which budgets may share
+
+    def kill(self, stream: Sequence[Prepared], *, in_batches: bool) -> int:
+        """The number of the first case that fails; 0 for none."""
+        if id(stream) not in self._found:
+            found = self._in_what_it_begins_with(stream)
+            if found is None:
+                found = next(failures(self._one, stream, in_batches=in_batches), None)
+            self._found[id(stream)] = stream, found
+        known = self._found[id(stream)][1]
+        return 0 if known is None else known.number
+
+    def failures(self) -> list[Failure]:
+        """What was found, in all streams."""
+        return [found for _, found in self._found.values() if found is not None]
+
+    def _in_what_it_begins_with(self, stream: Sequence[Prepared]) -> Failure | None:
+        for other, found in self._found.values():
+            if found is not None and stream[: found.number] == other[: found.number]:
+                return found
+        return None
 
 
 def _witness(one: Planted, prepared: Prepared, judged: Judgement) -> Witness:
     """The same failure on the simplest descriptor that steps lead to, each try on a fresh backend.
 
-    What fails only after other cases, in a backend that keeps something between calls, stays as it is.
+    What fails only after other cases, in a backend that keeps something between calls, stays as it is. So does a large
+    one, each try of which takes long.
     """
     case = prepared.case
 
@@ -225,7 +277,7 @@ def _witness(one: Planted, prepared: Prepared, judged: Judgement) -> Witness:
         again = SharingJudge(one.make()).fails(Prepared(simpler))
         return again is not None and (again.verdict, again.rule) == (judged.verdict, judged.rule)
 
-    desc = simplest(case.desc, still_fails, SHRINK_TRIES)
+    desc = case.desc if prepared.is_large else simplest(case.desc, still_fails, SHRINK_TRIES)
     tensors = [t for field in all_operators()[case.operator].tensor_fields if (t := getattr(desc, field.attribute))]
     return Witness(
         case.operator,

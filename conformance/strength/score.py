@@ -30,6 +30,7 @@ _SOURCES = (
     "strategies/**/*.py",
     "backends/base.py",
     "backends/reference/*.py",
+    "conformance/batch.py",
     "conformance/budget.py",
     "conformance/compare.py",
     "conformance/judge.py",

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 
 import hypothesis
 from hypothesis import given
@@ -24,18 +25,27 @@ from conformance.search import quiet_settings
 from reports.records import NOT_CONFORMANT, Phase
 from spec.case import Case
 from spec.levels import Level
+from spec.registry import spec_of
 from strategies import cases
 from strategies.boundaries import boundary_cases
 from strategies.cases import applicable_rules, numbered_case
+from strategies.scale import Reach, scale_cases
+
+MOST_KEPT = 2**20  # bytes of a case's tensors; larger ones are made anew each time
 
 
 @dataclass(eq=False)
 class Prepared:
-    """A case, and what every judge of it needs, kept from the first execution on."""
+    """A case, and what every judge of it needs, kept from the first execution on if it is not large."""
 
     case: Case
     contents: dict[str, Bytes] | None = None
     expected: Mapping[str, Result | LargeResult] | None = None
+
+    @property
+    def is_large(self) -> bool:
+        tensors = [getattr(self.case.desc, field.attribute) for field in spec_of(self.case.desc).tensor_fields]
+        return sum(tensor.total_tensor_size_in_bytes for tensor in tensors if tensor is not None) > MOST_KEPT
 
 
 class SharingJudge(Judge):
@@ -64,14 +74,17 @@ class SharingJudge(Judge):
     def contents(self, pending: Pending) -> dict[str, Bytes] | Judgement:
         if self._prepared.contents is None:
             contents = super().contents(pending)
-            if isinstance(contents, Judgement):
+            if isinstance(contents, Judgement) or pending.needed > MOST_KEPT:
                 return contents
             self._prepared.contents = contents
         return self._prepared.contents
 
     def expected(self, pending: Pending, inputs: Mapping[str, Binding]) -> dict[str, Result | LargeResult]:
         if self._prepared.expected is None:
-            self._prepared.expected = super().expected(pending, inputs)
+            expected = super().expected(pending, inputs)
+            if pending.needed > MOST_KEPT:
+                return expected
+            self._prepared.expected = expected
         return dict(self._prepared.expected)
 
 
@@ -85,17 +98,29 @@ class Streams:
     Attributes:
         operator: its name.
         level: the level.
+        is_newest: whether the campaign has none above it, so that the cases of scale are judged here.
     """
 
     operator: str
     level: Level
+    is_newest: bool = True
     _made: dict[tuple[object, ...], list[Prepared]] = field(default_factory=dict)
 
     def examples(self) -> list[Prepared]:
         return self._once(("examples",), iter(example_cases(self.operator, self.level).values()))
 
-    def boundaries(self) -> list[Prepared]:
-        return self._once(("boundaries",), boundary_cases(self.operator, self.level))
+    def boundaries(self, reach: Reach) -> list[Prepared]:
+        """The boundaries, the cases of scale among them; those of a shorter reach are what a longer one begins with."""
+        plain = self._once(("boundaries",), boundary_cases(self.operator, self.level))
+        if not self.is_newest:
+            return plain
+        key = "scale", reach
+        if key not in self._made:
+            shorter = [self.boundaries(other) for other in Reach if other < reach][-1:] or [plain]
+            known = len(shorter[0]) - len(plain)
+            further = islice(scale_cases(self.operator, self.level, reach), known, None)
+            self._made[key] = [*shorter[0], *self._prepared(further)]
+        return self._made[key]
 
     def search(self, budget: Budget, seed: int) -> list[Prepared]:
         return self._once(("search", budget.search, seed), self._searched(budget.search, seed))
@@ -112,7 +137,7 @@ class Streams:
             case Phase.EXAMPLES:
                 return self.examples()
             case Phase.BOUNDARIES:
-                return self.boundaries()
+                return self.boundaries(budget.reach)
             case Phase.SEARCH:
                 return self.search(budget, seed)
             case Phase.SWEEP:
@@ -120,12 +145,16 @@ class Streams:
 
     def _once(self, key: tuple[object, ...], made: Iterator[Case]) -> list[Prepared]:
         if key not in self._made:
-            self._made[key] = found = [Prepared(case) for case in made]
-            honest = SharingJudge(ReferenceBackend())
-            for prepared in found:
-                judged = honest.fails(prepared)
-                assert judged is None, f"the reference fails {prepared.case.origin}: {judged}"
+            self._made[key] = self._prepared(made)
         return self._made[key]
+
+    def _prepared(self, made: Iterator[Case]) -> list[Prepared]:
+        found = [Prepared(case) for case in made]
+        honest = SharingJudge(ReferenceBackend())
+        for prepared in found:
+            judged = honest.fails(prepared)
+            assert judged is None, f"the reference fails {prepared.case.origin}: {judged}"
+        return found
 
     def _searched(self, examples: int, seed: int) -> Iterator[Case]:
         """What Hypothesis tries of each rule, in the order of a campaign in which nothing fails."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,7 +13,8 @@ import pytest
 
 from backends import BackendError, load_backend
 from backends.base import Backend
-from conformance.engine import example_cases
+from conformance.budget import BUDGETS
+from conformance.engine import example_cases, level_of_scale
 from conformance.explain import explain
 from conformance.failures import read_failures, save_failure
 from conformance.isolation.ahead import decide_ahead
@@ -28,6 +30,7 @@ from spec.levels import Level
 from spec.registry import operators as all_operators
 from strategies.boundaries import boundary_cases
 from strategies.cases import applicable_rules, execution_rules
+from strategies.scale import scale_cases
 
 
 class ConformanceSuite:
@@ -58,7 +61,7 @@ class ConformanceSuite:
         cells = [
             (operator, level)
             for operator in self._operators(metafunc.config)
-            for level in self._levels(metafunc.config) or [max(judge.capabilities.levels)]
+            for level in self._chosen_levels(metafunc.config, judge)
         ]
         if "dml_rule" in wanted:
             metafunc.parametrize(
@@ -102,7 +105,8 @@ class ConformanceSuite:
         folder = self._failures(request.config)
         saved = [case for case in _saved(folder) if (case.operator, case.level, case.rule) == dml_rule]
         with _giving_up_fails():
-            boundaries = _boundaries(operator, level).get(rule, ())
+            is_last = level is level_of_scale(operator, self._chosen_levels(request.config, judge), judge.capabilities)
+            boundaries = _boundaries(operator, level, with_scale=is_last).get(rule, ())
             decide_ahead(judge, boundaries)
             fixed = [judge.record(case, Phase.BOUNDARIES) for case in boundaries]
             found = list(search(judge, operator, level, rule, count, seed, saved)) if count > 0 or saved else []
@@ -119,6 +123,9 @@ class ConformanceSuite:
                     "name the backend to test: --dml-backend torch:cpu, or --dml-backend path/to/file.py:Class"
                 )
         return _judge_of(chosen, _limits(config))
+
+    def _chosen_levels(self, config: pytest.Config, judge: Judge) -> list[Level]:
+        return self._levels(config) or [max(judge.capabilities.levels)]
 
     def _levels(self, config: pytest.Config) -> list[Level]:
         """The levels asked for; none = the highest that the backend claims."""
@@ -226,10 +233,11 @@ def _path_of(backend: type) -> str:
 
 
 @cache
-def _boundaries(operator: str, level: Level) -> dict[str, list[Case]]:
-    """The boundary cases of one cell by the rule that they are about."""
+def _boundaries(operator: str, level: Level, *, with_scale: bool) -> dict[str, list[Case]]:
+    """The boundary cases of one cell by the rule that they are about, those of scale as in a standard campaign."""
     by_rule: dict[str, list[Case]] = {}
-    for case in boundary_cases(operator, level):
+    scale = scale_cases(operator, level, BUDGETS["standard"].reach) if with_scale else ()
+    for case in chain(boundary_cases(operator, level), scale):
         by_rule.setdefault(case.rule, []).append(case)
     return by_rule
 

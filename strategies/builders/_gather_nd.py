@@ -9,7 +9,7 @@ from spec.operator import OperatorDesc
 from spec.operators._gather_nd import unpadded_sizes
 from spec.operators.gather_nd1 import GatherNd1Desc
 from spec.tensor import UINT32_MAX, TensorDesc
-from strategies.builders import LONG_AXES, four, matrix
+from strategies.builders import FAR_INDICES, LONG_AXES, SHORT_AXIS, four, matrix
 from strategies.context import Context
 from strategies.edits import edit, resize, resize_at, with_fitting_output
 from strategies.tensors import sizes, tensor
@@ -93,16 +93,45 @@ def nd_huge(ctx: Context, desc_type: type[OperatorDesc], sizes: tuple[int, int])
 
 def nd_large(ctx: Context, desc_type: type[OperatorDesc], size: int) -> Any:
     """Rows of 1 KiB of a stack of matrices, each addressed by a pair of indices."""
-    data_type, index_type = ctx.data_types[0], ctx.index_types[0]
-    rows, columns = matrix(size, data_type.size)
+    rows, columns = matrix(size, ctx.data_types[0].size)
     blocks = 16
     per_block = max(rows // blocks, 1)
-    counts = {"input_dimension_count": 3, "indices_dimension_count": 2}
+    return _meaningful(ctx, desc_type, (blocks, per_block, columns), (blocks * per_block, 2), 0)
+
+
+def nd_long_axis(ctx: Context, desc_type: type[OperatorDesc], sizes: tuple[int, ...], place: int) -> Any:
+    """Every element by a tuple; what there are batches of comes first, where the long dimension is another one."""
+    batches = 1 if place and "batch_dimension_count" in desc_type.__struct_fields__ else 0
+    return _meaningful(ctx, desc_type, sizes, (*sizes[:batches], FAR_INDICES, 3 - batches), batches)
+
+
+def nd_vast(ctx: Context, desc_type: type[OperatorDesc], sizes: tuple[int, ...]) -> Any:
+    """Rows by tuples of one; the first dimension is one of batches, or of indices where there are none."""
+    before, count, after = sizes
     if "batch_dimension_count" in desc_type.__struct_fields__:
-        counts["batch_dimension_count"] = 0
+        return _meaningful(ctx, desc_type, (before, SHORT_AXIS, after), (before, count, 1), 1)
+    return _meaningful(ctx, desc_type, (SHORT_AXIS, after), (before, count, 1), 0)
+
+
+def nd_wrapping(ctx: Context, desc_type: type[OperatorDesc]) -> Iterator[Any]:
+    """Counts and the size of a tuple together start again at 0."""
+    desc = _meaningful(ctx, desc_type, (2, 3, 5), (4, 2), 0)
+    for attribute in desc.__struct_fields__:
+        if attribute.endswith("_dimension_count"):
+            yield from (edit(desc, **{attribute: UINT32_MAX - less}) for less in range(2))
+
+
+def _meaningful(
+    ctx: Context, desc_type: type[OperatorDesc], sizes: tuple[int, ...], index_sizes: tuple[int, ...], batches: int
+) -> Any:
+    """Packed tensors of these sizes after leading ones."""
+    data_type, index_type = ctx.data_types[0], ctx.index_types[0]
+    counts = {"input_dimension_count": len(sizes), "indices_dimension_count": len(index_sizes)}
+    if "batch_dimension_count" in desc_type.__struct_fields__:
+        counts["batch_dimension_count"] = batches
     desc: Any = desc_type(
-        TensorDesc.of(data_type, four(blocks, per_block, columns)),
-        TensorDesc.of(index_type, four(blocks * per_block, 2)),
+        TensorDesc.of(data_type, four(*sizes)),
+        TensorDesc.of(index_type, four(*index_sizes)),
         TensorDesc(data_type, ()),
         **counts,
     )

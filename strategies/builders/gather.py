@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from spec.levels import Level
 from spec.operators.gather import GatherDesc
 from spec.tensor import UINT32_MAX, TensorDesc
-from strategies.builders import LONG_AXES, four, matrix, plainest
+from strategies.builders import FAR_INDICES, LONG_AXES, SHORT_AXIS, four, matrix, plainest
 from strategies.builders._indexing import break_axis_range
 from strategies.context import Context, Impossible
 from strategies.edits import edit, resize, resize_at, with_fitting_output
@@ -53,6 +53,30 @@ def large(ctx: Context, size: int) -> GatherDesc:
     rows, columns = matrix(size, data_type.size)
     data = TensorDesc.of(data_type, four(rows, columns))
     return GatherDesc(data, TensorDesc.of(index_type, four(rows)), data, 2, 1)
+
+
+def long_axis(ctx: Context, sizes: tuple[int, ...], place: int) -> GatherDesc:
+    return _along(ctx, sizes, place, FAR_INDICES)
+
+
+def vast(ctx: Context, sizes: tuple[int, ...]) -> GatherDesc:
+    before, count, after = sizes
+    return _along(ctx, (before, SHORT_AXIS, after), 1, count)
+
+
+def wrapping(ctx: Context) -> Iterator[GatherDesc]:
+    """Axis + 1, or Axis and IndexDimensions together, start again at 0."""
+    desc = _along(ctx, (2, 3, 5), 2, 4)
+    yield edit(desc, axis=UINT32_MAX)
+    for axis in (2, 3):
+        yield edit(desc, axis=axis, index_dimensions=UINT32_MAX - axis + 2)
+
+
+def _along(ctx: Context, sizes: tuple[int, ...], place: int, count: int) -> GatherDesc:
+    """So many slices along one dimension of an input of three."""
+    data_type, index_type = ctx.data_types[0], ctx.index_types[0]
+    source, indices = TensorDesc.of(data_type, four(*sizes)), TensorDesc.of(index_type, four(count))
+    return with_fitting_output(GatherDesc(source, indices, TensorDesc(data_type, ()), 1 + place, 1))
 
 
 def _build(ctx: Context, rank: int, index_dimensions: int, axis: int | None = None) -> GatherDesc:

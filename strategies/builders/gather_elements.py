@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spec.operators.gather_elements import GatherElementsDesc
-from spec.tensor import TensorDesc
-from strategies.builders import LONG_AXES, four, matrix, plainest
+from spec.tensor import UINT32_MAX, TensorDesc
+from strategies.builders import FAR_INDICES, LONG_AXES, SHORT_AXIS, four, matrix, plainest
 from strategies.builders._indexing import break_axis_range
 from strategies.context import Context
-from strategies.edits import resize, resize_at, with_fitting_output
+from strategies.edits import edit, resize, resize_at, with_fitting_output
 from strategies.tensors import sizes, tensor
 
 
@@ -46,6 +46,28 @@ def large(ctx: Context, size: int) -> GatherElementsDesc:
     sizes_ = four(*matrix(size, data_type.size))
     data = TensorDesc.of(data_type, sizes_)
     return GatherElementsDesc(data, TensorDesc.of(index_type, sizes_), data, 3)
+
+
+def long_axis(ctx: Context, sizes: tuple[int, ...], place: int) -> GatherElementsDesc:
+    return _along(ctx, sizes, place, FAR_INDICES)
+
+
+def vast(ctx: Context, sizes: tuple[int, ...]) -> GatherElementsDesc:
+    before, count, after = sizes
+    return _along(ctx, (before, SHORT_AXIS, after), 1, count)
+
+
+def wrapping(ctx: Context) -> Iterator[GatherElementsDesc]:
+    """Axis + 1 starts again at 0."""
+    yield edit(_along(ctx, (2, 3, 5), 2, 4), axis=UINT32_MAX)
+
+
+def _along(ctx: Context, sizes: tuple[int, ...], place: int, count: int) -> GatherElementsDesc:
+    """So many elements along one dimension of an input of three."""
+    data_type, index_type = ctx.data_types[0], ctx.index_types[0]
+    source = TensorDesc.of(data_type, four(*sizes))
+    indices = TensorDesc.of(index_type, four(*sizes[:place], count, *sizes[place + 1 :]))
+    return with_fitting_output(GatherElementsDesc(source, indices, TensorDesc(data_type, ()), 1 + place))
 
 
 def _build(ctx: Context, rank: int, axis: int) -> GatherElementsDesc:

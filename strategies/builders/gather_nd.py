@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from typing import cast
 
 from spec.operators.gather_nd import GatherNdDesc
-from strategies.builders._gather_nd import Shape, build_nd, nd_edges, nd_huge, nd_large, nd_violations
+from strategies.builders._gather_nd import (
+    Shape,
+    build_nd,
+    nd_edges,
+    nd_huge,
+    nd_large,
+    nd_long_axis,
+    nd_vast,
+    nd_violations,
+    nd_wrapping,
+)
 from strategies.context import Context
 
 
@@ -25,6 +35,18 @@ def huge(ctx: Context, sizes: tuple[int, int]) -> Iterator[GatherNdDesc]:
 
 def large(ctx: Context, size: int) -> GatherNdDesc:
     return cast(GatherNdDesc, nd_large(ctx, GatherNdDesc, size))
+
+
+def long_axis(ctx: Context, sizes: tuple[int, ...], place: int) -> GatherNdDesc:
+    return cast(GatherNdDesc, nd_long_axis(ctx, GatherNdDesc, sizes, place))
+
+
+def vast(ctx: Context, sizes: tuple[int, ...]) -> GatherNdDesc:
+    return cast(GatherNdDesc, nd_vast(ctx, GatherNdDesc, sizes))
+
+
+def wrapping(ctx: Context) -> Iterator[GatherNdDesc]:
+    return nd_wrapping(ctx, GatherNdDesc)
 
 
 VIOLATIONS = nd_violations("GATHER_ND", GatherNdDesc, batches=False)

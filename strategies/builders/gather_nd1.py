@@ -6,7 +6,18 @@ from collections.abc import Iterator
 from typing import cast
 
 from spec.operators.gather_nd1 import GatherNd1Desc
-from strategies.builders._gather_nd import Shape, batch_violations, build_nd, nd_edges, nd_huge, nd_large, nd_violations
+from strategies.builders._gather_nd import (
+    Shape,
+    batch_violations,
+    build_nd,
+    nd_edges,
+    nd_huge,
+    nd_large,
+    nd_long_axis,
+    nd_vast,
+    nd_violations,
+    nd_wrapping,
+)
 from strategies.context import Context
 
 
@@ -25,6 +36,18 @@ def huge(ctx: Context, sizes: tuple[int, int]) -> Iterator[GatherNd1Desc]:
 
 def large(ctx: Context, size: int) -> GatherNd1Desc:
     return cast(GatherNd1Desc, nd_large(ctx, GatherNd1Desc, size))
+
+
+def long_axis(ctx: Context, sizes: tuple[int, ...], place: int) -> GatherNd1Desc:
+    return cast(GatherNd1Desc, nd_long_axis(ctx, GatherNd1Desc, sizes, place))
+
+
+def vast(ctx: Context, sizes: tuple[int, ...]) -> GatherNd1Desc:
+    return cast(GatherNd1Desc, nd_vast(ctx, GatherNd1Desc, sizes))
+
+
+def wrapping(ctx: Context) -> Iterator[GatherNd1Desc]:
+    return nd_wrapping(ctx, GatherNd1Desc)
 
 
 VIOLATIONS = {**nd_violations("GATHER_ND1", GatherNd1Desc, batches=True), **batch_violations(GatherNd1Desc)}

@@ -13,6 +13,8 @@ from strategies.context import Context
 from strategies.edits import edit, resize_at
 from strategies.tensors import sizes, tensor
 
+MOST_TILED = 251  # elements along a dimension that are repeated where the output is vast
+
 
 def build(ctx: Context) -> TileDesc:
     rank = ctx.chooser.choice(ctx.ranks)
@@ -49,6 +51,30 @@ def large(ctx: Context, size: int) -> TileDesc:
         TensorDesc.of(data_type, four(2 * rows, 2 * columns)),
         (1, 1, 2, 2),
     )
+
+
+def long_axis(ctx: Context, sizes: tuple[int, ...], place: int) -> TileDesc:
+    """Twice along the dimension."""
+    repeats = tuple(2 if d == place else 1 for d in range(3))
+    return _build(ctx.but(layout="packed"), ctx.data_types[0], four(*sizes), four(*repeats))
+
+
+def vast(ctx: Context, sizes: tuple[int, ...]) -> TileDesc:
+    """Each size out of the largest factor that is small."""
+    small = tuple(next(n for n in range(MOST_TILED, 0, -1) if size % n == 0) for size in sizes)
+    repeats = tuple(size // n for size, n in zip(sizes, small, strict=True))
+    return _build(ctx.but(layout="packed"), ctx.data_types[0], four(*small), four(*repeats))
+
+
+def wrapping(ctx: Context) -> Iterator[TileDesc]:
+    """A size times its repeat comes to the output's size and 2^32 or 2^33 more."""
+    plain = ctx.but(layout="packed")
+    for size, repeat in ((3, 2_863_311_531), (5, 858_993_460), (65_537, 65_537)):
+        for d in range(3):
+            ones = (1,) * d, (1,) * (2 - d)
+            desc = _build(plain, ctx.data_types[0], four(*ones[0], size, *ones[1]), (1, 1, 1, 1))
+            desc = edit(desc, repeats=four(*ones[0], repeat, *ones[1]))
+            yield resize_at(desc, "output_tensor", 1 + d, size * repeat % 2**32)
 
 
 def _build(ctx: Context, data_type: DataType, input_sizes: tuple[int, ...], repeats: tuple[int, ...]) -> TileDesc:

@@ -14,6 +14,7 @@ from conformance.strength.mutants import (
     indices,
     levels,
     memory,
+    scale,
     shapes,
     state,
     strides,
@@ -23,7 +24,21 @@ from conformance.strength.mutants.base import MUTANTS, Mutant, RejectsValid, Wro
 
 FAMILIES = tuple(
     module.__name__.rpartition(".")[2]
-    for module in (indices, axes, shapes, strides, types, bits, bounds, decisions, levels, memory, state, crashes)
+    for module in (
+        indices,
+        axes,
+        shapes,
+        strides,
+        types,
+        bits,
+        bounds,
+        decisions,
+        levels,
+        memory,
+        state,
+        scale,
+        crashes,
+    )
 )
 
 __all__ = ["FAMILIES", "MUTANTS", "Mutant", "RejectsValid", "WrongDecision", "tensors"]

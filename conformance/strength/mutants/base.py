@@ -77,7 +77,8 @@ class Mutant(ReferenceBackend):
     @classmethod
     def decides_only(cls) -> bool:
         """Whether what it executes is the reference's, so that no execution can give it away."""
-        return cls.execute is Mutant.execute and all(
+        executes_so = cls.execute is Mutant.execute and not hasattr(cls, "execute_batch")
+        return executes_so and all(
             getattr(cls, step) is getattr(Mutant, step) for step in ("computed", "altered", "written")
         )
 

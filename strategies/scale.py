@@ -1,0 +1,250 @@
+"""Cases of scale: what an implementation gets wrong only where numbers pass 16, 24 or 32 bits.
+
+Long axes under every type of indices, outputs of more elements than grids have blocks, addresses beyond what short
+integers and FLOAT32 count to, and descriptors that are valid only to who multiplies in 32 bits. Inputs are small where
+that is possible: what is long has a stride of 0 or 1. Like the boundaries these are walked, not drawn, and the cheap
+ones come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import IntEnum
+from itertools import count, product
+from typing import Any, NamedTuple
+
+from spec.case import Case, Recipe
+from spec.datatypes import DataType
+from spec.levels import Level
+from spec.operator import INDICES, Field, OperatorSpec
+from spec.registry import operator as operator_named
+from spec.tensor import TensorDesc, minimum_size_in_bytes, packed_strides
+from strategies import values
+from strategies.builders import Builder, builder
+from strategies.cases import execution_rules
+from strategies.chooser import SeededChooser
+from strategies.context import Context
+from strategies.edits import edit, edit_tensor
+from strategies.tensors import broadcast_along
+
+
+class Reach(IntEnum):
+    """How many bits are passed by what is executed; each reach has the cases of those before it."""
+
+    BITS_16 = 16
+    BITS_24 = 24
+    BITS_32 = 32
+
+
+PLACES = ("first", "middle", "last")
+# Axes that indices run over. Of the longest ones the last 64 elements have numbers that FLOAT32 rounds.
+AXES: Mapping[Reach, tuple[int, ...]] = {Reach.BITS_16: (257, 65_537), Reach.BITS_24: (2**24 + 67,), Reach.BITS_32: ()}
+# Inputs packed in memory, with the bytes of an element: rows whose addresses pass 24 and 32 bits.
+PACKED_INPUTS: Mapping[Reach, tuple[tuple[int, tuple[int, ...]], ...]] = {
+    Reach.BITS_16: (),
+    Reach.BITS_24: ((4, (65_537, 13, 5)), (8, (65_537, 7, 5))),
+    Reach.BITS_32: ((2, (65_537, 32_771, 1)), (1, (2**31 + 67, 1, 1))),
+}
+# Outputs with the bytes of an element. Many rows, a long middle, long rows; then more elements than 65,535 blocks of 256
+# and than FLOAT32 counts; then more than 2^31, in more than 2^32 bytes.
+OUTPUTS: Mapping[Reach, tuple[tuple[int, tuple[int, ...]], ...]] = {
+    Reach.BITS_16: ((1, (65_545, 1, 3)), (2, (2, 65_545, 3)), (1, (1, 3, 65_545))),
+    Reach.BITS_24: ((1, (66_845, 251, 1)), (1, (5_592_415, 1, 3)), (2, (1, 3, 5_592_415))),
+    Reach.BITS_32: ((2, (8_555_715, 251, 1)), (1, (1, 7, 306_783_385))),
+}
+MOST_DENSE = 2**20  # elements of an input that all have a place of their own
+# Not one of them a power of two, though some are but for a bit that is cut off.
+WRONG_ALIGNMENTS = (2**31 + 16, 3 * 2**30, 2**32 - 16)
+SURPLUS = 9  # elements that an overlapping input has more or less than its indices have bytes for
+
+
+def scale_cases(operator: str, level: Level, reach: Reach) -> Iterator[Case]:
+    """All cases of scale of one operator at one level, in a fixed order; the same on every machine."""
+    spec = operator_named(operator)
+    if level < spec.introduced_in:
+        return
+    scale = _Scale(spec, level, builder(operator))
+    yield from scale.decided()
+    yield from scale.overlapping()
+    for bits in (bits for bits in Reach if bits <= reach):
+        yield from scale.long_axes(bits)
+        yield from scale.outputs(bits)
+        yield from scale.packed_inputs(bits)
+        yield from scale.far_apart(bits)
+
+
+class _Scale(NamedTuple):
+    """One operator at one level."""
+
+    spec: OperatorSpec
+    level: Level
+    builder: Builder
+
+    def decided(self) -> Iterator[Case]:
+        """Descriptors that break a rule, and seem to keep it where 32 bits are all that is computed with."""
+        plain = self._context()
+        yield from self._rejected("wrapping", self.builder.wrapping(plain))
+        too_many = [self.builder.vast(plain, sizes) for sizes in ((1, 65_537, 65_537), (65_537, 1, 65_537))]
+        yield from self._rejected("elements", map(_counted_in_32_bits, too_many))
+        too_long = self.builder.huge(_of_type(plain, DataType.FLOAT32), (32_769, 32_771))
+        yield from self._rejected("bytes", map(_counted_in_32_bits, too_long))
+        desc = self.builder.long_axis(plain, (3, 5, 7), 0)
+        for field in self.spec.tensor_fields:
+            yield from self._rejected(f"strides/{field.name}", iter([_with_wrapping_stride(desc, field)]))
+            wrong = (
+                edit_tensor(desc, field.attribute, guaranteed_base_offset_alignment=alignment)
+                for alignment in WRONG_ALIGNMENTS
+            )
+            yield from self._rejected(f"alignment/{field.name}", wrong)
+
+    def overlapping(self) -> Iterator[Case]:
+        """An input in the memory of its own index tensor, a little longer or shorter than that."""
+        seeds = count()
+        for index_type, surplus in product(self._context().index_types, (SURPLUS, -SURPLUS)):
+            ctx = _of_type(self._context(index_type), DataType.FLOAT32)
+            beside = self.builder.long_axis(ctx, (1, 2, 1), 1).indices_tensor.total_tensor_size_in_bytes
+            desc = self.builder.long_axis(ctx, (1, beside // ctx.data_types[0].size + surplus, 1), 1)
+            name = f"overlapping/{'longer' if surplus > 0 else 'shorter'}/{index_type.name}"
+            seed = next(seeds)
+            yield self._executed(name, desc, Recipe(values.OVERLAPPING, seed), Recipe(values.IN_RANGE, seed))
+
+    def long_axes(self, bits: Reach) -> Iterator[Case]:
+        """Every type of indices along axes that fewer bits cannot number, wherever they stand among the dimensions."""
+        beside = 2 if self.spec.index is not None or bits is Reach.BITS_16 else 1
+        seeds = count()
+        for length, place in product(AXES[bits], range(3)):
+            sizes = tuple(length if d == place else beside for d in range(3))
+            for index_type in self._context().index_types or (None,):
+                for pattern in self._far_patterns(index_type):
+                    if bits is not Reach.BITS_16 and (pattern == values.FAR_NEGATIVE) is not (place == 1):
+                        if index_type is not None and index_type.is_signed_integer:
+                            continue  # both patterns go over such an axis, each at a place of its own
+                    seed = next(seeds)
+                    data_type = self._moved(bits, seed)
+                    desc = _thin(self.builder.long_axis(_of_type(self._context(index_type), data_type), sizes, place))
+                    kind = f"/{index_type.name}/{pattern}" if index_type is not None else ""
+                    name = f"axis/{length}/{PLACES[place]}{kind}"
+                    yield self._executed(name, desc, Recipe(values.RANDOM_BITS, seed), Recipe(pattern, seed))
+
+    def outputs(self, bits: Reach) -> Iterator[Case]:
+        """Outputs of many rows and of long ones."""
+        for seed, (width, sizes) in enumerate(OUTPUTS[bits]):
+            ctx = _of_type(self._context(), self._of_width(width))
+            name = "output/" + "x".join(map(str, sizes))
+            desc = _thin(self.builder.vast(ctx, sizes))
+            yield self._executed(name, desc, Recipe(values.RANDOM_BITS, seed), Recipe(values.FAR, seed))
+
+    def packed_inputs(self, bits: Reach) -> Iterator[Case]:
+        """Rows beyond short addresses, in an input without strides; nothing but indices takes few of them."""
+        index_types = [t for t in self._context().index_types if bits is not Reach.BITS_32 or t is not DataType.INT32]
+        for seed, (width, sizes) in enumerate(PACKED_INPUTS[bits]):
+            data_type = self._of_width(width)
+            if index_types and data_type.size >= width:
+                ctx = _of_type(self._context(index_types[seed % len(index_types)]), data_type)
+                desc = self.builder.long_axis(ctx, sizes, 0)
+                name = "packed/" + "x".join(map(str, sizes))
+                yield self._executed(name, desc, Recipe(values.RANDOM_BITS, seed), Recipe(values.FAR, seed))
+
+    def far_apart(self, bits: Reach) -> Iterator[Case]:
+        """A few elements of each tensor in turn, at addresses that short integers do not hold."""
+        if bits is Reach.BITS_16:
+            return
+        for seed, field in enumerate(self.spec.tensor_fields):
+            ctx = _of_type(self._context(), self._of_width(2))
+            desc = self.builder.long_axis(ctx, (3, 5, 7), 0)
+            desc = _with_stride(desc, field, lambda tensor, steps: 2**bits // (tensor.data_type.size * steps) + 5)
+            name = f"apart/{bits}-bits/{field.name}"
+            yield self._executed(name, desc, Recipe(values.RANDOM_BITS, seed), Recipe(values.FAR, seed))
+
+    def _context(self, index_type: DataType | None = None) -> Context:
+        ctx = Context.at(SeededChooser(""), self.spec, self.level).but(layout="packed")
+        return ctx if index_type is None else ctx.but(index_types=(index_type,))
+
+    def _of_width(self, width: int) -> DataType:
+        """A data type of so many bytes; where there is none, the one that is nearest above it, else below."""
+        types = self._context().data_types
+        return min(types, key=lambda data_type: (data_type.size < width, abs(data_type.size - width)))
+
+    def _moved(self, bits: Reach, number: int) -> DataType:
+        """The data type for a long axis: each in turn, and where it takes much memory the smallest."""
+        if bits is not Reach.BITS_16:
+            return self._of_width(1)
+        wide = [data_type for data_type in self._context().data_types if data_type.size > 1]
+        return wide[number % len(wide)]
+
+    def _far_patterns(self, index_type: DataType | None) -> tuple[str, ...]:
+        is_signed = index_type is not None and index_type.is_signed_integer
+        return (values.FAR, values.FAR_NEGATIVE) if is_signed else (values.FAR,)
+
+    def _rejected(self, name: str, descs: Iterator[Any]) -> Iterator[Case]:
+        for n, desc in enumerate(descs):
+            origin = f"{self.spec.name}/{self.level}/scale/{name}/{n}"
+            found = Case.of(desc, self.level, origin=origin)
+            yield Case.of(desc, self.level, rule=found.broken[0], origin=origin)
+
+    def _executed(self, name: str, desc: Any, data: Recipe, indices: Recipe) -> Case:
+        index = self.spec.index
+        recipes = {
+            field.attribute: indices if index is not None and field.attribute == index.indices else data
+            for field in self.spec.input_fields
+        }
+        about = "negative-indices" if indices.pattern == values.FAR_NEGATIVE else "values"
+        rule = f"{self.spec.name}.{about}"
+        assert rule in execution_rules(self.spec.name, self.level)
+        origin = f"{self.spec.name}/{self.level}/scale/{name}"
+        return Case.of(desc, self.level, recipes, rule=rule, origin=origin)
+
+
+def _of_type(ctx: Context, data_type: DataType) -> Context:
+    return ctx.but(data_types=(data_type,))
+
+
+def _thin(desc: Any) -> Any:
+    """The descriptor with its large inputs in little memory, of which no output takes all.
+
+    Of data the elements overlap, one step along any dimension being the next byte; indices are those of one place along
+    the longest dimension, again and again.
+    """
+    for field in operator_named(desc.operator).input_fields:
+        tensor: TensorDesc = getattr(desc, field.attribute)
+        if tensor.element_count > MOST_DENSE:
+            longest = max(range(len(tensor.sizes)), key=tensor.sizes.__getitem__)
+            repeated = broadcast_along(longest, tensor.sizes)
+            strides = repeated if field.group == INDICES else (1,) * len(tensor.sizes)
+            desc = edit(desc, **{field.attribute: TensorDesc.of(tensor.data_type, tensor.sizes, strides)})
+    return desc
+
+
+def _with_stride(desc: Any, field: Field, stride: Any) -> Any:
+    """The descriptor with another stride of one tensor's outermost dimension of more than one element.
+
+    Args:
+        desc: its tensors are packed.
+        field: the tensor's.
+        stride: gives it, from the tensor and the steps that the dimension has.
+    """
+    tensor: TensorDesc = getattr(desc, field.attribute)
+    outermost = next(d for d, size in enumerate(tensor.sizes) if size > 1)
+    strides = list(packed_strides(tensor.sizes))
+    strides[outermost] = stride(tensor, tensor.sizes[outermost] - 1)
+    return edit(desc, **{field.attribute: TensorDesc.of(tensor.data_type, tensor.sizes, strides)})
+
+
+def _with_wrapping_stride(desc: Any, field: Field) -> Any:
+    """Two steps along the outermost dimension are 2^32 elements, and the bytes are those without them."""
+    desc = _with_stride(desc, field, lambda tensor, steps: 2**31)
+    tensor: TensorDesc = getattr(desc, field.attribute)
+    inner = [
+        1 if stride == 2**31 else size for size, stride in zip(tensor.sizes, tensor.effective_strides, strict=True)
+    ]
+    total = minimum_size_in_bytes(tensor.data_type, inner, tensor.strides)
+    return edit_tensor(desc, field.attribute, total_tensor_size_in_bytes=total)
+
+
+def _counted_in_32_bits(desc: Any) -> Any:
+    """The descriptor with the bytes of its tensors as they come out where elements, and they, are counted so."""
+    for field in operator_named(desc.operator).tensor_fields:
+        tensor: TensorDesc = getattr(desc, field.attribute)
+        total = (tensor.element_count % 2**32 * tensor.data_type.size + 3 & ~3) % 2**32
+        desc = edit_tensor(desc, field.attribute, total_tensor_size_in_bytes=total)
+    return desc
