@@ -51,7 +51,6 @@ FAR_END = 64  # elements at the end of an axis that half of the far indices are 
 OVERLAPPING = "overlapping"  # for an input beside an index tensor: its memory begins where the index tensor's does
 EXPLICIT = "explicit"
 EXPLICIT_BITS = "explicit-bits"  # where the elements are no numbers that JSON has: NaN with its payload, infinity
-OVERLAPPING = "overlapping"  # of what is indexed: in the same memory as the indices
 MAX_SEED = 2**32 - 1
 # Bytes after which random ones begin again, so that large buffers take no longer than to be written. It is prime: no
 # address cut to fewer bits, and no index, leads from a byte to the same one of another turn.
