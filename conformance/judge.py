@@ -210,8 +210,8 @@ class Judge:
         unwritten = Unwritten()
         outputs: dict[str, OutputMemory] = {}
         first = self._execute_once(pending, inputs, outputs, expected, unwritten)
-        if first.verdict is not Verdict.PASS:
-            return first
+        if first.verdict is not Verdict.PASS or pending.needed > LACKING_BYTES:
+            return first  # a repetition of a large case takes minutes, and poison is never what is expected
         self._executed += 1
         once_more = self.repeat > 1 and self._executed % ONCE_MORE == 0
         for execution in range(1, self.repeat + once_more):

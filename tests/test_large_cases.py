@@ -201,3 +201,17 @@ def test_a_backend_that_takes_a_resource_for_a_tensor_is_found() -> None:
     case = overlapping()
     assert max(materialize(case)["indices_tensor"].view(np.uint32)) >= 16
     assert Judge(OneTensorEach(), "").judge(case).verdict is Verdict.FAIL
+
+
+def test_a_case_that_takes_long_is_executed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Counts(ReferenceBackend):
+        executed = 0
+
+        def execute(self, *arguments: Any) -> None:
+            self.executed += 1
+            super().execute(*arguments)
+
+    monkeypatch.setattr(judge_module, "LACKING_BYTES", 0)
+    backend = Counts()
+    assert Judge(backend, "mine").judge(large_tile(100)).verdict is Verdict.PASS
+    assert backend.executed == 1

@@ -18,7 +18,7 @@ from backends.reference import layout
 from backends.reference.operators import OPERATORS, OUTPUT, Box, Result, last_dimensions
 from spec.operator import OperatorDesc
 
-PART_ELEMENTS = 2**22
+PART_ELEMENTS = 2**20
 
 Spans = Sequence[slice]
 # The descriptor and input tensors of an operator whose output is the box of the given spans alone.
