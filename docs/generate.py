@@ -271,15 +271,8 @@ def _choices(parameter: click.Parameter) -> str:
 
 
 def _budgets() -> str:
-    headers = (
-        "budget",
-        "search",
-        "sweep",
-        "largest output timed on the host",
-        "on an accelerator",
-        "timed runs",
-        "scale",
-    )
+    timed = ("largest output timed on the host", "on an accelerator", "timed runs")
+    headers = ("budget", "search", "sweep", "scale", *timed)
     return _table(
         headers,
         (
@@ -287,10 +280,10 @@ def _budgets() -> str:
                 f"`{budget.name}`",
                 f"{budget.search:,}",
                 f"{budget.sweep:,}",
+                f"{budget.reach} bits",
                 f"{budget.large_bytes // MIB} MiB",
                 f"{budget.large_device_bytes // MIB} MiB",
                 str(budget.repeats),
-                f"{budget.reach} bits",
             )
             for budget in BUDGETS.values()
         ),

@@ -181,8 +181,8 @@ def any_case(chooser: Chooser, operator: str, level: Level, origin: str = "") ->
 _LABELS = {level: level.label for level in Level}
 
 
-# Of eight cases that follow each other, those that have the sizes, types and attributes of the one at `_LEADER`, if that
-# is executed: the first two of them its whole descriptor, the last one other layouts.
+# Of eight cases that follow each other, those after the one at `_LEADER` have its sizes, types and attributes if it is
+# executed: the first two of them its whole descriptor, the last one other layouts.
 _TURN, _LEADER, _RELAID = 8, 4, 7
 
 

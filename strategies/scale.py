@@ -13,12 +13,16 @@ from enum import IntEnum
 from itertools import count, product
 from typing import Any, NamedTuple
 
+import msgspec
+
 from spec.case import Case, Recipe
 from spec.datatypes import DataType
 from spec.levels import Level
 from spec.operator import INDICES, Field, OperatorSpec
 from spec.registry import operator as operator_named
+from spec.registry import spec_of
 from spec.tensor import TensorDesc, minimum_size_in_bytes, packed_strides
+from spec.validator import Outcome
 from strategies import values
 from strategies.builders import Builder, builder
 from strategies.cases import execution_rules
@@ -45,8 +49,8 @@ PACKED_INPUTS: Mapping[Reach, tuple[tuple[int, tuple[int, ...]], ...]] = {
     Reach.BITS_24: ((4, (65_537, 13, 5)), (8, (65_537, 7, 5))),
     Reach.BITS_32: ((2, (65_537, 32_771, 1)), (1, (2**31 + 67, 1, 1))),
 }
-# Outputs with the bytes of an element. Many rows, a long middle, long rows; then more elements than 65,535 blocks of 256
-# and than FLOAT32 counts; then more than 2^31, in more than 2^32 bytes.
+# Outputs with the bytes of an element. Many rows, a long middle, long rows; then more elements than FLOAT32 counts, or
+# 65,535 blocks of 256 have; then more than 2^31, in more than 2^32 bytes.
 OUTPUTS: Mapping[Reach, tuple[tuple[int, tuple[int, ...]], ...]] = {
     Reach.BITS_16: ((1, (65_545, 1, 3)), (2, (2, 65_545, 3)), (1, (1, 3, 65_545))),
     Reach.BITS_24: ((1, (66_845, 251, 1)), (1, (5_592_415, 1, 3)), (2, (1, 3, 5_592_415))),
@@ -86,7 +90,7 @@ class _Scale(NamedTuple):
         yield from self._rejected("wrapping", self.builder.wrapping(plain))
         too_many = [self.builder.vast(plain, sizes) for sizes in ((1, 65_537, 65_537), (65_537, 1, 65_537))]
         yield from self._rejected("elements", map(_counted_in_32_bits, too_many))
-        too_long = self.builder.huge(_of_type(plain, DataType.FLOAT32), (32_769, 32_771))
+        too_long = self.builder.huge(_of_type(plain, self._of_width(4)), (32_769, 32_771))
         yield from self._rejected("bytes", map(_counted_in_32_bits, too_long))
         desc = self.builder.long_axis(plain, (3, 5, 7), 0)
         for field in self.spec.tensor_fields:
@@ -99,13 +103,15 @@ class _Scale(NamedTuple):
 
     def overlapping(self) -> Iterator[Case]:
         """An input in the memory of its own index tensor, a little longer or shorter than that."""
-        seeds = count()
-        for index_type, surplus in product(self._context().index_types, (SURPLUS, -SURPLUS)):
-            ctx = _of_type(self._context(index_type), DataType.FLOAT32)
-            beside = self.builder.long_axis(ctx, (1, 2, 1), 1).indices_tensor.total_tensor_size_in_bytes
-            desc = self.builder.long_axis(ctx, (1, beside // ctx.data_types[0].size + surplus, 1), 1)
+        if self.spec.index is None:
+            return
+        data_type = self._of_width(4)
+        for seed, (index_type, surplus) in enumerate(product(self._context().index_types, (SURPLUS, -SURPLUS))):
+            ctx = _of_type(self._context(index_type), data_type)
+            indices: TensorDesc = getattr(self.builder.long_axis(ctx, (1, 2, 1), 1), self.spec.index.indices)
+            length = indices.total_tensor_size_in_bytes // data_type.size + surplus
+            desc = self.builder.long_axis(ctx, (1, length, 1), 1)
             name = f"overlapping/{'longer' if surplus > 0 else 'shorter'}/{index_type.name}"
-            seed = next(seeds)
             yield self._executed(name, desc, Recipe(values.OVERLAPPING, seed), Recipe(values.IN_RANGE, seed))
 
     def long_axes(self, bits: Reach) -> Iterator[Case]:
@@ -115,10 +121,7 @@ class _Scale(NamedTuple):
         for length, place in product(AXES[bits], range(3)):
             sizes = tuple(length if d == place else beside for d in range(3))
             for index_type in self._context().index_types or (None,):
-                for pattern in self._far_patterns(index_type):
-                    if bits is not Reach.BITS_16 and (pattern == values.FAR_NEGATIVE) is not (place == 1):
-                        if index_type is not None and index_type.is_signed_integer:
-                            continue  # both patterns go over such an axis, each at a place of its own
+                for pattern in self._far_patterns(index_type, bits, place):
                     seed = next(seeds)
                     data_type = self._moved(bits, seed)
                     desc = _thin(self.builder.long_axis(_of_type(self._context(index_type), data_type), sizes, place))
@@ -167,20 +170,24 @@ class _Scale(NamedTuple):
 
     def _moved(self, bits: Reach, number: int) -> DataType:
         """The data type for a long axis: each in turn, and where it takes much memory the smallest."""
-        if bits is not Reach.BITS_16:
-            return self._of_width(1)
-        wide = [data_type for data_type in self._context().data_types if data_type.size > 1]
-        return wide[number % len(wide)]
+        types = self._context().data_types
+        wide = [data_type for data_type in types if data_type.size > 1] or types
+        return wide[number % len(wide)] if bits is Reach.BITS_16 else self._of_width(1)
 
-    def _far_patterns(self, index_type: DataType | None) -> tuple[str, ...]:
-        is_signed = index_type is not None and index_type.is_signed_integer
-        return (values.FAR, values.FAR_NEGATIVE) if is_signed else (values.FAR,)
+    def _far_patterns(self, index_type: DataType | None, bits: Reach, place: int) -> tuple[str, ...]:
+        """Where an axis takes much memory, indices of a signed type are negative in the middle, and there alone."""
+        if index_type is None or not index_type.is_signed_integer:
+            return (values.FAR,)
+        if bits is Reach.BITS_16:
+            return values.FAR, values.FAR_NEGATIVE
+        return (values.FAR_NEGATIVE if place == 1 else values.FAR,)
 
     def _rejected(self, name: str, descs: Iterator[Any]) -> Iterator[Case]:
         for n, desc in enumerate(descs):
             origin = f"{self.spec.name}/{self.level}/scale/{name}/{n}"
             found = Case.of(desc, self.level, origin=origin)
-            yield Case.of(desc, self.level, rule=found.broken[0], origin=origin)
+            if found.outcome is Outcome.REJECT:  # elements may be too small for as many bytes
+                yield msgspec.structs.replace(found, rule=found.broken[0])
 
     def _executed(self, name: str, desc: Any, data: Recipe, indices: Recipe) -> Case:
         index = self.spec.index
@@ -205,7 +212,7 @@ def _thin(desc: Any) -> Any:
     Of data the elements overlap, one step along any dimension being the next byte; indices are those of one place along
     the longest dimension, again and again.
     """
-    for field in operator_named(desc.operator).input_fields:
+    for field in spec_of(desc).input_fields:
         tensor: TensorDesc = getattr(desc, field.attribute)
         if tensor.element_count > MOST_DENSE:
             longest = max(range(len(tensor.sizes)), key=tensor.sizes.__getitem__)
@@ -234,16 +241,15 @@ def _with_wrapping_stride(desc: Any, field: Field) -> Any:
     """Two steps along the outermost dimension are 2^32 elements, and the bytes are those without them."""
     desc = _with_stride(desc, field, lambda tensor, steps: 2**31)
     tensor: TensorDesc = getattr(desc, field.attribute)
-    inner = [
-        1 if stride == 2**31 else size for size, stride in zip(tensor.sizes, tensor.effective_strides, strict=True)
-    ]
+    outermost = next(d for d, size in enumerate(tensor.sizes) if size > 1)
+    inner = [1 if d == outermost else size for d, size in enumerate(tensor.sizes)]
     total = minimum_size_in_bytes(tensor.data_type, inner, tensor.strides)
     return edit_tensor(desc, field.attribute, total_tensor_size_in_bytes=total)
 
 
 def _counted_in_32_bits(desc: Any) -> Any:
     """The descriptor with the bytes of its tensors as they come out where elements, and they, are counted so."""
-    for field in operator_named(desc.operator).tensor_fields:
+    for field in spec_of(desc).tensor_fields:
         tensor: TensorDesc = getattr(desc, field.attribute)
         total = (tensor.element_count % 2**32 * tensor.data_type.size + 3 & ~3) % 2**32
         desc = edit_tensor(desc, field.attribute, total_tensor_size_in_bytes=total)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable
-from itertools import groupby, islice, pairwise
+from itertools import chain, groupby, islice, pairwise
 from typing import Any
 
 import msgspec
@@ -26,6 +26,7 @@ from spec.levels import HIGHEST, Level
 from spec.registry import operators
 from strategies.boundaries import boundary_cases
 from strategies.cases import applicable_rules
+from strategies.scale import scale_cases
 
 SMALL = Budget("small", search=5, sweep=25, large_bytes=MIB, large_device_bytes=MIB, repeats=1)
 OPERATORS = ("GATHER_ND1", "TILE")
@@ -70,7 +71,8 @@ def test_every_phase_does_its_share(honest: list[Record]) -> None:
         for level in LEVELS:
             cell = (operator, level.label)
             assert counts[Phase.EXAMPLES, *cell] == len(example_cases(operator, level))
-            assert counts[Phase.BOUNDARIES, *cell] == sum(1 for _ in boundary_cases(operator, level))
+            scale = scale_cases(operator, level, SMALL.reach) if level is LEVELS[-1] else ()
+            assert counts[Phase.BOUNDARIES, *cell] == sum(1 for _ in chain(boundary_cases(operator, level), scale))
             assert counts[Phase.SWEEP, *cell] == SMALL.sweep
     searched = Counter(
         (record.operator, record.level, record.rule) for record in honest if record.phase is Phase.SEARCH
@@ -169,6 +171,7 @@ def test_a_smallest_case_comes_at_the_lowest_level_that_failed() -> None:
 
 def test_the_search_finds_what_the_boundaries_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("conformance.engine.boundary_cases", lambda operator, level: iter(()))
+    monkeypatch.setattr("conformance.engine.scale_cases", lambda operator, level, reach: iter(()))
     monkeypatch.setattr("conformance.engine.example_cases", lambda operator, level: {})
     budget = Budget("", search=20, sweep=0, large_bytes=MIB, large_device_bytes=MIB, repeats=1)
     records = failures(campaign(mutants.shapes.RepeatsElements(), budget, operators=("TILE",), levels=(HIGHEST,)))

@@ -252,10 +252,13 @@ def test_the_cases_reach_what_the_specification_tells_apart(operator: str) -> No
 
 def test_a_gap_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("conformance.strength.coverage.boundary_cases", lambda operator, level: iter(()))
+    monkeypatch.setattr("conformance.strength.coverage.scale_cases", lambda operator, level, reach: iter(()))
     found = Coverage()
     found.count("GATHER", HIGHEST)
     told = gaps(found)
     assert "GATHER 6_4: no interleaved output" in told
+    assert "GATHER 6_4: no INT64 indices along an axis beyond 24 bits" in told
+    assert "GATHER 6_4: no IndicesTensor beyond 16 bits" in told
     assert len(told) < 300
 
 

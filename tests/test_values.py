@@ -22,6 +22,7 @@ from strategies.values import (
     NUMPY_TYPE,
     UNSIGNED_OF_SIZE,
     buffer_size,
+    check_recipes,
     fill,
     materialize,
     random_bytes,
@@ -44,6 +45,8 @@ GOLDEN = {
     "negative": "d3daf691bf948e44165cae909dca2cab26d2e50cf803ecaf3573dcd12e110ed7",
     "mixed-sign": "a528a6dbb874c3d05b8b54d4444a3579526227892a48c668ceaf89622248d7cb",
     "out-of-range": "0d6664806136abe0d56df998984ab8f1267fcabeec314ad3dab23f621a2eaa18",
+    "far": "3aab93cda8fef4a118e89dc925715e9360359ecf1d60ea068fd0b13cea806488",
+    "far-negative": "ce6ba691d8f284a9d924ba262b8598bc51ce822286f79e5be449c90682f24f80",
 }
 
 
@@ -87,6 +90,10 @@ def test_random_bytes_depend_on_pattern_and_seed_alone() -> None:
     assert random_bytes(4, "a", 0).tobytes() == hashlib.shake_128(b"a/0").digest(4)
     assert random_bytes(100, "a", 0)[:4].tobytes() == random_bytes(4, "a", 0).tobytes()
     assert not random_bytes(4, "a", 0).flags.writeable
+    long = random_bytes(3_000_000, "a", 0)
+    assert long[:1_048_583].tobytes() == hashlib.shake_128(b"a/0").digest(1_048_583)
+    assert (long[1_048_583:] == long[:-1_048_583]).all()
+    assert not long.flags.writeable
 
 
 @pytest.mark.parametrize("surplus", [0, 1, 2, 3, 5])
@@ -257,6 +264,33 @@ def test_padding_of_an_index_tensor_is_random() -> None:
     assert (padding > 5).all()
 
 
+@pytest.mark.parametrize("limit", [1, 3, 64, 257, 65_537, 2**24 + 67])
+@pytest.mark.parametrize("data_type", INDEX_TYPES)
+def test_far_indices_reach_the_far_end(data_type: DataType, limit: int) -> None:
+    """The last element first, a quarter of it and of its 64 neighbours each; negative ones from the other end."""
+    for seed in range(8):
+        found = indices(data_type, "far", (limit,), seed)
+        assert found[0] == limit - 1
+        assert all(0 <= index < limit for index in found)
+        assert sum(index == limit - 1 for index in found) >= 6
+        assert sum(index >= limit - 64 for index in found) >= 16
+        if data_type.is_signed_integer:
+            negative = indices(data_type, "far-negative", (limit,), seed)
+            assert negative[0] == -limit
+            assert all(-limit <= index <= -1 for index in negative)
+            assert sum(index < 64 - limit for index in negative) >= 16
+    if limit > 1000:
+        assert min(indices(data_type, "far", (limit,), 0)) < limit // 2
+
+
+def test_far_indices_have_one_draw_for_what_a_stride_of_0_repeats() -> None:
+    tensor = TensorDesc.of(DataType.UINT32, (2**31, 3), (0, 1))
+    alone = TensorDesc.of(DataType.UINT32, (3,))
+    assert fill(tensor, Recipe("far", 4), (1000,)).tobytes() == fill(alone, Recipe("far", 4), (1000,)).tobytes()
+    both = TensorDesc.of(DataType.UINT32, (4, 2), (1, 0))  # what is two coordinates keeps the least limit
+    assert (fill(both, Recipe("far", 4), (2, 100)).view("<u4") < 2).all()
+
+
 # --- explicit values --------------------------------------------------------------------------------------------------
 
 
@@ -292,7 +326,8 @@ def test_explicit_values_that_do_not_fit(data_type: DataType, values: tuple[floa
 def test_an_unknown_pattern() -> None:
     tensor = TensorDesc.of(DataType.INT32, (3,))
     with pytest.raises(
-        ValueError, match=r"unknown pattern 'noise'; known here: ramp, .*, out-of-range, explicit, explicit-bits$"
+        ValueError,
+        match=r"unknown pattern 'noise'; known here: ramp, .*, out-of-range, far, far-negative, explicit, .*$",
     ):
         fill(tensor, Recipe("noise"), (3,))
     with pytest.raises(ValueError, match=r"unknown pattern 'boundary'; known here: ramp, random-bits, special, expl"):
@@ -324,6 +359,32 @@ def test_materialize_fills_every_input() -> None:
     assert content["input_tensor"].tobytes() == fill(desc.input_tensor, Recipe("ramp", 1)).tobytes()
     pairs = content["indices_tensor"].view("<i8").reshape(40, 2)
     assert [set(column) for column in pairs.T.tolist()] == [{0, 2}, {0, 49}]
+
+
+@pytest.mark.parametrize("length", [10, 100])
+def test_an_overlapping_input_begins_with_its_indices(length: int) -> None:
+    desc = GatherNdDesc(
+        TensorDesc.of(DataType.UINT8, (1, length)),
+        TensorDesc.of(DataType.INT32, (6, 1)),
+        TensorDesc.of(DataType.UINT8, (1, 6)),
+        1,
+        2,
+    )
+    case = Case.of(desc, HIGHEST, {"input_tensor": Recipe("overlapping", 3), "indices_tensor": Recipe("in-range", 5)})
+    content = materialize(case)
+    source, beside = content["input_tensor"].tobytes(), content["indices_tensor"].tobytes()
+    assert len(source) == buffer_size(desc.input_tensor)
+    assert source[: len(beside)] == beside[: len(source)]
+    assert source[len(beside) :] == random_bytes(len(source), "overlapping", 3).tobytes()[len(beside) :]
+    for data in (
+        {"input_tensor": Recipe("ramp"), "indices_tensor": Recipe("overlapping")},
+        {"input_tensor": Recipe("overlapping")},
+    ):
+        with pytest.raises(ValueError, match="Tensor: "):
+            materialize(Case.of(desc, HIGHEST, data))
+    tensor = TensorDesc.of(DataType.UINT8, (4,))
+    with pytest.raises(ValueError, match="InputTensor: the pattern 'overlapping' is for an input beside an index"):
+        check_recipes(Case.of(TileDesc(tensor, tensor, (1,)), HIGHEST, {"input_tensor": Recipe("overlapping")}))
 
 
 def test_materialize_without_indices() -> None:

@@ -24,7 +24,7 @@ from spec.registry import rule as rule_named
 from spec.registry import spec_of
 from spec.tensor import TensorDesc
 from spec.validator import Outcome
-from strategies.values import NUMPY_TYPE, UNSIGNED_OF_SIZE, buffer_size, materialize
+from strategies.values import NUMPY_TYPE, OVERLAPPING, UNSIGNED_OF_SIZE, buffer_size, materialize
 
 MAX_BYTES = 2**28  # of a case's tensors; a larger one is no file to hand to anyone
 MAX_INLINE_BYTES = 2**16  # of a tensor whose values stand in the JSON
@@ -290,6 +290,11 @@ def _remarks(case: Case, memory: _Memory | None) -> Iterator[str]:
         )
     if any(tensor.guaranteed_base_offset_alignment for tensor in (*memory.inputs.values(), *memory.outputs.values())):
         yield "DxDispatch binds buffers from their first byte; the suite binds them at an offset aligned as guaranteed."
+    if any(recipe.pattern == OVERLAPPING for recipe in case.data.values()):
+        yield (
+            "InputTensor and IndicesTensor have a buffer each here, in which the same bytes stand; the suite binds "
+            "ranges of one buffer that overlap."
+        )
 
 
 def _readme(case: Case, record: Record | None, memory: _Memory | None, remarks: tuple[str, ...]) -> str:

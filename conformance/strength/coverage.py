@@ -2,30 +2,35 @@
 
 Counted are, at each operator and level: every rule broken (or left open) and kept; every data type with every
 dimension count, and either with packed, padded and permuted outputs; interleaved outputs; every index type with every
-pattern of indices. What has to be reached follows from the tables and rules, so a new operator has its own without a
+pattern of indices; at the highest level every index type along axes, and every tensor in memory, beyond 16 and 24 bits.
+What has to be reached follows from the tables and rules, so a new operator has its own without a
 line written for it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, product
 
 from conformance.budget import BUDGETS
 from conformance.engine import example_cases
-from spec.levels import Level
-from spec.operator import DATA, INDICES
+from spec.levels import HIGHEST, Level
+from spec.operator import DATA, INDICES, OperatorSpec
 from spec.registry import operators, rules_of
 from spec.validator import Outcome
 from strategies.boundaries import boundary_cases
 from strategies.cases import applicable_rules, execution_rules, numbered_case
+from strategies.scale import Reach, scale_cases
 from strategies.tensors import layout_kind
 from strategies.values import INDEX_PATTERNS, NEGATIVE_PATTERNS
 from strategies.violations import breakable_rules
 
 LAYOUTS = ("packed", "padded", "permuted")  # with every type and dimension count; interleaved ones occur with some
 BROKEN, KEPT, EXECUTED, TYPES, INDEXED = "rules broken", "rules kept", "rules of execution", "types", "indices"
+ALONG, WITHIN = "long axes", "large tensors"
+REACHES = tuple(reach for reach in Reach if reach <= BUDGETS["standard"].reach)
 
 
 @dataclass
@@ -46,7 +51,8 @@ class Coverage:
         sweep = BUDGETS["standard"].sweep if applicable_rules(operator, level) else 0
         swept = (numbered_case(seed, operator, level, n) for n in range(sweep))
         spec, at = operators()[operator], level.label
-        for case in chain(example_cases(operator, level).values(), boundary_cases(operator, level), swept):
+        scale = scale_cases(operator, level, BUDGETS["standard"].reach) if level is HIGHEST else ()
+        for case in chain(example_cases(operator, level).values(), boundary_cases(operator, level), scale, swept):
             self.cases += 1
             for rule in case.broken:
                 self._add(BROKEN, operator, at, rule)
@@ -63,6 +69,15 @@ class Coverage:
                 indices = getattr(case.desc, spec.index.indices)
                 pattern = case.data[spec.index.indices].pattern
                 self._add(INDEXED, operator, at, indices.data_type.name, pattern)
+                self._add_passed(ALONG, max(spec.index.limits(case.desc)), operator, at, indices.data_type.name)
+            for tensor_field in spec.tensor_fields:
+                total = getattr(case.desc, tensor_field.attribute).total_tensor_size_in_bytes
+                self._add_passed(WITHIN, total, operator, at, tensor_field.name)
+
+    def _add_passed(self, facet: str, number: int, *what: str) -> None:
+        for reach in REACHES:
+            if number > 2**reach:
+                self._add(facet, *what, str(reach))
 
     def _add(self, facet: str, *what: str) -> None:
         self._found.setdefault(facet, Counter())[what] += 1
@@ -124,7 +139,21 @@ def gaps(found: Coverage) -> list[str]:
                         continue
                     if (index_type.name, pattern) not in patterns:
                         missing.append(f"{operator} {at}: no {index_type.name} indices of the pattern {pattern}")
+        if level is HIGHEST:
+            missing += _gaps_of_scale(found, spec, at)
     return missing
+
+
+def _gaps_of_scale(found: Coverage, spec: OperatorSpec, at: str) -> Iterator[str]:
+    table = spec.table_at(HIGHEST)
+    assert table is not None
+    for reach in REACHES:
+        for index_type in sorted(table[INDICES].data_types) if spec.index is not None else ():
+            if not found.has(ALONG, spec.name, at, index_type.name, str(reach)):
+                yield f"{spec.name} {at}: no {index_type.name} indices along an axis beyond {reach} bits"
+        for tensor in spec.tensor_fields:
+            if not found.has(WITHIN, spec.name, at, tensor.name, str(reach)):
+                yield f"{spec.name} {at}: no {tensor.name} beyond {reach} bits"
 
 
 def _can_be(trait: str, layout: str) -> bool:

@@ -44,8 +44,9 @@ class Prepared:
 
     @property
     def is_large(self) -> bool:
-        tensors = [getattr(self.case.desc, field.attribute) for field in spec_of(self.case.desc).tensor_fields]
-        return sum(tensor.total_tensor_size_in_bytes for tensor in tensors if tensor is not None) > MOST_KEPT
+        tensors = (getattr(self.case.desc, field.attribute) for field in spec_of(self.case.desc).tensor_fields)
+        sizes: list[int] = [tensor.total_tensor_size_in_bytes for tensor in tensors if tensor is not None]
+        return bool(self.case.data) and sum(sizes) > MOST_KEPT
 
 
 class SharingJudge(Judge):

@@ -35,6 +35,7 @@ from spec.tensor import TensorDesc
 from spec.validator import Outcome, Reading
 from strategies.boundaries import boundary_cases
 from strategies.cases import applicable_rules, numbered_case
+from strategies.scale import Reach, scale_cases
 from strategies.values import DATA_PATTERNS, INDEX_PATTERNS, UNSIGNED_OF_SIZE
 
 Show = Callable[..., Any]
@@ -50,6 +51,7 @@ def some_cases() -> Iterator[Case]:
                 yield from example_cases(operator, level).values()
                 yield from (numbered_case(7, operator, level, n) for n in range(40))
         yield from list(boundary_cases(operator, HIGHEST))[::7]
+        yield from list(scale_cases(operator, HIGHEST, Reach.BITS_16))[::5]
 
 
 def every_pattern() -> Iterator[Case]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, ClassVar
 from unittest import mock
@@ -47,7 +47,8 @@ class ShortIndex(OfScale, WrongIndices, abstract=True):
     def taken(self, desc: Any, inputs: Mapping[str, Binding], numbers: Any) -> Any:
         if desc.indices_tensor.data_type is not self.index_type:
             return numbers
-        return np.minimum(numbers.astype(self.by).astype(np.int64), limits(desc) - 1)
+        held = np.clip(numbers, -(2**62), 2**62).astype(self.by).astype(np.int64)
+        return np.minimum(held, limits(desc) - 1)
 
 
 class Int64IndexIn8Bits(ShortIndex):
@@ -102,7 +103,7 @@ class NegativeIndexIn16Bits(OfScale, WrongIndices):
 class LongCoordinate(OfScale, WrongIndices, abstract=True):
     """Reads one coordinate of a tuple in 16 bits."""
 
-    has = ("indices_tensor", "input_dimension_count")
+    has = ("input_dimension_count",)
     place: ClassVar[int]
 
     def taken(self, desc: Any, inputs: Mapping[str, Binding], numbers: Any) -> Any:
@@ -128,12 +129,11 @@ class WritesAPart(OfScale, abstract=True):
     rules = ("values",)
 
     def written(self, desc: Any, values: Any, output: Binding) -> None:
-        target = layout.bits(output, desc.output_tensor)
         reached = self.reached(values.shape)
-        target.reshape(reached.shape)[reached] = values.reshape(reached.shape)[reached]
+        layout.bits(output, desc.output_tensor)[reached] = values[reached]
 
     def reached(self, sizes: tuple[int, ...]) -> Any:
-        """Which elements are written, of an output of these sizes or of ones that it is a view of."""
+        """Which elements are written, of an output of these sizes."""
         raise NotImplementedError
 
 
@@ -253,9 +253,8 @@ class TileSizesIn32Bits(OfScale, WrongDecision):
         wrapped = tuple(product % OF_32_BITS for product in products)
         if products == wrapped or wrapped != desc.output_tensor.sizes or len(sizes) != len(repeats):
             return desc
-        return replace(
-            desc, repeats=wrapped, input_tensor=TensorDesc.of(desc.input_tensor.data_type, (1,) * len(sizes))
-        )
+        one = TensorDesc.of(desc.input_tensor.data_type, (1,) * len(sizes))
+        return replace(desc, repeats=wrapped, input_tensor=one)
 
 
 class ElementsIn32Bits(OfScale, WrongDecision):
@@ -399,14 +398,15 @@ class GroupsABatch(Mutant, abstract=True):
         """What those that are alike have in common."""
         return desc
 
-    taken: ClassVar[Callable[[Execution, Execution], Execution]]
+    def taken(self, execution: Execution, first: Execution) -> Execution:
+        """What it does in place of an execution, of those that are like the first."""
+        raise NotImplementedError
 
 
 class InputsOfTheFirstOfABatch(GroupsABatch):
     """Reads the inputs of the first of those of a batch that have the same descriptor."""
 
-    @staticmethod
-    def taken(execution: Execution, first: Execution) -> Execution:
+    def taken(self, execution: Execution, first: Execution) -> Execution:
         return execution._replace(inputs=first.inputs)
 
 
@@ -415,8 +415,7 @@ class IndicesOfTheFirstOfABatch(GroupsABatch):
 
     has = ("indices_tensor",)
 
-    @staticmethod
-    def taken(execution: Execution, first: Execution) -> Execution:
+    def taken(self, execution: Execution, first: Execution) -> Execution:
         indices = first.inputs["indices_tensor"]
         return execution._replace(inputs={**execution.inputs, "indices_tensor": indices})
 
@@ -427,8 +426,7 @@ class LayoutOfTheFirstOfABatch(GroupsABatch):
     def key(self, desc: Any) -> Any:
         return edit_tensors(desc, lambda tensor: TensorDesc.of(tensor.data_type, tensor.sizes))
 
-    @staticmethod
-    def taken(execution: Execution, first: Execution) -> Execution:
+    def taken(self, execution: Execution, first: Execution) -> Execution:
         fits = all(
             minimum_size_in_bytes(tensor.data_type, tensor.sizes, like.strides) <= tensor.total_tensor_size_in_bytes
             for (_, tensor), (_, like) in zip(tensors(execution.desc), tensors(first.desc), strict=True)

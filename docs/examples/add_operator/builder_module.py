@@ -32,6 +32,21 @@ def large(ctx: Context, size: int) -> SpaceToDepthDesc:
     return _build(ctx.but(layout="packed"), (1, 1, max(rows // 2, 1), columns // 2), 2)
 
 
+def long_axis(ctx: Context, sizes: tuple[int, ...], place: int) -> SpaceToDepthDesc:
+    """Blocks of one element: no other size divides every length."""
+    return _build(ctx.but(layout="packed"), (1, *sizes), 1)
+
+
+def vast(ctx: Context, sizes: tuple[int, ...]) -> SpaceToDepthDesc:
+    return _build(ctx.but(layout="packed"), (1, *sizes), 1)
+
+
+def wrapping(ctx: Context) -> Iterator[SpaceToDepthDesc]:
+    """One block comes to 2^32 channels and more."""
+    desc = _build(ctx.but(layout="packed"), (1, 1, 1, 1), 65_537)
+    yield resize_at(desc, "output_tensor", 1, 65_537**2 % 2**32)
+
+
 def _build(ctx: Context, blocks: tuple[int, ...], block: int) -> SpaceToDepthDesc:
     """A valid descriptor for so many batches, channels, and blocks along height and width."""
     data_type, rank = ctx.chooser.choice(ctx.data_types), ctx.chooser.choice(ctx.ranks)

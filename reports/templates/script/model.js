@@ -105,6 +105,9 @@ const remarksOn = (content, rule, memory) => {
   if (memory.tensors.some(({ name }) => content.get("desc").get(name).has("GuaranteedBaseOffsetAlignment"))) {
     remarks.push("DxDispatch binds buffers from their first byte; the suite binds them at an offset aligned as guaranteed.");
   }
+  if (isOverlapping(content)) {
+    remarks.push("InputTensor and IndicesTensor have a buffer each here, in which the same bytes stand; the suite binds ranges of one buffer that overlap.");
+  }
   return remarks;
 };
 

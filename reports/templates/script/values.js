@@ -14,11 +14,27 @@ const INDEX_PATTERNS = {
     if (bits === 64n) far.push(limit + 2n ** 32n, 2n ** 63n - limit);
     return draw & 1n || isFirst ? far[Number((draw >> 1n) % BigInt(far.length))] : (draw >> 8n) % limit;
   },
+  far: (draw, limit, dataType, isFirst) => {
+    const [kind, rest, last] = [isFirst ? 0n : draw & 3n, draw >> 2n, limit - 1n];
+    return kind === 0n ? last : kind === 1n ? last - (rest % (limit < 64n ? limit : 64n)) : rest % limit;
+  },
+  "far-negative": (...given) => -1n - INDEX_PATTERNS.far(...given),
 };
+const PERIOD = 1048583; // bytes after which random ones begin again
+const OVERLAPPING = "overlapping"; // of an input that lies where its index tensor does
 const MANTISSA_BITS = { FLOAT16: 10, FLOAT32: 23, FLOAT64: 52 };
 const UNSIGNED_ARRAYS = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array, 8: BigUint64Array };
 
 class NoSuchData extends Error {}
+
+// Bytes that a text, of a pattern and a seed, stands for.
+const randomBytes = (text, count) => {
+  const drawn = shake128(text, Math.min(count, PERIOD));
+  if (count <= PERIOD) return drawn;
+  const random = new Uint8Array(count);
+  for (let at = 0; at < count; at += PERIOD) random.set(drawn.subarray(0, count - at), at);
+  return random;
+};
 
 const bytesOf = (dataType) => Number(/(\d+)$/.exec(dataType)?.[1] ?? 0) / 8;
 
@@ -44,7 +60,7 @@ const sums = (lists) => lists.reduce((found, list) => found.flatMap((sum) => lis
 const offsets = (sizes, strides) => sums(sizes.map((size, d) => counting(size, strides[d])));
 
 // Whether no two elements share memory, as far as sizes and strides ordered by stride tell.
-const areRowsApart = ({ sizes, strides }) => {
+const areRowsApart = (sizes, strides) => {
   let step = 1;
   for (const [stride, size] of sizes.map((size, d) => [strides[d], size]).sort((a, b) => a[0] - b[0] || a[1] - b[1])) {
     if (size <= 1) continue;
@@ -123,13 +139,17 @@ const explicitElements = ({ dataType, size }, values, areBits) => {
 };
 
 const indexElements = (tensor, pattern, seed, limits) => {
-  const { dataType, size, count } = tensor;
-  const draws = new BigUint64Array(shake128(`${pattern}/${seed}`, 8 * count).buffer);
+  const { dataType, size, sizes, strides } = tensor;
+  // Far indices have one draw for all that a stride of 0 repeats.
+  const isOnce = sizes.map((_, d) => pattern.startsWith("far") && strides[d] === 0);
+  const own = sizes.map((n, d) => (isOnce[d] ? 1 : n));
+  const steps = packedStrides(own.map(BigInt)).map((step, d) => (isOnce[d] ? 0 : Number(step)));
+  const draws = new BigUint64Array(randomBytes(`${pattern}/${seed}`, 8 * own.reduce((product, n) => product * n, 1)).buffer);
   const least = limits.reduce((a, b) => (b < a ? b : a));
-  const isShared = limits.length > 1 && !tensor.isPacked && !areRowsApart(tensor);
-  return Array.from(draws, (draw, i) => {
+  const isShared = limits.length > 1 && !tensor.isPacked && !areRowsApart([...own.slice(0, -1), sizes.at(-1)], strides);
+  return offsets(sizes, steps).map((at, i) => {
     const limit = BigInt(isShared ? least : limits[i % limits.length]);
-    const value = pattern === "repeated" ? draws[0] % BigInt(least) : INDEX_PATTERNS[pattern](draw, limit, dataType, i === 0);
+    const value = pattern === "repeated" ? draws[0] % BigInt(least) : INDEX_PATTERNS[pattern](draws[at], limit, dataType, at === 0);
     return size === 8 ? BigInt.asUintN(64, value) : Number(BigInt.asUintN(8 * size, value));
   });
 };
@@ -153,7 +173,7 @@ const fill = (tensor, recipe, limits) => {
   if (!(seed >= 0 && seed < 2 ** 32)) throw new NoSuchData("its seed is out of range");
   if (pattern === "ramp") return rampBuffer(tensor, seed);
   if (pattern === "special") return specialBuffer(tensor, seed);
-  if (pattern === "random-bits") return shake128(`${pattern}/${seed}`, tensor.bytes);
+  if (pattern === "random-bits" || (pattern === OVERLAPPING && !limits.length)) return randomBytes(`${pattern}/${seed}`, tensor.bytes);
   let elements;
   if (pattern === "explicit" || pattern === "explicit-bits") {
     elements = explicitElements(tensor, recipe.get("values") ?? [], pattern === "explicit-bits");
@@ -163,7 +183,7 @@ const fill = (tensor, recipe, limits) => {
   } else {
     throw new NoSuchData(`the pattern ${pattern} is not known`);
   }
-  return place(tensor, elements, shake128(`padding/${seed}`, tensor.bytes));
+  return place(tensor, elements, randomBytes(`padding/${seed}`, tensor.bytes));
 };
 
 // Places along a dimension for indices as unsigned elements; null for one out of range.
@@ -248,6 +268,9 @@ const tensorsIn = (content) => {
   return tensors;
 };
 
+// Whether a case's input lies where its index tensor does, so that bytes of both are the index tensor's.
+const isOverlapping = (content) => textOf(content.get("data").get("InputTensor")?.get("pattern") ?? new Literal('""')) === OVERLAPPING;
+
 // A case that is executed, with its memory: inputs by name, the output, its elements and which of them are left open.
 // Throws as `tensorsIn` does.
 const executed = (content) => {
@@ -262,6 +285,7 @@ const executed = (content) => {
       .filter((tensor) => tensor !== output)
       .map((tensor) => [tensor.name, fill(tensor, content.get("data").get(tensor.name), tensor === indices ? limits(number, input, indices) : [])]),
   );
+  if (isOverlapping(content)) contents.get(input.name).set(contents.get(indices.name).subarray(0, input.bytes));
   const held = indices && elementsOf(contents.get(indices.name), indices.size);
   const found = sources(number, input, indices, held, desc);
   const from = elementsOf(contents.get(input.name), input.size);
