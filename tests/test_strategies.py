@@ -385,13 +385,13 @@ DRAWN = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import {module}
-from hypothesis import Phase, given, seed, settings, strategies as st
+from hypothesis import HealthCheck, Phase, given, seed, settings, strategies as st
 from strategies.chooser import HypothesisChooser
 
 drawn = []
 
 @seed(1)
-@settings(max_examples=300, database=None, phases=[Phase.generate])
+@settings(max_examples=300, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(st.data())
 def draw(data):
     chooser = HypothesisChooser(data.draw)
