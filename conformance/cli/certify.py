@@ -155,7 +155,7 @@ def certify(
         raise click.UsageError("--level and --all-levels exclude each other; give one of them.")
     if worker_count is not None and limits is None:
         raise click.UsageError("--workers and --in-process exclude each other; give one of them.")
-    backend_name = with_device_words(backend_name, device_profile, None if d3d12 is None else f"d3d12={d3d12}")
+    backend_name = with_device_words(backend_name, device_profile, d3d12)
     if package and cases is not None:
         raise click.UsageError("--cases and --package exclude each other; a package holds the whole of its budget.")
     if package and failures_folder is not None:
