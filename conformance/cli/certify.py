@@ -12,7 +12,7 @@ from conformance.budget import BUDGETS
 from conformance.certify import certify as run_campaign
 from conformance.certify import describe_campaign
 from conformance.cli.options import LEVEL, OPERATOR, isolation_options, repeat_option, spec_option, with_device_words
-from conformance.cli.resuming import conditions, finished_summary, resume_option, tell_begun
+from conformance.cli.resuming import conditions, finished_summary, resume_option, tell_begun, tell_begun_anew
 from conformance.engine import Engine
 from conformance.failures import read_failures
 from conformance.isolation.limits import Limits
@@ -184,6 +184,7 @@ def certify(
             if package:
                 complete_archive(folder)
         else:
+            tell_begun_anew(output)
             same = conditions([backend_name], leave_out=_NOT_OF_THE_RUN)
             reports: ReportFolder | PackageFolder
             if package:

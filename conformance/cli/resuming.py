@@ -23,7 +23,7 @@ def resume_option() -> Callable[[_F], _F]:
     return click.option(
         "--resume",
         is_flag=True,
-        help="Complete the run that was interrupted: the same command once more, with this option.",
+        help="Complete the run that was interrupted: the same command, and this option. Where nothing is left, start.",
     )
 
 
@@ -65,6 +65,12 @@ def _plain(value: Any) -> Any:
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return f"SHA-256 {hashlib.file_digest(file, 'sha256').hexdigest()}"
+
+
+def tell_begun_anew(output: OutputFolder) -> None:
+    """Say on standard error that a run starts, where one was to be resumed and nothing of it is there."""
+    if output.is_begun_anew:
+        click.echo(f"{output.path}: no run has left anything to be resumed; this one starts anew", err=True)
 
 
 def tell_begun(begun: Begun) -> None:

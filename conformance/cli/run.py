@@ -15,7 +15,7 @@ import click
 import msgspec
 
 from conformance.cli.options import DEVICES, RESOURCE, SHARD, isolation_options, repeat_option, spec_option
-from conformance.cli.resuming import conditions, finished_summary, resume_option, tell_begun
+from conformance.cli.resuming import conditions, finished_summary, resume_option, tell_begun, tell_begun_anew
 from conformance.cluster.client import Cluster
 from conformance.corpus import WHOLE, CorpusError, Shard, check_corpus
 from conformance.corpus_files import STANDARD_STREAM, open_corpus
@@ -155,6 +155,7 @@ def run(
                 if output.is_finished:
                     reports[n] = _Counting(finished_summary(output, campaigns[n]))
                 else:
+                    tell_begun_anew(output)
                     reports[n] = ReportFolder(output, conditions=same)
         planned = planned_cases(headers, part)
         begun = _begun(reports, planned)
