@@ -16,7 +16,7 @@ from types import TracebackType
 
 import msgspec
 
-from reports.databases import ADDING, guard
+from reports.databases import ADDING, OpenedFile, UnreadableError, guard
 from reports.records import NOT_CONFORMANT, Caches, Timing, Verdict
 from reports.summary import Summary
 
@@ -137,14 +137,18 @@ class History:
         if not path.exists() and not create:
             raise HistoryError(f"{path}: no such file; 'dml-conformance history add {path} RESULTS' makes one")
         with self._using():
-            # For showing only, no journal that lies beside the file is rolled back.
-            mode = "rwc" if create else "ro"
-            self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None)
+            if create:
+                uri = f"{path.resolve().as_uri()}?mode=rwc"
+                self._connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+                self._size, self._close = path.stat().st_size, self._connection.close
+            else:
+                file = OpenedFile(path)
+                self._connection, self._size, self._close = file.connection, file.size, file.close
         try:
             with self._using():
-                self._open(new=not path.stat().st_size, update=create)
+                self._open(new=create and not self._size, update=create)
         except HistoryError:
-            self._connection.close()
+            self.close()
             raise
 
     def _open(self, *, new: bool, update: bool) -> None:
@@ -164,7 +168,7 @@ class History:
         if update and self._version == 1:
             self._connection.executescript(_FROM_1)
             self._version = SCHEMA_VERSION
-        guard(self._connection, self.path, ADDING)
+        guard(self._connection, self._size, ADDING)
 
     def __enter__(self) -> History:
         return self
@@ -175,7 +179,7 @@ class History:
         self.close()
 
     def close(self) -> None:
-        self._connection.close()
+        self._close()
 
     def add(self, summary: Summary) -> bool:
         """Add a run; False where the same one is there already."""
@@ -265,6 +269,8 @@ class History:
     def _using(self) -> Iterator[None]:
         try:
             yield
+        except UnreadableError as error:
+            raise HistoryError(f"{self.path}: {error}") from error
         except (sqlite3.Error, OSError, msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
             raise HistoryError(f"{self.path}: no history of this suite, or it cannot be used: {error}") from error
 
