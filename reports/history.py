@@ -18,6 +18,7 @@ import msgspec
 
 from reports.databases import ADDING, OpenedFile, UnreadableError, guard
 from reports.records import NOT_CONFORMANT, Caches, Timing, Verdict
+from reports.stored_forms import LONGEST_FACT, check_length, check_lengths
 from reports.summary import Summary
 
 APPLICATION_ID = 0x444D4C48  # "DMLH", in the file's header
@@ -227,11 +228,17 @@ class History:
             query = f"SELECT {columns} FROM run ORDER BY backend, device, started, id"  # noqa: S608 - constants only
             rows = msgspec.convert(self._connection.execute(query).fetchall(), list[_RunRow])
             for identity, digest, backend, device, started, outcome, about in rows:
+                names = {"backend": backend, "device": device, "started": started, "outcome": outcome, "digest": digest}
+                for field, text in names.items():
+                    check_length(field, text)
                 rest = msgspec.json.decode(about, type=_About)
+                check_length("setup", rest.setup, LONGEST_FACT)
+                check_lengths("versions", rest.versions)
                 counts: dict[str, dict[str, int]] = {}
                 sums = "SELECT operator, verdict, sum(count) FROM verdicts WHERE run = ? GROUP BY operator, verdict"
                 counted = self._connection.execute(sums, (identity,)).fetchall()
                 for operator, verdict, count in msgspec.convert(counted, list[tuple[str, str, int]]):
+                    check_lengths("verdicts", (operator, verdict))
                     counts.setdefault(operator, {})[verdict] = count
                 timings = self._timings(identity)
                 found.setdefault((backend, device), []).append(
@@ -257,6 +264,8 @@ class History:
         columns = f"operator, data_type, {key}, bytes_per_second, fraction_of_copy"
         query = f"SELECT {columns} FROM throughput WHERE run = ? ORDER BY 1, 2, 4, 3"  # noqa: S608 - constants only
         rows = msgspec.convert(self._connection.execute(query, (run,)).fetchall(), list[_TimingRow])
+        for row in rows:
+            check_lengths("throughput", row[:2])
         return [
             (Timing(operator, data_type, size, Caches(caches)), _positive(rate), _positive(fraction))
             for operator, data_type, size, caches, rate, fraction in rows

@@ -23,8 +23,8 @@ import msgspec
 from reports.databases import OpenedFile, UnreadableError, guard
 from reports.records import TRAITS as ALL_TRAITS
 from reports.records import Caches, Campaign, Ending, Phase, Record, Throughput, Verdict
-from reports.stored_forms import check_campaign, check_record, check_throughput
-from reports.stream import ALL, Body, Consumer, StreamError, Written
+from reports.stored_forms import check_campaign, check_ending, check_length, check_record, check_throughput
+from reports.stream import ALL, LONGEST_REASON, Body, Consumer, StreamError, Written
 
 APPLICATION_ID = 0x444D4C43  # "DMLC", in the file's header
 SCHEMA_VERSION = 2  # 1: measurements without size and state of the caches
@@ -420,6 +420,8 @@ class Store:
         except ValueError as error:
             raise StoreError(f"{self.path}: holds no campaign of this suite, or a damaged one: {error}") from error
         self.ending = msgspec.json.decode(parts["ending"], type=Ending) if "ending" in parts else None
+        if self.ending is not None:
+            check_ending(self.ending)
 
     def __enter__(self) -> Store:
         return self
@@ -486,6 +488,7 @@ class Store:
                 if (row[0] - 1) // BLOCK != block:
                     block = (row[0] - 1) // BLOCK
                     bodies = _block(self._connection, block, self.path)
+                check_length(f"reason of record {row[0]}", str(row[-1]), LONGEST_REASON)
                 record = _record(row, labels, _BODY_DECODER.decode(bodies[(row[0] - 1) % BLOCK]))
                 check_record(record)
                 yield record
@@ -561,7 +564,10 @@ class Store:
             raise StoreError(f"{self.path}: holds no campaign of this suite, or a damaged one: {error}") from error
 
     def _label_texts(self) -> dict[int, str]:
-        return msgspec.convert(dict(self._connection.execute("SELECT id, text FROM label")), dict[int, str])
+        labels = msgspec.convert(dict(self._connection.execute("SELECT id, text FROM label")), dict[int, str])
+        for text in labels.values():
+            check_length("a label", text)
+        return labels
 
     def _pragma(self, name: str) -> int:
         return int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])

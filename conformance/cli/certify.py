@@ -11,6 +11,7 @@ import click
 from conformance.budget import BUDGETS
 from conformance.certify import certify as run_campaign
 from conformance.certify import describe_campaign
+from conformance.cli.lines import echo
 from conformance.cli.options import LEVEL, OPERATOR, isolation_options, repeat_option, spec_option, with_device_words
 from conformance.cli.resuming import conditions, finished_summary, resume_option, tell_begun, tell_begun_anew
 from conformance.engine import Engine
@@ -201,7 +202,7 @@ def certify(
             waivers.check_used()
     print_summary(summary, output=str(folder))
     if package:
-        click.echo(f"Package: {folder}{SUFFIX}")
+        echo(f"Package: {folder}{SUFFIX}")
     raise SystemExit(summary.conformance.exit_code)
 
 
@@ -224,5 +225,5 @@ def _run(
             workers.close()
     if workers is not None and workers.losses:
         times = "once" if workers.losses == 1 else f"{workers.losses} times"
-        click.echo(f"A process that judges was lost {times}; what it was at was judged again.", err=True)
+        echo(f"A process that judges was lost {times}; what it was at was judged again.", err=True)
     return reports.summary
