@@ -6,7 +6,7 @@ descriptors, levels and memory, nothing of what is expected of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
@@ -56,8 +56,14 @@ class Unsupported(Exception):
     """Raised by a backend for what it does not claim to do; reported as not-supported, never as a pass."""
 
 
+# Of what a backend says of itself; reports show all of it, and say it more than once.
+LONGEST_NAME, MOST_NAMES = 1_000, 100
+
+
 class Capabilities(msgspec.Struct, frozen=True):
     """What a backend says of itself. It is held to these claims and to nothing else.
+
+    No text has more than `LONGEST_NAME` characters, and of versions and operators there are `MOST_NAMES` at most.
 
     Attributes:
         name: as on the command line, `torch:cpu`.
@@ -92,6 +98,31 @@ class Capabilities(msgspec.Struct, frozen=True):
             "executes": self.executes,
             "decides_at": None if self.decides_at is None else self.decides_at.label,
         }
+
+
+def check_claims(claims: Capabilities) -> None:
+    """Raises ValueError where texts are none, too long or too many; names the field, what it has and what it may."""
+    _check_text("name", claims.name)
+    _check_text("device", claims.device)
+    _check_count("versions", claims.versions)
+    for name, version in claims.versions.items():
+        _check_text("versions: a name", name)
+        _check_text(f"versions[{name!r}]", version)
+    _check_count("operators", claims.operators)
+    for number, operator in enumerate(claims.operators):
+        _check_text(f"operators[{number}]", operator)
+
+
+def _check_text(field: str, text: object) -> None:
+    if not isinstance(text, str):
+        raise ValueError(f"{field}: expected text, found {type(text).__name__}")
+    if len(text) > LONGEST_NAME:
+        raise ValueError(f"{field}: expected at most {LONGEST_NAME:,} characters, found {len(text):,}")
+
+
+def _check_count(field: str, entries: Sized) -> None:
+    if len(entries) > MOST_NAMES:
+        raise ValueError(f"{field}: expected at most {MOST_NAMES} entries, found {len(entries):,}")
 
 
 class Backend(Protocol):

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-from backends.base import Backend, Capabilities
+from backends.base import Backend, Capabilities, check_claims
 
 GROUP = "dml_conformance.backends"
 METHODS = ("validate", "execute", "capabilities")
@@ -192,6 +192,10 @@ def _made(factory: Any, device: str, name: str) -> Backend:
     if not isinstance(capabilities, Capabilities):
         kind = type(capabilities).__name__
         raise BackendError(f"backend {name!r}: capabilities() gave {kind}, expected backends.base.Capabilities")
+    try:
+        check_claims(capabilities)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise BackendError(f"backend {name!r}: capabilities().{error}") from error
     return cast(Backend, backend)
 
 

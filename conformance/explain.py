@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from reports.records import FEW_DIFFERENCES, Record
-from reports.text import printable
+from reports.text import in_lines
 from spec.registry import rule as rule_named
 
 
@@ -37,7 +37,7 @@ def explain(record: Record) -> str:
         lines.append(f"  data: {msgspec.json.encode(record.case_json['data']).decode()}")
     if record.reproduce:
         lines.append(f"  reproduce: {record.reproduce}")
-    return printable("\n".join(lines))
+    return in_lines(lines)
 
 
 def _descriptor(case: dict[str, Any]) -> list[str]:

@@ -30,7 +30,7 @@ from reports.records import (
 )
 from reports.stream import Written
 from reports.summary import Cell, CellVerdict, Conformance, FailureGroup, FailureKind, Summary
-from reports.text import binary_size, duration, level_ranges, one_line, printable
+from reports.text import binary_size, duration, level_ranges, one_line
 
 _T = TypeVar("_T")
 
@@ -88,7 +88,7 @@ class Progress:
 
     def start(self, campaign: Campaign) -> None:
         text = f"Testing {campaign.backend['name']} on {campaign.backend['device']}"
-        _print(self._console, Text(_fit(self._console, text)))
+        _print(self._console, _text(self._console, text))
         self._next = self._clock() + LINE_INTERVAL
         if self._console.is_terminal:
             self._bars = bars.Progress(
@@ -282,14 +282,14 @@ def print_summary(summary: Summary, console: Console | None = None, *, output: s
     if failures:
         parts.append(Text())
     if summary.throughputs:
-        parts += [*_throughput(summary), Text()]
+        parts += [*_throughput(console, summary), Text()]
     took = duration(summary.seconds)
     parts.append(Text(_told(summary.counts) + (f", in {took}" if took else "")))
     parts.append(Text(_fit(console, f"{conformance}: {summary.headline()}"), OUTCOME_STYLES[conformance]))
     if conformance is Conformance.INCOMPLETE:
         parts += [_indented(console, reason) for reason in summary.why_incomplete()]
     if output:
-        parts.append(Text(_fit(console, f"Reports: {output}")))
+        parts.append(_text(console, f"Reports: {output}"))
     for part in parts:
         _print(console, part)
 
@@ -322,15 +322,15 @@ def _matrix(console: Console, summary: Summary, symbols: Mapping[CellVerdict, st
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("operator", no_wrap=True)
     for level in levels:
-        table.add_column(level, justify="center", no_wrap=True)
+        table.add_column(_text(console, level), justify="center", no_wrap=True)
     for operator, row in cells.items():
-        table.add_row(operator, *(Text(symbols[cell.verdict], STYLES[cell.verdict]) for cell in row))
+        table.add_row(_text(console, operator), *(Text(symbols[cell.verdict], STYLES[cell.verdict]) for cell in row))
     unbounded = console.options.update(max_width=10_000)
     if console.measure(table, options=unbounded).maximum <= console.width:
         return table
     lines = []
     for operator, row in cells.items():
-        lines.append(Text(operator, "bold"))
+        lines.append(_text(console, operator, "bold"))
         for verdict in CellVerdict:
             having = [cell.level for cell in row if cell.verdict is verdict]
             if having:
@@ -345,7 +345,7 @@ def _legend(summary: Summary, symbols: Mapping[CellVerdict, str]) -> Text:
     return Text("   ").join(Text(text, style) for text, style in named)
 
 
-def _throughput(summary: Summary) -> list[RenderableType]:
+def _throughput(console: Console, summary: Summary) -> list[RenderableType]:
     """The slowest and the fastest data type of each operator at the largest size, with warm caches."""
     timed = [row for row in at_largest_size(summary.throughputs) if row.caches is Caches.WARM]
     sizes = " and ".join(binary_size(size) for size in sorted({row.size for row in timed}))
@@ -361,8 +361,8 @@ def _throughput(summary: Summary) -> list[RenderableType]:
         found.sort(key=lambda row: row.bytes_per_second)
         for row in found if len(found) == 1 else (found[0], found[-1]):
             table.add_row(
-                operator,
-                row.data_type,
+                _text(console, operator),
+                _text(console, row.data_type),
                 f"{row.bytes_per_second / 1e9:,.4g}",
                 f"{row.copy_bytes_per_second / 1e9:,.4g}",
                 f"{row.fraction_of_copy:.0%}",
@@ -379,7 +379,11 @@ def _told(counts: Mapping[Verdict, int]) -> str:
 
 def _fit(console: Console, text: str) -> str:
     """The text in characters that the terminal takes, all of them harmless."""
-    return printable(text).encode(console.encoding, "backslashreplace").decode(console.encoding)
+    return one_line(text).encode(console.encoding, "backslashreplace").decode(console.encoding)
+
+
+def _text(console: Console, text: str, style: str = "") -> Text:
+    return Text(_fit(console, text), style)
 
 
 def _indented(console: Console, text: str, style: str = "") -> Text:

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import TextIO
 
 from reports.records import TRAITS, Campaign, Ending, Record, Throughput
-from reports.text import printable
+from reports.text import one_line
 
 COLUMNS = (
     "backend",
@@ -73,5 +73,5 @@ def cell(text: str) -> str:
     """A text on one line that no spreadsheet takes for a formula."""
     if not text:
         return text
-    line = printable(" ".join(text.split()))
+    line = one_line(text)
     return f"'{line}" if line.startswith(_FORMULA) else line

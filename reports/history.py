@@ -16,8 +16,9 @@ from types import TracebackType
 
 import msgspec
 
-from reports.databases import ADDING, guard
+from reports.databases import ADDING, OpenedFile, UnreadableError, guard
 from reports.records import NOT_CONFORMANT, Caches, Timing, Verdict
+from reports.stored_forms import LONGEST_FACT, check_length, check_lengths
 from reports.summary import Summary
 
 APPLICATION_ID = 0x444D4C48  # "DMLH", in the file's header
@@ -137,14 +138,18 @@ class History:
         if not path.exists() and not create:
             raise HistoryError(f"{path}: no such file; 'dml-conformance history add {path} RESULTS' makes one")
         with self._using():
-            # For showing only, no journal that lies beside the file is rolled back.
-            mode = "rwc" if create else "ro"
-            self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None)
+            if create:
+                uri = f"{path.resolve().as_uri()}?mode=rwc"
+                self._connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+                self._size, self._close = path.stat().st_size, self._connection.close
+            else:
+                file = OpenedFile(path)
+                self._connection, self._size, self._close = file.connection, file.size, file.close
         try:
             with self._using():
-                self._open(new=not path.stat().st_size, update=create)
+                self._open(new=create and not self._size, update=create)
         except HistoryError:
-            self._connection.close()
+            self.close()
             raise
 
     def _open(self, *, new: bool, update: bool) -> None:
@@ -164,7 +169,7 @@ class History:
         if update and self._version == 1:
             self._connection.executescript(_FROM_1)
             self._version = SCHEMA_VERSION
-        guard(self._connection, self.path, ADDING)
+        guard(self._connection, self._size, ADDING)
 
     def __enter__(self) -> History:
         return self
@@ -175,7 +180,7 @@ class History:
         self.close()
 
     def close(self) -> None:
-        self._connection.close()
+        self._close()
 
     def add(self, summary: Summary) -> bool:
         """Add a run; False where the same one is there already."""
@@ -223,11 +228,17 @@ class History:
             query = f"SELECT {columns} FROM run ORDER BY backend, device, started, id"  # noqa: S608 - constants only
             rows = msgspec.convert(self._connection.execute(query).fetchall(), list[_RunRow])
             for identity, digest, backend, device, started, outcome, about in rows:
+                names = {"backend": backend, "device": device, "started": started, "outcome": outcome, "digest": digest}
+                for field, text in names.items():
+                    check_length(field, text)
                 rest = msgspec.json.decode(about, type=_About)
+                check_length("setup", rest.setup, LONGEST_FACT)
+                check_lengths("versions", rest.versions)
                 counts: dict[str, dict[str, int]] = {}
                 sums = "SELECT operator, verdict, sum(count) FROM verdicts WHERE run = ? GROUP BY operator, verdict"
                 counted = self._connection.execute(sums, (identity,)).fetchall()
                 for operator, verdict, count in msgspec.convert(counted, list[tuple[str, str, int]]):
+                    check_lengths("verdicts", (operator, verdict))
                     counts.setdefault(operator, {})[verdict] = count
                 timings = self._timings(identity)
                 found.setdefault((backend, device), []).append(
@@ -253,6 +264,8 @@ class History:
         columns = f"operator, data_type, {key}, bytes_per_second, fraction_of_copy"
         query = f"SELECT {columns} FROM throughput WHERE run = ? ORDER BY 1, 2, 4, 3"  # noqa: S608 - constants only
         rows = msgspec.convert(self._connection.execute(query, (run,)).fetchall(), list[_TimingRow])
+        for row in rows:
+            check_lengths("throughput", row[:2])
         return [
             (Timing(operator, data_type, size, Caches(caches)), _positive(rate), _positive(fraction))
             for operator, data_type, size, caches, rate, fraction in rows
@@ -265,6 +278,8 @@ class History:
     def _using(self) -> Iterator[None]:
         try:
             yield
+        except UnreadableError as error:
+            raise HistoryError(f"{self.path}: {error}") from error
         except (sqlite3.Error, OSError, msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
             raise HistoryError(f"{self.path}: no history of this suite, or it cannot be used: {error}") from error
 

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 
 from reports.records import NOT_CONFORMANT, Campaign, Phase, Record, Verdict
 from reports.summary import Summary, Test
-from reports.text import one_line, printable
+from reports.text import in_lines, one_line
 
 NO_RULE = "no-rule"  # stands for the cases that are about no rule in particular
 SHOWN_DIFFERENCES = 4
@@ -28,8 +28,10 @@ def junit_xml(summary: Summary) -> bytes:
         by_suite.setdefault((operator, level), []).append((phase, rule, test))
     for operator in campaign.operators:
         for level in campaign.levels:
-            suite = ET.SubElement(root, "testsuite", name=f"{operator} at {level}", package=operator)
-            suite.set("timestamp", printable(campaign.started).removesuffix("Z"))  # the form knows no time zone
+            suite = ET.SubElement(
+                root, "testsuite", name=one_line(f"{operator} at {level}"), package=one_line(operator)
+            )
+            suite.set("timestamp", one_line(campaign.started).removesuffix("Z"))  # the form knows no time zone
             suite.append(_properties(campaign, outcome))
             for phase, rule, test in by_suite.get((operator, level), []):
                 _add_test(suite, operator, level, phase, rule, test)
@@ -50,7 +52,7 @@ def _properties(campaign: Campaign, outcome: str) -> ET.Element:
         ("suite-version", campaign.suite_version),
         ("outcome", outcome),
     ):
-        ET.SubElement(properties, "property", name=name, value=printable(value))
+        ET.SubElement(properties, "property", name=name, value=one_line(value))
     return properties
 
 
@@ -58,8 +60,8 @@ def _add_test(suite: ET.Element, operator: str, level: str, phase: Phase, rule: 
     case = ET.SubElement(
         suite,
         "testcase",
-        name=printable(f"{rule or NO_RULE} [{phase}]"),
-        classname=f"{operator}.{level}",
+        name=one_line(f"{rule or NO_RULE} [{phase}]"),
+        classname=one_line(f"{operator}.{level}"),
         time=f"{test.seconds:.6f}",
     )
     counts = ", ".join(f"{test.counts[verdict]:,} {verdict}" for verdict in Verdict if test.counts[verdict])
@@ -99,7 +101,7 @@ def told(record: Record) -> str:
     if record.difference_count > SHOWN_DIFFERENCES:
         lines.append(f"{record.difference_count:,} elements differ")
     lines.append(f"reproduce: {record.reproduce}")
-    return printable("\n".join(lines)) + "\n"
+    return in_lines(lines) + "\n"
 
 
 def _add_totals(element: ET.Element, cases: list[ET.Element]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from reports.records import NOT_CONFORMANT, Caches, Record, Verdict, at_largest_size
 from reports.summary import CellVerdict, Conformance, FailureGroup, FailureKind, Summary
-from reports.text import binary_size, duration, level_ranges, one_line, printable
+from reports.text import binary_size, duration, level_ranges, one_line
 
 MAX_CHARACTERS = 60_000
 MAX_LINE = 3_000  # of a reproducing line; with more explicit values than that it is no line to copy
@@ -98,7 +98,7 @@ def _failure(summary: Summary, group: FailureGroup) -> Iterator[str]:
         yield from _fenced("\n".join(lines), "text")
     if record.reproduce:
         if len(record.reproduce) <= MAX_LINE:
-            yield from _fenced(printable(record.reproduce), "sh")
+            yield from _fenced(one_line(record.reproduce), "sh")
         else:
             yield f"Too long for a line: `dml-conformance replay results.sqlite#{record.case[:12]} --backend ...`\n"
 
@@ -134,12 +134,12 @@ def _tail(summary: Summary) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     """Text without markup, on one line."""
-    return _MARKUP.sub(r"\\\1", " ".join(printable(text).split()))
+    return _MARKUP.sub(r"\\\1", one_line(text))
 
 
 def _code(text: str) -> str:
     """Text as code on one line of a table."""
-    line = " ".join(printable(text).split())
+    line = one_line(text)
     ticks = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
     space = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{ticks}{space}{line}{space}{ticks}".replace("|", "\\|") if line else ""

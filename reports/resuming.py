@@ -51,7 +51,7 @@ class Begun:
             ResumeError: it is damaged.
         """
         try:
-            with Store(results) as store:
+            with Store(results, in_place=True) as store:  # it is ours, and written to next
                 ended = store.ending is not None
                 return cls(results, shown, store.campaign, store.marks(), store.ending, _length=len(store) * ended)
         except StoreError as error:
@@ -86,7 +86,7 @@ class Begun:
         """
         if self.campaign is not None:
             try:
-                with Store(self.results) as store:
+                with Store(self.results, in_place=True) as store:
                     yield from store.records()
             except StoreError as error:
                 raise damaged(self.shown, error) from error
@@ -96,7 +96,7 @@ class Begun:
         if self.campaign is None:
             return ()
         try:
-            with Store(self.results) as store:
+            with Store(self.results, in_place=True) as store:
                 return store.throughputs()
         except StoreError as error:
             raise damaged(self.shown, error) from error

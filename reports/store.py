@@ -20,11 +20,11 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from reports.databases import guard
+from reports.databases import OpenedFile, UnreadableError, guard
 from reports.records import TRAITS as ALL_TRAITS
 from reports.records import Caches, Campaign, Ending, Phase, Record, Throughput, Verdict
-from reports.stored_forms import check_campaign, check_record, check_throughput
-from reports.stream import ALL, Body, Consumer, StreamError, Written
+from reports.stored_forms import check_campaign, check_ending, check_length, check_record, check_throughput
+from reports.stream import ALL, LONGEST_REASON, Body, Consumer, StreamError, Written
 
 APPLICATION_ID = 0x444D4C43  # "DMLC", in the file's header
 SCHEMA_VERSION = 2  # 1: measurements without size and state of the caches
@@ -366,7 +366,11 @@ def _block(connection: sqlite3.Connection, block: int, path: Path) -> list[msgsp
 
 
 class Store:
-    """A results file opened for reading. Use it as a context manager, or `close` it.
+    """A results file opened for reading, which leaves nothing beside it. Use it as a context manager, or `close` it.
+
+    Args:
+        path: of the file.
+        in_place: read it where it lies though it has a WAL, as one of this process that is about to be written anyhow.
 
     Attributes:
         path: of the file.
@@ -381,21 +385,22 @@ class Store:
     campaign: Campaign
     ending: Ending | None
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, in_place: bool = False) -> None:
         self.path = path
         if not path.is_file():
             raise StoreError(f"{path}: no such file; expected a results file of this suite")
         with self._reading():
-            self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+            self._file = OpenedFile(path, in_place=in_place)
+        self._connection = self._file.connection
         try:
             with self._reading():
                 self._open()
         except StoreError:
-            self._connection.close()
+            self.close()
             raise
 
     def _open(self) -> None:
-        guard(self._connection, self.path)
+        guard(self._connection, self._file.size)
         if self._pragma("application_id") != APPLICATION_ID:
             raise StoreError(f"{self.path}: an SQLite file, but not one of this suite's results files")
         version = self._version = self._pragma("user_version")
@@ -415,6 +420,8 @@ class Store:
         except ValueError as error:
             raise StoreError(f"{self.path}: holds no campaign of this suite, or a damaged one: {error}") from error
         self.ending = msgspec.json.decode(parts["ending"], type=Ending) if "ending" in parts else None
+        if self.ending is not None:
+            check_ending(self.ending)
 
     def __enter__(self) -> Store:
         return self
@@ -425,7 +432,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        self._connection.close()
+        self._file.close()
 
     def __len__(self) -> int:
         """How many records there are."""
@@ -481,6 +488,7 @@ class Store:
                 if (row[0] - 1) // BLOCK != block:
                     block = (row[0] - 1) // BLOCK
                     bodies = _block(self._connection, block, self.path)
+                check_length(f"reason of record {row[0]}", str(row[-1]), LONGEST_REASON)
                 record = _record(row, labels, _BODY_DECODER.decode(bodies[(row[0] - 1) % BLOCK]))
                 check_record(record)
                 yield record
@@ -556,7 +564,10 @@ class Store:
             raise StoreError(f"{self.path}: holds no campaign of this suite, or a damaged one: {error}") from error
 
     def _label_texts(self) -> dict[int, str]:
-        return msgspec.convert(dict(self._connection.execute("SELECT id, text FROM label")), dict[int, str])
+        labels = msgspec.convert(dict(self._connection.execute("SELECT id, text FROM label")), dict[int, str])
+        for text in labels.values():
+            check_length("a label", text)
+        return labels
 
     def _pragma(self, name: str) -> int:
         return int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
@@ -566,6 +577,8 @@ class Store:
         """Whatever a damaged file makes SQLite, zlib or the decoders raise, as StoreError."""
         try:
             yield
+        except UnreadableError as error:
+            raise StoreError(f"{self.path}: {error}") from error
         except _DAMAGE as error:
             raise StoreError(
                 f"{self.path}: not a results file of this suite, or a damaged one; expected an SQLite file of version "

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
-from reports.records import Campaign, Record, Throughput
+from reports.records import Campaign, Ending, Record, Throughput
+from reports.stream import LONGEST_REASON
 from spec.levels import Level
 from spec.validator import Reading
+
+# Characters and entries that reports have room for. Names are those of backends, devices, operators, rules and types.
+LONGEST_NAME, LONGEST_TEXT, LONGEST_FACT = 1_000, 10_000, 100_000
+MOST_NAMES, MOST_RULES, MOST_RUNS = 100, 10_000, 10_000
 
 
 class _Backend(msgspec.Struct):
@@ -43,9 +50,49 @@ class _Strength(msgspec.Struct):
     killed: int
 
 
+def check_length(where: str, text: str, most: int = LONGEST_NAME) -> None:
+    """Raises ValueError where a text is longer than it may be."""
+    if len(text) > most:
+        raise ValueError(f"{where}: expected at most {most:,} characters, found {len(text):,}")
+
+
+def check_lengths(where: str, value: Any, longest: int = LONGEST_NAME, most: int = MOST_NAMES) -> None:
+    """Raises ValueError where a text in JSON is longer, or a list or object in it has more entries, than it may."""
+    if isinstance(value, str):
+        check_length(where, value, longest)
+    elif isinstance(value, Mapping | list | tuple):
+        if len(value) > most:
+            raise ValueError(f"{where}: expected at most {most:,} entries, found {len(value):,}")
+        if isinstance(value, Mapping):
+            for name, each in value.items():
+                check_length(f"{where}: a name", str(name), longest)
+                check_lengths(f"{where}.{name}", each, longest, most)
+        else:
+            for number, each in enumerate(value):
+                check_lengths(f"{where}[{number}]", each, longest, most)
+
+
+def _check_campaign_lengths(campaign: Campaign) -> None:
+    check_lengths("backend", campaign.backend)
+    check_lengths("operators", campaign.operators)
+    check_lengths("levels", campaign.levels)
+    check_lengths("rules", campaign.rules, LONGEST_TEXT, MOST_RULES)
+    check_lengths("environment", campaign.environment, LONGEST_FACT)
+    check_lengths("strength", campaign.strength)
+    for where in ("suite_version", "budget", "started", "spec"):
+        check_length(where, getattr(campaign, where))
+
+
+def check_ending(ending: Ending) -> None:
+    """Raises ValueError where its texts are too long."""
+    check_length("ending.finished", ending.finished)
+    check_length("ending.reason", ending.reason, LONGEST_REASON)
+
+
 def check_campaign(campaign: Campaign) -> None:
-    """Raises ValueError where the backend's claims, rules or strength are not of their form, or levels or the reading
-    are none."""
+    """Raises ValueError where the backend's claims, rules or strength are not of their form, levels or the reading are
+    none, or texts are too long."""
+    _check_campaign_lengths(campaign)
     msgspec.convert(campaign.backend, _Backend)
     rules = msgspec.convert(campaign.rules, tuple[_Rule, ...])
     for label in {*campaign.levels, *(rule.since for rule in rules), *(rule.until for rule in rules if rule.until)}:
@@ -71,6 +118,10 @@ def check_record(record: Record) -> None:
 def check_throughput(row: Throughput) -> None:
     """Raises ValueError where a measurement is none: of no run, of no time, or of no speed."""
     msgspec.convert(msgspec.structs.asdict(row), Throughput)
+    for field in ("operator", "data_type", "shape"):
+        check_length(f"{field} of a measurement", getattr(row, field))
+    if len(row.seconds) > MOST_RUNS:
+        raise ValueError(f"seconds of a measurement: expected at most {MOST_RUNS:,}, found {len(row.seconds):,}")
     if not row.seconds or not all(0 < number < math.inf for number in (*row.seconds, row.copy_bytes_per_second)):
         raise ValueError(f"not of the form of a measurement: {row.operator}, {row.data_type}")
     if row.useful_bytes <= 0 or row.output_bytes < 0:

@@ -10,6 +10,8 @@ from msgspec.structs import replace
 from reports.records import Campaign, Difference, Ending, Record, Throughput
 from reports.text import encodable
 
+LONGEST_REASON = 20_000  # characters; twice what the process of a backend passes on of its words
+
 
 class StreamError(ValueError):
     """Something that does not belong in the stream, such as a record of an operator that its campaign leaves out."""
@@ -137,7 +139,7 @@ class FanOut:
             consumer.throughput(row)
 
     def finish(self, ending: Ending) -> None:
-        ending = replace(ending, reason=encodable(ending.reason))
+        ending = replace(ending, reason=_cut(encodable(ending.reason)))
         for consumer in self._consumers:
             consumer.finish(ending)
 
@@ -148,7 +150,11 @@ def encodable_campaign(campaign: Campaign) -> Campaign:
 
 
 def encodable_record(record: Record) -> Record:
-    """The record with what a backend or a command line put into it made Unicode."""
-    if record.reason.isascii() and record.reproduce.isascii():
+    """The record with what a backend or a command line put into it made Unicode, its reason cut where it is long."""
+    if record.reason.isascii() and record.reproduce.isascii() and len(record.reason) <= LONGEST_REASON:
         return record
-    return replace(record, reason=encodable(record.reason), reproduce=encodable(record.reproduce))
+    return replace(record, reason=_cut(encodable(record.reason)), reproduce=encodable(record.reproduce))
+
+
+def _cut(reason: str) -> str:
+    return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 3]}..."

@@ -1,20 +1,26 @@
-"""Text from outside (a device's name, a backend's own words) made fit to be shown."""
+"""Text from outside (a device's name, a backend's own words, what a file says) made fit to be shown.
+
+Whatever is shown on one line, on a terminal or in a file, goes through `one_line`; what may have several, as in the
+pages, through `printable`, on which that stands.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
 _T = TypeVar("_T")
 
-# C0 and C1 controls but tab and line feed; what reorders text on screen; surrogates and non-characters. The first
-# would steer a terminal, the second show something else than what is there, the last are no XML and no UTF-8.
+# C0 and C1 controls but tab and line feed; what ends a line, reorders text or is not seen on screen; surrogates and
+# non-characters. The first would steer a terminal, the second show something else than what is there, the last are no
+# XML and no UTF-8. The page's script has the same (templates/script/elements.js).
 _UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufffe\uffff]"
 )
+_BREAKS = re.compile("[\t\n\v\f\r]+")
 
 
 def printable(text: str) -> str:
@@ -48,10 +54,18 @@ def encodable(value: _T) -> _T:
     return value
 
 
-def one_line(text: str, most: int) -> str:
-    """The text printable, on one line, and cut to `most` characters."""
-    line = " ".join(printable(text).split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+def one_line(text: str, most: int | None = None) -> str:
+    """The text printable, on one line, and cut to `most` characters if there is a limit.
+
+    Spaces stay as they are but at both ends and where a line ended, so that a line that is copied is the same line.
+    """
+    line = printable(" ".join(filter(None, (part.strip() for part in _BREAKS.split(text)))))
+    return line if most is None or len(line) <= most else line[: most - 1] + "…"
+
+
+def in_lines(lines: Iterable[str]) -> str:
+    """Several lines, each with its indentation and, whatever is in it, no more than one."""
+    return "\n".join(f"{line[: len(line) - len(line.lstrip(' '))]}{one_line(line)}" for line in lines)
 
 
 def pretty_json(value: Any, width: int = 88) -> str:

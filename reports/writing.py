@@ -54,20 +54,21 @@ class OutputFolder:
         path: the folder asked for; its parents are made.
         replace: whether a folder with an earlier result, or what an interrupted run has left, may be replaced. Only
             one that holds nothing but known files is: a path mistyped must not cost anyone their files.
-        resume: go on with what an interrupted run has left.
+        resume: go on with what an interrupted run has left, if it has left anything.
         known: names of these files.
 
     Attributes:
         path: as it was given.
         folder: to write into.
         is_resumed: whether an interrupted run has results in `folder`.
+        is_begun_anew: whether a run was to be resumed, and none has left anything.
         is_finished: whether it was to be resumed, and there is a finished result; nothing is to be written then.
         is_committed: whether the folder is in its place.
         keeps: whether what was written is kept where the run does not come to its end.
 
     Raises:
         OutputError: at once, before anything is run, where the folder cannot be made.
-        ResumeError: there is an interrupted run and `resume` is not asked for, or the other way round.
+        ResumeError: there is an interrupted run, and neither `resume` nor `replace` is asked for.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class OutputFolder:
         self.path = path
         self._replace = replace
         self._known = known
-        self.is_resumed = self.is_finished = self.is_committed = self.keeps = False
+        self.is_resumed = self.is_begun_anew = self.is_finished = self.is_committed = self.keeps = False
         try:
             self._target = path.resolve()
         except (OSError, RuntimeError) as error:  # a link that leads to itself
@@ -102,7 +103,6 @@ class OutputFolder:
 
     def _open(self, resume: bool) -> None:
         said = self._lock.read()
-        was_interrupted = self._lock.was_there or self.folder.exists()
         # Without a word in it, the lock is that of a run that was killed before it touched anything.
         was_committed = not self.folder.exists() and said != _STARTING
         if self._replaced.exists():  # a run was killed at its very last step
@@ -116,16 +116,12 @@ class OutputFolder:
                 f"{self.path}: a run that was interrupted is there; --resume completes it, --replace discards it and "
                 "starts anew"
             )
-        if resume and not is_begun:
-            if was_committed and (self._target / RESULTS).is_file():
-                self.is_finished = True
-                return
-            if not was_interrupted:
-                raise ResumeError(
-                    f"{self.path}: there is no run that was interrupted; leave --resume away to start one"
-                )
+        if resume and not is_begun and was_committed and (self._target / RESULTS).is_file():
+            self.is_finished = True
+            return
         self._check()
         self.is_resumed = self.keeps = is_begun and resume
+        self.is_begun_anew = resume and not is_begun
         if not self.is_resumed:
             self._lock.write(_STARTING)
             if self.folder.exists():

@@ -11,6 +11,8 @@ from click.testing import CliRunner
 from conformance.cli import main
 from conformance.cli.options import with_device_words
 
+LIBRARY = Path("/opt/libd3d12.so")
+
 
 @pytest.mark.parametrize(
     ("name", "words", "expected"),
@@ -18,18 +20,27 @@ from conformance.cli.options import with_device_words
         ("torch:cuda:0", (None, None), "torch:cuda:0"),
         ("directml", ("no-doubles", None), "directml:no-doubles"),
         ("directml:5_2", ("no-doubles", None), "directml:5_2,no-doubles"),
-        ("directml", (None, "d3d12=/opt/libd3d12.so"), "directml:d3d12=/opt/libd3d12.so"),
+        ("directml", (None, LIBRARY), f"directml:d3d12={LIBRARY}"),
+        ("directml:d3d12", (None, LIBRARY), f"directml:d3d12={LIBRARY}"),
+        ("directml:d3d12,5_2", (None, LIBRARY), f"directml:5_2,d3d12={LIBRARY}"),
+        (f"directml:d3d12={LIBRARY}", (None, LIBRARY), f"directml:d3d12={LIBRARY}"),
     ],
 )
 def test_options_of_the_device_become_words_of_its_name(
-    name: str, words: tuple[str | None, ...], expected: str
+    name: str, words: tuple[str | None, Path | None], expected: str
 ) -> None:
     assert with_device_words(name, *words) == expected
 
 
+@pytest.mark.parametrize("name", ["directml:d3d12=/lib/other.so", "directml:warp,5_2"])
+def test_two_devices_are_refused(name: str) -> None:
+    with pytest.raises(click.UsageError, match="are two devices; name one"):
+        with_device_words(name, None, LIBRARY)
+
+
 def test_options_of_the_device_are_for_directml() -> None:
     with pytest.raises(click.UsageError, match="are for --backend directml, not for torch"):
-        with_device_words("torch", "no-doubles")
+        with_device_words("torch", "no-doubles", None)
 
 
 @pytest.mark.parametrize(

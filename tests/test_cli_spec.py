@@ -17,8 +17,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conformance.cli import COMMANDS, main
-from conformance.cli.errors import KNOWN, Exit, explain, one_line
+from conformance.cli.errors import KNOWN, Exit, explain
 from conformance.cli.lazy import CommandLine
+from conformance.cli.lines import complain
 from spec.errata import errata
 from spec.examples import examples
 from spec.forms import desc_to_json
@@ -652,14 +653,14 @@ def test_known_exceptions_exist_and_their_message_is_told(name: str) -> None:
     assert explain(instance)[1] is KNOWN[name]
 
 
-def test_one_line() -> None:
-    assert one_line("a\n  b\tc") == "a b c"
-    assert one_line("\x1b[31mred\u202e") == "\\x1b[31mred\\u202e"
-    assert one_line("größe 大") == "größe 大"
-    cut = one_line("a" * 10_000 + "z")
-    assert len(cut) < 2010
-    assert cut.startswith("aaa")
-    assert cut.endswith("aaz")
+def test_a_complaint_is_one_line_of_bounded_length(capsys: pytest.CaptureFixture[str]) -> None:
+    complain("a\n  b\tc \x1b[31mred\u202e größe 大")
+    assert capsys.readouterr().err == "dml-conformance: a b c \\x1b[31mred\\u202e größe 大\n"
+    complain("a" * 10_000 + "z")
+    cut = capsys.readouterr().err
+    assert len(cut) < 2030
+    assert cut.startswith("dml-conformance: aaa")
+    assert cut.endswith("aaz\n")
 
 
 def test_nothing_heavy_is_imported_before_a_command_runs() -> None:

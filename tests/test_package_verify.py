@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import platform
 import random
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Mapping
@@ -819,16 +821,83 @@ def test_an_envelope_around_something_else_is_found(signed: Path, honest: Path, 
         assert message in told(found)
 
 
+def spoiled(content: bytes, at: int) -> bytes:
+    return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
+
+
 def test_every_byte_of_the_signature_counts(signed: Path, tmp_path: Path) -> None:
     content = (signed / SIGNATURE).read_bytes()
     chooser = random.Random(3)
-    start = content.index(b'"payload"')
-    key_id = range(content.index(b'"keyid"'), content.index(b'"sig"'))
     package = Path(shutil.copytree(signed, tmp_path / "package"))
-    for _ in range(4):
-        at = chooser.choice([n for n in range(start, len(content) - 8) if n not in key_id and content[n] > 32])
-        (package / SIGNATURE).write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+    key_id = range(content.index(b'"keyid"'), content.index(b'"sig"'))
+    places = [*chooser.sample(range(len(content)), 6), chooser.choice(key_id), len(content) - 1]
+    for at in places:
+        (package / SIGNATURE).write_bytes(spoiled(content, at))
         assert not verified(package, key=KEY.public_key()).verifies, at
+
+
+SPELLINGS: Mapping[str, Callable[[bytes], bytes]] = {
+    "a trailing newline": lambda content: content + b"\n",
+    "no newline": lambda content: content.rstrip(b"\n"),
+    "spaces": lambda content: content.replace(b": ", b":  ", 1),
+    "one line": lambda content: msgspec.json.encode(msgspec.json.decode(content)),
+    "an escape": lambda content: content.replace(b"application/", b"application\\/", 1),
+    "a key twice": lambda content: content.replace(b"{", b'{"payload": "", ', 1),
+    "another order": lambda content: msgspec.json.format(
+        msgspec.json.encode(dict(reversed(msgspec.json.decode(content).items()))), indent=2
+    ) + b"\n",
+    "bits of base64 that stand for nothing": lambda content: re.sub(
+        rb'([AQgw])=="', lambda found: bytes([found[1][0] + 1]) + b'=="', content
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", [None, KEY.public_key()], ids=["without a key", "with its key"])
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_a_signature_that_is_spelled_otherwise_is_found(signed: Path, tmp_path: Path, name: str, key: Any) -> None:
+    package = Path(shutil.copytree(signed, tmp_path / "package"))
+    content = (package / SIGNATURE).read_bytes()
+    changed_content = SPELLINGS[name](content)
+    assert changed_content != content
+    (package / SIGNATURE).write_bytes(changed_content)
+    found = verified(package, key=key)
+    assert not found.verifies
+    assert "signature: signature.dsse.json: not" in told(found)
+
+
+def test_a_payload_that_is_spelled_otherwise_is_found_though_it_is_signed(signed: Path, tmp_path: Path) -> None:
+    from reports.package.signature import PAYLOAD_TYPE, key_id, opened, pre_authentication_encoding
+
+    package = Path(shutil.copytree(signed, tmp_path / "package"))
+    payload = msgspec.json.encode(opened((package / SIGNATURE).read_bytes()).statement) + b"\n"
+    raw = KEY.sign(pre_authentication_encoding(PAYLOAD_TYPE, payload))
+    envelope = {
+        "payload": base64.b64encode(payload).decode(),
+        "payloadType": PAYLOAD_TYPE,
+        "signatures": [{"keyid": key_id(KEY.public_key()), "sig": base64.b64encode(raw).decode()}],
+    }
+    (package / SIGNATURE).write_bytes(msgspec.json.format(msgspec.json.encode(envelope), indent=2) + b"\n")
+    assert "signature.dsse.json: not written as" in told(verified(package, key=KEY.public_key()))
+
+
+def test_a_key_id_beside_a_signature_is_the_key_s(signed: Path, tmp_path: Path) -> None:
+    package = Path(shutil.copytree(signed, tmp_path / "package"))
+    content = (package / SIGNATURE).read_bytes()
+    envelope = msgspec.json.decode(content)
+    envelope["signatures"][0]["keyid"] = "of somebody else"
+    (package / SIGNATURE).write_bytes(msgspec.json.format(msgspec.json.encode(envelope), indent=2) + b"\n")
+    found = verified(package, key=KEY.public_key())
+    assert "signature.dsse.json: keyid: not the id of the key that signed" in told(found)
+
+
+def test_signatures_by_other_keys_are_counted(signed: Path, tmp_path: Path) -> None:
+    package = Path(shutil.copytree(signed, tmp_path / "package"))
+    envelope = msgspec.json.decode((package / SIGNATURE).read_bytes())
+    envelope["signatures"].append({"keyid": "another", "sig": base64.b64encode(bytes(64)).decode()})
+    (package / SIGNATURE).write_bytes(msgspec.json.format(msgspec.json.encode(envelope), indent=2) + b"\n")
+    found = verified(package, key=KEY.public_key())
+    assert found.verifies, told(found)
+    assert "1 by other keys, not checked" in {check.name: check.detail for check in found.checks}["signature"]
 
 
 # --- running again ------------------------------------------------------------------------------------------------

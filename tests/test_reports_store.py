@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import shutil
 import sqlite3
 import zlib
 from collections import Counter
 from collections.abc import Container, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -304,6 +307,107 @@ def test_reading_changes_nothing(results: Path) -> None:
         with pytest.raises(sqlite3.DatabaseError, match="not authorized"):
             opened._connection.execute("DELETE FROM record")
     assert results.read_bytes() == before
+
+
+@pytest.fixture
+def own(results: Path, tmp_path: Path) -> Path:
+    """Results in a folder of their own, which a test may change."""
+    (tmp_path / "own").mkdir()
+    return Path(shutil.copy(results, tmp_path / "own"))
+
+
+def in_wal_mode(path: Path) -> None:
+    """Of the file alone: its WAL was written back and removed."""
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+def with_a_wal(path: Path) -> sqlite3.Connection:
+    """The file with one record less, which its WAL alone says; the connection keeps it from being written back."""
+    in_wal_mode(path)
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA wal_autocheckpoint = 0")
+    connection.execute("DELETE FROM record WHERE id = (SELECT max(id) FROM record)")
+    return connection
+
+
+def test_a_file_in_wal_mode_is_read_without_leaving_anything_beside_it(own: Path) -> None:
+    in_wal_mode(own)
+    with Store(own) as opened:
+        assert len(list(opened.records())) == len(report_data.some_faulty())
+        assert [entry.name for entry in own.parent.iterdir()] == [own.name]
+    assert [entry.name for entry in own.parent.iterdir()] == [own.name]
+
+
+def test_what_a_wal_holds_is_read(own: Path, tmp_path: Path) -> None:
+    """A file is never read without its WAL, be it there with a writer, without one, or copied with the file."""
+    connection = with_a_wal(own)
+    with Store(own) as opened:
+        assert len(opened) == len(report_data.some_faulty()) - 1
+    left = tmp_path / "left"
+    left.mkdir()
+    for name in (own.name, f"{own.name}-wal"):
+        shutil.copy(own.parent / name, left / name)
+    connection.close()
+    with Store(left / own.name) as opened:
+        assert len(list(opened.records())) == len(report_data.some_faulty()) - 1
+    assert sorted(entry.name for entry in left.iterdir()) == [own.name, f"{own.name}-wal"]
+
+
+def test_a_wal_that_is_begun_anew_while_it_is_copied_is_copied_again(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = with_a_wal(own)
+    copyfile, copied = shutil.copyfile, list[str]()
+
+    def copy(source: Path, target: Path) -> None:
+        copyfile(source, target)
+        copied.append(source.name)
+        if len(copied) <= writes:  # after the file was copied, and before its WAL
+            connection.execute("PRAGMA wal_checkpoint(RESTART)")
+            connection.execute("DELETE FROM record WHERE id = (SELECT max(id) FROM record)")
+
+    monkeypatch.setattr("reports.databases.shutil.copyfile", copy)
+    writes = 1
+    with Store(own) as opened:
+        assert len(opened) == len(report_data.some_faulty()) - 2
+    assert len(copied) == 4
+    writes = 1_000
+    with pytest.raises(StoreError, match="changed each time that it was read"):
+        Store(own)
+    connection.close()
+
+
+def test_a_file_whose_writer_was_stopped_midway_is_refused_and_left_as_it_is(own: Path) -> None:
+    connection = sqlite3.connect(own, isolation_level=None)
+    connection.execute("PRAGMA cache_spill = 1")
+    connection.execute("PRAGMA cache_size = 1")
+    connection.execute("BEGIN")
+    connection.execute("UPDATE record SET reason = reason || 'more'")
+    files = {entry: entry.read_bytes() for entry in own.parent.iterdir()}
+    assert len(files) == 2
+    connection.execute("ROLLBACK")
+    connection.close()
+    for path, content in files.items():
+        path.write_bytes(content)
+    with pytest.raises(StoreError, match=r"writer was stopped midway, and results\.sqlite-journal"):
+        Store(own)
+    assert {entry: entry.read_bytes() for entry in own.parent.iterdir()} == files
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write to every folder")
+@pytest.mark.parametrize("has_wal", [False, True])
+def test_a_file_in_a_folder_that_nobody_may_write_to_is_read(own: Path, has_wal: bool) -> None:
+    connection = with_a_wal(own) if has_wal else in_wal_mode(own)
+    own.parent.chmod(0o555)
+    try:
+        with Store(own) as opened:
+            assert len(opened) == len(report_data.some_faulty()) - has_wal
+    finally:
+        own.parent.chmod(0o755)
+    if connection is not None:
+        connection.close()
 
 
 def test_every_column_has_its_value(tmp_path: Path) -> None:

@@ -372,13 +372,47 @@ def test_a_new_run_does_not_take_the_place_of_an_interrupted_one_unasked(
     assert left_in(ran.here) == ["out"]
 
 
-def test_there_must_be_something_to_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+ANEW = "out: no run has left anything to be resumed; this one starts anew\n"
+
+
+def test_where_there_is_nothing_to_resume_the_run_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the same line can stand in a loop, from the first time on."""
+    result = command(tmp_path, *SOUND, "--resume", monkeypatch=monkeypatch)
+    assert result.exit_code == 0
+    assert result.stderr.startswith(ANEW)
+    assert left_in(tmp_path) == ["out"]
+    again = command(tmp_path, *SOUND, "--resume", monkeypatch=monkeypatch)
+    assert again.exit_code == 0
+    assert "nothing was left to be resumed" in again.stderr
+
+
+def test_a_package_is_begun_anew_with_its_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = command(tmp_path, *SOUND, "--package", "--resume", monkeypatch=monkeypatch)
+    assert result.exit_code == 0
+    assert ANEW in result.stderr
+    assert left_in(tmp_path) == ["out", "out.tar.zst"]
+
+
+def test_a_folder_of_something_else_is_not_begun_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("mine")
     result = command(tmp_path, *SOUND, "--resume", monkeypatch=monkeypatch)
     assert result.exit_code == 2
-    assert result.stderr == (
-        "dml-conformance: out: there is no run that was interrupted; leave --resume away to start one\n"
-    )
-    assert list(tmp_path.iterdir()) == []
+    assert "out: holds mine.txt, which is no report" in result.stderr
+    assert left_in(tmp_path) == ["out"]
+
+
+def test_a_sweep_that_has_left_nothing_starts(tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two backends one is finished; the other one was stopped before it had anything."""
+    arguments = ("run", str(corpus), "--backend", "reference", "--backend", "reference:", "--out", "out", "--resume")
+    result = command(tmp_path, *arguments, monkeypatch=monkeypatch)
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("this one starts anew") == 2
+    shutil.rmtree(tmp_path / "out" / "reference")
+    again = command(tmp_path, *arguments, monkeypatch=monkeypatch)
+    assert again.exit_code == 0
+    assert again.stderr.count("this one starts anew") == 1
+    assert again.stderr.count("nothing was left to be resumed") == 1
 
 
 def test_a_finished_run_is_told_of_once_more(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:

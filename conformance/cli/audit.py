@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from conformance.cli.errors import Exit
+from conformance.cli.lines import echo
 from conformance.cli.options import LEVEL, format_option
 from conformance.cli.output import print_json, print_table
 from spec.divergences import divergences
@@ -105,7 +106,8 @@ def _print(found: Audit) -> None:
     from conformance.audit import VALID, Answer, Standing
 
     names = found.capabilities.versions
-    click.echo(f"{names.get('directml', found.capabilities.name)}, level {found.level}, {found.capabilities.device}\n")
+    echo(f"{names.get('directml', found.capabilities.name)}, level {found.level}, {found.capabilities.device}")
+    echo()
     standings = (Standing.AGREES, Standing.STRICTER, Standing.LAXER, Standing.CRASHED)
     rows = sorted(found.rows.items(), key=lambda item: (item[0] != VALID, item[0]))
     print_table(
@@ -121,7 +123,9 @@ def _print(found: Audit) -> None:
             for name, row in rows
         ),
     )
-    click.echo("\nDivergences on record:\n")
+    echo()
+    echo("Divergences on record:")
+    echo()
     print_table(
         ("divergence", "specification", "library", "at fault", "seen"),
         (
@@ -131,7 +135,8 @@ def _print(found: Audit) -> None:
         ),
     )
     _print_problems(found)
-    click.echo(f"\n{_summary(found)}")
+    echo()
+    echo(_summary(found))
 
 
 def _seen(found: Audit, name: str) -> str:
@@ -140,20 +145,20 @@ def _seen(found: Audit, name: str) -> str:
 
 def _print_problems(found: Audit) -> None:
     if found.new or found.gone or found.unexpected:
-        click.echo()
+        echo()
     for what, group in found.new.items():
         about = f" ({', '.join(what.rules)})" if what.rules else ""
         by = "what was observed before is" if what.is_observation else "the specification says"
-        click.echo(
+        echo(
             f"NEW: {what.operator}: {by} {what.specification}{about}, the library's answer is {what.answer}; "
             f"{group.count:,} {_descriptors(group.count)}, the smallest:"
         )
         assert group.smallest is not None
-        click.echo(f"  {msgspec.json.encode(desc_to_json(group.smallest)).decode()}")
+        echo(msgspec.json.encode(desc_to_json(group.smallest)).decode(), indent=2)
     for known in found.unexpected:
-        click.echo(f"NEW: {known.id} is on record for {', '.join(known.libraries)}, and shows at {found.level} as well")
+        echo(f"NEW: {known.id} is on record for {', '.join(known.libraries)}, and shows at {found.level} as well")
     for known in found.gone:
-        click.echo(f"GONE: {known.id} is on record for {found.level}, and does not show any more")
+        echo(f"GONE: {known.id} is on record for {found.level}, and does not show any more")
 
 
 def _summary(found: Audit) -> str:

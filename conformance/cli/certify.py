@@ -11,8 +11,9 @@ import click
 from conformance.budget import BUDGETS
 from conformance.certify import certify as run_campaign
 from conformance.certify import describe_campaign
+from conformance.cli.lines import echo
 from conformance.cli.options import LEVEL, OPERATOR, isolation_options, repeat_option, spec_option, with_device_words
-from conformance.cli.resuming import conditions, finished_summary, resume_option, tell_begun
+from conformance.cli.resuming import conditions, finished_summary, resume_option, tell_begun, tell_begun_anew
 from conformance.engine import Engine
 from conformance.failures import read_failures
 from conformance.isolation.limits import Limits
@@ -155,7 +156,7 @@ def certify(
         raise click.UsageError("--level and --all-levels exclude each other; give one of them.")
     if worker_count is not None and limits is None:
         raise click.UsageError("--workers and --in-process exclude each other; give one of them.")
-    backend_name = with_device_words(backend_name, device_profile, None if d3d12 is None else f"d3d12={d3d12}")
+    backend_name = with_device_words(backend_name, device_profile, d3d12)
     if package and cases is not None:
         raise click.UsageError("--cases and --package exclude each other; a package holds the whole of its budget.")
     if package and failures_folder is not None:
@@ -184,6 +185,7 @@ def certify(
             if package:
                 complete_archive(folder)
         else:
+            tell_begun_anew(output)
             same = conditions([backend_name], leave_out=_NOT_OF_THE_RUN)
             reports: ReportFolder | PackageFolder
             if package:
@@ -200,7 +202,7 @@ def certify(
             waivers.check_used()
     print_summary(summary, output=str(folder))
     if package:
-        click.echo(f"Package: {folder}{SUFFIX}")
+        echo(f"Package: {folder}{SUFFIX}")
     raise SystemExit(summary.conformance.exit_code)
 
 
@@ -223,5 +225,5 @@ def _run(
             workers.close()
     if workers is not None and workers.losses:
         times = "once" if workers.losses == 1 else f"{workers.losses} times"
-        click.echo(f"A process that judges was lost {times}; what it was at was judged again.", err=True)
+        echo(f"A process that judges was lost {times}; what it was at was judged again.", err=True)
     return reports.summary

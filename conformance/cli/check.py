@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 import click
 
-from conformance.cli.errors import Exit, one_line
+from conformance.cli.errors import Exit
+from conformance.cli.lines import complain
 from conformance.cli.models import name_of, read_operators
 from conformance.cli.options import LEVEL, format_option, spec_option
 from conformance.cli.output import print_json
+from reports.text import one_line
 from spec.errata import errata
 from spec.levels import HIGHEST, Level
 from spec.model_files import Located, ModelError, Skipped
@@ -72,7 +74,7 @@ def check(context: click.Context, files: tuple[str, ...], level: Level, spec: st
         click.echo("\n".join(as_text(results, level)))
     for result in results:
         if result.error is not None:
-            click.echo(f"dml-conformance: {one_line(str(result.error))}", err=True)
+            complain(str(result.error))
     context.exit(_exit_code(results, strict))
 
 

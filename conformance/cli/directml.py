@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from conformance.cli.directml_record import record
+from conformance.cli.lines import echo
 from conformance.cli.options import LEVEL, format_option
 from conformance.cli.output import print_json, print_table
 from spec.levels import Level
@@ -44,7 +45,7 @@ def install(level: Level, wheel: Path | None) -> None:
     from backends.directml.library import release_of
 
     library = fetch(release_of(level), wheel)
-    click.echo(f"{library.version}, level {level}, SHA-256 {library.sha256}: {library.path}")
+    echo(f"{library.version}, level {level}, SHA-256 {library.sha256}: {library.path}")
 
 
 @directml.command()
@@ -59,9 +60,9 @@ def info(level: Level | None, format_: str) -> None:
         print_json(value)
         return
     used = value["library"]
-    click.echo(f"{used['version']}, level {used['level']}, SHA-256 {used['sha256']}: {used['path']}")
+    echo(f"{used['version']}, level {used['level']}, SHA-256 {used['sha256']}: {used['path']}")
     for path in used["settings"]:
-        click.echo(f"it reads settings from {path}")
+        echo(f"it reads settings from {path}")
     print_table(
         ("device profile", "data types not supported", "calls not provided for"),
         (

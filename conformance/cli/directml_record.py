@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from conformance.cli.errors import Exit, one_line
+from conformance.cli.errors import Exit
+from conformance.cli.lines import complain
 from conformance.cli.options import LEVEL, format_option
 from conformance.cli.output import print_json
+from reports.text import in_lines
 
 if TYPE_CHECKING:
     from backends.directml.library import Library
@@ -69,12 +71,12 @@ def record(
     if format_ == "json":
         print_json(_as_json(outcomes, library, spoken, profile))
     else:
-        click.echo("\n".join(_as_text(outcomes, library, spoken, profile)))
+        click.echo(in_lines(_as_text(outcomes, library, spoken, profile)))
     for outcome in outcomes:
         if outcome.problem:
             subject = outcome.subject
             place = ": ".join(filter(None, (subject.source, subject.where)))
-            click.echo(f"dml-conformance: {one_line(f'{place}: {outcome.problem}')}", err=True)
+            complain(f"{place}: {outcome.problem}")
     context.exit(max(outcome.code for outcome in outcomes))
 
 
@@ -150,6 +152,6 @@ def _as_text(outcomes: list[Outcome], library: Library, level: int, profile: Pro
         subject = outcome.subject
         place = ": ".join(filter(None, (subject.source, subject.where, spec_of(subject.desc).dml_name)))
         yield ""
-        yield one_line(place if outcome.recording else f"{place}: not recorded")
+        yield (place if outcome.recording else f"{place}: not recorded")
         for line in lines(outcome.recording) if outcome.recording else ():
             yield f"  {line}"

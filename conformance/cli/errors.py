@@ -53,8 +53,6 @@ KNOWN: dict[str, Exit] = {
     "reports.writing:WriteError": Exit.BROKEN,
 }
 
-LONGEST_LINE = 2000
-
 
 @dataclass
 class State:
@@ -91,8 +89,9 @@ def run(command: Callable[[], Any], state: State) -> int:
             traceback.print_exc()
         message, code = explain(error)
         if message:
-            message = "; ".join([message, *_notes(error)])
-            click.echo(f"dml-conformance: {one_line(message)}", err=True)
+            from conformance.cli.lines import complain  # with what makes text fit, which most runs do not need
+
+            complain("; ".join([message, *_notes(error)]))
         return code
     return code if isinstance(code, int) else Exit.CONFORMANT
 
@@ -132,14 +131,6 @@ def _usage(error: click.ClickException) -> str:
         return message
     command = context.command_path
     return f"{command.partition(' ')[2] or 'usage'}: {message}; see '{command} --help'"
-
-
-def one_line(message: str) -> str:
-    """A message on one line, with nothing in it that a terminal would act on."""
-    text = " ".join(message.split())
-    if not text.isprintable():
-        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE // 2]} ... {text[-LONGEST_LINE // 2 :]}"
 
 
 def _discard_output() -> None:

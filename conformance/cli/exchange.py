@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from conformance.cli.cases import NamedCase, read_cases
-from conformance.cli.errors import one_line
 from conformance.cli.files import OutputFile, output_options
+from conformance.cli.lines import echo
 from conformance.cli.options import LEVEL
 from conformance.dxdispatch import MODEL_FILE
 from conformance.dxdispatch.exporting import Exported, NotExpressible, export
@@ -49,9 +49,9 @@ def export_model(cases: tuple[str, ...], folder: Path, inline: bool) -> None:
         _write(list(unique.values()), output.folder, folder, inline=inline)
         output.commit()
     for one in unique.values():
-        click.echo(f"{folder / (f'{one.name}.json' if inline else one.name)}")
+        echo(str(folder / (f"{one.name}.json" if inline else one.name)))
         for remark in one.remarks:
-            click.echo(f"  {remark}")
+            echo(remark, indent=2)
 
 
 def _exported(named: NamedCase, inline: bool) -> Exported:
@@ -90,11 +90,11 @@ def import_model_command(model: Path, level: Level | None, output: Path | None, 
     imported = import_model(model / MODEL_FILE if model.is_dir() else model, level)
     name = click.format_filename(model)
     for skipped in imported.skipped:
-        click.echo(one_line(f"{name}: {skipped.where}: {skipped.type} is not known here"), err=True)
+        echo(f"{name}: {skipped.where}: {skipped.type} is not known here", err=True)
     if not imported.cases:
         raise FormError(name, "has no operator known here")
     for one in imported.cases:
         if one.without_data:
-            click.echo(one_line(f"{name}: {one.where}: without data: {one.without_data}"), err=True)
+            echo(f"{name}: {one.where}: without data: {one.without_data}", err=True)
     cases = [one.case.to_json() for one in imported.cases]
     target.write(pretty_json(cases, 120) + "\n")

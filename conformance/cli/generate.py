@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from conformance.cli.lines import echo
 from conformance.cli.options import LEVEL, OPERATOR, SHARD
 from conformance.corpus import WHOLE, Header, Shard, corpus_lines
 from conformance.corpus_files import STANDARD_STREAM, write_corpus
@@ -51,7 +52,7 @@ def generate(
     lines wherever a release runs. Exit code 0: it is written; 2: wrong usage or it cannot be written.
     """
     header = Header.of(cases, seed, operators, levels, shard or WHOLE)
-    with Steps(f"Writing {click.format_filename(output)}", header.in_shard) as steps:
+    with Steps(f"Writing {output}", header.in_shard) as steps:
         write_corpus(output, steps.over(corpus_lines(header)), replace=replace)
     if str(output) != STANDARD_STREAM:
-        click.echo(f"Corpus: {click.format_filename(output)}, {header.in_shard:,} cases")
+        echo(f"Corpus: {output}, {header.in_shard:,} cases")

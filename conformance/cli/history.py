@@ -11,6 +11,7 @@ import click
 from conformance.cli.cases import Advancing, opened_results
 from conformance.cli.files import HTML, STDOUT, OutputFile, output_options
 from conformance.cli.lazy import CommandLine
+from conformance.cli.lines import echo
 from conformance.cli.options import format_option
 from conformance.cli.output import print_json, print_table
 from reports.console import Steps
@@ -19,7 +20,7 @@ from reports.history_page import history_html
 from reports.records import NOT_CONFORMANT, Timing, Verdict
 from reports.stream import FanOut
 from reports.summary import Summary
-from reports.text import binary_size, printable
+from reports.text import binary_size
 from reports.trends import SteppedTogether, Trend, merged
 
 DEFAULT_LAST = 100
@@ -51,7 +52,7 @@ def add(database: Path, results: Sequence[Path]) -> None:
     with History(database, create=True) as kept:
         added = sum(kept.add(summary) for summary in summaries)
     there = f", {len(summaries) - added} were there already" if added < len(summaries) else ""
-    click.echo(f"{click.format_filename(database)}: {added} {'run' if added == 1 else 'runs'} added{there}")
+    echo(f"{database}: {added} {'run' if added == 1 else 'runs'} added{there}")
 
 
 @click.command()
@@ -95,9 +96,10 @@ def show(
         print_json({"format": 2, "series": [_as_json(trend) for trend in shown]})
         return
     if not shown:
-        click.echo("No runs.")
+        echo("No runs.")
     for number, trend in enumerate(shown):
-        click.echo("\n" * bool(number), nl=False)
+        if number:
+            echo()
         _print(trend)
 
 
@@ -109,7 +111,8 @@ def _about(timing: Timing) -> str:
 
 def _print(trend: Trend) -> None:
     runs = trend.runs
-    click.echo(printable(f"{runs[0].backend} on {runs[0].device}: {len(runs)} {'run' if len(runs) == 1 else 'runs'}\n"))
+    echo(f"{runs[0].backend} on {runs[0].device}: {len(runs)} {'run' if len(runs) == 1 else 'runs'}")
+    echo()
     print_table(
         ("run", "started", "suite", "outcome", "pass", "failed", "observed", "digest"),
         [
@@ -126,17 +129,17 @@ def _print(trend: Trend) -> None:
             for number, run in enumerate(runs, 1)
         ],
     )
-    click.echo("")
+    echo()
     for change in trend.changes:
         kind = "" if change.same_setup else " (other cases: suite, budget, seed, operators or levels differ)"
-        click.echo(f"run {change.run}: {change.operator}: {change.before:,} failed, then {change.after:,}{kind}")
+        echo(f"run {change.run}: {change.operator}: {change.before:,} failed, then {change.after:,}{kind}")
     if not trend.changes:
-        click.echo("Verdicts: no operator's number of failed cases changed.")
+        echo("Verdicts: no operator's number of failed cases changed.")
     together = trend.stepped_together()
     for group in reversed(together):
-        click.echo(f"run {group.run}: {_told(group)}")
+        echo(f"run {group.run}: {_told(group)}")
     if trend.rates and not together:
-        click.echo("Throughput: no step.")
+        echo("Throughput: no step.")
 
 
 def _told(group: SteppedTogether) -> str:

@@ -10,6 +10,8 @@ import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from conformance.corpus import Shard
     from spec.levels import Level
 
@@ -217,15 +219,27 @@ def isolation_options(command: _F) -> _F:
     return with_limits  # type: ignore[return-value]
 
 
-def with_device_words(backend_name: str, *words: str | None) -> str:
+def with_device_words(backend_name: str, profile: str | None, d3d12: Path | None) -> str:
     """The name of a directml backend with more words about its device, as `directml:5_2,no-doubles` has them.
 
+    Args:
+        backend_name: as it was given.
+        profile: of the null device; None for none.
+        d3d12: library that the backend executes on; a `d3d12` that the name has already then means this one.
+
     Raises:
-        click.UsageError: there are words, but the backend is another.
+        click.UsageError: there are words, but the backend is another, or has another device.
     """
+    if profile is None and d3d12 is None:
+        return backend_name
     family, _, device = backend_name.partition(":")
-    given = [word for word in words if word]
-    if given and family != "directml":
+    if family != "directml":
         raise click.UsageError(f"--device-profile and --d3d12 are for --backend directml, not for {backend_name}.")
-    described = ",".join(filter(None, (device, *given)))
-    return f"{family}:{described}" if given else backend_name
+    words = [word for word in (*device.split(","), profile) if word]
+    if d3d12 is not None:
+        named = f"d3d12={d3d12}"
+        for word in words:
+            if word.partition("=")[0] in ("d3d12", "warp") and word not in ("d3d12", named):
+                raise click.UsageError(f"--d3d12 {d3d12} and {word!r} of {backend_name} are two devices; name one.")
+        words = [*(word for word in words if word not in ("d3d12", named)), named]
+    return f"{family}:{','.join(words)}"

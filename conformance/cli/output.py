@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from reports.text import indented_json, printable
+from reports.text import indented_json, one_line
 
 _UNLIMITED = 100_000
 _NARROWEST = 12
@@ -43,7 +43,7 @@ def table_lines(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[s
 
 
 def _table_lines(terminal: Console, headers: Sequence[str], rows: Iterable[Sequence[str]], whole: int) -> list[str]:
-    rows = [tuple(map(printable, row)) for row in rows]
+    rows = [tuple(map(one_line, row)) for row in rows]
     table = Table(box=None, pad_edge=False, header_style="bold")
     taken = 0
     for i, header in enumerate(headers):

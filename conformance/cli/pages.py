@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from conformance.cli.errors import Exit, one_line
+from conformance.cli.errors import Exit
 from conformance.cli.files import JSON, STDOUT, OutputFile, output_options
+from conformance.cli.lines import complain
 from conformance.cli.options import format_option
 from conformance.cli.output import print_table, table_lines
-from reports.text import indented_json
+from reports.text import indented_json, one_line
 
 if TYPE_CHECKING:
     from conformance.page_check.overview import OperatorOverview, Overview
@@ -165,7 +166,7 @@ def _json(value: Any) -> str:
 def _tell(failures: Sequence[Failure]) -> None:
     """A line on standard error for each."""
     for failure in failures:
-        click.echo(f"dml-conformance: {one_line(failure.problem)}", err=True)
+        complain(failure.problem)
 
 
 # --- text ---------------------------------------------------------------------------------------------------------

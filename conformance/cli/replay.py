@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from conformance.cli.cases import NamedCase, read_cases
+from conformance.cli.lines import complain
 from conformance.cli.options import LEVEL, format_option, isolation_options, repeat_option
 from conformance.cli.output import print_json
 from conformance.explain import explain
@@ -21,7 +22,7 @@ from conformance.replay import Change, Replayed
 from conformance.replay import replay as judge_again
 from reports.console import Steps
 from reports.records import NOT_CONFORMANT, Verdict
-from reports.text import printable
+from reports.text import one_line
 from spec.levels import Level
 from spec.validator import Reading
 
@@ -73,7 +74,7 @@ def replay(
     elif replayed or not given_up:
         click.echo(as_text(named, replayed))
     if given_up:
-        click.echo(f"dml-conformance: {given_up}", err=True)
+        complain(given_up)
     verdicts = {one.record.verdict for one in replayed}
     if not verdicts.isdisjoint(NOT_CONFORMANT):
         raise SystemExit(1)
@@ -85,7 +86,7 @@ def as_text(named: Sequence[NamedCase], replayed: Sequence[Replayed]) -> str:
     """Each case with its change and, unless it is well again or as it was, all there is to say of it; then a sum."""
     parts = []
     for one, found in zip(named, replayed, strict=True):
-        head = "" if found.change is None else printable(f"{found.change}: {one.name}: {found.told}")
+        head = "" if found.change is None else one_line(f"{found.change}: {one.name}: {found.told}")
         quiet = found.change in (Change.FIXED, Change.AS_RECORDED)
         parts.append("\n".join(filter(None, (head, "" if quiet else explain(found.record)))))
     changes = Counter(found.change for found in replayed if found.change is not None)

@@ -10,6 +10,7 @@ import click
 
 from conformance.cli.cases import replay_shown
 from conformance.cli.files import HTML, OutputFile
+from conformance.cli.lines import echo
 from conformance.cli.output import print_table
 from reports.comparison import Comparison, comparison_html
 from reports.html import report_html
@@ -57,4 +58,4 @@ def report(results: Sequence[Path], output: Path, baseline: Path | None, replace
     page.write(text)
     outcomes = [str(summary.conformance) for summary in comparison.summaries]
     print_table(("campaign", "outcome"), zip(comparison.labels, outcomes, strict=True))
-    click.echo(f"Report: {click.format_filename(output)}")
+    echo(f"Report: {output}")

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from conformance.cli.lines import echo
 from reports.records import Campaign
 from reports.resuming import Begun, check_same_campaign
 from reports.store import Store
@@ -23,7 +24,7 @@ def resume_option() -> Callable[[_F], _F]:
     return click.option(
         "--resume",
         is_flag=True,
-        help="Complete the run that was interrupted: the same command once more, with this option.",
+        help="Complete the run that was interrupted: the same command, and this option. Where nothing is left, start.",
     )
 
 
@@ -67,10 +68,16 @@ def _digest(path: Path) -> str:
         return f"SHA-256 {hashlib.file_digest(file, 'sha256').hexdigest()}"
 
 
+def tell_begun_anew(output: OutputFolder) -> None:
+    """Say on standard error that a run starts, where one was to be resumed and nothing of it is there."""
+    if output.is_begun_anew:
+        echo(f"{output.path}: no run has left anything to be resumed; this one starts anew", err=True)
+
+
 def tell_begun(begun: Begun) -> None:
     """Say on standard error from where a run goes on, if it was begun before."""
     if begun.campaign is not None:
-        click.echo(f"Resuming after {begun.count:,} cases of the run that began at {begun.campaign.started}", err=True)
+        echo(f"Resuming after {begun.count:,} cases of the run that began at {begun.campaign.started}", err=True)
 
 
 def finished_summary(output: OutputFolder, campaign: Campaign) -> Summary:
@@ -82,5 +89,5 @@ def finished_summary(output: OutputFolder, campaign: Campaign) -> Summary:
     """
     with Store(output.path / RESULTS) as store:
         check_same_campaign(output.path, store.campaign, campaign)
-        click.echo(f"{output.path}: is finished; nothing was left to be resumed", err=True)
+        echo(f"{output.path}: is finished; nothing was left to be resumed", err=True)
         return Summary.of_store(store)

@@ -14,8 +14,9 @@ from pathlib import Path, PurePath
 import click
 import msgspec
 
+from conformance.cli.lines import echo
 from conformance.cli.options import DEVICES, RESOURCE, SHARD, isolation_options, repeat_option, spec_option
-from conformance.cli.resuming import conditions, finished_summary, resume_option, tell_begun
+from conformance.cli.resuming import conditions, finished_summary, resume_option, tell_begun, tell_begun_anew
 from conformance.cluster.client import Cluster
 from conformance.corpus import WHOLE, CorpusError, Shard, check_corpus
 from conformance.corpus_files import STANDARD_STREAM, open_corpus
@@ -131,7 +132,7 @@ def run(
     with ExitStack() as stack:
         judging: InProcess | Workers | Cluster
         if scheduler is not None:
-            judging = Cluster(setup, scheduler, dict(resources), tell=partial(click.echo, err=True))
+            judging = Cluster(setup, scheduler, dict(resources), tell=partial(echo, err=True))
         elif limits is None:
             judging = InProcess(setup.judges(), one_by_one=one_by_one)
         else:
@@ -155,6 +156,7 @@ def run(
                 if output.is_finished:
                     reports[n] = _Counting(finished_summary(output, campaigns[n]))
                 else:
+                    tell_begun_anew(output)
                     reports[n] = ReportFolder(output, conditions=same)
         planned = planned_cases(headers, part)
         begun = _begun(reports, planned)
@@ -184,12 +186,13 @@ def run(
         for stream, ending in zip(reversed(streams), reversed(endings), strict=True):  # the first one ends the progress
             stream.finish(ending or Ending.now(given_up))
     for how, count in judging.losses.items():
-        click.echo(f"{count} worker process{'es' * (count > 1)} {how}; what was lost was judged again.", err=True)
+        echo(f"{count} worker process{'es' * (count > 1)} {how}; what was lost was judged again.", err=True)
     if not given_up:
         waivers.check_used()
     for name, report, place in zip(backend_names, reports, places, strict=True):
         if len(reports) > 1:
-            click.echo(f"\n{name}")
+            echo()
+            echo(name)
         print_summary(report.summary, output=str(place))
     raise SystemExit(_exit_code([report.summary.conformance for report in reports]))
 

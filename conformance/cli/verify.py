@@ -124,30 +124,29 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 
 def _print(package: Path, found: Verification) -> None:
-    from conformance.cli.errors import one_line
+    from conformance.cli.lines import echo
     from conformance.cli.output import print_table
-    from reports.text import printable
 
     rows = [
         (
             check.name,
             f"{check.findings} wrong" if check.findings else "ok" if check.done else "not checked",
-            one_line(printable(check.detail)),
+            check.detail,
         )
         for check in found.checks
     ]
     print_table(("check", "result", "about"), rows)
     if found.findings:
-        click.echo()
+        echo()
     for finding in found.findings:
-        click.echo(f"{finding.check}: {one_line(printable(str(finding)))}")
+        echo(f"{finding.check}: {finding}")
     for check, count in found.hidden.items():
-        click.echo(f"{check}: and {count} more")
-    click.echo()
+        echo(f"{check}: and {count} more")
+    echo()
     stated = found.statement.stated if found.verifies and found.statement is not None else None
     if stated is not None:
-        click.echo(one_line(printable(f"Product: {stated.product} {stated.product_version}, {stated.vendor}")))
+        echo(f"Product: {stated.product} {stated.product_version}, {stated.vendor}")
     if found.verifies:
-        click.echo(f"{package}: verifies. {one_line(printable(found.headline))}")
+        echo(f"{package}: verifies. {found.headline}")
     else:
-        click.echo(f"{package}: does not verify.")
+        echo(f"{package}: does not verify.")

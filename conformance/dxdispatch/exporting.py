@@ -15,7 +15,7 @@ from backends.base import Binding, Bytes
 from backends.reference import Result, expected_output
 from conformance.dxdispatch import ACTUAL, BEFORE, EXPECTED, MODEL_FILE, NOTE, README_FILE
 from reports.records import FEW_DIFFERENCES, Record
-from reports.text import pretty_json, printable
+from reports.text import in_lines, pretty_json
 from spec.case import Case
 from spec.datatypes import DataType, TensorFlag
 from spec.forms import desc_to_json
@@ -320,7 +320,7 @@ def _readme(case: Case, record: Record | None, memory: _Memory | None, remarks: 
     content = case.to_json()
     text = msgspec.json.encode({key: content[key] for key in ("type", "desc", "level", "data", "rule")}).decode()
     lines += ["", "The case for dml-conformance replay:", "", text]
-    return printable("\n".join(lines)) + "\n"
+    return in_lines(lines) + "\n"
 
 
 def rule_ids(case: Case) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 FILES, SIGNED = "files", "signature"
+NOT_AS_WRITTEN = "not written as this suite writes it: other spaces, order, or a key twice"
 
 _STATISTICS = {  # what ANALYZE makes
     "sqlite_stat1": "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
@@ -38,7 +39,7 @@ def read_document(snapshot: Snapshot, name: str, kind: type[_D], check: str, fin
         findings.add(check, name, "", f"not of the form that it should have: {error}")
         return None
     if document.to_json() != content:
-        findings.add(check, name, "", "not written as this suite writes it: other spaces, order, or a key twice")
+        findings.add(check, name, "", NOT_AS_WRITTEN)
     return document
 
 
@@ -95,15 +96,25 @@ def check_signature(
         snapshot,
         findings,
     )
+    if not signature.is_canonical:
+        findings.add(SIGNED, SIGNATURE, "", NOT_AS_WRITTEN)
     if statement is not None and signature.statement.predicate != predicate_of(statement):
         findings.add(SIGNED, SIGNATURE, "predicate", "says something else than the statement of the package")
     if key is None:
         ids = ", ".join(ascii(name[:16]) for name, _ in signature.signatures)
         findings.end(SIGNED, f"signed, it says by key {ids}; not checked, as no public key was given", done=False)
         return
-    if not signature.is_by(key):
+    beside = signature.ids_of(key)
+    if not beside:
         findings.add(SIGNED, SIGNATURE, "signatures", f"none is by the key that was given, {key_id(key)}")
-    findings.end(SIGNED, f"by key {key_id(key)[:16]}, over {len(signature.statement.subject)} files")
+    for name in beside:
+        if name != key_id(key):
+            findings.add(
+                SIGNED, SIGNATURE, "keyid", f"not the id of the key that signed: {expected(key_id(key), name)}"
+            )
+    others = len(signature.signatures) - len(beside)
+    more = f"; {others} by other keys, not checked" if beside and others else ""
+    findings.end(SIGNED, f"by key {key_id(key)[:16]}, over {len(signature.statement.subject)} files{more}")
 
 
 def _check_subjects(subjects: Mapping[str, str], count: int, snapshot: Snapshot, findings: Findings) -> None:

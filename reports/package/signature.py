@@ -149,10 +149,15 @@ def signed(digests: Mapping[str, str], predicate: Predicate, key: Ed25519Private
     )
     payload = msgspec.json.encode(statement)
     signature = key.sign(pre_authentication_encoding(PAYLOAD_TYPE, payload))
+    return _written(payload, [(key_id(key.public_key()), signature)])
+
+
+def _written(payload: bytes, signatures: Sequence[tuple[str, bytes]]) -> bytes:
+    """The file's content; the same for the same payload and signatures."""
     envelope = Envelope(
         payload=base64.b64encode(payload).decode(),
         payloadType=PAYLOAD_TYPE,
-        signatures=[EnvelopeSignature(keyid=key_id(key.public_key()), sig=base64.b64encode(signature).decode())],
+        signatures=[EnvelopeSignature(keyid=name, sig=base64.b64encode(raw).decode()) for name, raw in signatures],
     )
     return msgspec.json.format(msgspec.json.encode(envelope), indent=2) + b"\n"
 
@@ -170,21 +175,25 @@ class Opened(msgspec.Struct, frozen=True):
         statement: what it says.
         signed: the bytes that the signatures are over.
         signatures: raw, each with the key id beside it.
+        is_canonical: whether the file is what is written for this content, byte by byte.
     """
 
     statement: InTotoStatement
     signed: bytes
     signatures: Sequence[tuple[str, bytes]]
+    is_canonical: bool
 
-    def is_by(self, key: Ed25519PublicKey) -> bool:
-        """Whether one of the signatures is this key's, whatever key id stands beside it."""
-        for _, signature in self.signatures:
-            try:
-                key.verify(signature, self.signed)
-            except InvalidSignature:
-                continue
-            return True
+    def ids_of(self, key: Ed25519PublicKey) -> list[str]:
+        """The key ids beside those signatures that are this key's; any text can stand there."""
+        return [name for name, signature in self.signatures if _is_by(key, signature, self.signed)]
+
+
+def _is_by(key: Ed25519PublicKey, signature: bytes, content: bytes) -> bool:
+    try:
+        key.verify(signature, content)
+    except InvalidSignature:
         return False
+    return True
 
 
 def opened(content: bytes) -> Opened:
@@ -195,10 +204,13 @@ def opened(content: bytes) -> Opened:
     """
     envelope: Envelope = decoded(Envelope, content)
     payload = _from_base64(envelope.payload, "payload")
+    statement: InTotoStatement = decoded(InTotoStatement, payload)
+    signatures = tuple((each.keyid, _from_base64(each.sig, "signatures")) for each in envelope.signatures)
     return Opened(
-        decoded(InTotoStatement, payload),
+        statement,
         pre_authentication_encoding(envelope.payloadType, payload),
-        tuple((each.keyid, _from_base64(each.sig, "signatures")) for each in envelope.signatures),
+        signatures,
+        is_canonical=content == _written(msgspec.json.encode(statement), signatures),
     )
 
 

@@ -1,5 +1,5 @@
 // Making elements. Whatever comes from a record becomes a text node or an attribute's value, never markup.
-const UNPRINTABLE = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]/gu;
+const UNPRINTABLE = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufffe\uffff]/gu;
 
 const printable = (text) =>
   String(text).replace(UNPRINTABLE, (character) => {

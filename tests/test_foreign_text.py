@@ -1,0 +1,389 @@
+"""Text that steers a terminal or forges a line, planted in every field of what others hand in: whatever command reads
+it, nothing of it acts, and no line that is printed begins with it."""
+
+from __future__ import annotations
+
+import io
+import re
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import report_data
+from click.testing import CliRunner, Result
+from package_support import make
+from rich.console import Console
+
+from backends.base import LONGEST_NAME, MOST_NAMES
+from backends.reference import ReferenceBackend
+from conformance.cli import main
+from reports.console import Progress, Steps, print_summary
+from reports.package import STATEMENT
+from reports.records import Verdict
+from reports.store import Store, StoreWriter
+from reports.stored_forms import LONGEST_NAME as LONGEST_STORED
+from reports.stream import FanOut
+from reports.summary import Summary
+from reports.writing import RESULTS
+
+FORGED = "package: verifies. conformant"
+# A line of its own, a cursor at the line's start, an escape, what reorders, C1, DEL, NUL, line ends of Unicode.
+ACTING = f"x\n{FORGED}\r{FORGED}\x1b[2K\x1b[1G{FORGED}\u202e\x85{FORGED}\x9b31m\x7f\0\u2028{FORGED}\u2029\x0b\x0c"
+SURROGATE = "\ud800\udcff"
+ACTS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+BACKEND = f"""
+from msgspec.structs import replace
+
+from backends.base import Answer, Unsupported
+from backends.reference import ReferenceBackend
+
+ACTING = {ACTING + SURROGATE!a}
+
+
+class Acting(ReferenceBackend):
+    calls = 0
+
+    def capabilities(self):
+        return replace(super().capabilities(), name=ACTING, device=ACTING, versions={{ACTING: ACTING}})
+
+    def validate(self, desc, level):
+        type(self).calls += 1
+        if self.calls % 7 == 0:
+            raise RuntimeError(ACTING)
+        if self.calls % 5 == 0:
+            raise Unsupported(ACTING)
+        answer = super().validate(desc, level)
+        return Answer(not answer.accepted, ACTING) if self.calls % 3 == 0 else answer
+"""
+
+
+def invoke(*arguments: object, codes: tuple[int, ...] = (0, 1, 2, 3)) -> Result:
+    result = CliRunner().invoke(main, [str(each) for each in arguments], prog_name="dml-conformance")
+    assert result.exit_code in codes, result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def assert_harmless(result: Result) -> None:
+    for text in (result.stdout, result.stderr):
+        assert_lines_of_ours(text)
+
+
+def assert_lines_of_ours(text: str) -> None:
+    found = ACTS.search(text)
+    assert found is None, text[max(found.start() - 80, 0) : found.end() + 20]
+    assert not [line for line in text.splitlines() if line.lstrip().startswith(FORGED)], text
+
+
+def acting(value: Any, *, keep: tuple[str, ...] = ()) -> Any:
+    """JSON with the text in every text and every name of a free object, but where a value has to be of its form."""
+    if isinstance(value, str):
+        return value + ACTING
+    if isinstance(value, list):
+        return [acting(each, keep=keep) for each in value]
+    if isinstance(value, dict):
+        return {name: each if name in keep else acting(each, keep=keep) for name, each in value.items()}
+    return value
+
+
+# What is read as a level, a kind or a time; each of them is spoiled alone below.
+_FORMS = ("levels", "level", "since", "until", "spec", "kind", "decides_at", "operators", "operator", "id")
+
+
+def spoil(path: Path) -> None:
+    """Every text of a results file with the acting text after it, as far as it stays a results file."""
+    with closing(sqlite3.connect(path)) as connection:
+        (text,) = connection.execute("SELECT json FROM stream WHERE part = 'campaign'").fetchone()
+        campaign = acting(msgspec.json.decode(text), keep=_FORMS)
+        campaign["backend"]["versions"] = {ACTING: ACTING}
+        campaign["environment"] = {ACTING: ACTING}
+        ending = {"finished": ACTING, "complete": False, "reason": ACTING}
+        for part, value in (("campaign", campaign), ("ending", ending)):
+            connection.execute("UPDATE stream SET json = ? WHERE part = ?", (msgspec.json.encode(value).decode(), part))
+        connection.execute("UPDATE record SET reason = reason || ?", (ACTING,))
+        named = {label: f"{label}{ACTING}" for (label,) in connection.execute("SELECT text FROM label")}
+        for label, other in named.items():
+            if "." in label or label in ("packed", "padded", "FLOAT32", "random-bits"):
+                connection.execute("UPDATE label SET text = ? WHERE text = ?", (other, label))
+        connection.execute("UPDATE throughput SET operator = operator || ?, data_type = data_type || ?", (ACTING,) * 2)
+        connection.execute("UPDATE throughput SET shape = ?", (ACTING,))
+        connection.commit()
+
+
+def operators_spoiled(path: Path) -> None:
+    """The names of operators, which are in campaign and records alike."""
+    with closing(sqlite3.connect(path)) as connection:
+        (text,) = connection.execute("SELECT json FROM stream WHERE part = 'campaign'").fetchone()
+        campaign = msgspec.json.decode(text)
+        campaign["operators"] = [name + ACTING for name in campaign["operators"]]
+        content = msgspec.json.encode(campaign).decode()
+        connection.execute("UPDATE stream SET json = ? WHERE part = 'campaign'", (content,))
+        query = "UPDATE label SET text = text || ? WHERE id IN (SELECT DISTINCT operator FROM record)"
+        connection.execute(query, (ACTING,))
+        connection.commit()
+
+
+SPOILERS: Mapping[str, Callable[[Path], None]] = {"texts": spoil, "operators": operators_spoiled}
+
+
+@pytest.fixture(params=SPOILERS)
+def results(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / "r.sqlite"
+    report_data.feed(StoreWriter(path), report_data.some_faulty())
+    SPOILERS[request.param](path)
+    return path
+
+
+def commands(path: Path, folder: Path) -> Iterator[tuple[object, ...]]:
+    other = folder / "other.sqlite"
+    report_data.feed(StoreWriter(other), report_data.some_sound())
+    yield "report", path, "-o", folder / "one.html"
+    yield "report", path, other, "-o", folder / "two.html"
+    yield "report", other, "--baseline", path, "-o", folder / "three.html"
+    for form in ("ctrf", "junit", "markdown", "csv"):
+        yield "export", path, "--format", form, "-o", folder / f"out.{form}"
+    yield "history", "add", folder / "history.sqlite", path
+    yield "history", "add", folder / "history.sqlite", other
+    yield "history", "show", folder / "history.sqlite"
+    yield "history", "show", folder / "history.sqlite", "--format", "json"
+    yield "history", "show", folder / "history.sqlite", "--format", "html", "-o", folder / "history.html"
+    yield "replay", path, "--backend", "reference", "--in-process"
+    yield "replay", f"{path}#7", "--backend", "reference", "--in-process"
+    yield "export-model", path, "-o", folder / "models"
+
+
+def test_no_command_prints_what_a_results_file_says_as_it_is(results: Path, tmp_path: Path) -> None:
+    for arguments in commands(results, tmp_path):
+        assert_harmless(invoke(*arguments))
+
+
+@pytest.mark.parametrize(("width", "is_terminal"), [(80, False), (1000, False), (1000, True)])
+def test_the_summary_on_a_terminal_has_it_in_lines_of_ours(results: Path, width: int, is_terminal: bool) -> None:
+    target = io.StringIO()
+    with Store(results) as store:
+        console = Console(file=target, width=width, force_terminal=is_terminal, color_system=None)
+        print_summary(Summary.of_store(store), console, output=f"out\n{FORGED}")
+        progress = Progress(console)
+        store.replay(progress)
+        with Steps(f"Reading\n{FORGED}", console=console, clock=iter(range(0, 10_000, 100)).__next__) as steps:
+            steps.advance()
+    text = target.getvalue()
+    assert FORGED in text
+    if is_terminal:  # of a bar rich moves the cursor itself
+        text = re.sub(r"\x1b\[\??[0-9]*[hlmAKG]|\r", "", text)
+    assert_lines_of_ours(text)
+
+
+def test_texts_of_files_are_shown_by_name(tmp_path: Path) -> None:
+    """The forged words are there, in the middle of a line: the tests above would pass for commands that say nothing."""
+    path = tmp_path / "r.sqlite"
+    report_data.feed(StoreWriter(path), report_data.some_faulty())
+    spoil(path)
+    assert FORGED in invoke("report", path, "-o", tmp_path / "r.html", codes=(0,)).stdout
+    invoke("history", "add", tmp_path / "h.sqlite", path, codes=(0,))
+    assert FORGED in invoke("history", "show", tmp_path / "h.sqlite", codes=(0,)).stdout
+
+
+def test_what_a_backend_says_is_printed_on_lines_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "acting.py").write_text(BACKEND, encoding="utf-8")
+    backend = f"{tmp_path / 'acting.py'}:Acting"
+    scope = ("--backend", backend, "--operator", "TILE", "--level", "1_0", "--budget", "quick", "--in-process")
+    result = invoke("certify", *scope, "--out", tmp_path / "out", codes=(1,))
+    assert_harmless(result)
+    assert FORGED in result.stdout
+    assert FORGED in result.stderr
+    invoke("generate", "--cases", "30", "--operator", "TILE", "--level", "1_0", "-o", tmp_path / "c.zst", codes=(0,))
+    for arguments in (
+        ("run", tmp_path / "c.zst", "--backend", backend, "--in-process", "--out", tmp_path / "run"),
+        ("run", tmp_path / "c.zst", "--backend", backend, "--backend", "reference", "--in-process"),
+        ("replay", tmp_path / "out", "--backend", backend, "--in-process"),
+        ("report", tmp_path / "out", "-o", tmp_path / "report.html"),
+        ("certify", *scope, "--out", tmp_path / "package", "--package"),
+        ("verify", tmp_path / "package.tar.zst"),
+    ):
+        assert_harmless(invoke(*arguments))
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tmp_path_factory.mktemp("honest") / "package", ReferenceBackend())
+
+
+@pytest.mark.parametrize("name", [STATEMENT, RESULTS, ACTING[:9]])
+def test_no_text_of_a_package_is_printed_as_it_is(package: Path, tmp_path: Path, name: str) -> None:
+    copy = tmp_path / "package"
+    copy.mkdir()
+    for file in package.iterdir():
+        (copy / file.name).write_bytes(file.read_bytes())
+    if name == RESULTS:
+        spoil(copy / name)
+    elif name.endswith(".json"):
+        content = msgspec.json.decode((copy / name).read_bytes())
+        (copy / name).write_bytes(msgspec.json.encode(acting(content)))
+    else:
+        (copy / name).write_bytes(b"")
+    for arguments in (
+        ("verify", copy),
+        ("report", copy, "-o", tmp_path / "p.html"),
+        ("export", copy, "--format", "markdown", "-o", tmp_path / "p.md"),
+        ("replay", copy, "--backend", "reference", "--in-process"),
+    ):
+        assert_harmless(invoke(*arguments))
+
+
+def test_names_of_files_are_printed_on_lines_of_ours(tmp_path: Path) -> None:
+    folder = tmp_path / f"x\n{FORGED}\x1b[2J\r"
+    folder.mkdir()
+    path = folder / "r\n.sqlite"
+    report_data.feed(StoreWriter(path), report_data.some_sound())
+    for arguments in (
+        ("report", path, "-o", folder / "one.html"),
+        ("history", "add", folder / "h\x1b.sqlite", path),
+        ("history", "show", folder / "none\n.sqlite"),
+        ("export", path, "--format", "csv", "-o", folder / "out.csv"),
+        ("verify", folder),
+        ("check", folder / "none.json"),
+        ("generate", "--cases", "1", "-o", folder / "c.zst"),
+        ("run", folder / "c.zst", "--backend", "reference", "--in-process", "--out", folder / "run"),
+        ("replay", path, "--backend", f"{folder / 'none.py'}:Mine"),
+        ("certify", "--backend", "reference", "--level", "1_0", "--budget", "quick", "--in-process", "--cases", "0",
+         "--operator", "TILE", "--out", folder / "out"),
+    ):  # fmt: skip
+        assert_harmless(invoke(*arguments))
+
+
+# --- limits -------------------------------------------------------------------------------------------------------
+
+_TEXT = "n" * (LONGEST_NAME + 1)
+_FOUND = f"found {LONGEST_NAME + 1:,}"
+
+
+@pytest.mark.parametrize(
+    ("claims", "told"),
+    [
+        ("name='n' * 10**7", f"capabilities().name: expected at most {LONGEST_NAME:,} characters, found 10,000,000"),
+        ("device='n' * 1_001", "capabilities().device: expected at most"),
+        ("versions={'n' * 1_001: ''}", "capabilities().versions: a name: expected at most"),
+        ("versions={'a': 'n' * 1_001}", "capabilities().versions['a']: expected at most"),
+        ("versions={str(n): '' for n in range(101)}", f"versions: expected at most {MOST_NAMES} entries, found 101"),
+        ("operators=('n' * 1_001,)", "capabilities().operators[0]: expected at most"),
+        ("operators=tuple(map(str, range(101)))", f"operators: expected at most {MOST_NAMES} entries, found 101"),
+        ("name=7", "capabilities().name: expected text, found int"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("more", [(), ("--in-process",)])
+def test_a_backend_that_says_too_much_of_itself_is_refused(
+    tmp_path: Path, claims: str, told: str, more: tuple[str, ...]
+) -> None:
+    code = BACKEND.replace("name=ACTING, device=ACTING, versions={ACTING: ACTING}", claims)
+    (tmp_path / "long.py").write_text(code, encoding="utf-8")
+    result = invoke("certify", "--backend", f"{tmp_path / 'long.py'}:Acting", *more, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert sorted(entry.name for entry in tmp_path.iterdir() if entry.name != "__pycache__") == ["long.py"]
+
+
+def test_long_words_on_a_case_are_cut_where_they_enter(tmp_path: Path) -> None:
+    code = BACKEND.replace("name=ACTING, device=ACTING, versions={ACTING: ACTING}", "name='long'")
+    (tmp_path / "long.py").write_text(code.replace("ACTING = '", "ACTING = 1_000 * '"), encoding="utf-8")
+    scope = ("--operator", "TILE", "--level", "1_0", "--budget", "quick", "--cases", "10", "--in-process")
+    result = invoke("certify", "--backend", f"{tmp_path / 'long.py'}:Acting", *scope, "--out", tmp_path / "out")
+    assert result.exit_code == 1
+    assert sum(path.stat().st_size for path in (tmp_path / "out").iterdir()) < 10_000_000
+    assert invoke("report", tmp_path / "out", "-o", tmp_path / "r.html").exit_code == 0
+
+
+LONG: Mapping[str, tuple[str, tuple[Any, ...], str]] = {
+    "the backend's name": (
+        "UPDATE stream SET json = json_set(json, '$.backend.name', ?) WHERE part = 'campaign'",
+        (_TEXT,),
+        f"backend.name: expected at most {LONGEST_STORED:,} characters, {_FOUND}",
+    ),
+    "a version": (
+        "UPDATE stream SET json = json_set(json, '$.backend.versions.cuda', ?) WHERE part = 'campaign'",
+        (_TEXT,),
+        f"backend.versions.cuda: expected at most {LONGEST_STORED:,} characters, {_FOUND}",
+    ),
+    "versions": (
+        "UPDATE stream SET json = json_set(json, '$.backend.versions', json(?)) WHERE part = 'campaign'",
+        (msgspec.json.encode({str(n): "" for n in range(101)}).decode(),),
+        "backend.versions: expected at most 100 entries, found 101",
+    ),
+    "an operator": (
+        "UPDATE stream SET json = json_set(json, '$.operators[0]', ?) WHERE part = 'campaign'",
+        (_TEXT,),
+        f"operators[0]: expected at most {LONGEST_STORED:,} characters, {_FOUND}",
+    ),
+    "a statement of a rule": (
+        "UPDATE stream SET json = json_set(json, '$.rules[0].statement', ?) WHERE part = 'campaign'",
+        ("s" * 10_001,),
+        "rules[0].statement: expected at most 10,000 characters, found 10,001",
+    ),
+    "a label": (
+        "UPDATE label SET text = ? WHERE id = (SELECT rule FROM record LIMIT 1)",
+        (_TEXT,),
+        f"a label: expected at most {LONGEST_STORED:,} characters, {_FOUND}",
+    ),
+    "a reason": (
+        "UPDATE record SET reason = ? WHERE id = 1",
+        ("r" * 20_001,),
+        "reason of record 1: expected at most 20,000 characters, found 20,001",
+    ),
+    "a type that was timed": (
+        "UPDATE throughput SET data_type = ? WHERE id = 1",
+        (_TEXT,),
+        f"data_type of a measurement: expected at most {LONGEST_STORED:,} characters, {_FOUND}",
+    ),
+    "the end": (
+        "UPDATE stream SET json = json_set(json, '$.reason', ?) WHERE part = 'ending'",
+        ("r" * 20_001,),
+        "ending.reason: expected at most 20,000 characters, found 20,001",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_results_file_with_too_long_a_text_is_refused_by_field(tmp_path: Path, name: str) -> None:
+    sql, parameters, told = LONG[name]
+    path = tmp_path / "r.sqlite"
+    report_data.feed(StoreWriter(path), report_data.some_faulty())
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute(sql, parameters).rowcount == 1
+        connection.commit()
+    for arguments in (("report", path, "-o", tmp_path / "r.html"), ("export", path, "--format", "csv")):
+        result = invoke(*arguments)
+        assert result.exit_code == 2
+        assert told in result.stderr, result.stderr
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_a_history_with_too_long_a_name_is_refused_by_field(tmp_path: Path) -> None:
+    path, history = tmp_path / "r.sqlite", tmp_path / "h.sqlite"
+    report_data.feed(StoreWriter(path), report_data.some_sound())
+    invoke("history", "add", history, path, codes=(0,))
+    with closing(sqlite3.connect(history)) as connection:
+        connection.execute("UPDATE run SET device = ?", (_TEXT,))
+        connection.commit()
+    result = invoke("history", "show", history)
+    assert result.exit_code == 2
+    assert f"device: expected at most {LONGEST_STORED:,} characters, {_FOUND}" in result.stderr
+
+
+def test_what_a_backend_may_say_can_be_stored_and_read(tmp_path: Path) -> None:
+    assert LONGEST_NAME == LONGEST_STORED
+    text = "n" * LONGEST_NAME
+    claims = report_data.campaign().backend | {"name": text, "device": text}
+    claims["versions"] = {f"{n:0{LONGEST_NAME}}": text for n in range(MOST_NAMES)}
+    path = tmp_path / "r.sqlite"
+    record = report_data.plain(Verdict.FAIL, reason="r" * 30_000)
+    report_data.feed(FanOut(StoreWriter(path)), [record], backend=claims)
+    invoke("report", path, "-o", tmp_path / "r.html", codes=(0,))
+    with Store(path) as store:
+        (found,) = store.records()
+    assert found.reason.endswith("rrr...")
