@@ -46,7 +46,7 @@ EVERY_OPERATOR = pytest.mark.parametrize("operator", operators())
 # the failure shows the new value.
 SWEPT_CASES = 1000
 GOLDEN = {
-    "boundaries": "213f2f2a47d24fa53c9454007f46e5f469d7d300b096e64f2d77b1713af004ec",
+    "boundaries": "a4de98894163f8a2099be32629701c1311740be799de9e1f143d9ce567c3ceb6",
     "sweep": "4d01a79df1f0b5485b0afce0b13580ada69d15bf64a04b45e7ba5e406f847f1c",
 }
 
