@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from spec.levels import Level
 from spec.operator import OperatorDesc
-from spec.rules import Category
+from spec.rules import DESCRIPTOR_CATEGORIES, Category
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -71,7 +71,8 @@ class Capabilities(msgspec.Struct, frozen=True):
         versions: of the libraries and drivers that the answers depend on.
         levels: feature levels claimed.
         operators: operator names claimed (`GATHER`).
-        enforces: rule categories that its decisions claim to cover.
+        enforces: rule categories that its decisions claim to cover. Who refuses what breaks rules of any category says
+            with it that the rest is accepted: acceptance is claimed with each.
         executes: whether it executes at all.
         decides_at: the level by whose rules it decides, whatever level it is asked for; None where it goes by the level
             asked for. What only a lower level forbids (an operator, a data type, a dimension count that came later) is
@@ -86,6 +87,10 @@ class Capabilities(msgspec.Struct, frozen=True):
     enforces: frozenset[Category]
     executes: bool = True
     decides_at: Level | None = None
+
+    def __post_init__(self) -> None:
+        if not self.enforces.isdisjoint(DESCRIPTOR_CATEGORIES):
+            msgspec.structs.force_setattr(self, "enforces", self.enforces | {Category.ACCEPTANCE})
 
     def as_json(self) -> dict[str, Any]:
         return {

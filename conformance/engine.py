@@ -18,6 +18,8 @@ from spec.case import Case
 from spec.examples import examples
 from spec.levels import Level
 from spec.registry import operator as operator_named
+from spec.registry import rules
+from spec.rules import ACCEPTANCE
 from strategies.boundaries import boundary_cases
 from strategies.cases import applicable_rules, numbered_case
 from strategies.scale import scale_cases
@@ -104,7 +106,7 @@ class Engine:
 
     def note(self, record: Record) -> None:
         """Remember what is known to be broken when the search begins, and what the search has found then."""
-        if not _failed(record) or not (about := _about(record)):
+        if not _failed(record) or not (about := rule_to_search(record)):
             return
         if record.phase is Phase.SEARCH:
             self._shrunk.add((record.operator, about))
@@ -220,6 +222,12 @@ def _failed(record: Record) -> bool:
     return verdict in NOT_CONFORMANT
 
 
-def _about(record: Record) -> str:
-    """The rule that the case of a record is about, which need not be the one that the verdict is about."""
-    return str(record.case_json["rule"])
+def rule_to_search(record: Record) -> str:
+    """The rule among whose cases a smaller one than that of a failure is looked for: the one that the case is about.
+
+    That need not be the one that the verdict is about. But a valid case may be about a rule that descriptors break,
+    whose other cases are all invalid.
+    """
+    about = str(record.case_json.get("rule", ""))
+    was_refused = record.rule == ACCEPTANCE and record.phase is not Phase.SEARCH
+    return ACCEPTANCE if was_refused and (about not in rules() or rules()[about].kind == "descriptor") else about

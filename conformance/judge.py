@@ -31,7 +31,7 @@ from spec.divergences import recognise
 from spec.operator import OperatorSpec
 from spec.registry import rule as rule_named
 from spec.registry import spec_of
-from spec.rules import DESCRIPTOR_CATEGORIES, Category
+from spec.rules import ACCEPTANCE, DESCRIPTOR_CATEGORIES, Category
 from spec.validator import Outcome, Reading, decide
 from strategies.tensors import layout_kind
 from strategies.values import DATA_PATTERNS, buffer_size, materialize, overlaps
@@ -184,8 +184,7 @@ class Judge:
         if case.outcome is Outcome.REJECT:
             return self._judge_invalid(case, answer, answered, seconds)
         if not answer.accepted:
-            reason = "rejected a valid descriptor" + (f": {answer.reason}" if answer.reason else "")
-            return Judgement(Verdict.FAIL, case.rule, answered, reason + self._known(case, answered), seconds)
+            return self._judge_refusal(case, answer, answered, seconds)
         if self._is_executed(case):
             return self._pending(case, answered, seconds)
         if case.rule and rule_named(case.rule).category not in self.capabilities.enforces:
@@ -379,6 +378,17 @@ class Judge:
             reason = f"accepted, though the rule says: {rule_named(rule).statement}"
             return Judgement(Verdict.FAIL, rule, answered, reason + self._known(case, answered), seconds)
         return Judgement(Verdict.PASS, rule, answered, seconds=seconds)
+
+    def _judge_refusal(self, case: Case, answer: Answer, answered: str, seconds: float) -> Judgement:
+        """A valid descriptor was refused, and nothing executed: that is about no rule of execution.
+
+        What is valid by observation alone was refused by the rule that the pages leave open.
+        """
+        rule = case.rule if case.broken else ACCEPTANCE
+        if Category.ACCEPTANCE not in self.capabilities.enforces:
+            return Judgement(Verdict.NOT_SUPPORTED, rule, answered, "decisions are not claimed", seconds)
+        reason = "rejected a valid descriptor" + (f": {answer.reason}" if answer.reason else "")
+        return Judgement(Verdict.FAIL, rule, answered, reason + self._known(case, answered), seconds)
 
     def _known(self, case: Case, answer: str) -> str:
         """What a reason ends with where DirectML's own library is on record for the same; it excuses nothing."""

@@ -188,10 +188,11 @@ class RuleResult(_Entry, frozen=True, kw_only=True):
     Attributes:
         id: `GATHER.output-sizes`.
         category: what the rule is about.
-        kind: `descriptor` for what a descriptor can break, `execution` for what memory and values are held to.
+        kind: `descriptor` for what a descriptor can break, `acceptance` for what decisions on valid ones are held to,
+            `execution` for what memory and values are.
         erratum: id of the erratum that leaves open what breaking it means, or "".
-        accepted: judged cases that keep it: for a descriptor rule every valid case of the operators that it concerns,
-            at levels where it applies; for an execution rule the cases whose verdict is about it.
+        accepted: judged cases that keep it: for a rule that is none of execution every valid case of the operators that
+            it concerns, at levels where it applies; for an execution rule the cases whose verdict is about it.
         rejected: judged cases that the specification rejects for it.
         left_open: cases whose fate it leaves open.
         differences: judged cases about it in which the backend differed.
@@ -199,7 +200,7 @@ class RuleResult(_Entry, frozen=True, kw_only=True):
 
     id: str
     category: str
-    kind: Literal["descriptor", "execution"]
+    kind: Literal["descriptor", "acceptance", "execution"]
     erratum: str
     accepted: Count
     rejected: Count

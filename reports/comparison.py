@@ -519,9 +519,9 @@ class Comparison:
         return found
 
     def _decision_rule(self, rule_id: str, expected: str) -> str:
-        """The rule that a decision is about: on a valid descriptor that is executed, none in particular."""
-        executed = expected == Outcome.ACCEPT and self._kinds.get(rule_id) == "execution"
-        return "" if executed else rule_id
+        """The rule that a decision is about: on a valid descriptor, unless it says so, none in particular."""
+        is_valid = expected == Outcome.ACCEPT and self._kinds.get(rule_id) in ("acceptance", "execution")
+        return "" if is_valid else rule_id
 
     def _is_decision_on(self, rule_id: str, expected: str, record: Record) -> bool:
         """Whether the record is of a wrong decision about this rule."""

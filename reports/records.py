@@ -294,8 +294,9 @@ def describe_rules(operators: Iterable[str]) -> tuple[dict[str, Any], ...]:
 
     Returns:
         For each rule its id, category, statement, source (address), since and until (the level it starts at, and the
-        one it no longer applies at or ""), kind (`descriptor` for what a descriptor can break, `execution` for what
-        memory and values are held to), erratum (id, or "") and operators (those of the campaign that it concerns).
+        one it no longer applies at or ""), kind (`descriptor` for what a descriptor can break, `acceptance` for what
+        valid ones are held to, `execution` for what memory and values are), erratum (id, or "") and operators (those of
+        the campaign that it concerns).
     """
     names = tuple(operators)
     rules = {rule.id: rule for name in names for rule in rules_of(name)}
@@ -308,7 +309,7 @@ def describe_rules(operators: Iterable[str]) -> tuple[dict[str, Any], ...]:
             "source": rule.source.url,
             "since": rule.since.label,
             "until": rule.until.label if rule.until is not None else "",
-            "kind": "descriptor" if rule.is_descriptor_rule else "execution",
+            "kind": rule.kind,
             "erratum": rule.erratum or "",
             "operators": concerned[rule.id],
         }

@@ -35,6 +35,7 @@ MAX_TEST_SAMPLES = 2000  # ... until so many are kept altogether
 MAX_REASONS = 40  # distinct reasons counted before the rest are put together
 OTHER_REASONS = "other reasons"
 
+WAYS = {"execution": "executed", "acceptance": "decided"}  # all there is for such rules
 JUDGED = (Verdict.PASS, *NOT_CONFORMANT)
 FACETS = ("data_type", "index_type", "rank", "layout", "pattern")
 
@@ -216,10 +217,11 @@ class RuleCoverage:
 
     @property
     def ways(self) -> str:
-        """`both ways` (kept and broken), `one way`, `executed` (for an execution rule, all there is) or `none`."""
+        """`both ways` (kept and broken), `one way`, `none`, or all there is for a rule that no descriptor breaks:
+        `executed` or `decided`."""
         seen = (self.accepted > 0) + ((self.rejected if self.can_reject else self.left_open) > 0)
-        if seen and self.rule["kind"] == "execution":
-            return "executed"
+        if seen and self.rule["kind"] in WAYS:
+            return WAYS[self.rule["kind"]]
         return ("none", "one way", "both ways")[seen]
 
 

@@ -9,7 +9,7 @@ from functools import cache
 import spec.operators
 from spec.operator import SPEC_OF_DESC, OperatorDesc, OperatorSpec, desc_spec
 from spec.rules import Rule
-from spec.tensor_rules import EXECUTION_RULES, TENSOR_RULES
+from spec.tensor_rules import DESCRIPTOR_RULES, EXECUTION_RULES, TENSOR_RULES
 
 __all__ = ["desc_spec", "operator", "operators", "rule", "rules", "rules_of", "spec_of"]
 
@@ -44,8 +44,8 @@ def spec_of(desc: OperatorDesc) -> OperatorSpec:
 
 @cache
 def rules() -> dict[str, Rule]:
-    """Every rule of the specification by id: TENSOR, EXECUTION, then operator by operator."""
-    every = [*TENSOR_RULES, *EXECUTION_RULES]
+    """Every rule of the specification by id: TENSOR, DESCRIPTOR, EXECUTION, then operator by operator."""
+    every = [*TENSOR_RULES, *DESCRIPTOR_RULES, *EXECUTION_RULES]
     for operator_spec in operators().values():
         every.extend(operator_spec.rules)
     by_id = {rule.id: rule for rule in every}
@@ -63,8 +63,8 @@ def rule(rule_id: str) -> Rule:
 
 
 def rules_of(name: str) -> tuple[Rule, ...]:
-    """The rules that concern one operator: the tensors' and executions' too."""
-    return (*TENSOR_RULES, *EXECUTION_RULES, *operator(name).rules)
+    """The rules that concern one operator: those of all operators too."""
+    return (*TENSOR_RULES, *DESCRIPTOR_RULES, *EXECUTION_RULES, *operator(name).rules)
 
 
 for _spec in operators().values():

@@ -1,8 +1,9 @@
 """What a rule is: one checkable statement of the specification, with an id that is the same everywhere.
 
 The id stands in the rule, in the builder that breaks it, in the verdict, in the report and in the docs, so a
-search for it finds everything. Two kinds exist: *descriptor* rules have a check that the validator runs;
-*execution* rules say what happens to memory and values, and the judge in `conformance/` holds a backend to them.
+search for it finds everything. Three kinds exist: *descriptor* rules have a check that the validator runs; the rule of
+*acceptance* says what a descriptor that keeps them all comes to; *execution* rules say what happens to memory and
+values. The judge in `conformance/` holds a backend to them.
 """
 
 from __future__ import annotations
@@ -25,10 +26,14 @@ class Category(StrEnum):
     AGREEMENT = "agreement"  # what must be equal between an operator's tensors
     ATTRIBUTES = "attributes"  # ranges of the operator's attributes
     SHAPE = "shape"  # sizes that follow from other sizes
+    ACCEPTANCE = "acceptance"  # what keeps all of these; claimed with any of them
     EXECUTION = "execution"  # values computed and memory touched
 
 
 DESCRIPTOR_CATEGORIES = frozenset(Category) - {Category.EXECUTION}
+
+# What a backend breaks that refuses a valid descriptor: no telling which of the other rules it has taken too far.
+ACCEPTANCE = "DESCRIPTOR.acceptance"
 
 
 class Breach(NamedTuple):
@@ -47,12 +52,12 @@ class Rule:
     """One statement of the specification.
 
     Attributes:
-        id: `SUBJECT.name`; SUBJECT is an operator, TENSOR or EXECUTION.
+        id: `SUBJECT.name`; SUBJECT is an operator, TENSOR, DESCRIPTOR or EXECUTION.
         statement: what the rule says, in our own words.
         remedy: what would mend a descriptor that breaks it.
         since: the level it starts at.
         until: the level it no longer applies at, if any.
-        check: None for an execution rule; else returns None where the rule holds, or the breaches.
+        check: None for a rule of acceptance or execution; else returns None where the rule holds, or the breaches.
         needs: ids of rules without which this one has no meaning; it is skipped where one of them is broken.
         erratum: set where the pages leave open what breaking it means: the decision is then UNSPECIFIED.
         settles: errata that this rule's wording corrects.
@@ -72,7 +77,14 @@ class Rule:
 
     @property
     def is_descriptor_rule(self) -> bool:
-        return self.check is not None
+        """Whether it is about decisions on descriptors."""
+        return self.category is not Category.EXECUTION
+
+    @property
+    def kind(self) -> str:
+        """What can break it: `descriptor`, or what a backend does: `acceptance` or `execution`."""
+        is_broken_by_descriptors = self.is_descriptor_rule and self.category is not Category.ACCEPTANCE
+        return "descriptor" if is_broken_by_descriptors else str(self.category)
 
     def applies_at(self, level: Level) -> bool:
         return self.since <= level and (self.until is None or level < self.until)

@@ -1,4 +1,4 @@
-"""The rules that hold for every tensor of every operator (`TENSOR.*`), and for every execution (`EXECUTION.*`).
+"""The rules that hold for every tensor of every operator (`TENSOR.*`), every descriptor and every execution.
 
 Order matters only for reading: what a rule needs to make sense is in its `needs`.
 """
@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from spec.datatypes import ELEMENT_SIZE, DataType, TensorFlag, TensorType
 from spec.levels import Level
-from spec.rules import Breach, Category, Rule
+from spec.rules import ACCEPTANCE, Breach, Category, Rule
 from spec.sources import (
     BARRIERS_GUIDE,
     BUFFER_TENSOR_DESC,
+    CREATE_OPERATOR,
     HELPERS,
     STRIDES_GUIDE,
     TENSOR_DATA_TYPE,
@@ -257,6 +258,15 @@ def is_sound(tensor: TensorDesc, is_output: bool, level: Level) -> bool:
         return False
     return alignment == 0 or (alignment & (alignment - 1) == 0 and alignment >= element_size)
 
+
+DESCRIPTOR_RULES: tuple[Rule, ...] = (
+    Rule(
+        ACCEPTANCE,
+        Category.ACCEPTANCE,
+        "an operator is created from a descriptor that breaks no rule",
+        Source(CREATE_OPERATOR),
+    ),
+)
 
 EXECUTION_RULES: tuple[Rule, ...] = (
     Rule(

@@ -1,7 +1,8 @@
 """Whole cases: a descriptor, its data, and the rule that the case is about.
 
-A case about a descriptor rule breaks it (and is never executed); a case about an execution rule is valid, is executed,
-and brings what the rule needs: negative indices, strided tensors, indices out of range.
+A case about a descriptor rule breaks it (and is never executed); one about acceptance is valid, and decided on alone; a
+case about an execution rule is valid, is executed, and brings what the rule needs: negative indices, strided tensors,
+indices out of range.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from spec.levels import Level
 from spec.operator import OperatorDesc, OperatorSpec
 from spec.registry import operator as operator_named
 from spec.registry import rules, spec_of
+from spec.rules import ACCEPTANCE
 from spec.tensor import TensorDesc
 from spec.tensor_rules import EXECUTION_RULES
 from spec.validator import Outcome
@@ -54,8 +56,9 @@ class Focus:
 
 
 _NO_FOCUS = Focus()
-# By the last part of the rule's id, so that every operator with such a rule is covered.
+# Of rules that are kept. By the last part of the rule's id, so that every operator with such a rule is covered.
 _FOCUS = {
+    "acceptance": Focus(),
     "values": Focus(),
     "negative-indices": Focus((values.NEGATIVE, values.MIXED), signed=True),
     "out-of-range-indices": Focus((values.OUT_OF_RANGE,)),
@@ -76,8 +79,12 @@ def execution_rules(operator: str, level: Level) -> tuple[str, ...]:
 
 @cache
 def applicable_rules(operator: str, level: Level) -> tuple[str, ...]:
-    """Ids of all rules that a case can be about: those that can be broken alone, then those of execution."""
-    return breakable_rules(operator, level) + execution_rules(operator, level)
+    """Ids of all rules that a case can be about: those that can be broken alone, then those that are kept.
+
+    They are that of acceptance and those of execution, from the level on that the operator exists at.
+    """
+    executed = execution_rules(operator, level)
+    return breakable_rules(operator, level) + ((ACCEPTANCE, *executed) if executed else ())
 
 
 def make_case(chooser: Chooser, operator: str, level: Level, rule: str, origin: str = "") -> Case:
@@ -90,15 +97,22 @@ def make_case(chooser: Chooser, operator: str, level: Level, rule: str, origin: 
         Impossible: there is none at this level.
         KeyError: the operator has no such rule.
     """
+    if rule == ACCEPTANCE and rule in applicable_rules(operator, level):
+        desc = _built(chooser, operator, level, rule)[1]
+        return Case(desc, level, {}, rule, Outcome.ACCEPT, (), origin)
     if rule in execution_rules(operator, level):
         return _kept(chooser, operator, level, rule, origin)
     return _broken(chooser, operator, level, rule, origin)
 
 
 def _kept(chooser: Chooser, operator: str, level: Level, rule: str, origin: str) -> Case:
-    focus, context = _narrowed(operator, level, rule)
-    desc = builder(operator).build(context.driven_by(chooser))
+    focus, desc = _built(chooser, operator, level, rule)
     return Case(desc, level, recipes(chooser, desc, focus), rule, Outcome.ACCEPT, (), origin)
+
+
+def _built(chooser: Chooser, operator: str, level: Level, rule: str) -> tuple[Focus, OperatorDesc]:
+    focus, context = _narrowed(operator, level, rule)
+    return focus, builder(operator).build(context.driven_by(chooser))
 
 
 def _broken(chooser: Chooser, operator: str, level: Level, rule: str, origin: str) -> Case:
@@ -108,7 +122,7 @@ def _broken(chooser: Chooser, operator: str, level: Level, rule: str, origin: st
 
 @cache
 def _narrowed(operator: str, level: Level, rule: str) -> tuple[Focus, Context]:
-    """The focus of an execution rule, and what it leaves to choose from; decisions have to come from elsewhere."""
+    """The focus of a rule that is kept, and what it leaves to choose from; decisions have to come from elsewhere."""
     focus = _FOCUS[rule.rpartition(".")[2]]
     return focus, focus.narrow(Context.at(SeededChooser(""), operator_named(operator), level))
 

@@ -163,6 +163,41 @@ def test_a_failing_rule_is_shrunk_once() -> None:
             assert {tensor.element_count for _, tensor in mutants.tensors(case.desc)} == {1}
 
 
+def test_a_refusal_of_what_is_valid_is_found_and_shrunk() -> None:
+    """By the cases that are executed, and by those about acceptance; under the one rule that was broken."""
+    records = failures(campaign(mutants.decisions.RejectsOwnedByDmlInput(), operators=("TILE",)))
+    assert {record.rule for record in records} == {"DESCRIPTOR.acceptance"}
+    (smallest,) = [
+        record
+        for record in records
+        if record.phase is Phase.SEARCH and record.case_json["rule"] == "DESCRIPTOR.acceptance"
+    ]
+    desc = Case.from_json(smallest.case_json).desc
+    assert [tensor.sizes for _, tensor in mutants.tensors(desc)] == [(1,), (1,)]
+    assert desc.input_tensor.flags == 1  # type: ignore[attr-defined]
+
+
+def test_a_smaller_refusal_is_looked_for_among_valid_cases() -> None:
+    """The largest tensors are valid cases about a rule that descriptors break: its other cases are all rejected."""
+
+    class RejectsLarge(ReferenceBackend):
+        def validate(self, desc: Any, level: Level) -> Answer:
+            answer = super().validate(desc, level)
+            is_large = desc.output_tensor is not None and desc.output_tensor.element_count > 3
+            return Answer(False, "too large") if answer.accepted and is_large else answer
+
+    large = next(case for case in boundary_cases("TILE", Level.L4_1) if "/huge/" in case.origin)
+    engine = Engine(Judge(RejectsLarge(), "mine"), ("TILE",), (Level.L4_1,), BUDGETS["quick"], 0)
+    record = engine.judge.record(large, Phase.BOUNDARIES)
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "DESCRIPTOR.acceptance")
+    assert record.case_json["rule"] == "TENSOR.element-count"
+    engine.note(record)
+    unit = next(engine.searches())
+    assert (unit.operator, unit.rule) == ("TILE", "DESCRIPTOR.acceptance")
+    *_, found = engine.judged(unit)
+    assert Case.from_json(found.case_json).desc.output_tensor.element_count == 4  # type: ignore[attr-defined]
+
+
 def test_a_smallest_case_comes_at_the_lowest_level_that_failed() -> None:
     records = campaign(mutants.decisions.AcceptsUnknownFlags(), operators=("TILE",), levels=(Level.L3_0, Level.L4_1))
     (smallest,) = [record for record in failures(records) if record.phase is Phase.SEARCH]

@@ -150,6 +150,29 @@ def test_strict_markers_know_the_markers(gate: Run) -> None:
     tile_at_3_0(gate, "--strict-markers", "-k", "flags", "-W", "error").assert_outcomes(passed=1, deselected=OTHERS)
 
 
+REFUSES = """
+    from backends.base import Answer
+    from backends.reference import ReferenceBackend
+
+
+    class RefusesAligned(ReferenceBackend):
+        def validate(self, desc, level):
+            aligned = desc.input_tensor is not None and desc.input_tensor.guaranteed_base_offset_alignment
+            answer = super().validate(desc, level)
+            return Answer(False, "not here") if answer.accepted and aligned else answer
+"""
+
+
+def test_a_refusal_is_seen_without_executing(gate: Run, pytester: pytest.Pytester) -> None:
+    """By the test of acceptance, whose cases need no data: those of execution are not run."""
+    file = pytester.makepyfile(refuses=dedent(REFUSES))
+    result = tile_at_3_0(gate, "--dml-backend", f"{file}:RefusesAligned", "--dml-examples", "50", "-m", "dml_decision")
+    assert result.parseoutcomes()["failed"] == 1
+    result.stdout.fnmatch_lines(
+        ["TILE at level 3_0: fail, DESCRIPTOR.acceptance", "*rejected a valid descriptor: not here"]
+    )
+
+
 def test_junit(gate: Run, pytester: pytest.Pytester) -> None:
     tile_at_3_0(gate, "--junitxml", "found.xml")
     cases = list(ElementTree.parse(pytester.path / "found.xml").iter("testcase"))

@@ -241,8 +241,30 @@ def test_a_case_without_tensors_is_described_as_far_as_there_is_something() -> N
 
 def test_rejecting_a_valid_descriptor_fails() -> None:
     record = verdict(Scripted(validate=rejecting), tile())
-    assert (record.verdict, record.rule) == (Verdict.FAIL, "TILE.values")
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "DESCRIPTOR.acceptance")
     assert record.reason == "rejected a valid descriptor: no reason"
+
+
+@pytest.mark.parametrize("rule", ["TILE.values", "EXECUTION.strides", "TENSOR.flags", "DESCRIPTOR.acceptance", ""])
+@pytest.mark.parametrize("claims", [{}, {"executes": False}], ids=["executes", "decides"])
+def test_a_refusal_of_what_is_valid_is_about_acceptance(rule: str, claims: dict[str, Any]) -> None:
+    """Whatever the case is about: nothing was executed, and no rule of descriptors was broken."""
+    record = verdict(Scripted(validate=rejecting, **claims), tile(rule=rule))
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "DESCRIPTOR.acceptance")
+
+
+def test_acceptance_is_claimed_with_any_decisions_and_not_without() -> None:
+    for category in Category:
+        record = verdict(Scripted(validate=rejecting, enforces=frozenset({category})), tile())
+        claimed = category is not Category.EXECUTION
+        assert record.verdict is (Verdict.FAIL if claimed else Verdict.NOT_SUPPORTED)
+        assert claimed or record.reason == "decisions are not claimed"
+
+
+def test_a_case_about_acceptance_is_decided_on_alone() -> None:
+    case = make_case(SeededChooser(0), "GATHER", LEVEL, "DESCRIPTOR.acceptance")
+    record = verdict(ReferenceBackend(), case)
+    assert (record.verdict, record.rule, record.output) == (Verdict.PASS, "DESCRIPTOR.acceptance", "")
 
 
 def test_accepting_an_invalid_descriptor_fails_at_the_rule() -> None:
@@ -357,7 +379,7 @@ def test_execution_that_is_not_claimed_is_not_tried(claims: dict[str, Any]) -> N
     backend.asked.remove("validate")
     assert backend.asked == ["validate"]
     wrong = verdict(Scripted(validate=rejecting, **claims), tile())
-    assert (wrong.verdict, wrong.rule) == (Verdict.FAIL, "")
+    assert (wrong.verdict, wrong.rule) == (Verdict.FAIL, "DESCRIPTOR.acceptance")
 
 
 def test_a_decided_case_may_say_what_it_is_about() -> None:
@@ -647,7 +669,7 @@ def test_an_explanation_counts_what_it_does_not_show() -> None:
     ("backend", "data", "rule"),
     [
         (ReferenceBackend(), True, "TILE.values"),
-        (Scripted(validate=rejecting), True, "TILE.values"),
+        (Scripted(validate=rejecting), True, "DESCRIPTOR.acceptance"),
         (Scripted(executes=False), True, ""),
         (ReferenceBackend(), False, ""),
     ],

@@ -27,6 +27,7 @@ from conformance.judge import Judge
 from conformance.packaging.make import manifest_of
 from conformance.packaging.profiles import Profile
 from conformance.search import search
+from conformance.strength import mutants
 from conformance.verify import Verification, rerun, verdicts
 from reports.package import (
     CASES,
@@ -113,6 +114,18 @@ def test_an_honest_package_verifies(honest: Path, form: str) -> None:
     assert found.statement.stated is not None
     assert found.statement.stated.vendor == "Example Ltd"
     assert [check.name for check in found.checks if not check.done] == ["signature"]
+
+
+def test_a_refusal_is_on_record_under_the_rule_of_acceptance_alone(tmp_path: Path) -> None:
+    """Filed under a rule of execution, though nothing was executed, it is found."""
+    backend = mutants.decisions.RejectsOwnedByDmlInput()
+    package = make(tmp_path / "refusing", backend)
+    found = verified(package)
+    assert found.verifies, told(found)
+    n = first(package, verdict=Verdict.FAIL, phase=Phase.BOUNDARIES)
+    assert records_of(package)[n].rule == "DESCRIPTOR.acceptance"
+    found = verified(forge(package, tmp_path / "forged", records=edit(n, rule="TILE.values")))
+    assert "rule: expected 'DESCRIPTOR.acceptance', found 'TILE.values'" in told(found)
 
 
 def test_a_package_of_a_failing_backend_verifies_and_says_so(failing: Path) -> None:

@@ -15,7 +15,7 @@ from spec.levels import LOWEST, Level
 from spec.operator import Kind, OperatorSpec
 from spec.registry import operator, operators, rules, rules_of, spec_of
 from spec.rules import DESCRIPTOR_CATEGORIES, Category, Rule
-from spec.tensor_rules import EXECUTION_RULES, TENSOR_RULES
+from spec.tensor_rules import DESCRIPTOR_RULES, EXECUTION_RULES, TENSOR_RULES
 
 FACTS = Path(__file__).parents[2] / "shared" / "directml-facts" / "operators.json"
 SPECS = list(operators().values())
@@ -72,13 +72,13 @@ def test_tables_apply_from_their_level_on(spec: OperatorSpec) -> None:
 @pytest.mark.parametrize("rule", RULES, ids=by_id)
 def test_a_rule_is_well_formed(rule: Rule) -> None:
     subject, _, name = rule.id.partition(".")
-    assert subject in {*operators(), "TENSOR", "EXECUTION"}
+    assert subject in {*operators(), "TENSOR", "DESCRIPTOR", "EXECUTION"}
     assert re.fullmatch(r"[a-z0-9_]+(-[a-z0-9_]+)*", name)
     assert rule.statement
     assert not rule.statement.endswith(".")
     assert rule.until is None or rule.since < rule.until
     assert rule.is_descriptor_rule == (rule.category in DESCRIPTOR_CATEGORIES)
-    assert rule.is_descriptor_rule == bool(rule.remedy)
+    assert (rule.kind == "descriptor") == bool(rule.remedy) == (rule.check is not None)
     if subject in operators() and rule.until != operators()[subject].introduced_in:
         assert rule.since >= operators()[subject].introduced_in
 
@@ -98,7 +98,7 @@ def test_rules_are_ordered_so_that_what_is_needed_comes_first() -> None:
         for rule in rules_of(name):
             for needed in rule.needs:
                 assert position[needed] < position[rule.id], f"{rule.id} needs {needed}"
-                assert rules()[needed].is_descriptor_rule
+                assert rules()[needed].kind == "descriptor"
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=by_name)
@@ -111,7 +111,7 @@ def test_what_a_rule_says_that_it_needs_is_a_rule(spec: OperatorSpec) -> None:
 
 @pytest.mark.parametrize("spec", SPECS, ids=by_name)
 def test_rules_of_an_operator_are_its_own_and_the_general_ones(spec: OperatorSpec) -> None:
-    assert rules_of(spec.name) == (*TENSOR_RULES, *EXECUTION_RULES, *spec.rules)
+    assert rules_of(spec.name) == (*TENSOR_RULES, *DESCRIPTOR_RULES, *EXECUTION_RULES, *spec.rules)
     assert {rule.id.partition(".")[0] for rule in spec.rules} == {spec.name}
     has_introduction = f"{spec.name}.introduced-in" in rules()
     assert has_introduction == (spec.introduced_in > LOWEST)

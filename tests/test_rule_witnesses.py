@@ -9,7 +9,7 @@ import pytest
 from spec.case import Case
 from spec.levels import HIGHEST, Level
 from spec.registry import operators, rules, rules_of
-from spec.rules import Rule
+from spec.rules import ACCEPTANCE, Rule
 from spec.validator import Outcome, decide
 from strategies.builders import builder
 from strategies.cases import applicable_rules, execution_rules, make_case
@@ -17,8 +17,8 @@ from strategies.chooser import SeededChooser, every_variant
 from strategies.context import Context, Impossible
 from strategies.violations import OPERATOR_VIOLATIONS, breakable_rules, violate, violations
 
-DESCRIPTOR_RULES = [rule for rule in rules().values() if rule.is_descriptor_rule]
-EXECUTION_RULES = [rule for rule in rules().values() if not rule.is_descriptor_rule]
+DESCRIPTOR_RULES = [rule for rule in rules().values() if rule.kind == "descriptor"]
+EXECUTION_RULES = [rule for rule in rules().values() if rule.kind == "execution"]
 CELLS = [(operator, level) for operator in operators() for level in Level]
 
 # Why a rule that applies at a level can have no descriptor there that breaks it and nothing else.
@@ -49,7 +49,7 @@ def test_every_descriptor_rule_is_broken_somewhere(rule: Rule) -> None:
 def test_every_descriptor_rule_has_a_way_to_break_it(operator: str) -> None:
     """One for each rule of the operator and its tensors, and none for a rule that does not exist."""
     ways = set(violations(operator))
-    assert ways >= {rule.id for rule in rules_of(operator) if rule.is_descriptor_rule}
+    assert ways >= {rule.id for rule in rules_of(operator) if rule.kind == "descriptor"}
     # What every operator has may be a rule that this one cannot break: it exists from the first level on, say.
     assert ways - set(rules()) <= {f"{operator}.{name}" for name in OPERATOR_VIOLATIONS}
 
@@ -61,7 +61,7 @@ def test_what_can_be_broken_is_what_applies(operator: str, level: Level) -> None
     if level < operators()[operator].introduced_in:
         assert breakable == {f"{operator}.introduced-in"}
         return
-    applying = {rule.id for rule in rules_of(operator) if rule.is_descriptor_rule and rule.applies_at(level)}
+    applying = {rule.id for rule in rules_of(operator) if rule.kind == "descriptor" and rule.applies_at(level)}
     assert breakable <= applying
     assert {rule.rpartition(".")[2] for rule in applying - breakable} <= set(NOT_ALONE)
 
@@ -101,6 +101,18 @@ def test_every_execution_rule_has_cases(rule: Rule) -> None:
             assert case.rule == rule.id
 
 
+def test_acceptance_has_cases_of_every_operator() -> None:
+    """Valid, decided on alone, and from the level on that the operator exists at."""
+    for operator, level in CELLS:
+        if level in existing(operator):
+            case = make_case(SeededChooser(0), operator, level, ACCEPTANCE)
+            assert (case.outcome, case.rule, case.data) == (Outcome.ACCEPT, ACCEPTANCE, {})
+            assert decide(case.desc, level).outcome is Outcome.ACCEPT
+        else:
+            with pytest.raises((KeyError, Impossible)):
+                make_case(SeededChooser(0), operator, level, ACCEPTANCE)
+
+
 @pytest.mark.parametrize(("operator", "level"), CELLS)
 def test_a_case_of_an_execution_rule_brings_what_the_rule_is_about(operator: str, level: Level) -> None:
     for rule in execution_rules(operator, level):
@@ -122,9 +134,11 @@ def _brings(rule: str, case: Case) -> None:
             assert getattr(case.desc, "indices_tensor").data_type.is_signed_integer  # noqa: B009
 
 
-def test_applicable_rules_are_those_that_can_be_broken_then_those_of_execution() -> None:
+def test_applicable_rules_are_those_that_can_be_broken_then_those_that_are_kept() -> None:
     for operator, level in CELLS:
-        assert applicable_rules(operator, level) == breakable_rules(operator, level) + execution_rules(operator, level)
+        kept = (ACCEPTANCE,) if level in existing(operator) else ()
+        kept += execution_rules(operator, level)
+        assert applicable_rules(operator, level) == breakable_rules(operator, level) + kept
         assert len(set(applicable_rules(operator, level))) == len(applicable_rules(operator, level))
 
 

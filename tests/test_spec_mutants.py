@@ -113,6 +113,7 @@ CLAIMED = {
         *("leading-index-sizes", "leading-input-sizes", "output-rank", "output-sizes", "shape-before-2_1"),
         *("sizes-off-axis", "tuple-size", "tuple-size-meaningful", "batch-sizes"),
     },
+    Category.ACCEPTANCE: {"DESCRIPTOR.acceptance"},
     Category.EXECUTION: {
         *("EXECUTION.output-bounds", "EXECUTION.inputs-unchanged", "EXECUTION.strides"),
         *("values", "negative-indices", "out-of-range-indices"),
@@ -179,6 +180,7 @@ def test_all_that_the_registry_offers_is_exported() -> None:
 def test_a_rule_says_where_on_its_page_it_stands() -> None:
     """The field or section; the exceptions are pages that have only one subject, and what an operator computes."""
     whole_pages = {"ne-directml-dml_tensor_data_type", "ne-directml-dml_tensor_flags", "dml-strides", "dml-barriers"}
+    whole_pages.add("nf-directml-idmldevice-createoperator")
     for known in rules().values():
         without = known.source.page in whole_pages or known.id.endswith(".values")
         assert bool(known.source.section) or without, known.id

@@ -47,7 +47,7 @@ EVERY_OPERATOR = pytest.mark.parametrize("operator", operators())
 # the failure shows the new value.
 SWEPT_CASES = 1000
 GOLDEN = {
-    "boundaries": "0e168630e4235cadbb08f94414b2ccc928634267364815f9d022950a1d46d1dc",
+    "boundaries": "263641d5a10d938569f7d0422cd2058d05269b89e50e573dcff2143544fc5ff9",
     "sweep": "4d01a79df1f0b5485b0afce0b13580ada69d15bf64a04b45e7ba5e406f847f1c",
 }
 

@@ -94,7 +94,7 @@ def rule_json(rule: Rule) -> dict[str, Any]:
     return {
         "id": rule.id,
         "category": str(rule.category),
-        "kind": "descriptor" if rule.is_descriptor_rule else "execution",
+        "kind": rule.kind,
         "statement": rule.statement,
         "remedy": rule.remedy,
         "since": rule.since.label,

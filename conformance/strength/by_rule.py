@@ -141,6 +141,7 @@ OPEN = "the pages leave open what breaking it means, so no answer is wrong"
 NOT_ALONE = "at this level no descriptor breaks it and nothing else"
 NO_FARTHER = "whatever breaks it alone is a step from valid, so this is to forget it"
 NO_STEP = "no valid descriptor of this level is a step from breaking it alone"
+OVERDONE_ELSEWHERE = "to refuse what is valid is to overdo another rule, and that is done to each"
 NOTHING_TO_OVERDO = "it asks that everything be so, and more than everything there is not"
 
 
@@ -162,8 +163,9 @@ def _of_execution(rule: Rule) -> Iterator[Derived]:
 
 
 def _of_descriptors(operator: str, level: Level, rule: Rule) -> Iterator[Derived]:
-    if rule.erratum is not None:
-        yield from (Derived(kind, rule.id, left_out=OPEN) for kind in (FORGETS, LOOSENS, OVER_APPLIES))
+    why_none = OVERDONE_ELSEWHERE if rule.check is None else OPEN if rule.erratum is not None else ""
+    if why_none:
+        yield from (Derived(kind, rule.id, left_out=why_none) for kind in (FORGETS, LOOSENS, OVER_APPLIES))
         return
     if rule.id not in breakable_rules(operator, level):
         yield from (Derived(kind, rule.id, left_out=NOT_ALONE) for kind in (FORGETS, LOOSENS))

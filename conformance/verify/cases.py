@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from conformance.engine import Engine
+from conformance.engine import Engine, rule_to_search
 from conformance.verify.findings import Findings, expected
 from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from reports.writing import RESULTS
@@ -60,7 +60,7 @@ class FoundCases:
         self.digests[phase].append(bytes.fromhex(record.case))
         verdict = record.waived if record.verdict is Verdict.WAIVED else record.verdict
         has_failed = verdict in NOT_CONFORMANT
-        about = str(record.case_json.get("rule"))
+        about = rule_to_search(record)
         if phase is Phase.SEARCH:
             if has_failed and (record.operator, about) not in self._failed:
                 self._failed.add((record.operator, about))

@@ -32,7 +32,8 @@ from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from reports.writing import RESULTS
 from spec.case import Case, digest_of
 from spec.forms import FormError
-from spec.registry import spec_of
+from spec.registry import rule as rule_named
+from spec.registry import rules, spec_of
 
 CHECK = "verdicts"
 
@@ -153,12 +154,11 @@ class VerdictCheck:
         return case
 
     def _check_sound(self, case: Case, wrong: Any) -> None:
-        """Whether a case is about its rule: breaks it and no other, or, for a rule of execution, breaks none."""
-        about_execution = case.rule and case.rule in {rule.id for rule in spec_of(case.desc).execution_rules}
-        about_execution = about_execution or case.rule.startswith("EXECUTION.")
-        if about_execution and case.broken:
+        """Whether a case is about its rule: breaks it and no other, or, if no descriptor can break it, breaks none."""
+        is_kept = case.rule in rules() and rule_named(case.rule).check is None
+        if is_kept and case.broken:
             wrong("case_json.rule", f"a case of {case.rule} keeps every rule; this one breaks {case.broken[0]}")
-        if not about_execution and case.broken != (case.rule,):
+        if not is_kept and case.broken != (case.rule,):
             wrong("case_json.rule", f"a case of {case.rule} breaks that rule alone; found {', '.join(case.broken)}")
 
     def _waived(self, record: Record, verdict: Verdict, wrong: Any) -> str:

@@ -13,6 +13,7 @@ from backends.reference import ReferenceBackend, expected_output, layout
 from spec.datatypes import DataType
 from spec.levels import Level
 from spec.registry import operators, rules, spec_of
+from spec.rules import ACCEPTANCE
 from spec.tensor import TensorDesc
 
 INT64_MAX = 2**63 - 1
@@ -129,7 +130,7 @@ class WrongDecision(Mutant, abstract=True):
 class RejectsValid(WrongDecision, abstract=True):
     """Refuses some of what is valid."""
 
-    rules = ("values",)
+    rules = (ACCEPTANCE,)
 
     def validate(self, desc: Any, level: Level) -> Answer:
         answer = super().validate(desc, level)

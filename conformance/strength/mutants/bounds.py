@@ -75,8 +75,6 @@ class OutOfRangeIndexWritesNothing(WrongIndices):
 class ElementLimitOf31Bits(RejectsValid):
     """Refuses tensors of 2^31 elements and more."""
 
-    rules = ("TENSOR.element-count",)
-
     def refused(self, desc: Any) -> bool:
         return any(tensor.element_count >= 2**31 for _, tensor in tensors(desc))
 

@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from backends.base import Answer
 from backends.reference import decisions
-from conformance.strength.mutants.base import EXECUTED, RejectsValid, WrongDecision, edit_tensors, rank, tensors
+from conformance.strength.mutants.base import RejectsValid, WrongDecision, edit_tensors, rank, tensors
 from spec.datatypes import DataType
 from spec.levels import HIGHEST, LOWEST, Level
 from spec.operator import DATA
 from spec.registry import operators
+from spec.rules import ACCEPTANCE
 
 
 class DecidesByTheHighestLevel(WrongDecision):
@@ -32,7 +33,7 @@ class DecidesByTheHighestLevel(WrongDecision):
 class DecidesByTheLevelBefore(WrongDecision):
     """Has a level begin one level too late."""
 
-    rules = EXECUTED
+    rules = (ACCEPTANCE,)
 
     @classmethod
     def shows_at(cls, operator: str, level: Level) -> bool:

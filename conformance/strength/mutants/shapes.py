@@ -21,13 +21,14 @@ from conformance.strength.mutants.base import (
 )
 from spec.levels import Level
 from spec.operators._gather_nd import unpadded_sizes
+from spec.rules import ACCEPTANCE
 
 
 class IgnoresIndexDimensions(Mutant):
     """Takes every dimension of the index tensor as meaningful (microsoft/DirectML#685)."""
 
     has = ("index_dimensions",)
-    rules = ("values",)
+    rules = (ACCEPTANCE,)
 
     def seen(self, desc: Any, level: Level) -> Any:
         if desc.indices_tensor is None or desc.index_dimensions > len(desc.indices_tensor.sizes):
@@ -39,7 +40,7 @@ class UsesLeadingIndexSizes(Mutant):
     """Takes the first IndexDimensions sizes of the index tensor where the last ones count (microsoft/DirectML#685)."""
 
     has = ("index_dimensions",)
-    rules = ("values",)
+    rules = (ACCEPTANCE,)
 
     def seen(self, desc: Any, level: Level) -> Any:
         if desc.indices_tensor is None:
@@ -52,7 +53,7 @@ class PrintedSizeFormula(Mutant):
     """Follows the size formula as the pages print it (errata GATHER_ND-1, GATHER_ND1-1)."""
 
     has = ("input_dimension_count",)
-    rules = ("values",)
+    rules = (ACCEPTANCE,)
 
     def validate(self, desc: Any, level: Level) -> Answer:
         answer = super().validate(desc, level)
@@ -78,7 +79,7 @@ class IgnoresBatches(Mutant):
 
 class RepeatsReversed(Mutant):
     has = ("repeats",)
-    rules = ("values",)
+    rules = (ACCEPTANCE,)
 
     def seen(self, desc: Any, level: Level) -> Any:
         return replace(desc, repeats=desc.repeats[::-1])

@@ -80,16 +80,12 @@ class StridesTakenForBytes(Mutant):
 
 
 class RejectsStrides(RejectsValid):
-    rules = ("EXECUTION.strides",)
-
     def refused(self, desc: Any) -> bool:
         return any(tensor.strides is not None for _, tensor in tensors(desc))
 
 
 class RejectsBroadcastInputs(RejectsValid):
     """Refuses a stride of 0 on inputs, where it is allowed, as on outputs."""
-
-    rules = ("EXECUTION.strides",)
 
     def refused(self, desc: Any) -> bool:
         return any(tensor.strides is not None and 0 in tensor.strides for _, tensor in tensors(desc))
@@ -115,8 +111,6 @@ class RowsTakenForPadded(Mutant):
 
 class RejectsInterleavedOutputs(RejectsValid):
     """Takes output elements to share memory wherever no dimension steps over all of the next."""
-
-    rules = ("EXECUTION.strides",)
 
     def refused(self, desc: Any) -> bool:
         reach = 0
