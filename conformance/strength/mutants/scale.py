@@ -352,15 +352,17 @@ class WritesAtMultiplesOf64(RoundsOffsetDown):
     to, inputs = 64, False
 
 
-class OneRangeForEachResource(OfScale):
-    """Keeps what it knows of a binding by its resource, so that a second range of one is the first."""
+class OneTensorAtEachOffset(OfScale):
+    """Keeps what it knows of a binding by resource and offset, so that a second one there has the size of the first."""
 
     has = ("indices_tensor",)
     rules = ("values",)
 
     def computed(self, desc: Any, inputs: Mapping[str, Binding]) -> Any:
-        known: dict[int, Binding] = {}
-        bound = {name: known.setdefault(id(binding.buffer), binding) for name, binding in inputs.items()}
+        known: dict[tuple[int, int], Binding] = {}
+        bound = {
+            name: known.setdefault((id(binding.buffer), binding.offset), binding) for name, binding in inputs.items()
+        }
         return super().computed(desc, bound)
 
 
