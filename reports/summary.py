@@ -4,7 +4,8 @@ Here is defined what *conformant* means:
 
 * A backend is **not conformant** if one case failed, crashed or timed out.
 * Otherwise the result is **incomplete** if the run did not reach its end, a case ended in a fault of the harness,
-  nothing passed at all, or an operator that the backend claims at a level was left without a judged case.
+  nothing passed at all, an operator that the backend claims at a level was left without a judged case, or the backend
+  claims to execute and declined to in all cases of an operator at a level.
 * Otherwise it is **conformant**: at least one case passed, and nothing speaks against it.
 
 What is observed, waived or not supported is no evidence either way.
@@ -406,6 +407,18 @@ class Summary:
             return CellVerdict.INCOMPLETE
         return CellVerdict.OBSERVED_ONLY if counts[Verdict.OBSERVED] else CellVerdict.NOT_SUPPORTED
 
+    def executions(self) -> dict[tuple[str, str], Counter[Verdict]]:
+        """Records about rules of execution by verdict, by operator and level; where the backend claims to execute."""
+        backend = self.campaign.backend
+        if "execution" not in backend["enforces"] or not backend["executes"]:
+            return {}
+        rules = {rule["id"] for rule in self.campaign.rules if rule["kind"] == "execution"}
+        found: dict[tuple[str, str], Counter[Verdict]] = {}
+        for (operator, level, _, rule), test in self.tests.items():
+            if rule in rules and self._claims(operator, level):
+                found.setdefault((operator, level), Counter()).update(test.counts)
+        return found
+
     def _claims(self, operator: str, level: str) -> bool:
         backend = self.campaign.backend
         return operator in backend["operators"] and level in backend["levels"]
@@ -431,9 +444,13 @@ class Summary:
             cells = self.matrix()
             gaps = [c for c in cells if c.verdict is CellVerdict.INCOMPLETE and not c.counts.get(Verdict.ERROR)]
             if gaps:
-                shown = ", ".join(f"{cell.operator} at {cell.level}" for cell in gaps[:3])
-                more = f" and {len(gaps) - 3} more" if len(gaps) > 3 else ""
-                reasons.append(f"Claimed, but without a judged case: {shown}{more}.")
+                places = [(cell.operator, cell.level) for cell in gaps]
+                reasons.append(f"Claimed, but without a judged case: {_some(places)}.")
+            idle = [
+                cell for cell, counts in self.executions().items() if counts.total() == counts[Verdict.NOT_SUPPORTED]
+            ]
+            if idle:
+                reasons.append(f"Execution is claimed, but was declined in every case: {_some(idle)}.")
         return reasons
 
     def headline(self) -> str:
@@ -441,6 +458,8 @@ class Summary:
         text = self._outcome()
         if not self.campaign.backend["executes"]:
             text += " Decisions alone were judged: nothing was executed."
+        if declined := sum(counts[Verdict.NOT_SUPPORTED] for counts in self.executions().values()):
+            text += f" Not executed, though execution is claimed: {_number(declined, 'valid case')}."
         if self.counts[Verdict.WAIVED]:
             text += f" {_number(self.counts[Verdict.WAIVED], 'failed case')} set aside by waivers: no pass, no failure."
         if self.campaign.spec != Reading.DOCUMENTED:
@@ -543,6 +562,12 @@ class NotClaimed:
 def _count_reason(reasons: Counter[str], reason: str) -> None:
     known = reason in reasons or len(reasons) < MAX_REASONS
     reasons[reason if known else OTHER_REASONS] += 1
+
+
+def _some(cells: list[tuple[str, str]]) -> str:
+    """The first of them, and how many more there are."""
+    shown = ", ".join(f"{operator} at {level}" for operator, level in cells[:3])
+    return f"{shown} and {len(cells) - 3} more" if len(cells) > 3 else shown
 
 
 def _number(count: int, noun: str) -> str:

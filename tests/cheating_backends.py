@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from backends.base import Binding, Bytes, Execution
+from backends.base import Binding, Bytes, Execution, Unsupported
 from backends.reference import ReferenceBackend, expected_output
 from spec.levels import Level
 
@@ -416,6 +416,25 @@ class MemoisesShapes(Memoises):
     def key(self, execution: Execution) -> Any:
         output = execution.desc.output_tensor
         return execution.desc.operator, output.data_type, output.sizes
+
+
+# --- what it may not do -----------------------------------------------------------------------------------------------
+
+
+class Declines(ReferenceBackend):
+    """Claims to execute, and never does."""
+
+    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        raise Unsupported("not today")
+
+
+class DeclinesMost(ReferenceBackend):
+    """Likewise, but for outputs of one element."""
+
+    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        if desc.output_tensor.element_count > 1:
+            raise Unsupported("not today")
+        super().execute(desc, level, inputs, outputs)
 
 
 # --- what no cheat could use ------------------------------------------------------------------------------------------

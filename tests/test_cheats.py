@@ -4,6 +4,7 @@ by the commands, by the gate, and where a package is run again.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,7 +25,7 @@ from cheating_backends import (
     UndoesThePoison,
     elements,
 )
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from msgspec.structs import replace
 from package_support import make, told, verified
 
@@ -159,18 +160,43 @@ few_cheats = pytest.mark.parametrize("cheat", FEW, ids=lambda cheat: cheat.__nam
 
 @few_cheats
 def test_it_is_not_certified(cheat: type[Cheat], tmp_path: Path) -> None:
-    scope = ("--operator", "TILE", "--level", "1_0", "--budget", "quick", "--out", str(tmp_path / "out"))
-    result = CliRunner().invoke(main, ["certify", "--backend", name_of(cheat), *scope])
+    result = certify(cheat, tmp_path)
     assert result.exit_code == 1, result.output
     assert "not conformant" in result.output
 
 
-@pytest.mark.parametrize("cheat", FEW[:-1], ids=lambda cheat: cheat.__name__)  # no descriptor comes twice there
+def certify(backend: type[ReferenceBackend], tmp_path: Path) -> Result:
+    scope = ("--operator", "TILE", "--level", "1_0", "--budget", "quick", "--out", str(tmp_path / "out"))
+    return CliRunner().invoke(main, ["certify", "--backend", name_of(backend), *scope])
+
+
+def test_who_declines_to_execute_anything_is_not_certified(tmp_path: Path) -> None:
+    """Though nothing is wrong with what it decides."""
+    result = certify(cheating_backends.Declines, tmp_path)
+    assert result.exit_code == 3, result.output
+    words = " ".join(result.output.split())
+    assert "Execution is claimed, but was declined in every case: TILE at 1_0." in words
+
+
+def test_what_was_declined_is_said_of_who_executes_little(tmp_path: Path) -> None:
+    result = certify(cheating_backends.DeclinesMost, tmp_path)
+    assert result.exit_code == 0, result.output
+    assert re.search(
+        r"Not executed, though execution is claimed: \d{2,} valid cases\.", " ".join(result.output.split())
+    )
+
+
+@few_cheats
 @pytest.mark.parametrize("how", [(), ("--one-by-one",)], ids=["batches", "one-by-one"])
 def test_a_run_finds_it(cheat: type[Cheat], how: Sequence[str], tmp_path: Path) -> None:
     """Where the backend shares a process with the judge."""
     corpus = str(tmp_path / "corpus.jsonl.zst")
-    assert CliRunner().invoke(main, ["generate", "--cases", "200", "--seed", "1", "-o", corpus]).exit_code == 0
+    assert (
+        CliRunner()
+        .invoke(main, ["generate", "--cases", "60", "--operator", "TILE", "--level", "6_4", "-o", corpus])
+        .exit_code
+        == 0
+    )
     options = ("--backend", name_of(cheat), "--workers", "1", *how, "--out", str(tmp_path / "out"))
     result = CliRunner().invoke(main, ["run", corpus, *options])
     assert result.exit_code == 1, result.output
