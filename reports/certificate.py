@@ -437,7 +437,8 @@ class Certificate(_Entry, frozen=True, kw_only=True):
         not_judged: why cases were not supported or waived.
         failures: failed cases by kind, operator and rule, with samples.
         observed: what the backend did where the specification leaves it open.
-        throughput: the measurements.
+        throughput: the measurements, as many as there is room for.
+        throughput_left_out: how many more the results have.
         digests: of the results that this certificate rests on.
     """
 
@@ -459,6 +460,7 @@ class Certificate(_Entry, frozen=True, kw_only=True):
     failures: list[Failure]
     observed: list[Observation]
     throughput: list[Speed]
+    throughput_left_out: Count = 0
     digests: DigestEntry
 
     @classmethod
@@ -558,6 +560,7 @@ class Certificate(_Entry, frozen=True, kw_only=True):
                 for _, group in sorted(summary.observed.items())
             ],
             throughput=[Speed.of(row) for row in summary.throughputs],
+            throughput_left_out=summary.throughputs_left_out,
             digests=DigestEntry(algorithm="sha256", results=summary.digests.results, content=summary.digests.content),
         )
 

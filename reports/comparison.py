@@ -20,7 +20,7 @@ from reports.cases import SHOWN_DIGITS, Cases
 from reports.changes import CHANGE_MEANINGS, Change, Changed, changes, differing
 from reports.html import CELL_MEANINGS, MAX_FIRST, MatrixCell, ShownRule, render_with_cases, shown_rule
 from reports.plots import Heat, Roofline, rooflines, rules_by_phase, types_by_rank_and_level
-from reports.records import NOT_CONFORMANT, Caches, Record, Throughput, Timing, Verdict
+from reports.records import NOT_CONFORMANT, Caches, Record, Room, Throughput, Timing, Verdict
 from reports.store import Store, StoreError
 from reports.stream import Consumer, FanOut, StreamError
 from reports.summary import JUDGED, OTHER_REASONS, CellVerdict, FailureGroup, FailureKind, Summary, case_size
@@ -382,7 +382,10 @@ class Comparison:
         columns = [{row.timing: row for row in summary.throughputs} for summary in self.summaries]
         order = {of: i for i, of in enumerate(_merged([(t.operator, t.data_type) for t in c] for c in columns))}
         found: dict[str, list[Timed]] = {}
-        for timing in sorted(_merged(columns), key=lambda t: (order[t[:2]], _CACHES.index(t.caches), t.size)):
+        room = Room()
+        for timing in sorted(
+            filter(room.takes, _merged(columns)), key=lambda t: (order[t[:2]], _CACHES.index(t.caches), t.size)
+        ):
             rows = [column.get(timing) for column in columns]
             found.setdefault(timing.operator, []).append(Timed(timing, rows))
         return found
@@ -398,6 +401,11 @@ class Comparison:
         for (operator, _, _), timed in best.items():
             found.setdefault(operator, []).append(timed)
         return found
+
+    def timings_left_out(self) -> list[tuple[str, int]]:
+        """How many measurements of which campaign there was no room for, where there are any."""
+        counts = [(label, of.throughputs_left_out) for label, of in zip(self.labels, self.summaries, strict=True)]
+        return [(label, count) for label, count in counts if count]
 
     def rooflines(self) -> list[tuple[str, list[Roofline]]]:
         """The plots of each campaign that has some."""
@@ -558,6 +566,7 @@ def comparison_html(comparison: Comparison) -> str:
         unspecified=comparison.unspecified(),
         throughput=comparison.throughput(),
         throughput_at_once=comparison.throughput_at_once(),
+        timings_left_out=comparison.timings_left_out(),
         rooflines=comparison.rooflines(),
         heats=comparison.heats(),
         max_rows=MAX_ROWS,

@@ -35,6 +35,8 @@ from reports.text import binary_size, duration, level_ranges, one_line
 _T = TypeVar("_T")
 
 SHOWN_FAILURES = 10
+SHOWN_TIMED = 20  # operators whose throughput is shown
+SHOWN_SIZES = 8
 LINE_INTERVAL = 10.0  # seconds between lines where there is no terminal
 STEP_INTERVAL = 0.25  # seconds before a loop gets a bar in a terminal, and between its updates
 MAX_REASON = 160  # characters
@@ -348,7 +350,9 @@ def _legend(summary: Summary, symbols: Mapping[CellVerdict, str]) -> Text:
 def _throughput(console: Console, summary: Summary) -> list[RenderableType]:
     """The slowest and the fastest data type of each operator at the largest size, with warm caches."""
     timed = [row for row in at_largest_size(summary.throughputs) if row.caches is Caches.WARM]
-    sizes = " and ".join(binary_size(size) for size in sorted({row.size for row in timed}))
+    found_sizes = [binary_size(size) for size in sorted({row.size for row in timed})]
+    more_sizes = [f"{len(found_sizes) - SHOWN_SIZES} more sizes"] if len(found_sizes) > SHOWN_SIZES else []
+    sizes = " and ".join([*found_sizes[:SHOWN_SIZES], *more_sizes])
     table = Table(box=None, pad_edge=False, padding=(0, 1))
     for name in ("operator", "type"):
         table.add_column(name, no_wrap=True)
@@ -357,7 +361,7 @@ def _throughput(console: Console, summary: Summary) -> list[RenderableType]:
     rows: dict[str, list[Throughput]] = {}
     for row in timed:
         rows.setdefault(row.operator, []).append(row)
-    for operator, found in rows.items():
+    for operator, found in list(rows.items())[:SHOWN_TIMED]:
         found.sort(key=lambda row: row.bytes_per_second)
         for row in found if len(found) == 1 else (found[0], found[-1]):
             table.add_row(
@@ -367,7 +371,12 @@ def _throughput(console: Console, summary: Summary) -> list[RenderableType]:
                 f"{row.copy_bytes_per_second / 1e9:,.4g}",
                 f"{row.fraction_of_copy:.0%}",
             )
-    return [Text(f"Throughput, slowest and fastest type, outputs of {sizes}:"), table]
+    parts: list[RenderableType] = [Text(f"Throughput, slowest and fastest type, outputs of {sizes}:"), table]
+    if len(rows) > SHOWN_TIMED:
+        parts.append(Text(f"{len(rows) - SHOWN_TIMED} more operators are in the reports."))
+    if summary.throughputs_left_out:
+        parts.append(Text(f"{summary.throughputs_left_out:,} more measurements are in the results alone."))
+    return parts
 
 
 def _told(counts: Mapping[Verdict, int]) -> str:

@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.html import render
-from reports.plots import Area, Tick
+from reports.plots import LONGEST_LABEL, Area, Tick
 from reports.records import NOT_CONFORMANT, Timing, Verdict
 from reports.summary import CellVerdict
-from reports.text import binary_size, rate
+from reports.text import binary_size, one_line, rate
 from reports.trends import Rates, Trend, VerdictChange
 
 PANEL = Area(width=340, height=170, left=66, right=14, top=28, bottom=24)
 SPARK = Area(width=150, height=26, left=3, right=3, top=3, bottom=3)
-MAX_PANELS = 48  # of throughput in one series; every measurement has its line in the tables
+MAX_PANELS = 48  # of one kind in one series; every measurement that there is room for has its line in the tables
+MAX_SERIES = 40
+MAX_SPARKS = 2_000  # lines of measurements on the page, shared by its series
 _RUN_TICKS = 6
 
 
@@ -104,10 +106,12 @@ class _Axes:
 
 def history_html(trends: Sequence[Trend]) -> str:
     """The whole page; the same for the same runs."""
-    shown = [_shown(number, trend) for number, trend in enumerate(trends, 1)]
+    sparks = MAX_SPARKS // max(1, min(len(trends), MAX_SERIES))
+    shown = [_shown(number, trend, sparks) for number, trend in enumerate(trends[:MAX_SERIES], 1)]
     return render(
         "history.html.j2",
         series=shown,
+        series_left_out=len(trends) - len(shown),
         run_count=sum(len(trend.runs) for trend in trends),
         change_count=sum(len(trend.changes) for trend in trends),
         step_count=sum(len(of["steps"]) for of in shown),
@@ -117,8 +121,8 @@ def history_html(trends: Sequence[Trend]) -> str:
     )
 
 
-def _shown(number: int, trend: Trend) -> dict[str, Any]:
-    """What the page tells of a series."""
+def _shown(number: int, trend: Trend, most_sparks: int) -> dict[str, Any]:
+    """What the page tells of a series, with so many lines of measurements at most."""
     runs = trend.runs
     stepped = sorted(
         (rates for rates in trend.rates if rates.steps),
@@ -144,17 +148,22 @@ def _shown(number: int, trend: Trend) -> dict[str, Any]:
         "verdicts": _verdict_charts(trend),
         "stepped": [_rate_chart(rates, len(runs)) for rates in stepped[:MAX_PANELS]],
         "stepped_count": len(stepped),
-        "sparks": _sparks(trend),
+        "sparks": _sparks(trend.rates[:most_sparks], len(runs)),
+        "sparks_left_out": trend.left_out + max(0, len(trend.rates) - most_sparks),
+        "operators_left_out": max(0, len(_operators(trend)) - MAX_PANELS),
     }
 
 
 def _verdict_charts(trend: Trend) -> list[Chart]:
     """For each operator its failed cases by run."""
-    operators = dict.fromkeys(operator for run in trend.runs for operator in run.counts)
     return [
         _verdict_chart(operator, trend, [change for change in trend.changes if change.operator == operator])
-        for operator in operators
+        for operator in _operators(trend)[:MAX_PANELS]
     ]
+
+
+def _operators(trend: Trend) -> list[str]:
+    return list(dict.fromkeys(operator for run in trend.runs for operator in run.counts))
 
 
 def _verdict_chart(operator: str, trend: Trend, changes: Sequence[VerdictChange]) -> Chart:
@@ -177,7 +186,7 @@ def _rate_chart(rates: Rates, runs: int) -> Chart:
         for run, value in zip(rates.runs, rates.values, strict=True)
     ]
     marks = [axes.mark(rates.runs[step.at], f"{step.change:+.0%}", 0.1, step.confirmed) for step in rates.steps]
-    title = f"{rates.timing.operator} {_about(rates.timing)}"
+    title = f"{one_line(rates.timing.operator, LONGEST_LABEL)} {_about(rates.timing)}"
     told = f"{title}: {rate(rates.values[0])} in run {rates.runs[0]}, {rate(rates.values[-1])} in run {rates.runs[-1]}"
     told += "".join(f"; {_step_told(rates, at)}" for at in range(len(rates.steps)))
     return Chart(
@@ -196,11 +205,11 @@ def _levels(rates: Rates, axes: _Axes) -> str:
     )
 
 
-def _sparks(trend: Trend) -> Mapping[str, Sequence[Spark]]:
-    """Every measurement, by operator."""
+def _sparks(shown: Iterable[Rates], runs: int) -> Mapping[str, Sequence[Spark]]:
+    """The measurements, by operator."""
     found: dict[str, list[Spark]] = {}
-    for rates in trend.rates:
-        axes = _Axes(SPARK, len(trend.runs), max(rates.values))
+    for rates in shown:
+        axes = _Axes(SPARK, runs, max(rates.values))
         found.setdefault(rates.timing.operator, []).append(
             Spark(
                 _about(rates.timing),
@@ -225,4 +234,4 @@ def _step_told(rates: Rates, at: int) -> str:
 def _about(timing: Timing) -> str:
     """What of an operator was timed; a size that was not recorded is not named."""
     size = f", {binary_size(timing.size)}" if timing.size else ""
-    return f"{timing.data_type}{size}, {timing.caches}"
+    return f"{one_line(timing.data_type, LONGEST_LABEL)}{size}, {timing.caches}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from reports.records import NOT_CONFORMANT, Caches, Record, Verdict, at_largest_size
+from reports.records import NOT_CONFORMANT, Caches, Record, Throughput, Verdict, at_largest_size
 from reports.summary import CellVerdict, Conformance, FailureGroup, FailureKind, Summary
 from reports.text import binary_size, duration, level_ranges, one_line
 
@@ -17,6 +17,7 @@ MAX_CHARACTERS = 60_000
 MAX_LINE = 3_000  # of a reproducing line; with more explicit values than that it is no line to copy
 MAX_REASON = 300
 SHOWN_DIFFERENCES = 3
+SHOWN_TIMED, SHOWN_SIZES, MAX_LABEL = 20, 8, 60
 _SYMBOLS = {Conformance.CONFORMANT: "✓", Conformance.NOT_CONFORMANT: "✗", Conformance.INCOMPLETE: "?"}
 _MARKUP = re.compile(r"([\\`*{}\[\]()#+!|~<>&@$]|(?<!\w)_|_(?!\w))")
 
@@ -119,17 +120,30 @@ def _told(record: Record) -> Iterator[str]:
 def _tail(summary: Summary) -> Iterator[str]:
     timed = [row for row in at_largest_size(summary.throughputs) if row.caches is Caches.WARM]
     if timed:
-        sizes = " and ".join(binary_size(size) for size in sorted({row.size for row in timed}))
+        found_sizes = [binary_size(size) for size in sorted({row.size for row in timed})]
+        more = [f"{len(found_sizes) - SHOWN_SIZES} more sizes"] if len(found_sizes) > SHOWN_SIZES else []
+        sizes = " and ".join([*found_sizes[:SHOWN_SIZES], *more])
         yield f"## Throughput\n\nOutputs of {sizes}.\n"
         yield "| operator | slowest type | of the copy | fastest type | of the copy |"
         yield "|---|---|--:|---|--:|"
-        for operator in dict.fromkeys(row.operator for row in timed):
-            rows = sorted((row for row in timed if row.operator == operator), key=lambda row: row.fraction_of_copy)
-            ends = " | ".join(f"{_plain(row.data_type)} | {row.fraction_of_copy:.0%}" for row in (rows[0], rows[-1]))
-            yield f"| {_plain(operator)} | {ends} |"
+        by_operator: dict[str, list[Throughput]] = {}
+        for row in timed:
+            by_operator.setdefault(row.operator, []).append(row)
+        for operator, found in list(by_operator.items())[:SHOWN_TIMED]:
+            rows = sorted(found, key=lambda row: row.fraction_of_copy)
+            ends = " | ".join(f"{_label(row.data_type)} | {row.fraction_of_copy:.0%}" for row in (rows[0], rows[-1]))
+            yield f"| {_label(operator)} | {ends} |"
         yield ""
+        if len(by_operator) > SHOWN_TIMED:
+            yield f"{len(by_operator) - SHOWN_TIMED} more operators are in the report.\n"
+    if summary.throughputs_left_out:
+        yield f"{summary.throughputs_left_out:,} more measurements are in the results alone.\n"
     failed = sum(summary.counts[verdict] for verdict in NOT_CONFORMANT)
     yield f"Cases: {summary.total:,}, failed: {failed:,}. Results digest: `{summary.digests.results}`."
+
+
+def _label(name: str) -> str:
+    return _plain(one_line(name, MAX_LABEL))
 
 
 def _plain(text: str) -> str:

@@ -10,12 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from statistics import median
 
 from reports.records import Caches, Phase, Throughput
 from reports.summary import Summary
-from reports.text import binary_size, brief_seconds, rate
+from reports.text import binary_size, brief_seconds, one_line, rate
 
 # One for each kind of data type, so that no line is told by its colour alone; about 7 units wide, around the origin.
 MARKERS = (
@@ -28,6 +27,8 @@ MARKERS = (
 SHADES = 5  # of a heat map, beside the empty one
 _NAMED_BITS = re.compile(r"(.*?)(\d+)")  # FLOAT, 16
 _TICK_RATIO = 16  # between labelled sizes
+MAX_PANELS = 24  # of one plot; five operators with types of four widths are 20
+LONGEST_LABEL = 40  # characters of a name in a plot
 _SLOWEST, _FASTEST = 1e-6, 1e18  # bytes a second; what is beyond was not measured but comes out of a damaged file
 
 
@@ -119,7 +120,7 @@ class Roofline:
         operators: for each operator a panel for each width of its data types; all panels have the same axes.
         y_ticks: of the axis of speed.
         kinds: the kinds of data types with their markers, in the order of their numbers.
-        left_out: measurements that have no place here, as their size or a figure is unknown.
+        left_out: measurements that have no place here, as their size or a figure is unknown or there is no room.
     """
 
     caches: Caches
@@ -144,32 +145,43 @@ def _roofline(caches: Caches, rows: Sequence[Throughput]) -> Roofline | None:
     if not drawn:
         return None
     scale = _Scale.of(drawn)
-    kinds = sorted({_kind(row) for row in drawn})
-    widths = sorted({_bits(row) for row in drawn})
+    grouped = _grouped(drawn)
+    shown = dict(list(grouped.items())[:MAX_PANELS])
+    kinds = {kind: i for i, kind in enumerate(sorted({_kind(row) for found in shown.values() for row in found}))}
     panels: dict[str, list[Panel]] = {}
-    for operator, bits in product(dict.fromkeys(row.operator for row in drawn), widths):
-        found = [row for row in drawn if (row.operator, _bits(row)) == (operator, bits)]
-        if found:
-            panels.setdefault(operator, []).append(
-                _panel(f"{operator}, {f'{bits} bit' if bits else 'other types'}", found, scale, kinds)
-            )
+    for (operator, bits), found in shown.items():
+        title = f"{one_line(operator, LONGEST_LABEL)}, {f'{bits} bit' if bits else 'other types'}"
+        panels.setdefault(operator, []).append(_panel(title, found, scale, kinds))
     return Roofline(
         caches,
         panels,
         scale.y_ticks(),
-        [(kind, MARKERS[i % len(MARKERS)]) for i, kind in enumerate(kinds)],
-        len(rows) - len(drawn),
+        [(one_line(kind, LONGEST_LABEL), MARKERS[i % len(MARKERS)]) for kind, i in kinds.items()],
+        len(rows) - sum(map(len, shown.values())),
     )
 
 
-def _panel(title: str, rows: Sequence[Throughput], scale: _Scale, kinds: Sequence[str]) -> Panel:
+def _grouped(rows: Iterable[Throughput]) -> dict[tuple[str, int], list[Throughput]]:
+    """Rows by operator, in their order, and width of the type, ascending."""
+    order = {operator: i for i, operator in enumerate(dict.fromkeys(row.operator for row in rows))}
+    found: dict[tuple[str, int], list[Throughput]] = {}
+    for row in rows:
+        found.setdefault((row.operator, _bits(row)), []).append(row)
+    return dict(sorted(found.items(), key=lambda item: (order[item[0][0]], item[0][1])))
+
+
+def _panel(title: str, rows: Sequence[Throughput], scale: _Scale, kinds: Mapping[str, int]) -> Panel:
     lines, told = [], []
-    for data_type in dict.fromkeys(row.data_type for row in rows):
-        own = sorted((row for row in rows if row.data_type == data_type), key=lambda row: row.size)
+    by_type: dict[str, list[Throughput]] = {}
+    for row in rows:
+        by_type.setdefault(row.data_type, []).append(row)
+    for data_type, found in by_type.items():
+        own = sorted(found, key=lambda row: row.size)
         points = [_point(row, scale) for row in own]
-        lines.append(Line(kinds.index(_kind(own[0])), _path([(point.x, point.y) for point in points]), points))
+        lines.append(Line(kinds[_kind(own[0])], _path([(point.x, point.y) for point in points]), points))
         ends = [f"{rate(row.bytes_per_second)} at {binary_size(row.size)}" for row in own[:: max(len(own) - 1, 1)]]
-        told.append(f"{data_type} {' to '.join(ends)}, {100 * own[-1].fraction_of_copy:.2g} % of the copy")
+        label, share = one_line(data_type, LONGEST_LABEL), 100 * own[-1].fraction_of_copy
+        told.append(f"{label} {' to '.join(ends)}, {share:.2g} % of the copy")
     copies: dict[int, list[float]] = {}
     for row in rows:
         copies.setdefault(row.size, []).append(row.copy_bytes_per_second)
@@ -183,7 +195,7 @@ def _point(row: Throughput, scale: _Scale) -> Point:
         scale.up(row.bytes_per_second),
         scale.up(row.useful_bytes / max(row.seconds)),
         scale.up(row.useful_bytes / min(row.seconds)),
-        f"{row.data_type}, {binary_size(row.size)}: {rate(row.bytes_per_second)}, "
+        f"{one_line(row.data_type, LONGEST_LABEL)}, {binary_size(row.size)}: {rate(row.bytes_per_second)}, "
         f"{100 * row.fraction_of_copy:.3g} % of the copy, {brief_seconds(row.median_seconds)}",
     )
 

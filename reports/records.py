@@ -160,6 +160,40 @@ class Timing(NamedTuple):
     caches: Caches
 
 
+# What reports have room for: a campaign times 55 operators and types, each at a few sizes in two states of the caches.
+MOST_TIMED, MOST_SIZES, MOST_MEASUREMENTS = 120, 24, 2_000
+
+
+class Room:
+    """Which measurements a report has room for, told one after the other; the results file has all of them.
+
+    Attributes:
+        left_out: how many it had no room for.
+    """
+
+    def __init__(self) -> None:
+        self.left_out = 0
+        self._taken = 0
+        self._timed: set[tuple[str, str]] = set()
+        self._sizes: set[int] = set()
+
+    def takes(self, timing: Timing) -> bool:
+        """Whether there is room for one more, of this."""
+        timed = (timing.operator, timing.data_type)
+        has_room = (
+            self._taken < MOST_MEASUREMENTS
+            and (timed in self._timed or len(self._timed) < MOST_TIMED)
+            and (timing.size in self._sizes or len(self._sizes) < MOST_SIZES)
+        )
+        if not has_room:
+            self.left_out += 1
+            return False
+        self._taken += 1
+        self._timed.add(timed)
+        self._sizes.add(timing.size)
+        return True
+
+
 _SIZES = re.compile(r"\{(\d{1,10}(?:,\d{1,10})*)\}")
 
 

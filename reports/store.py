@@ -28,6 +28,7 @@ from reports.stream import ALL, LONGEST_REASON, Body, Consumer, StreamError, Wri
 
 APPLICATION_ID = 0x444D4C43  # "DMLC", in the file's header
 SCHEMA_VERSION = 2  # 1: measurements without size and state of the caches
+PAGE_SIZE = 8192  # bytes
 BLOCK = 128  # records whose bodies are compressed together
 BATCH = 8 * BLOCK  # records in a transaction, at most
 COMMIT_SECONDS = 0.5  # between the transactions of a run that makes few records, at the end of a unit of work
@@ -211,7 +212,7 @@ class StoreWriter:
             raise StoreError(f"{self._path}: exists already; results are written to a new file")
         self._connect()
         with self._writing() as connection:
-            connection.execute("PRAGMA page_size = 8192")
+            connection.execute(f"PRAGMA page_size = {PAGE_SIZE}")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("BEGIN")

@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 
 from reports.digests import Digests
-from reports.records import NOT_CONFORMANT, Campaign, Ending, Phase, Record, Throughput, Verdict
+from reports.records import NOT_CONFORMANT, Campaign, Ending, Phase, Record, Room, Throughput, Verdict
 from reports.store import Store
 from reports.stream import StreamError, Written
 from spec.levels import Level
@@ -241,7 +241,8 @@ class Summary:
         failures: by (kind, operator, rule), in the order of their first record.
         observed: by (operator, rule).
         reasons: why cases were not supported or waived.
-        throughputs: the measurements.
+        throughputs: the measurements, as many as reports have room for.
+        throughputs_left_out: how many more there are.
         digests: of the stream so far.
     """
 
@@ -258,6 +259,7 @@ class Summary:
         self.observed: dict[tuple[str, str], ObservedGroup] = {}
         self.reasons: dict[Verdict, Counter[str]] = {Verdict.NOT_SUPPORTED: Counter(), Verdict.WAIVED: Counter()}
         self.throughputs: list[Throughput] = []
+        self._room = Room()
         self.digests = Digests()
         self._test_samples = 0
 
@@ -318,7 +320,8 @@ class Summary:
             self._keep(record, whole, test)
 
     def throughput(self, row: Throughput) -> None:
-        self.throughputs.append(row)
+        if self._room.takes(row.timing):
+            self.throughputs.append(row)
         self.digests.throughput(row)
 
     def finish(self, ending: Ending) -> None:
@@ -357,6 +360,10 @@ class Summary:
     def total(self) -> int:
         """Records."""
         return sum(self.counts.values())
+
+    @property
+    def throughputs_left_out(self) -> int:
+        return self._room.left_out
 
     @property
     def judged(self) -> int:

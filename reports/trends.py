@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from reports.history import Run
-from reports.records import Timing
+from reports.records import Room, Timing
 from reports.steps import Step, steps
 
 
@@ -65,10 +66,12 @@ class Trend(NamedTuple):
     runs: Sequence[Run]
     changes: tuple[VerdictChange, ...]
     rates: tuple[Rates, ...]
+    left_out: int  # of what was timed: there is no room for it
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Trend:
-        return cls(runs, tuple(_changes(runs)), tuple(_rates(runs)))
+        room = Room()
+        return cls(runs, tuple(_changes(runs)), tuple(_rates(runs, room)), room.left_out)
 
     def stepped_together(self) -> list[SteppedTogether]:
         """The steps by run, the latest first; of a run the operator that changed most first."""
@@ -77,8 +80,9 @@ class Trend(NamedTuple):
             for step in rates.steps:
                 key = rates.runs[step.at], rates.timing.operator, step.change > 0, step.confirmed
                 groups.setdefault(key, []).append((rates, step))
+        timed = Counter(rates.timing.operator for rates in self.rates)
         found = [
-            SteppedTogether(run, operator, tuple(group), sum(rates.timing.operator == operator for rates in self.rates))
+            SteppedTogether(run, operator, tuple(group), timed[operator])
             for (run, operator, _, _), group in groups.items()
         ]
         return sorted(found, key=lambda group: (-group.run, -abs(group.largest[1].change), group.operator))
@@ -102,8 +106,10 @@ def _changes(runs: Sequence[Run]) -> Iterator[VerdictChange]:
                     yield VerdictChange(number, operator, *counts, before.setup == after.setup)
 
 
-def _rates(runs: Sequence[Run]) -> Iterator[Rates]:
+def _rates(runs: Sequence[Run], room: Room) -> Iterator[Rates]:
     for timing in dict.fromkeys(timing for run in runs for timing in run.throughput):
+        if not room.takes(timing):
+            continue
         measured = [
             (number, run.throughput[timing]) for number, run in enumerate(runs, 1) if run.throughput.get(timing)
         ]

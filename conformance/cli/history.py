@@ -16,7 +16,7 @@ from conformance.cli.options import format_option
 from conformance.cli.output import print_json, print_table
 from reports.console import Steps
 from reports.history import History
-from reports.history_page import history_html
+from reports.history_page import MAX_SERIES, history_html
 from reports.records import NOT_CONFORMANT, Timing, Verdict
 from reports.stream import FanOut
 from reports.summary import Summary
@@ -51,6 +51,9 @@ def add(database: Path, results: Sequence[Path]) -> None:
             summaries.append(summary)
     with History(database, create=True) as kept:
         added = sum(kept.add(summary) for summary in summaries)
+    left_out = sum(summary.throughputs_left_out for summary in summaries)
+    if left_out:
+        echo(f"{left_out:,} measurements are left out: a history has room for those of a campaign", err=True)
     there = f", {len(summaries) - added} were there already" if added < len(summaries) else ""
     echo(f"{database}: {added} {'run' if added == 1 else 'runs'} added{there}")
 
@@ -97,10 +100,12 @@ def show(
         return
     if not shown:
         echo("No runs.")
-    for number, trend in enumerate(shown):
+    for number, trend in enumerate(shown[:MAX_SERIES]):
         if number:
             echo()
         _print(trend)
+    if len(shown) > MAX_SERIES:
+        echo(f"{len(shown) - MAX_SERIES:,} more backends and devices are left out; --backend NAME shows one.")
 
 
 def _about(timing: Timing) -> str:
@@ -140,6 +145,8 @@ def _print(trend: Trend) -> None:
         echo(f"run {group.run}: {_told(group)}")
     if trend.rates and not together:
         echo("Throughput: no step.")
+    if trend.left_out:
+        echo(f"Throughput: {trend.left_out:,} more measurements are left out.")
 
 
 def _told(group: SteppedTogether) -> str:
@@ -174,6 +181,7 @@ def _as_json(trend: Trend) -> dict[str, Any]:
             for number, run in enumerate(trend.runs, 1)
         ],
         "verdict_changes": [change._asdict() for change in trend.changes],
+        "throughput_left_out": trend.left_out,
         "throughput": [
             {
                 "operator": rates.timing.operator,

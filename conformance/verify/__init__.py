@@ -25,7 +25,14 @@ from conformance.verify import verdicts
 from conformance.verify.campaign import check_campaign
 from conformance.verify.cases import FoundCases, numbered, planned_cases
 from conformance.verify.documents import check_documents, check_waivers, read_package_waivers
-from conformance.verify.files import check_files, check_signature, is_our_database, read_document
+from conformance.verify.files import (
+    check_archive,
+    check_files,
+    check_rows,
+    check_signature,
+    is_our_database,
+    read_document,
+)
 from conformance.verify.findings import Check, Finding, Findings
 from conformance.verify.replayed import ReplayedJudge
 from conformance.verify.rerun import Rerun, rerun_sample
@@ -102,6 +109,7 @@ def verify(
     with tempfile.TemporaryDirectory(prefix="dml-conformance-") as folder:
         snapshot = take_snapshot(package, Path(folder))
         check_files(snapshot, findings)
+        check_archive(snapshot, findings)
         statement = read_document(snapshot, STATEMENT, Statement, "documents", Findings())
         check_signature(snapshot, key, statement, findings)
         summary = None
@@ -147,6 +155,7 @@ def _check_store(
             reports.close()
     if not whole:
         return None
+    check_rows(snapshot.folder / RESULTS, snapshot.folder / AGAIN / RESULTS, findings)
     summary = reports.summary
     if not found.in_order:
         findings.end(cases_.CHECK, "the phases are not in order; nothing more was looked at")

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeVar
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from conformance.packaging.statements import predicate_of
 from conformance.verify.findings import Findings, expected
 from reports.package import LISTED, MANIFEST, SIGNATURE, FormError
 from reports.package.archive import Snapshot
 from reports.package.forms import Document, Manifest, Statement
-from reports.store import APPLICATION_ID, SCHEMA_VERSION, expected_schema
+from reports.store import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION, expected_schema
 from reports.writing import RESULTS
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-FILES, SIGNED = "files", "signature"
+FILES, SIGNED, ARCHIVE = "files", "signature", "archive"
+_SHOWN_UNUSED = 5
 NOT_AS_WRITTEN = "not written as this suite writes it: other spaces, order, or a key twice"
 
 _STATISTICS = {  # what ANALYZE makes
@@ -70,6 +76,27 @@ def check_files(snapshot: Snapshot, findings: Findings) -> None:
     findings.end(FILES, f"{len(snapshot.files)} files, {sum(f.size for f in snapshot.files.values()):,} bytes")
 
 
+def check_archive(snapshot: Snapshot, findings: Findings) -> None:
+    """Say what an archive has that nothing was taken from: it can be anything, and a signature does not cover it.
+
+    It is no finding, as whoever packs the same files with another program makes such an archive.
+    """
+    if snapshot.unused is None:
+        return
+    shown = list(snapshot.unused[:_SHOWN_UNUSED])
+    if len(snapshot.unused) > len(shown):
+        shown.append(f"{len(snapshot.unused) - len(shown)} more")
+    told = f"not packed by this suite; nothing covers {'; '.join(shown)}" if shown else "as this suite packs it"
+    findings.end(ARCHIVE, told, done=not shown)
+
+
+def _free_pages(snapshot: Snapshot) -> int:
+    if RESULTS not in snapshot.files:
+        return 0
+    with (snapshot.folder / RESULTS).open("rb") as file:
+        return int.from_bytes(file.read(40)[36:], "big")
+
+
 def check_signature(
     snapshot: Snapshot, key: Ed25519PublicKey | None, statement: Statement | None, findings: Findings
 ) -> None:
@@ -80,7 +107,10 @@ def check_signature(
     if SIGNATURE not in snapshot.files:
         if key is not None:
             findings.add(SIGNED, SIGNATURE, "", "a public key was given, and the package is not signed")
-        findings.end(SIGNED, "not signed", done=key is not None)
+        free = _free_pages(snapshot)
+        pages = f", {free} of them free," if free else ""
+        detail = f"not signed: bytes that hold no record, in the pages{pages} of {RESULTS}, can be anything"
+        findings.end(SIGNED, detail if RESULTS in snapshot.files else "not signed", done=key is not None)
         return
     from reports.package.signature import key_id, opened
 
@@ -129,6 +159,89 @@ def _check_subjects(subjects: Mapping[str, str], count: int, snapshot: Snapshot,
             )
 
 
+# Of an SQLite file's header what is the same in all of ours, and where.
+_HEADER = {
+    16: PAGE_SIZE.to_bytes(2, "big"),
+    18: b"\1\1",  # no WAL
+    20: b"\0\x40\x20\x20",
+    44: b"\0\0\0\4\0\0\0\0",
+    52: b"\0\0\0\0\0\0\0\1",  # no automatic vacuum; UTF-8
+    64: b"\0\0\0\0",
+    72: bytes(20),
+}
+
+
+def _header_problems(path: Path) -> Iterator[str]:
+    """What an SQLite file's header says that ours do not, and whether the file is as long as it says."""
+    with path.open("rb") as file:
+        header = file.read(100)
+    for at, wanted in _HEADER.items():
+        found = header[at : at + len(wanted)]
+        if found != wanted:
+            yield f"its header at byte {at}: {expected(wanted.hex(), found.hex())}"
+    length = PAGE_SIZE * int.from_bytes(header[28:32], "big")
+    if path.stat().st_size != length:
+        yield f"size: {expected(length, path.stat().st_size)}"
+
+
+def check_rows(path: Path, again: Path, findings: Findings) -> None:
+    """Whether a results file has the rows that its stream makes, and no others: an unused label, for example.
+
+    Args:
+        path: of the file; `is_our_database`.
+        again: of the one that was made again from its records.
+        findings: takes what is wrong.
+    """
+    try:
+        with closing(_connected(path)) as one, closing(_connected(again)) as other:
+            for table, columns in _TABLES.items():
+                query = f"SELECT {columns} FROM {table} ORDER BY 1"  # noqa: S608 - constants only
+                _compare_rows(table, zip_longest(other.execute(query), one.execute(query)), findings)
+            for row in one.execute("SELECT tbl, idx, stat FROM sqlite_stat1"):
+                if row[0] not in _TABLES or not _STATISTIC.fullmatch(f"{row[1]}: {row[2]}"):
+                    findings.add(FILES, RESULTS, "table sqlite_stat1", "has what no statistics of our tables are")
+    except sqlite3.Error as error:
+        findings.add(FILES, RESULTS, "", f"its tables cannot be read: {error}")
+
+
+def _compare_rows(table: str, rows: Iterable[tuple[_Row, _Row]], findings: Findings) -> None:
+    """Tell of the first pair, what should be there and what is, that differs."""
+    for wanted, found in rows:
+        if not _is_same(table, wanted, found):
+            place = (found or wanted or ("",))[0]
+            problem = f"not what its records make: {expected(_row_told(wanted), _row_told(found))}"
+            findings.add(FILES, RESULTS, f"table {table}, row {place!a}"[:100], problem)
+            return
+
+
+_TABLES = {"stream": "part, json", "label": "*", "record": "*", "body": "*", "throughput": "*"}
+_STATISTIC = re.compile(r"[A-Za-z0-9_]{1,60}: [0-9]{1,12}( [0-9]{1,12}){0,4}( unordered| noskipscan| sz=[0-9]{1,12})*")
+_Row = tuple[Any, ...] | None
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+
+
+def _is_same(table: str, one: _Row, other: _Row) -> bool:
+    """Whether rows say the same in the same types; how a block of bodies is compressed is zlib's."""
+    if one is None or other is None or list(map(type, one)) != list(map(type, other)):
+        return False
+    if table == "body":
+        return one[0] == other[0] and _inflated(one[1]) == _inflated(other[1])
+    return one == other
+
+
+def _inflated(block: bytes) -> tuple[bytes, bytes]:
+    """What a compressed block holds, which was read before, and what follows it."""
+    unpacker = zlib.decompressobj()
+    return unpacker.decompress(block), unpacker.unused_data
+
+
+def _row_told(row: _Row) -> str:
+    return "no such row" if row is None else ", ".join(str(value)[:60] for value in row)
+
+
 def is_our_database(snapshot: Snapshot, findings: Findings) -> bool:
     """Whether the results are a database of our tables alone, so that reading them runs nothing foreign."""
     before = findings.total
@@ -148,6 +261,8 @@ def is_our_database(snapshot: Snapshot, findings: Findings) -> bool:
                 (found,) = connection.execute(f"PRAGMA {pragma}").fetchone()
                 if found != value:
                     wrong(f"{pragma}: {expected(value, found)}")
+            for problem in _header_problems(path):
+                wrong(problem)
             schema = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT 1000"))
             ours = expected_schema()
             for name in sorted(ours.keys() | schema.keys(), key=str):

@@ -145,6 +145,8 @@ class VerdictCheck:
         for name, value in labels.items():
             if content.get(name) != value:
                 wrong(f"case_json.{name}", expected(value, content.get(name)))
+        for name in content.keys() - case.to_json().keys():
+            wrong("case_json", f"has what no case has, {name[:100]!a}")
         if record.phase is Phase.SEARCH:
             self._check_sound(case, wrong)
         if planned is not None:

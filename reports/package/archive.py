@@ -13,7 +13,7 @@ import os
 import re
 import stat
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -87,11 +87,14 @@ class Snapshot(NamedTuple):
         folder: holds the files of a package that were found.
         files: size and digest of each.
         foreign: names of what else lay in the package; it was not copied.
+        unused: what else an archive has that `write_archive` does not write, and that nothing was taken from; None of
+            a folder.
     """
 
     folder: Path
     files: Mapping[str, Found]
     foreign: tuple[str, ...]
+    unused: tuple[str, ...] | None = None
 
 
 def take_snapshot(package: Path, folder: Path) -> Snapshot:
@@ -168,8 +171,9 @@ class _Copier:
             left -= len(chunk)
             yield chunk
 
-    def snapshot(self) -> Snapshot:
-        return Snapshot(self.folder, self.files, tuple(self.foreign))
+    def snapshot(self, unused: Iterable[str] | None = None) -> Snapshot:
+        told = None if unused is None else tuple(dict.fromkeys(unused))
+        return Snapshot(self.folder, self.files, tuple(self.foreign), told)
 
 
 def _from_folder(package: Path, folder: Path) -> Snapshot:
@@ -203,6 +207,8 @@ def _from_archive(package: Path, file: BinaryIO, folder: Path) -> Snapshot:
     file.seek(0)
     source = _Unpacked(package, file, packed)
     copier = _Copier(package, folder)
+    unused = list(_unused_frames(file, packed))
+    file.seek(0)
     top = ""
     for count, header in enumerate(_headers(package, source)):
         if count >= MOST_ENTRIES:
@@ -219,13 +225,54 @@ def _from_archive(package: Path, file: BinaryIO, folder: Path) -> Snapshot:
         if top and parts[0] != top:
             raise PackageError(f"{package}: {shown(header.path)}: expected all files in one folder, {shown(top)}")
         top = parts[0]
+        unused += header.unused
         if header.is_folder:
             continue
         if not parts[1]:
             raise PackageError(f"{package}: {shown(header.path)}: a file without a name")
         copier.take(parts[1], header.size, source)
-        source.read_exactly(-header.size % _BLOCK)
-    return copier.snapshot()
+        if source.read_exactly(-header.size % _BLOCK).strip(b"\0"):
+            unused.append(f"bytes after the content of {shown(header.path)}")
+    if list(copier.files) != sorted(copier.files):
+        unused.append("the order of its files")
+    if folder_name(top) != top:
+        unused.append(f"the name of its folder, {shown(top)}")
+    return copier.snapshot(unused)
+
+
+def _unused_frames(file: BinaryIO, packed: int) -> Iterator[str]:
+    """What a compressed file has beside one frame: RFC 8878, sections 3.1.1 and 3.1.2."""
+    frames = at = 0
+    while at + 8 <= packed:
+        file.seek(at)
+        head = file.read(8)
+        if 0x184D2A50 <= int.from_bytes(head[:4], "little") <= 0x184D2A5F:
+            size = int.from_bytes(head[4:], "little")
+            yield f"a frame of {size:,} bytes that is skipped"
+            at += 8 + size
+            continue
+        end = _end_of_frame(file, at, packed) if head[:4] == _FRAME else None
+        if end is None:  # damaged, which unpacking it says
+            return
+        frames, at = frames + 1, end
+    if frames > 1:
+        yield f"{frames} frames in place of one"
+
+
+def _end_of_frame(file: BinaryIO, at: int, packed: int) -> int | None:
+    """Where a frame ends that begins there; None where it does not."""
+    file.seek(at + 4)
+    descriptor = (file.read(1) or b"\0")[0]
+    is_single, has_checksum = descriptor >> 5 & 1, descriptor >> 2 & 1
+    content_size = (is_single, 2, 4, 8)[descriptor >> 6]
+    at += 5 + (not is_single) + (0, 1, 2, 4)[descriptor & 3] + content_size
+    while at + 3 <= packed:
+        file.seek(at)
+        block = int.from_bytes(file.read(3), "little")
+        at += 3 + (1 if block >> 1 & 3 == 1 else block >> 3)
+        if block & 1:
+            return at + 4 * has_checksum
+    return None
 
 
 class _Unpacked:
@@ -264,9 +311,43 @@ class _Unpacked:
 
 
 class _Header(NamedTuple):
+    """The header of a file; `unused` names what it has otherwise than `write_archive` writes it."""
+
     path: str
     size: int
     is_folder: bool
+    unused: tuple[str, ...]
+
+
+# The fields of a header that nothing is taken from, where they begin and end.
+_FIELDS = {
+    "mode": (100, 108),
+    "user id": (108, 116),
+    "group id": (116, 124),
+    "time": (136, 148),
+    "link": (157, 257),
+    "form": (257, 265),
+    "user": (265, 297),
+    "group": (297, 329),
+    "device numbers": (329, 345),
+    "rest": (500, 512),
+}
+
+
+def _unused_fields(block: bytes, path: str, size: int, is_folder: bool) -> Iterator[str]:
+    if is_folder:
+        yield f"an entry for the folder {shown(path)}"
+        return
+    entry = tarfile.TarInfo("x")
+    entry.size, entry.mode = size, 0o644
+    wanted = entry.tobuf(tarfile.USTAR_FORMAT)
+    for name, (start, end) in _FIELDS.items():
+        if block[start:end] != wanted[start:end]:
+            text = block[start:end].rstrip(b"\0 ").decode("latin-1")
+            yield f"the {name} of {shown(path)}, {shown(text)}"
+    named, number = block[:100].partition(b"\0")[2] + block[345:500].partition(b"\0")[2], block[124:136]
+    if named.strip(b"\0") or number != wanted[124:136] or block[156:157] != wanted[156:157]:
+        yield f"the spelling of name, size or kind of {shown(path)}"
 
 
 def _headers(package: Path, source: _Unpacked) -> Iterator[_Header]:
@@ -299,7 +380,7 @@ def _header(package: Path, block: bytes) -> _Header:
     size = _octal(package, block[124:136])
     if kind == _FOLDER and size:
         raise PackageError(f"{package}: {shown(path)} is a folder that has content; the archive is damaged")
-    return _Header(path, size, kind == _FOLDER)
+    return _Header(path, size, kind == _FOLDER, tuple(_unused_fields(block, path, size, kind == _FOLDER)))
 
 
 def _octal(package: Path, field: bytes) -> int:

@@ -12,6 +12,7 @@ import msgspec
 from reports.malformed import MALFORMED
 from reports.package import FormError
 from reports.records import Phase
+from reports.text import indented_json
 
 Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 Date = Annotated[str, msgspec.Meta(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
@@ -34,7 +35,7 @@ class Document(Entry, frozen=True, kw_only=True):
 
     def to_json(self) -> bytes:
         """The file's content; the same for equal documents."""
-        return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
+        return indented_json(self).encode() + b"\n"
 
     @classmethod
     def from_json(cls: type[_D], text: bytes) -> _D:

@@ -1,0 +1,179 @@
+"""Results with more measurements than any report has room for: what is shown is bounded, and the rest is counted."""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+import report_data
+from click.testing import CliRunner
+from rich.console import Console
+
+from conformance.cli import main
+from reports.certificate import Certificate
+from reports.console import print_summary
+from reports.markdown import MAX_CHARACTERS, markdown
+from reports.records import MOST_MEASUREMENTS, MOST_SIZES, MOST_TIMED, Caches, Room, Throughput, Timing
+from reports.store import Store, StoreWriter
+from reports.summary import Summary
+
+MIB = 1 << 20
+
+
+def row(operator: str, data_type: str, size: int, caches: Caches = Caches.WARM) -> Throughput:
+    return Throughput(operator, data_type, "Input{1} Output{1}", 2 * size, (1e-3, 2e-3), 1e12, size, caches)
+
+
+def types() -> Iterator[Throughput]:
+    """The name of a type is as long as a name may be."""
+    return (row("TILE", f"{n:x<990}{n % 7}", MIB) for n in range(100_000))
+
+
+def sizes() -> Iterator[Throughput]:
+    return (row("TILE", "FLOAT32", n, caches) for n in range(1, 20_001) for caches in Caches)
+
+
+def operators() -> Iterator[Throughput]:
+    return (row(f"O{n}", f"T{n}", n + 1) for n in range(20_000))
+
+
+def repeated() -> Iterator[Throughput]:
+    return (row("TILE", "FLOAT32", MIB) for _ in range(20_000))
+
+
+FLOODS: dict[str, Callable[[], Iterator[Throughput]]] = {
+    "types": types,
+    "sizes": sizes,
+    "operators": operators,
+    "repeated": repeated,
+}
+
+
+@pytest.fixture(scope="module", params=FLOODS)
+def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp(request.param) / "r.sqlite"
+    report_data.feed(StoreWriter(path), report_data.some_sound()[:300])
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DELETE FROM throughput")
+        connection.executemany(
+            "INSERT INTO throughput VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                (r.operator, r.data_type, r.shape, r.useful_bytes, msgspec.json.encode(r.seconds).decode(),
+                 r.copy_bytes_per_second, r.output_bytes, str(r.caches))
+                for r in FLOODS[request.param]()
+            ),
+        )  # fmt: skip
+        connection.commit()
+    return path
+
+
+def call(*arguments: object) -> str:
+    result = CliRunner().invoke(main, [str(each) for each in arguments], prog_name="dml-conformance")
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def left_out(results: Path) -> int:
+    with Store(results) as store:
+        count = len(store.throughputs())
+        summary = Summary.of_store(store)
+    assert len(summary.throughputs) <= MOST_MEASUREMENTS
+    assert len(summary.throughputs) + summary.throughputs_left_out == count
+    assert summary.throughputs_left_out > 10_000
+    return summary.throughputs_left_out
+
+
+def test_the_page_is_bounded_and_says_what_it_leaves_out(results: Path, tmp_path: Path) -> None:
+    call("report", results, "-o", tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert len(page.encode()) <= 5_000_000
+    assert f"{left_out(results):,} more, for which there is no room here, are in the results." in page
+
+
+def test_a_comparison_is_bounded_and_says_what_it_leaves_out(results: Path, tmp_path: Path) -> None:
+    for n in range(3):
+        (tmp_path / f"{n}.sqlite").write_bytes(results.read_bytes())
+    call("report", *(tmp_path / f"{n}.sqlite" for n in range(3)), "-o", tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert len(page.encode()) <= 5_000_000
+    assert page.count(f"{left_out(results):,} measurements, for which there is no room here, are left out") == 3
+
+
+def test_certificate_console_and_markdown_are_bounded_and_say_so(results: Path) -> None:
+    count = left_out(results)
+    with Store(results) as store:
+        summary = Summary.of_store(store)
+    certificate = Certificate.of(summary)
+    assert certificate.throughput_left_out == count
+    assert len(certificate.to_json()) < 8 * MIB
+    target = io.StringIO()
+    print_summary(summary, Console(file=target, width=200))
+    assert f"{count:,} more measurements are in the results alone." in target.getvalue()
+    assert target.getvalue().count("\n") < 120
+    text = markdown(summary)
+    assert f"{count:,} more measurements are in the results alone." in text
+    assert len(text) <= MAX_CHARACTERS
+
+
+def test_a_history_is_bounded_and_says_so(results: Path, tmp_path: Path) -> None:
+    history = tmp_path / "h.sqlite"
+    told = call("history", "add", history, results)
+    assert f"{left_out(results):,} measurements are left out" in told
+    with closing(sqlite3.connect(history)) as connection:  # as one from elsewhere may have them
+        connection.executemany(
+            "INSERT OR IGNORE INTO throughput VALUES (1, ?, ?, ?, ?, 1e9, 0.5)",
+            ((r.operator, r.data_type, r.size, str(r.caches)) for r in FLOODS["types"]()),
+        )
+        connection.commit()
+    assert "more measurements are left out" in call("history", "show", history)
+    call("history", "show", history, "--format", "html", "-o", tmp_path / "h.html")
+    page = (tmp_path / "h.html").read_text(encoding="utf-8")
+    assert len(page.encode()) <= 5_000_000
+    assert "for which there is no room here, are left out; the history has all." in page
+
+
+def test_a_history_of_many_series_is_bounded_and_says_so(tmp_path: Path) -> None:
+    from reports.history import History
+
+    history = tmp_path / "h.sqlite"
+    summary = Summary()
+    report_data.feed(summary, report_data.some_sound()[:20])
+    with History(history, create=True) as kept:
+        kept.add(summary)
+    with closing(sqlite3.connect(history)) as connection:
+        query = "INSERT INTO run SELECT NULL, ?, backend, ?, started, outcome, json FROM run WHERE id = 1"
+        connection.executemany(query, [(f"{n:064}", f"device {n}") for n in range(2_000)])
+        connection.commit()
+    assert "1,961 more backends and devices are left out" in call("history", "show", history)
+    call("history", "show", history, "--format", "html", "-o", tmp_path / "h.html")
+    page = (tmp_path / "h.html").read_text(encoding="utf-8")
+    assert "1,961 more backends and devices are left out" in page
+    assert len(page) < 1_000_000
+
+
+def test_a_campaign_has_room() -> None:
+    """All operators and types there are, at eight sizes in both states of the caches."""
+    room = Room()
+    for n in range(5 * 11):
+        for size in range(8):
+            for caches in Caches:
+                assert room.takes(Timing(f"O{n % 5}", f"T{n // 5}", 4096 << size, caches))
+    assert room.left_out == 0
+
+
+def test_each_limit_leaves_out() -> None:
+    room = Room()
+    taken = [room.takes(Timing("O", f"T{n}", 1, Caches.WARM)) for n in range(MOST_TIMED + 1)]
+    assert taken == [True] * MOST_TIMED + [False]
+    room = Room()
+    taken = [room.takes(Timing("O", "T", n, Caches.WARM)) for n in range(MOST_SIZES + 1)]
+    assert taken == [True] * MOST_SIZES + [False]
+    room = Room()
+    taken = [room.takes(Timing("O", "T", 1, Caches.WARM)) for n in range(MOST_MEASUREMENTS + 1)]
+    assert taken == [True] * MOST_MEASUREMENTS + [False]
+    assert room.left_out == 1
