@@ -235,7 +235,7 @@ def gate(pytester: pytest.Pytester) -> Gate:
 
 
 def test_the_gate_saves_what_it_finds_and_tries_it_first(gate: Gate, backends: Path, pytester: pytest.Pytester) -> None:
-    gate(f"{backends}:Wrong").assert_outcomes(failed=4, passed=19)
+    gate(f"{backends}:Wrong").assert_outcomes(failed=4, passed=20)
     saved = read_failures(pytester.path / "saved")
     assert {case.rule for case in saved} == {"TILE.values", "EXECUTION.strides"}
     assert all(case.desc.output_tensor.element_count % 3 == 0 for case in saved)  # type: ignore[attr-defined]
@@ -243,7 +243,7 @@ def test_the_gate_saves_what_it_finds_and_tries_it_first(gate: Gate, backends: P
     # Without examples of its own, the saved ones alone fail; they stay as they are.
     gate(f"{backends}:Wrong", "--dml-examples", "0")
     assert {path.name: path.read_bytes() for path in (pytester.path / "saved").iterdir()} == before
-    gate(f"{backends}:Sound").assert_outcomes(passed=23)
+    gate(f"{backends}:Sound").assert_outcomes(passed=24)
     assert {path.name: path.read_bytes() for path in (pytester.path / "saved").iterdir()} == before
 
 

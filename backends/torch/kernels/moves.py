@@ -33,6 +33,16 @@ def _in_range(index: tl.tensor, size: tl.tensor) -> tl.tensor:
     return found
 
 
+@triton.jit
+def _below(number: tl.tensor, limit: tl.tensor, places: tl.tensor) -> tl.tensor:
+    """Whether a number is below a limit, the same for each of `places`.
+
+    What is compared is spread, and not the answer: Triton 3.9's interpreter spreads a bit as a number, and takes none
+    for a mask.
+    """
+    return number + places * 0 < limit
+
+
 @triton.jit(
     do_not_specialize=[
         *("places", "per_batch", "index_batch_step", "batch_step", "row", "chunks"),
@@ -152,7 +162,7 @@ def take_columns_packed(
     for group in range(GROUPS):
         for r in tl.static_range(PACK):
             row = first + group * PACK + r
-            value = tl.load(source + row * row_step + place, mask=is_place & (row < rows), other=0)
+            value = tl.load(source + row * row_step + place, mask=is_place & _below(row, rows, place), other=0)
             if PACK == 1:
                 words = value
             else:
@@ -162,7 +172,7 @@ def take_columns_packed(
         for r in tl.static_range(PACK):
             row = first + group * PACK + r
             value = chosen if PACK == 1 else (chosen >> (r * BYTES * 8)).to(source.dtype.element_ty)
-            tl.store(target + row * columns + column, value, mask=is_column & (row < rows))
+            tl.store(target + row * columns + column, value, mask=is_column & _below(row, rows, column))
 
 
 @triton.jit
@@ -332,4 +342,5 @@ def tile(
                 outermost = others // repeat2
                 offset += (others - outermost * repeat2) * size2 * place2
                 offset += outermost * size3 * place3
-        tl.store(target + ((place + offset) * UNIT)[:, None] + word[None, :], value, mask=is_inside & (copy < copies))
+        is_copy = _below(copy, copies, at)[:, None]
+        tl.store(target + ((place + offset) * UNIT)[:, None] + word[None, :], value, mask=is_inside & is_copy)
