@@ -77,6 +77,10 @@ class Capabilities(msgspec.Struct, frozen=True):
         decides_at: the level by whose rules it decides, whatever level it is asked for; None where it goes by the level
             asked for. What only a lower level forbids (an operator, a data type, a dimension count that came later) is
             then accepted, and a decision for a lower level is claimed only where it does not depend on that.
+        accelerated: whether it executes on a device other than the host's processor, which takes larger tensors to be
+            busy, and longer to be warm.
+        paths: where its work is done in one of several ways, which part of it is done in which, and why not in another
+            one; what it falls back to stands here.
     """
 
     name: str
@@ -87,6 +91,8 @@ class Capabilities(msgspec.Struct, frozen=True):
     enforces: frozenset[Category]
     executes: bool = True
     decides_at: Level | None = None
+    accelerated: bool = False
+    paths: dict[str, str] = {}
 
     def __post_init__(self) -> None:
         if not self.enforces.isdisjoint(DESCRIPTOR_CATEGORIES):
@@ -102,6 +108,8 @@ class Capabilities(msgspec.Struct, frozen=True):
             "enforces": sorted(str(category) for category in self.enforces),
             "executes": self.executes,
             "decides_at": None if self.decides_at is None else self.decides_at.label,
+            "accelerated": self.accelerated,
+            "paths": dict(self.paths),
         }
 
 

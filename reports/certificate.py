@@ -98,6 +98,8 @@ class BackendClaims(_Entry, frozen=True, kw_only=True):
         enforces: categories of rules that its decisions claim to cover.
         executes: whether it executes at all.
         decides_at: the level by whose rules it decides, whatever level it is asked for; null where it goes by that one.
+        accelerated: whether it executes on a device other than the host's processor.
+        paths: where its work is done in one of several ways, which part of it is done in which.
     """
 
     name: str
@@ -108,6 +110,8 @@ class BackendClaims(_Entry, frozen=True, kw_only=True):
     enforces: list[str]
     executes: bool
     decides_at: LevelLabel | None
+    accelerated: bool = False
+    paths: dict[str, str] = {}
 
 
 class Run(_Entry, frozen=True, kw_only=True):

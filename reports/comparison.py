@@ -465,6 +465,7 @@ class Comparison:
         """What it takes to run them again, and their digests."""
         rows = [
             ("Versions", self._facts(lambda s: _joined(s.campaign.backend["versions"]))),
+            ("Paths", self._facts(lambda s: _listed(s.campaign.backend.get("paths", {})) or "one")),
             ("Specification", self._facts(lambda s: f"as {s.campaign.spec}")),
             ("Suite", self._facts(lambda s: s.campaign.suite_version)),
             ("Operators", self._facts(lambda s: ", ".join(s.campaign.operators))),
@@ -631,6 +632,10 @@ def _merged(sequences: Iterable[Iterable[_T]]) -> list[_T]:
 def _share(row: Throughput) -> str:
     share = 100 * row.fraction_of_copy
     return f"{share:.2g} %" if share < 10 else f"{share:.0f} %"
+
+
+def _listed(paths: Mapping[str, str]) -> str:
+    return "; ".join(f"{part}: {path}" for part, path in paths.items())
 
 
 def _joined(versions: Mapping[str, str]) -> str:

@@ -267,7 +267,7 @@ class Campaign(msgspec.Struct, frozen=True):
 
     Attributes:
         backend: the backend's capabilities as JSON (name, device, versions, levels, operators, enforces, executes,
-            decides_at).
+            decides_at, accelerated, paths).
         suite_version: of this package.
         operators: operators asked for.
         levels: levels asked for.

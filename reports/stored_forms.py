@@ -27,6 +27,8 @@ class _Backend(msgspec.Struct):
     executes: bool
     versions: dict[str, str]
     decides_at: str | None = None
+    accelerated: bool = False
+    paths: dict[str, str] = {}
 
 
 class _Rule(msgspec.Struct):

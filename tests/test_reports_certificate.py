@@ -65,6 +65,14 @@ def test_it_says_by_which_level_a_backend_decides(content: Any) -> None:
     assert written["backend"]["decides_at"] == "6_2"
 
 
+def test_it_says_by_which_path_a_backend_works() -> None:
+    claims = {"accelerated": True, "paths": {"everything": "eager PyTorch, as there is no compiler"}}
+    backend = {**report_data.campaign().backend, **claims}
+    written = json.loads(certified(report_data.some_sound(), backend=backend).to_json())
+    validator("certificate").validate(written)
+    assert {name: written["backend"][name] for name in claims} == claims
+
+
 @pytest.mark.parametrize("name", list(SCHEMAS))
 def test_the_published_schemas_are_those_of_the_types(name: str) -> None:
     assert (DOCS / name).read_bytes() == schemas.published(name), "run python -m conformance.schemas docs/schemas"

@@ -104,6 +104,12 @@ def test_a_conformant_backend_has_no_differences() -> None:
     assert "Nothing. No judged case came out otherwise" in page.text()
 
 
+def test_the_ways_that_a_backends_work_is_done_stand_at_the_head() -> None:
+    paths = {"outputs of 1 MiB": "kernels", "smaller outputs": "eager <b>, as before"}
+    backend = {**report_data.campaign().backend, "paths": paths}
+    assert "outputs of 1 MiB: kernels; smaller outputs: eager &lt;b&gt;, as before" in rendered([], backend=backend)
+
+
 def test_an_incomplete_run_says_what_it_lacks() -> None:
     summary = Summary()
     summary.start(report_data.campaign())

@@ -1,7 +1,8 @@
 """PyTorch as a backend, on the CPU and on CUDA.
 
 On CUDA there are two ways to do an operator's work: a kernel of this backend's own (`kernels`), or eager torch. There
-is a backend for each, to measure and to test them, and one that takes the faster one.
+is a backend for each, to measure and to test them, and one that takes the faster one. Which way is taken is known
+before anything is executed, and is part of what a backend says of itself: none stands in for another one unsaid.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ try:
 except ImportError as error:
     raise ImportError("the torch backend needs PyTorch; run: pip install 'dml-conformance[torch]'") from error
 
-from backends.base import Answer, Binding, Capabilities, Execution
+from backends.base import Answer, Binding, Capabilities, Execution, Unsupported
 from backends.torch import batch, kernels
 from backends.torch.decisions import decide, operator_of
 from backends.torch.device import describe, devices_for, find_device, versions
@@ -32,6 +33,7 @@ Clock = Callable[[Callable[[], object], int, torch.device], list[float]]
 
 # Bytes of an output. Below, both ways take as long as launches do, and a kernel has to be compiled first.
 WORTH_A_KERNEL = 2**20
+EAGER = "eager PyTorch"
 
 
 class _Torch:
@@ -53,18 +55,30 @@ class _Torch:
     def __init__(self, device: str = "") -> None:
         self._device = find_device(device)
         self._on_cuda = self._device.type == "cuda"
-        self._has_kernels = self._takes_kernels() and kernels.run_on(self._device)
+        self._without_kernels = self._why_without_kernels()
 
     @staticmethod
     def devices(device: str) -> list[str]:
         return devices_for(device)
 
-    def _takes_kernels(self) -> bool:
-        return self._on_cuda and self.least_bytes is not None
+    def _why_without_kernels(self) -> str:
+        """Why nothing is done by kernels; "" where something is."""
+        if self.least_bytes is None:
+            return "as asked for"
+        if not self._on_cuda:
+            return "as kernels are for CUDA"
+        missing = kernels.missing(self._device)
+        return missing and f"as there are no kernels here: {missing}"
+
+    def _paths(self) -> dict[str, str]:
+        if self._without_kernels:
+            return {"everything": f"{EAGER}, {self._without_kernels}"}
+        kernel = f"Triton {kernels.version()} kernels, {EAGER} where no kernel takes the layout"
+        return {f"outputs of {WORTH_A_KERNEL:,} bytes and more": kernel, "smaller outputs": EAGER}
 
     def capabilities(self) -> Capabilities:
         found = versions(self._device)
-        if self._has_kernels:
+        if not self._without_kernels:
             found["triton"] = str(kernels.version())
         return Capabilities(
             name=f"{self.family}:{self._device}",
@@ -73,6 +87,8 @@ class _Torch:
             levels=tuple(Level),
             operators=tuple(OPERATORS),
             enforces=frozenset(Category),
+            accelerated=self._on_cuda,
+            paths=self._paths(),
         )
 
     def validate(self, desc: OperatorDesc, level: Level) -> Answer:
@@ -154,13 +170,17 @@ class _Torch:
             sources.append(resources.view(inputs[attribute], tensor, dtype))
         tensor = getattr(desc, operator.output)
         target = resources.view(outputs[operator.output], tensor, element_type(tensor, False))
-        eager = _eager(operator, desc, sources, target)
-        if not self._has_kernels or operator.plan is None:
-            return eager
-        if target.numel() * target.itemsize < (self.least_bytes or 0):
-            return eager
-        kernel = kernels.prepared(operator.plan, desc, sources, target)
-        return eager if kernel is None else kernels.Attempt(kernel, eager)
+        is_large = target.numel() * target.itemsize >= (self.least_bytes or 0)
+        if not self._without_kernels and is_large and operator.plan is not None:
+            kernel = kernels.prepared(operator.plan, desc, sources, target)
+            if kernel is not None:
+                return kernel
+        return self._eager(operator, desc, sources, target)
+
+    def _eager(
+        self, operator: Operator, desc: OperatorDesc, sources: Sequence[Tensor], target: Tensor
+    ) -> Callable[[], object]:
+        return _eager(operator, desc, sources, target)
 
 
 def _eager(operator: Operator, desc: OperatorDesc, sources: Sequence[Tensor], target: Tensor) -> Callable[[], object]:
@@ -189,7 +209,9 @@ class TorchEagerBackend(_Torch):
 
 
 class TorchKernelsBackend(_Torch):
-    """By kernels wherever one can do the work, however small it is: to test them, on the CPU in Triton's interpreter.
+    """By kernels alone, however small the work is: to test them, on the CPU in Triton's interpreter.
+
+    What no kernel takes is not supported, and a kernel that cannot be made is an error: eager torch stands in for none.
 
     Raises:
         ValueError: no kernel can run on the device.
@@ -200,12 +222,24 @@ class TorchKernelsBackend(_Torch):
 
     def __init__(self, device: str = "") -> None:
         super().__init__(device)
-        if not self._has_kernels:
+        if not kernels.run_on(self._device):
             if kernels.version() is None:
                 what = "install Triton 3.2 or newer, as PyTorch for CUDA brings it: pip install triton"
             else:
                 what = f"use cuda, or set the environment variable {kernels.INTERPRET} to 1 for Triton's interpreter"
             raise ValueError(f"no kernels run on {str(self._device)!r} here; {what}")
 
-    def _takes_kernels(self) -> bool:
-        return True
+    def _why_without_kernels(self) -> str:
+        return ""
+
+    def _paths(self) -> dict[str, str]:
+        where = "" if self._on_cuda else ", interpreted"
+        return {
+            "operators": f"Triton {kernels.version()} kernels{where}",
+            "indices and outputs with strides": "copied by PyTorch, before and after",
+        }
+
+    def _eager(
+        self, operator: Operator, desc: OperatorDesc, sources: Sequence[Tensor], target: Tensor
+    ) -> Callable[[], object]:
+        raise Unsupported(f"no kernel does {desc.operator} with such strides, or so many dimensions")

@@ -76,10 +76,12 @@ def _claims(backend: dict[str, Any]) -> Capabilities | None:
             enforces=frozenset(Category(name) for name in backend["enforces"]),
             executes=backend["executes"],
             decides_at=None if own_level is None else Level.parse(_text(own_level)),
+            accelerated=backend["accelerated"],
+            paths={_text(what): _text(how) for what, how in backend["paths"].items()},
         )
     except (KeyError, ValueError, TypeError, AttributeError):
         return None
-    return claims if isinstance(claims.executes, bool) else None
+    return claims if isinstance(claims.executes, bool) and isinstance(claims.accelerated, bool) else None
 
 
 def _text(value: Any) -> str:

@@ -57,6 +57,7 @@ class ExecutingBackend(DirectmlBackend):
             operators=tuple(OperatorType.__members__),
             enforces=frozenset(Category),
             decides_at=self._level,
+            accelerated=not self._setup.dxgi,  # but for Windows' software adapter,
         )
 
     def validate(self, desc: OperatorDesc, level: Level) -> Answer:

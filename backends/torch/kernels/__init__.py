@@ -1,4 +1,4 @@
-"""Kernels of this backend's own for CUDA, in Triton as PyTorch ships it; eager torch does whatever they cannot do.
+"""Kernels of this backend's own for CUDA, in Triton as PyTorch ships it.
 
 `plans` says which kernel does an operator's work, `moves` has the kernels. They move bits: there are as many kinds of
 elements as there are sizes, 1, 2, 4 and 8 bytes, and what lies together moves in words of up to 16.
@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import importlib
 import os
-import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from backends.torch.kernels import plans
 from backends.torch.kernels.plans import Plan
 
 Work = Callable[[], object]
@@ -63,33 +64,35 @@ def launch(plan: Plan) -> Work:
     return run
 
 
-class Attempt:
-    """A kernel's work, and eager torch's in its place from the first time that the kernel cannot be made.
+@cache
+def missing(device: torch.device) -> str:
+    """Why no kernel can be made for a device; "" where they can.
 
     Kernels are compiled when they are first used, and much can be missing then: a C compiler for what calls the
-    kernel, a Triton that knows this GPU, enough shared memory. The answer has to be right all the same.
+    kernel, a Triton that knows this GPU, enough shared memory. So a small one is tried, and the one that takes the most
+    shared memory. What they compute is for the suite to judge.
     """
+    if not run_on(device):
+        return "no Triton that has what they need is installed"
+    try:
+        for plan in _tried(device):
+            launch(plan)()
+    except torch.OutOfMemoryError:
+        raise
+    except Exception as error:
+        return f"{type(error).__name__}: {error}".partition("\n")[0]
+    return ""
 
-    _missing: str | None = None  # what was, in this process: one warning is enough, and one attempt
 
-    def __init__(self, kernel: Work, eager: Work) -> None:
-        self._kernel = kernel
-        self._eager = eager
-
-    def __call__(self) -> object:
-        if Attempt._missing is None:
-            try:
-                return self._kernel()
-            except torch.OutOfMemoryError:
-                raise
-            except Exception as error:  # whatever it was, the eager way either works or says so itself
-                Attempt._missing = f"{type(error).__name__}: {error}".partition("\n")[0]
-                warnings.warn(
-                    f"no Triton kernels here, eager torch does their work: {Attempt._missing}",
-                    RuntimeWarning,
-                    stacklevel=2,
-                )
-        return self._eager()
+def _tried(device: torch.device) -> list[Plan]:
+    few = torch.zeros(2, 3, dtype=torch.int32, device=device)
+    rows = torch.zeros(2, plans.MOST_SHARED // 2, dtype=torch.int8, device=device)
+    indices = torch.zeros(1, rows.shape[1], dtype=torch.int64, device=device)
+    made = (
+        plans.tile(SimpleNamespace(repeats=(2, 2)), few, few.new_empty(4, 6)),
+        plans.gather(SimpleNamespace(axis=1, index_dimensions=1), rows, indices, torch.empty_like(rows)),
+    )
+    return [plan for plan in made if plan is not None]
 
 
 def prepared(make: Callable[..., Plan | None], desc: Any, sources: list[Tensor], target: Tensor) -> Work | None:
