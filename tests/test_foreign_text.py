@@ -387,3 +387,54 @@ def test_what_a_backend_may_say_can_be_stored_and_read(tmp_path: Path) -> None:
     with Store(path) as store:
         (found,) = store.records()
     assert found.reason.endswith("rrr...")
+
+
+# --- where lines come from, and where files come to lie -----------------------------------------------------------
+
+
+def test_no_command_prints_past_the_one_function() -> None:
+    """What is not of this project's own making goes through `conformance.cli.lines`."""
+    own = {"catalogue.py", "completion.py", "errata.py", "keys.py", "pages.py", "spec_commands.py", "strength.py"}
+    for path in Path("conformance/cli").glob("*.py"):
+        if path.name not in own | {"lines.py"}:
+            found = re.findall(r"click\.echo\(.*", path.read_text(encoding="utf-8"))
+            assert all(re.match(r'click\.echo\((line|text, nl=False|in_lines|indented_json|as_text|"\\n"\.join)', call)
+                       for call in found), (path.name, found)  # fmt: skip
+
+
+def test_no_command_leaves_anything_beside_results_in_wal_mode(tmp_path: Path) -> None:
+    scope = ("--operator", "TILE", "--level", "1_0", "--budget", "quick", "--in-process", "--cases", "5")
+    certify = ("certify", "--backend", "reference", *scope, "--out", tmp_path / "out")
+    invoke(*certify, codes=(0,))
+    results = tmp_path / "out" / RESULTS
+    for has_wal in (False, True):
+        connection = sqlite3.connect(results, isolation_level=None)
+        connection.execute("PRAGMA journal_mode = WAL")
+        if has_wal:  # as one whose writer was killed has it
+            connection.execute("UPDATE record SET reason = 'told by the WAL alone' WHERE id = 1")
+            wal = results.with_name(f"{RESULTS}-wal").read_bytes()
+        connection.close()
+        if has_wal:
+            results.with_name(f"{RESULTS}-wal").write_bytes(wal)
+        before = {path: path.read_bytes() for path in results.parent.iterdir() if path.is_file()}
+        invoke("report", tmp_path / "out", "-o", tmp_path / f"{has_wal}.html", codes=(0,))
+        told = invoke("export", tmp_path / "out", "--format", "csv", codes=(0,)).stdout
+        invoke("history", "add", tmp_path / "h.sqlite", tmp_path / "out", codes=(0,))
+        invoke("replay", f"{tmp_path / 'out'}#1", "--backend", "reference", "--in-process", codes=(0,))
+        if has_wal:  # a folder of reports and something else is not looked into
+            assert f"holds {RESULTS}-wal, which is no report" in invoke(*certify, "--resume", codes=(2,)).stderr
+        else:
+            assert "is finished" in invoke(*certify, "--resume", codes=(0,)).stderr
+        assert ("told by the WAL alone" in told) == has_wal
+        assert {path: path.read_bytes() for path in results.parent.iterdir() if path.is_file()} == before
+
+
+def test_a_history_in_wal_mode_is_shown_without_leaving_anything_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    history = tmp_path / "kept" / "h.sqlite"
+    report_data.feed(StoreWriter(tmp_path / "r.sqlite"), report_data.some_sound())
+    invoke("history", "add", history, tmp_path / "r.sqlite", codes=(0,))
+    with closing(sqlite3.connect(history)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+    assert report_data.BACKEND in invoke("history", "show", history, codes=(0,)).stdout
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["h.sqlite"]
