@@ -84,9 +84,19 @@ def materialize(case: Case) -> dict[str, Bytes]:
     contents = _of_inputs(case, fill)
     for attribute, recipe in case.data.items():
         if recipe.pattern == OVERLAPPING:
-            shared = contents[_indices_of(case)][: contents[attribute].size]
-            contents[attribute] = np.concatenate((shared, contents[attribute][shared.size :]))
+            contents[attribute] = overlaid(contents[attribute], contents[_indices_of(case)])
     return contents
+
+
+def overlaid(content: Bytes, indices: Bytes | None) -> Bytes:
+    """What an input holds that begins in memory where its index tensor does: bytes of both are the index tensor's.
+
+    Raises:
+        ValueError: there is no index tensor beside it.
+    """
+    if indices is None:
+        raise ValueError(f"the pattern {OVERLAPPING!r} is for an input beside an index tensor")
+    return np.concatenate((indices[: content.size], content[indices.size :]))
 
 
 def _indices_of(case: Case) -> str:

@@ -31,6 +31,7 @@ from spec.tensor import TensorDesc
 from spec.validator import Outcome
 from strategies.boundaries import boundary_cases
 from strategies.cases import applicable_rules, numbered_case
+from strategies.scale import Reach, scale_cases
 from strategies.values import materialize
 
 ALL_TYPES = [data_type for data_type in DataType if data_type.size]
@@ -43,6 +44,7 @@ def some_cases() -> Iterator[Case]:
                 yield from example_cases(operator, level).values()
                 yield from (numbered_case(5, operator, level, n) for n in range(25))
         yield from list(boundary_cases(operator, HIGHEST))[:60]
+        yield from (case for case in scale_cases(operator, HIGHEST, Reach.BITS_16) if "/overlapping/" in case.origin)
 
 
 CASES = list(some_cases())
@@ -395,3 +397,12 @@ def test_nothing_is_written_where_one_case_cannot_be(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["export-model", *texts, "-o", str(tmp_path / "m")], obj=State())
     assert (result.exit_code, "InputTensor is null" in result.output) == (2, True)
     assert not list(tmp_path.iterdir())
+
+
+def test_where_an_input_overlaps_its_indices_the_text_says_what_is_missing(tmp_path: Path) -> None:
+    for operator in ("GATHER", "GATHER_ND1"):
+        for case in scale_cases(operator, HIGHEST, Reach.BITS_16):
+            if "/overlapping/" in case.origin:
+                assert "have a buffer each here" in export(case).files["README.txt"].decode()
+                held_against_the_reference(case, tmp_path / case.digest)
+    assert "have a buffer each" not in export(tile()).files["README.txt"].decode()

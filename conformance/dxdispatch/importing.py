@@ -23,7 +23,7 @@ from spec.levels import HIGHEST, Level
 from spec.model_files import MAX_BYTES, Located, ModelError, Skipped, member_path, parse_document, read_parsed
 from spec.registry import rules_of, spec_of
 from spec.tensor import TensorDesc, minimum_size_in_bytes
-from strategies.values import EXPLICIT, EXPLICIT_BITS, NUMPY_TYPE, UNSIGNED_OF_SIZE, fill
+from strategies.values import EXPLICIT, EXPLICIT_BITS, NUMPY_TYPE, OVERLAPPING, UNSIGNED_OF_SIZE, fill, overlaid
 
 MAX_VALUES = 2**20  # elements that a case can hold in itself
 MAX_DATA_BYTES = 2**28  # of one buffer
@@ -106,14 +106,19 @@ class _Importer:
             return Imported(located.where, plain)
         try:
             bindings = self._bindings(located)
+            tensors = {field.attribute: getattr(desc, field.attribute) for field in spec.input_fields}
+            contents = {
+                field.attribute: self._content(bindings, field.name, tensors[field.attribute])
+                for field in spec.input_fields
+            }
             data = {}
             for field in spec.input_fields:
+                tensor, content = tensors[field.attribute], contents[field.attribute]
                 limits: tuple[int, ...] = ()
+                beside = None if spec.index is None else contents[spec.index.indices]
                 if spec.index is not None and spec.index.indices == field.attribute:
-                    limits = spec.index.limits(desc)
-                tensor = getattr(desc, field.attribute)
-                content = self._content(bindings, field.name, tensor)
-                data[field.attribute] = self._recipe(field.name, tensor, content, limits)
+                    limits, beside = spec.index.limits(desc), None
+                data[field.attribute] = self._recipe(field.name, tensor, content, limits, beside)
         except _NoData as error:
             return Imported(located.where, plain, str(error))
         return Imported(located.where, Case.of(desc, level, data, rule=rule, origin=origin))
@@ -161,13 +166,19 @@ class _Importer:
             raise _NoData(f"{binding} has {len(content)} bytes of initial values, {tensor_name} spans {needed}")
         return np.concatenate([content, np.zeros(max(spare, 0), np.uint8)])
 
-    def _recipe(self, name: str, tensor: TensorDesc, content: Bytes, limits: tuple[int, ...]) -> Recipe:
+    def _recipe(
+        self, name: str, tensor: TensorDesc, content: Bytes, limits: tuple[int, ...], beside: Bytes | None
+    ) -> Recipe:
+        """What gives the content; `beside` is that of the index tensor, for an input that is another one."""
         size = tensor.data_type.size
         elements = _view(tensor, content)
         noted = self._noted_recipe(name)
         if noted is not None:
             try:
-                if np.array_equal(_view(tensor, fill(tensor, noted, limits)), elements):
+                filled = fill(tensor, noted, limits)
+                if noted.pattern == OVERLAPPING:
+                    filled = overlaid(filled, beside)
+                if np.array_equal(_view(tensor, filled), elements):
                     return noted
             except ValueError:
                 pass  # another model's note, or one that was edited: the values count
