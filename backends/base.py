@@ -6,8 +6,8 @@ descriptors, levels and memory, nothing of what is expected of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -18,6 +18,7 @@ from spec.operator import OperatorDesc
 from spec.rules import Category
 
 Bytes = npt.NDArray[np.uint8]
+_T = TypeVar("_T")
 
 
 class Binding(NamedTuple):
@@ -59,6 +60,8 @@ class Unsupported(Exception):
 class Capabilities(msgspec.Struct, frozen=True):
     """What a backend says of itself. It is held to these claims and to nothing else.
 
+    Levels and categories may also be given as text, `4_1` and `shape`, in any collection.
+
     Attributes:
         name: as on the command line, `torch:cpu`.
         device: the hardware, in words.
@@ -70,6 +73,9 @@ class Capabilities(msgspec.Struct, frozen=True):
         decides_at: the level by whose rules it decides, whatever level it is asked for; None where it goes by the level
             asked for. What only a lower level forbids (an operator, a data type, a dimension count that came later) is
             then accepted, and a decision for a lower level is claimed only where it does not depend on that.
+
+    Raises:
+        TypeError: a field is of another type; the message names it, what was expected and what was found.
     """
 
     name: str
@@ -80,6 +86,21 @@ class Capabilities(msgspec.Struct, frozen=True):
     enforces: frozenset[Category]
     executes: bool = True
     decides_at: Level | None = None
+
+    def __post_init__(self) -> None:
+        for field, kind, expected in _PLAIN_CLAIMS:
+            if not isinstance(value := getattr(self, field), kind):
+                raise _wrong_claim(field, expected, value)
+        if not all(isinstance(text, str) for item in self.versions.items() for text in item):
+            raise _wrong_claim("versions", "a dict of texts", self.versions)
+        own = self.decides_at
+        for field, claimed in (
+            ("levels", tuple(_each("levels", self.levels, _level, "feature levels such as Level.L4_1 or '4_1'"))),
+            ("operators", tuple(_each("operators", self.operators, _text, "names such as 'TILE'"))),
+            ("enforces", frozenset(_each("enforces", self.enforces, Category, f"categories: {_CATEGORIES}"))),
+            ("decides_at", None if own is None else next(_each("decides_at", (own,), _level, "a feature level"))),
+        ):
+            msgspec.structs.force_setattr(self, field, claimed)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -92,6 +113,43 @@ class Capabilities(msgspec.Struct, frozen=True):
             "executes": self.executes,
             "decides_at": None if self.decides_at is None else self.decides_at.label,
         }
+
+
+_PLAIN_CLAIMS: tuple[tuple[str, type, str], ...] = (
+    ("name", str, "a text"),
+    ("device", str, "a text"),
+    ("versions", dict, "a dict of texts"),
+    ("executes", bool, "True or False"),
+)
+_CATEGORIES = ", ".join(Category)
+
+
+def _each(field: str, values: Any, read: Callable[[Any], _T], expected: str) -> Iterator[_T]:
+    """What a field of `Capabilities` claims, one by one."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise _wrong_claim(field, f"a collection of {expected}", values)
+    for value in values:
+        try:
+            yield read(value)
+        except (ValueError, TypeError):
+            raise _wrong_claim(field, expected, value) from None
+
+
+def _level(value: Any) -> Level:
+    return Level.parse(value) if isinstance(value, str) else Level(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _wrong_claim(field: str, expected: str, found: object) -> TypeError:
+    shown = repr(found)
+    shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
+    kind = type(found).__name__
+    return TypeError(f"Capabilities.{field}: expected {expected}; found {shown}, of type {kind}")
 
 
 class Backend(Protocol):
