@@ -12,7 +12,7 @@ import msgspec
 from backends.base import Answer, Backend, Binding, Bytes, Capabilities, Unsupported
 from backends.reference import Result, expected_output
 from conformance.compare import EQUAL, Comparison, compare
-from conformance.isolation.errors import ProcessLost
+from conformance.isolation.errors import ProcessLost, StrayWrite
 from conformance.memory import InputMemory, OutputMemory, Unwritten, bind_input, bind_output, memory_elements, poison_of
 from conformance.output_digest import output_digest
 from reports.records import Phase, Record, Verdict
@@ -234,6 +234,8 @@ class Judge:
             )
         except ProcessLost as lost:
             return Judgement(verdict_on(lost), rule, pending.answered, str(lost), pending.seconds)
+        except StrayWrite as stray:
+            return Judgement(Verdict.FAIL, OUTPUT_BOUNDS, pending.answered, str(stray), pending.seconds)
         except Exception as error:
             reason = f"execute raised {told(error)}"
             return Judgement(Verdict.CRASH, rule, pending.answered, reason, pending.seconds)

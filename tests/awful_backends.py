@@ -153,6 +153,46 @@ class WritesToInput(Awful):
         inputs["input_tensor"].buffer[...] ^= 1
 
 
+class WritesStray(Awful):
+    """Writes a byte beside its output's resource."""
+
+    def do(self, inputs: Mapping[str, Binding]) -> None:
+        """Nothing: it is done with the outputs at hand."""
+
+    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        super().execute(desc, level, inputs, outputs)
+        if is_guilty(desc):
+            output = outputs["output_tensor"]
+            self.stray(output.buffer.ctypes.data + output.offset, output.size)
+
+    def stray(self, start: int, size: int) -> None:
+        """Write there."""
+        flip(start + size + 199)
+
+
+class WritesBefore(WritesStray):
+    def stray(self, start: int, size: int) -> None:
+        flip(start - 300)
+
+
+class WritesAPageAfter(WritesStray):
+    def stray(self, start: int, size: int) -> None:
+        flip(start + size + 4096)
+
+
+class WritesBeforeItsInput(WritesStray):
+    """Before the resource that lies first in memory."""
+
+    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        ReferenceBackend.execute(self, desc, level, inputs, outputs)
+        if is_guilty(desc):
+            flip(inputs["input_tensor"].buffer.ctypes.data - 300)
+
+
+def flip(address: int) -> None:
+    ctypes.c_uint8.from_address(address).value ^= 1
+
+
 class Talks(Awful):
     def do(self, inputs: Mapping[str, Binding]) -> None:
         raise ValueError("why not " * 10**6)
@@ -277,6 +317,26 @@ class Batches(ReferenceBackend):
 
     def execute(self, *arguments: Any) -> None:
         super().execute(*arguments)
+
+
+class WritesStrayInABatch(Batches):
+    """Two hundred bytes behind the resource of a batch that has the guilty case, and only there."""
+
+    def execute_batch(self, executions: Sequence[Execution]) -> None:
+        super().execute_batch(executions)
+        if any(is_guilty(execution.desc) for execution in executions):
+            buffer = executions[0].outputs["output_tensor"].buffer
+            flip(buffer.ctypes.data + len(buffer) + 199)
+
+
+class WritesStrayWithOthers(Batches):
+    """Behind the resource of the guilty case, alone too."""
+
+    def execute(self, desc: Any, *arguments: Any) -> None:
+        super().execute(desc, *arguments)
+        if is_guilty(desc):
+            buffer = arguments[2]["output_tensor"].buffer
+            flip(buffer.ctypes.data + len(buffer) + 199)
 
 
 class DiesInABatch(Batches):

@@ -136,6 +136,13 @@ HUNG = Limits(2.0)
         ("WritesRubbish", Verdict.CRASH, "sent what is no answer in execute and was ended", Limits()),
         ("Forges", Verdict.CRASH, "sent what is no answer in execute and was ended", Limits()),
         ("WritesToInput", Verdict.FAIL, "the input's memory was written to", Limits()),
+        ("WritesStray", Verdict.FAIL, "1 bytes changed outside of every resource, ", Limits()),
+        ("WritesStray", Verdict.FAIL, " bytes after the end of that of output_tensor", Limits()),
+        ("WritesBefore", Verdict.FAIL, " bytes before the start of that of output_tensor", Limits()),
+        ("WritesAPageAfter", Verdict.FAIL, " bytes after the end of that of output_tensor", Limits()),
+        ("WritesBeforeItsInput", Verdict.FAIL, "300 bytes before the start of that of input_tensor", Limits()),
+        ("WritesStrayInABatch", Verdict.FAIL, "200 bytes after the end of the only one, on a batch of this", Limits()),
+        ("WritesStrayWithOthers", Verdict.FAIL, "200 bytes after the end of that of output_tensor", Limits()),
         ("Talks", Verdict.CRASH, "execute raised ValueError: why not why not", Limits()),
         ("RaisesUnspeakable", Verdict.CRASH, "execute raised Unspeakable: <Unspeakable, which", Limits()),
         ("Declines", Verdict.NOT_SUPPORTED, "not thirteen", Limits()),
@@ -164,6 +171,8 @@ def test_the_guilty_case_is_blamed_and_its_neighbours_pass(
     ], [record.reason for record in records]
     assert reason in records[2].reason
     assert len(records[2].reason) < 4000
+    if "outside of every resource" in reason:
+        assert records[2].rule == "EXECUTION.output-bounds"
     backend.close()
     wait_until(lambda: not marked())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 import weakref
 from collections import deque
@@ -10,10 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TypeVar, cast
 
+import numpy as np
+
 from backends.base import Answer, Binding, Bytes, Capabilities, Execution, OutOfMemory, Unsupported
 from backends.loading import BackendError
 from conformance.isolation.arena import PAGE
-from conformance.isolation.errors import GivenUp, ProcessLost
+from conformance.isolation.errors import GivenUp, ProcessLost, StrayWrite
 from conformance.isolation.limits import Limits
 from conformance.isolation.process import BackendProcess, Origin
 from conformance.isolation.wire import (
@@ -134,7 +137,7 @@ class IsolatedBackend:
     def execute(
         self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
     ) -> None:
-        """As the backend does; raises as `validate`."""
+        """As the backend does; raises as `validate`, and StrayWrite."""
         work = _Work([Execution(desc, level, inputs, outputs)])
 
         def make(process: BackendProcess) -> tuple[bytes, int]:
@@ -145,7 +148,7 @@ class IsolatedBackend:
         self._fetch(work, self._ask_alone(make, "execute", decode_outcome))
 
     def _execute_batch(self, executions: Sequence[Execution]) -> None:
-        """As the backend does; raises as `validate`."""
+        """As the backend does; raises as `execute`."""
         work = _Work(executions)
 
         def make(process: BackendProcess) -> tuple[bytes, int]:
@@ -378,17 +381,25 @@ class _Processes:
 class _Work:
     """Executions as they are laid out in the shared memory: each resource once, at the start of a page.
 
+    What lies between the resources, and a page before the first and after the last, is guarded: it holds random bytes
+    that nobody else knows before, so that a write there shows.
+
     Attributes:
         end: bytes that they need.
     """
 
     def __init__(self, executions: Sequence[Execution]) -> None:
-        self.end = 0
+        self.end = PAGE
         self._starts: dict[int, int] = {}  # by what tells resources apart
         self._resources: list[tuple[int, int, Bytes]] = []  # where each starts and ends
         self._executions = [
             (desc, level, self._bounds(inputs), self._bounds(outputs)) for desc, level, inputs, outputs in executions
         ]
+        self.end += PAGE
+        ends = [0, *(end for _, end, _ in self._resources)]
+        starts = [*(start for start, _, _ in self._resources), self.end]
+        self._gaps = list(zip(ends, starts, strict=True))
+        self._guard = b""
 
     def jobs(self, described: Callable[[OperatorDesc], Described]) -> list[JobFields]:
         """As they are sent."""
@@ -407,14 +418,44 @@ class _Work:
         memory = process.arena.memory
         for start, end, buffer in self._resources:
             memory[start:end] = buffer
+        self._guard = _random_bytes(sum(end - start for start, end in self._gaps))
+        guard = np.frombuffer(self._guard, np.uint8)
+        for start, end in self._gaps:
+            memory[start:end], guard = guard[: end - start], guard[end - start :]
         return shared
 
     def fetch(self, process: BackendProcess) -> None:
-        """Copy them back."""
+        """Copy them back.
+
+        Raises:
+            StrayWrite: something was written beside them.
+        """
         memory = process.arena.memory
         for start, end, buffer in self._resources:
             if buffer.flags.writeable:
                 buffer[:] = memory[start:end]
+        if b"".join([memory[start:end].data for start, end in self._gaps]) != self._guard:
+            raise StrayWrite(self._stray(memory))
+
+    def _stray(self, memory: Bytes) -> str:
+        """Where the guard has changed, told by the resource that is next to it."""
+        guard = np.frombuffer(self._guard, np.uint8)
+        for n, (start, end) in enumerate(self._gaps):
+            changed = np.flatnonzero(memory[start:end] != guard[: end - start])
+            guard = guard[end - start :]
+            if changed.size:
+                before, after = (int(changed[0]) + 1, end - start - int(changed[-1]))
+                is_after = n > 0 and (n == len(self._gaps) - 1 or before <= after)
+                where = f"{before} bytes after the end" if is_after else f"{after} bytes before the start"
+                return f"{changed.size} bytes changed outside of every resource, {where} of {self._named(n - is_after)}"
+        raise AssertionError("the guard is as it was")
+
+    def _named(self, resource: int) -> str:
+        """A resource, by the tensors that are bound in it."""
+        start = self._resources[resource][0]
+        bounds = [bound for _, _, inputs, outputs in self._executions for bound in (*inputs, *outputs)]
+        names = dict.fromkeys(name for name, at, *_ in bounds if at == start)
+        return f"that of {' and '.join(names)}" if len(self._resources) > 1 else "the only one"
 
     def _bounds(self, bindings: Mapping[str, Binding]) -> list[Bound]:
         bounds = []
@@ -427,6 +468,22 @@ class _Work:
                 self.end = start + (length // PAGE + 1) * PAGE
             bounds.append((name, start, length, offset, size, buffer.flags.writeable))
         return bounds
+
+
+NOISE = 2**18  # bytes drawn at once; to draw them for each execution costs a tenth of its time
+_noise = b""
+
+
+def _random_bytes(count: int) -> bytes:
+    """Bytes that the process which finds them in its memory could not know before.
+
+    It may have seen them earlier, but not that they would be there: where they come from is drawn each time.
+    """
+    global _noise
+    if len(_noise) < count + NOISE // 2:
+        _noise = os.urandom(count + NOISE)
+    start = secrets.randbelow(len(_noise) - count)
+    return _noise[start : start + count]
 
 
 class _NoAnswer:

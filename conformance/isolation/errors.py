@@ -24,6 +24,13 @@ class ProcessLost(Exception):
         self.was_new = False
 
 
+class StrayWrite(Exception):
+    """Raised where a backend has executed, and has written beside all resources that it was given.
+
+    The message says where.
+    """
+
+
 class GivenUp(BaseException):
     """Raised where a backend is not asked any more: too many of its processes were lost, or no new one starts.
 
