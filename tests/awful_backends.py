@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -267,6 +268,91 @@ class IsKilled(DiesLater):
     """As the system does where memory runs out."""
 
     signal = signal.SIGKILL
+
+
+class DiesInThe300thDecision(DiesLater):
+    """In each process anew."""
+
+    signal = signal.SIGSEGV
+    at = 300
+
+    def validate(self, desc: Any, level: Level) -> Answer:
+        self.calls += 1
+        if self.calls == self.at:
+            os.kill(os.getpid(), self.signal)
+        return ReferenceBackend.validate(self, desc, level)
+
+
+class IsKilledInThe300thDecision(DiesInThe300thDecision):
+    signal = signal.SIGKILL
+
+
+class KillsInThe40thExecution(ReferenceBackend):
+    """Itself, in each process anew."""
+
+    executions = 0
+
+    def execute(self, *arguments: Any) -> None:
+        self.executions += 1
+        if self.executions == 40:
+            self.kill()
+        super().execute(*arguments)
+
+    def kill(self) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class KillsItsGroupInThe40thExecution(KillsInThe40thExecution):
+    def kill(self) -> None:
+        os.killpg(0, signal.SIGKILL)
+
+
+class LeaksDeciding(ReferenceBackend):
+    """A megabyte with each decision."""
+
+    def __init__(self) -> None:
+        self.leaked: list[bytearray] = []
+
+    def validate(self, desc: Any, level: Level) -> Answer:
+        self.leaked.append(bytearray(b"x" * 2**20))
+        return super().validate(desc, level)
+
+
+class IsKilledOnce(ReferenceBackend):
+    """While it executes, as by somebody else, as often as the environment says."""
+
+    def execute(self, *arguments: Any) -> None:
+        if is_first():
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().execute(*arguments)
+
+
+class IsWrongOnce(ReferenceBackend):
+    """In its first execution of many; what fails then is right in the next process."""
+
+    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        super().execute(desc, level, inputs, outputs)
+        if is_first():
+            outputs["output_tensor"].view[:1] ^= 1
+
+
+class IsWrong(ReferenceBackend):
+    """In whatever it executes that has more than five elements."""
+
+    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        super().execute(desc, level, inputs, outputs)
+        if desc.output_tensor.element_count > 5:
+            outputs["output_tensor"].view[:1] ^= 1
+
+
+def is_first() -> bool:
+    """Whether this is among the first so many times that something happens, in whatever processes: as many as the
+    folder of the environment's variable DML_TEST_ONCE has files, of which each time one is removed."""
+    for file in Path(os.environ["DML_TEST_ONCE"]).iterdir():
+        with suppress(FileNotFoundError):
+            file.unlink()
+            return True
+    return False
 
 
 class DiesAlways(ReferenceBackend):

@@ -16,9 +16,6 @@ from conformance.isolation.wire import DUMP
 
 STOP_SECONDS = 2.0
 DUMP_SECONDS = 0.5
-# Signals that a process hardly sends itself: where one died of them, something else ended it, such as the system where
-# memory ran out.
-FROM_OUTSIDE = {getattr(signal, name, 0) for name in ("SIGKILL", "SIGTERM", "SIGHUP")} - {0}
 # Ends the process group that it is in when this process has gone or closes the pipe, whatever the group is doing.
 _GUARD = "trap '' HUP INT TERM; read -r line; kill -KILL 0"
 

@@ -19,17 +19,20 @@ import psutil
 
 from conformance.isolation.arena import Arena
 from conformance.isolation.errors import ProcessLost
-from conformance.isolation.guarded import FROM_OUTSIDE, GuardedProcess, how_it_ended
+from conformance.isolation.guarded import GuardedProcess, how_it_ended
 from conformance.isolation.limits import Limits
+from conformance.isolation.oom import OomKills, cause_of
 from conformance.isolation.remarks import Remarks
 from conformance.isolation.watchdog import WATCHDOG
 from conformance.isolation.wire import Hello, WireError, decode_hello, message, receive
+from reports.records import LossCause
 
 _T = TypeVar("_T")
 
 START_SECONDS = 300.0
 EXIT_SECONDS = 1.0
 MIB = 2**20
+THE_PROCESS = "the backend's process "  # is what the message of every loss begins with
 # In the environment of a process and of all that it starts.
 MARKED = "DML_CONFORMANCE_PROCESS"
 
@@ -93,6 +96,7 @@ class BackendProcess:
         self._sentence: ProcessLost | None = None
         self._lock = threading.Lock()  # of the two above
         self._descendants = Descendants(self._pid)
+        self._oom_kills = OomKills(self._pid)
         WATCHDOG.watch(self)
 
     def hello(self) -> Hello:
@@ -154,13 +158,15 @@ class BackendProcess:
             elapsed: seconds since last time.
         """
         self._remarks.cut()
+        self._oom_kills.look()
         if not self._is_busy:
             return
         self._spent += elapsed
         if self._spent > self._seconds:
-            lost = ProcessLost(f"took more than {self._seconds:g} s in {self._doing} and was ended", timed_out=True)
+            how = f"took more than {self._seconds:g} s in {self._doing} and was ended"
+            lost = ProcessLost(how, LossCause.TIME_LIMIT)
         elif self._limits.bytes is not None and self._descendants.memory() - self._most_shared > self._limits.bytes:
-            lost = ProcessLost(self._too_much(self._limits.bytes))
+            lost = self._too_much(self._limits.bytes)
         else:
             return
         with self._lock:
@@ -194,7 +200,7 @@ class BackendProcess:
             self._is_busy = False
         most = self._limits.bytes
         if most is not None and self._sentence is None and _peak(self._pid) - self._most_shared > most:
-            self._sentence = ProcessLost(self._too_much(most))
+            self._sentence = self._too_much(most)
         if self._sentence is not None:
             raise self._lost()
         return answer
@@ -218,17 +224,18 @@ class BackendProcess:
             except subprocess.TimeoutExpired:
                 why = "closed its connection"
             else:
-                lost = ProcessLost(f"{how_it_ended(code)} in {self._doing}", from_outside=-code in FROM_OUTSIDE)
-        lost = lost or ProcessLost(f"{why} in {self._doing} and was ended")
+                lost = ProcessLost(f"{how_it_ended(code)} in {self._doing}", cause_of(code, self._oom_kills))
+        lost = lost or ProcessLost(f"{why} in {self._doing} and was ended", LossCause.CONNECTION)
         words = self._remarks.last_words()
         self.end()
-        lost.how = f"the backend's process {lost}"
+        lost.how = f"{THE_PROCESS}{lost}"
         lost.args = (lost.how + words,)
         lost.was_new = self.requests <= 1
         return lost
 
-    def _too_much(self, most: int) -> str:
-        return f"grew beyond the memory limit of {_size(most)} in {self._doing} and was ended"
+    def _too_much(self, most: int) -> ProcessLost:
+        how = f"grew beyond the memory limit of {_size(most)} in {self._doing} and was ended"
+        return ProcessLost(how, LossCause.MEMORY_LIMIT)
 
 
 class Descendants:
