@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import faulthandler
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -228,6 +229,16 @@ class LeavesAChild(Awful):
         os.abort()
 
 
+class LeavesACopy(Awful):
+    """Copies itself into a session of its own, and dies."""
+
+    def do(self, inputs: Mapping[str, Binding]) -> None:
+        if os.fork() == 0:
+            os.setsid()
+            time.sleep(600)
+        os.abort()
+
+
 class SilencesItself(Awful):
     """Takes every way to notice a crash away from its process, and crashes in a thread."""
 
@@ -264,12 +275,6 @@ class DiesLater(ReferenceBackend):
         return super().validate(desc, level)
 
 
-class IsKilled(DiesLater):
-    """As the system does where memory runs out."""
-
-    signal = signal.SIGKILL
-
-
 class DiesInThe300thDecision(DiesLater):
     """In each process anew."""
 
@@ -285,6 +290,26 @@ class DiesInThe300thDecision(DiesLater):
 
 class IsKilledInThe300thDecision(DiesInThe300thDecision):
     signal = signal.SIGKILL
+
+
+class DiesInTheNinthExecution(ReferenceBackend):
+    """Of each process."""
+
+    executions = 0
+
+    def execute(self, *arguments: Any) -> None:
+        self.executions += 1
+        if self.executions == 9:
+            os.abort()
+        super().execute(*arguments)
+
+
+class DecidesSlowly(ReferenceBackend):
+    """Four decisions in a row take longer than a second, none alone does."""
+
+    def validate(self, desc: Any, level: Level) -> Answer:
+        time.sleep(0.3)
+        return super().validate(desc, level)
 
 
 class KillsInThe40thExecution(ReferenceBackend):
@@ -319,12 +344,21 @@ class LeaksDeciding(ReferenceBackend):
 
 
 class IsKilledOnce(ReferenceBackend):
-    """While it executes, as by somebody else, as often as the environment says."""
+    """As by somebody else, as often as the environment says: in every seventh execution of a process until then."""
+
+    executions = 0
 
     def execute(self, *arguments: Any) -> None:
-        if is_first():
+        self.executions += 1
+        if self.executions % 7 == 0 and is_first():
             os.kill(os.getpid(), signal.SIGKILL)
         super().execute(*arguments)
+
+
+class IsKilledOnceInABatch(IsKilledOnce):
+    def execute_batch(self, executions: Sequence[Execution]) -> None:
+        for execution in executions:
+            self.execute(*execution)
 
 
 class IsWrongOnce(ReferenceBackend):
@@ -362,6 +396,14 @@ class DiesAlways(ReferenceBackend):
         if desc.output_tensor.element_count > 5:
             os.abort()
         super().execute(desc, *arguments)
+
+
+class DiesDrawing(ReferenceBackend):
+    """Says what it has drawn from NumPy's and Python's own generators."""
+
+    def execute(self, *arguments: Any) -> None:
+        print(np.random.randint(2**62), random.randrange(2**62), flush=True)
+        os.abort()
 
 
 class DiesOfLarge(ReferenceBackend):

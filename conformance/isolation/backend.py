@@ -44,6 +44,7 @@ from conformance.isolation.wire import (
     describe,
     encode,
 )
+from conformance.isolation.zygote import CAN_FORK, Zygote
 from reports.records import Loss, LossCause, losses_together
 from spec.levels import Level
 from spec.operator import OperatorDesc
@@ -155,11 +156,19 @@ class IsolatedBackend:
 
     @contextmanager
     def in_a_new_process(self) -> Iterator[None]:
-        """Have what is asked meanwhile done by a process that was asked nothing before; the other one goes on then."""
+        """Have what is asked meanwhile done by a process that was asked nothing before; the other one goes on then.
+
+        Raises:
+            GivenUp: there is none.
+        """
         known, looks_ahead = self._known, self._looks_ahead
         self._forget()
         aside = self._processes.set_aside()
         try:
+            try:
+                self._processes.start(plainly=True)
+            except BackendError as error:
+                raise GivenUp(str(error)) from None
             yield
         finally:
             self._processes.lose()
@@ -443,17 +452,23 @@ class _Processes:
         self._origin = origin
         self._limits = limits
         self._lose = lose  # is told of what is lost while it starts
+        self._zygote: Zygote | None = None
 
-    def start(self) -> Loaded:
+    def start(self, *, plainly: bool = False) -> Loaded:
         """Have a process; returns what it says of the backend.
+
+        Args:
+            plainly: whether it is to have nothing in common with others.
 
         Raises:
             BackendError: there is none.
         """
         name = self._origin.name
-        process, self._spare = self._spare, None
+        process = None
+        if not plainly:
+            process, self._spare = self._spare, None
         try:
-            process = process or BackendProcess(self._origin, self._limits)
+            process = process or (BackendProcess(self._origin, self._limits) if plainly else self._new())
             hello = process.hello()
         except ProcessLost as lost:
             self._lose(Loss(lost.cause, told_of(lost)))
@@ -475,6 +490,9 @@ class _Processes:
         Raises:
             GivenUp: none starts.
         """
+        if is_losing and self._zygote is None and CAN_FORK:
+            with suppress(OSError):
+                self._zygote = Zygote(*self._origin)
         for tries_left in reversed(range(STARTS)):
             try:
                 self.start()
@@ -484,9 +502,19 @@ class _Processes:
                     raise GivenUp(f"the backend's process is gone, and no other one starts: {error}") from None
         assert self.current is not None
         with suppress(OSError):
-            if is_losing:
-                self._spare = BackendProcess(self._origin, self._limits)
+            if is_losing and self._spare is None:
+                self._spare = self._new()
         return self.current
+
+    def _new(self) -> BackendProcess:
+        """Another process; errors as of a `BackendProcess`."""
+        if self._zygote is not None:
+            try:
+                return BackendProcess(self._origin, self._limits, self._zygote)
+            except OSError:  # somebody has ended the zygote
+                self._zygote.end()
+                self._zygote = None
+        return BackendProcess(self._origin, self._limits)
 
     def set_aside(self) -> BackendProcess | None:
         """Have no process; returns the one that there was, which lives on."""
@@ -505,6 +533,9 @@ class _Processes:
             if process is not None:
                 process.end()
         self.current = self._spare = None
+        if self._zygote is not None:
+            self._zygote.end()
+            self._zygote = None
 
     def close(self) -> None:
         """Let the process end by itself."""
