@@ -6,8 +6,8 @@ descriptors, levels and memory, nothing of what is expected of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -18,6 +18,7 @@ from spec.operator import OperatorDesc
 from spec.rules import DESCRIPTOR_CATEGORIES, Category
 
 Bytes = npt.NDArray[np.uint8]
+_T = TypeVar("_T")
 
 
 class Binding(NamedTuple):
@@ -63,7 +64,8 @@ LONGEST_NAME, MOST_NAMES = 1_000, 100
 class Capabilities(msgspec.Struct, frozen=True):
     """What a backend says of itself. It is held to these claims and to nothing else.
 
-    No text has more than `LONGEST_NAME` characters, and of versions and operators there are `MOST_NAMES` at most.
+    Levels and categories may also be given as text, `4_1` and `shape`, in any collection. No text has more than
+    `LONGEST_NAME` characters, and of versions and operators there are `MOST_NAMES` at most.
 
     Attributes:
         name: as on the command line, `torch:cpu`.
@@ -81,6 +83,9 @@ class Capabilities(msgspec.Struct, frozen=True):
             busy, and longer to be warm.
         paths: where its work is done in one of several ways, which part of it is done in which, and why not in another
             one; what it falls back to stands here.
+
+    Raises:
+        TypeError: a field is of another type; the message names it, what was expected and what was found.
     """
 
     name: str
@@ -95,6 +100,20 @@ class Capabilities(msgspec.Struct, frozen=True):
     paths: dict[str, str] = {}
 
     def __post_init__(self) -> None:
+        for field, kind, expected in _PLAIN_CLAIMS:
+            if not isinstance(value := getattr(self, field), kind):
+                raise _wrong_claim(field, expected, value)
+        for field, texts in (("versions", self.versions), ("paths", self.paths)):
+            if not all(isinstance(text, str) for item in texts.items() for text in item):
+                raise _wrong_claim(field, "a dict of texts", texts)
+        own = self.decides_at
+        for field, claimed in (
+            ("levels", tuple(_each("levels", self.levels, _level, "feature levels such as Level.L4_1 or '4_1'"))),
+            ("operators", tuple(_each("operators", self.operators, _text, "names such as 'TILE'"))),
+            ("enforces", frozenset(_each("enforces", self.enforces, Category, f"categories: {_CATEGORIES}"))),
+            ("decides_at", None if own is None else next(_each("decides_at", (own,), _level, "a feature level"))),
+        ):
+            msgspec.structs.force_setattr(self, field, claimed)
         if not self.enforces.isdisjoint(DESCRIPTOR_CATEGORIES):
             msgspec.structs.force_setattr(self, "enforces", self.enforces | {Category.ACCEPTANCE})
 
@@ -114,21 +133,20 @@ class Capabilities(msgspec.Struct, frozen=True):
 
 
 def check_claims(claims: Capabilities) -> None:
-    """Raises ValueError where texts are none, too long or too many; names the field, what it has and what it may."""
+    """Raises ValueError where texts are too long or too many; names the field, what it has and what it may."""
     _check_text("name", claims.name)
     _check_text("device", claims.device)
-    _check_count("versions", claims.versions)
-    for name, version in claims.versions.items():
-        _check_text("versions: a name", name)
-        _check_text(f"versions[{name!r}]", version)
+    for field, texts in (("versions", claims.versions), ("paths", claims.paths)):
+        _check_count(field, texts)
+        for name, text in texts.items():
+            _check_text(f"{field}: a name", name)
+            _check_text(f"{field}[{name!r}]", text)
     _check_count("operators", claims.operators)
     for number, operator in enumerate(claims.operators):
         _check_text(f"operators[{number}]", operator)
 
 
-def _check_text(field: str, text: object) -> None:
-    if not isinstance(text, str):
-        raise ValueError(f"{field}: expected text, found {type(text).__name__}")
+def _check_text(field: str, text: str) -> None:
     if len(text) > LONGEST_NAME:
         raise ValueError(f"{field}: expected at most {LONGEST_NAME:,} characters, found {len(text):,}")
 
@@ -136,6 +154,45 @@ def _check_text(field: str, text: object) -> None:
 def _check_count(field: str, entries: Sized) -> None:
     if len(entries) > MOST_NAMES:
         raise ValueError(f"{field}: expected at most {MOST_NAMES} entries, found {len(entries):,}")
+
+
+_PLAIN_CLAIMS: tuple[tuple[str, type, str], ...] = (
+    ("name", str, "a text"),
+    ("device", str, "a text"),
+    ("versions", dict, "a dict of texts"),
+    ("executes", bool, "True or False"),
+    ("accelerated", bool, "True or False"),
+    ("paths", dict, "a dict of texts"),
+)
+_CATEGORIES = ", ".join(Category)
+
+
+def _each(field: str, values: Any, read: Callable[[Any], _T], expected: str) -> Iterator[_T]:
+    """What a field of `Capabilities` claims, one by one."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise _wrong_claim(field, f"a collection of {expected}", values)
+    for value in values:
+        try:
+            yield read(value)
+        except (ValueError, TypeError):
+            raise _wrong_claim(field, expected, value) from None
+
+
+def _level(value: Any) -> Level:
+    return Level.parse(value) if isinstance(value, str) else Level(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _wrong_claim(field: str, expected: str, found: object) -> TypeError:
+    shown = repr(found)
+    shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
+    kind = type(found).__name__
+    return TypeError(f"Capabilities.{field}: expected {expected}; found {shown}, of type {kind}")
 
 
 class Backend(Protocol):

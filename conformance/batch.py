@@ -21,8 +21,8 @@ from backends.base import Backend, Batched, Binding, Bytes, Execution, Unsupport
 from backends.reference import Result
 from backends.reference.operators import compute_into
 from conformance.isolation.ahead import DecidesAhead, decide_ahead
-from conformance.isolation.errors import ProcessLost
-from conformance.judge import Judge, Judgement, Pending, not_the_first, told
+from conformance.isolation.errors import ProcessLost, StrayWrite
+from conformance.judge import OUTPUT_BOUNDS, Judge, Judgement, Pending, not_the_first, told
 from conformance.memory import Elements, InputMemory, OutputMemory, Stretch, Unwritten, elements_at, secret_bytes
 from conformance.output_digest import output_digest
 from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
@@ -62,7 +62,7 @@ class _Member(NamedTuple):
 
 
 class _Failure(NamedTuple):
-    """What a batch raised: MemoryError, Unsupported or, for everything else, Exception; and in words."""
+    """What a batch raised: MemoryError, Unsupported, StrayWrite or, for everything else, Exception; and in words."""
 
     kind: type[Exception]
     told: str
@@ -153,7 +153,7 @@ class BatchJudge:
         del batch
         if failure.kind is MemoryError:
             return self._split(members)
-        return self._one_by_one(members) if failure.kind is Unsupported else self._one_to_blame(members, failure.told)
+        return self._one_by_one(members) if failure.kind is Unsupported else self._one_to_blame(members, failure)
 
     def _failure(self, batch: _Batch) -> _Failure | None:
         """Have the backend execute a batch; returns what it raised."""
@@ -168,6 +168,8 @@ class BatchJudge:
         except ProcessLost as lost:
             # A batch may take longer than a case may, which is no fault.
             return _Failure(Unsupported if lost.timed_out else Exception, str(lost))
+        except StrayWrite as stray:
+            return _Failure(StrayWrite, str(stray))
         except Exception as error:
             return _Failure(Exception, f"execute_batch raised {told(error)}")
         return None
@@ -183,7 +185,7 @@ class BatchJudge:
         half = len(members) // 2
         return [*self._execute(members[:half]), *self._execute(members[half:])]
 
-    def _one_to_blame(self, members: Sequence[_Member], failure: str) -> list[Judgement]:
+    def _one_to_blame(self, members: Sequence[_Member], failure: _Failure) -> list[Judgement]:
         """A batch raised something. Where no case of it fails alone, the batches themselves are at fault."""
         judged = self._one_by_one(members)
         if any(each.verdict in NOT_CONFORMANT for each in judged):
@@ -191,8 +193,11 @@ class BatchJudge:
         guilty = [n for n, member in enumerate(members) if self._failure(_Batch([member])) is not None]
         for n in guilty or [0]:
             what = "a batch of this case" if guilty else f"a batch of {len(members)} cases from this one on"
-            reason = f"{failure}, on {what}; alone: {judged[n].verdict}"
-            judged[n] = judged[n]._replace(verdict=Verdict.CRASH, reason=reason)
+            reason = f"{failure.told}, on {what}; alone: {judged[n].verdict}"
+            if failure.kind is StrayWrite:
+                judged[n] = judged[n]._replace(verdict=Verdict.FAIL, rule=OUTPUT_BOUNDS, reason=reason)
+            else:
+                judged[n] = judged[n]._replace(verdict=Verdict.CRASH, reason=reason)
         return judged
 
     def _wrong(self, batch: _Batch, seconds: float, execution: int) -> dict[int, Judgement]:

@@ -14,10 +14,11 @@ import numpy as np
 from conformance.engine import Engine
 from conformance.failures import digest_of
 from conformance.isolation.errors import GivenUp
+from conformance.isolation.losses import take_losses
 from conformance.release import suite_version
 from conformance.throughput import measure
 from conformance.units import Unit
-from reports.records import Campaign, Ending, describe_rules, utc_now
+from reports.records import Campaign, Ending, Loss, describe_rules, utc_now
 from reports.resuming import Begun
 from reports.stream import Consumer, FanOut, Written
 
@@ -58,7 +59,7 @@ def certify(engine: Engine, consumer: Consumer, begun: Begun | None = None, work
         if begun.ending is not None:
             stream.finish(begun.ending)
             return
-    given_up = ""
+    given_up, lost = "", tuple[Loss, ...]()
     try:
         if workers is None:
             for unit in engine.units():
@@ -74,10 +75,12 @@ def certify(engine: Engine, consumer: Consumer, begun: Begun | None = None, work
         if begun is None or THROUGHPUT not in begun.units:
             for row in measure(engine.judge, engine.operators, engine.levels, engine.budget):
                 stream.throughput(row)
-            stream.mark(THROUGHPUT)
+            lost = take_losses(engine.judge.backend)
+            if not lost:  # or, resumed just now, the run would not know of them
+                stream.mark(THROUGHPUT)
     except GivenUp as reason:
-        given_up = str(reason)
-    stream.finish(Ending.now(given_up))
+        given_up, lost = str(reason), (*lost, *reason.lost, *take_losses(engine.judge.backend))
+    stream.finish(Ending.now(given_up, lost))
 
 
 def describe_campaign(engine: Engine) -> Campaign:

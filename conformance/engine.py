@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from itertools import chain, islice, starmap
 
 from backends.base import Capabilities
+from conformance.blame import Blame, Repetition
 from conformance.budget import Budget
 from conformance.judge import Judge
 from conformance.units import Listed, Sought, Unit, UnitJudge
-from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from reports.records import NOT_CONFORMANT, Phase, Record
 from reports.stream import Written
+from reports.written import write_down
 from spec.case import Case
 from spec.examples import examples
 from spec.levels import Level
@@ -71,6 +73,8 @@ class Engine:
 
     def __post_init__(self) -> None:
         self._units = UnitJudge(self.judge)
+        self._blame = Blame(self.judge.backend_name, self.judge.reading)
+        self._repetition = Repetition(self.judge)
 
     def records(self) -> Iterator[Record]:
         """Every record, phase by phase."""
@@ -99,10 +103,14 @@ class Engine:
         return unit.name not in self._finished and (unit.operator, unit.rule) not in self._shrunk
 
     def judged(self, unit: Unit) -> Iterator[Record]:
-        """The records of a unit, judged and noted as they are asked for."""
-        for record in self._units.records(unit):
-            self.note(record)
-            yield record
+        """The records of a unit, judged, settled and noted as they are asked for."""
+        return map(self.settled, self._units.records(unit))
+
+    def settled(self, record: Record) -> Record:
+        """A record that was just judged, as it goes on record, and noted."""
+        record = self._blame.settled(self._repetition.repeated(record))
+        self.note(record)
+        return record
 
     def note(self, record: Record) -> None:
         """Remember what is known to be broken when the search begins, and what the search has found then."""
@@ -113,10 +121,11 @@ class Engine:
         elif record.phase is not Phase.SWEEP:
             self._broken.setdefault((record.operator, about), Level.parse(record.level))
 
-    def note_written(self, written: Written) -> None:
-        """The same, of a record that another process judged."""
-        if _failed(written.traits):
-            self.note(written.whole())
+    def settled_written(self, written: Written) -> Written:
+        """As `settled`, of a record that another process judged."""
+        if not written.traits.lost and not _failed(written.traits):
+            return written
+        return write_down(self.settled(written.whole()))
 
     def resume(self, records: Iterable[Record], units: Collection[str]) -> Iterator[Record]:
         """Go on where an interrupted run of this campaign was.
@@ -131,8 +140,7 @@ class Engine:
         self._finished = units
         for record in records:
             self._judged[record.phase] += 1
-            self.note(record)
-            yield record
+            yield self.settled(record)
 
     def cases(self, phase: Phase, start: int = 0) -> Iterator[Case]:
         """The cases of a phase, in order, from one on: those that depend on nothing but the campaign.
@@ -218,8 +226,7 @@ class Engine:
 
 def _failed(record: Record) -> bool:
     """Whether the backend failed, be it set aside or not."""
-    verdict = Verdict(record.waived) if record.verdict is Verdict.WAIVED else record.verdict
-    return verdict in NOT_CONFORMANT
+    return record.judged in NOT_CONFORMANT
 
 
 def rule_to_search(record: Record) -> str:

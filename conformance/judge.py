@@ -13,7 +13,7 @@ import psutil
 from backends.base import Answer, Backend, Binding, Bytes, Capabilities, Unsupported
 from backends.reference import LargeResult, Result, expected_output
 from conformance.compare import EQUAL, Comparison, compare
-from conformance.isolation.errors import ProcessLost
+from conformance.isolation.errors import ProcessLost, StrayWrite
 from conformance.memory import (
     LARGE_BYTES,
     InputMemory,
@@ -243,6 +243,8 @@ class Judge:
             )
         except ProcessLost as lost:
             return Judgement(verdict_on(lost), rule, pending.answered, str(lost), pending.seconds)
+        except StrayWrite as stray:
+            return Judgement(Verdict.FAIL, OUTPUT_BOUNDS, pending.answered, str(stray), pending.seconds)
         except Exception as error:
             reason = f"execute raised {told(error)}"
             lacks_memory = isinstance(error, MemoryError) and pending.needed > LACKING_BYTES

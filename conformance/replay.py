@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
+from conformance.isolation.losses import with_losses
 from conformance.judge import Judge
 from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from spec.case import Case
@@ -43,7 +44,7 @@ def replay(judge: Judge, case: Case, recorded: Record | None = None) -> Replayed
     reason and differing elements. It is DIFFERENT where it fails in another way, is not judged any more, or did not
     fail before. A waiver is no part of the outcome: a waived failure counts as the failure that it is.
     """
-    record = judge.record(case, Phase.SEARCH)
+    (record,) = with_losses(iter([judge.record(case, Phase.SEARCH)]), judge.backend)
     if recorded is None:
         return Replayed(record)
     before = Verdict(recorded.waived) if recorded.waived else recorded.verdict

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from conformance.batch import MOST_CASES, BatchJudge
 from conformance.isolation.ahead import decide_ahead
+from conformance.isolation.losses import with_losses
 from conformance.judge import Judge
 from conformance.search import search
 from reports.records import Phase, Record
@@ -70,11 +71,14 @@ class UnitJudge:
         return MOST_CASES if phase is Phase.SWEEP and self._batches.in_batches else UNIT_CASES
 
     def records(self, unit: Unit) -> Iterator[Record]:
-        """The records of a unit, judged as they are asked for.
+        """The records of a unit, judged as they are asked for, each with the processes that were lost over it.
 
         Raises:
             GivenUp: the backend is not asked any more.
         """
+        return with_losses(self._records(unit), self.judge.backend, in_the_end=isinstance(unit, Sought))
+
+    def _records(self, unit: Unit) -> Iterator[Record]:
         if isinstance(unit, Sought):
             return search(self.judge, unit.operator, unit.level, unit.rule, unit.examples, unit.seed)
         if unit.phase is Phase.SWEEP:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from reports.malformed import MALFORMED
-from reports.records import Caches, Difference, Phase, Record, Throughput, Verdict
+from reports.records import Caches, Difference, LossCause, Phase, Record, Repeated, Throughput, Verdict
 from reports.summary import CellVerdict, Conformance, FailureKind, Summary
 from reports.text import indented_json
 
@@ -405,6 +405,50 @@ class Speed(_Entry, frozen=True, kw_only=True):
         )
 
 
+class LossCount(_Entry, frozen=True, kw_only=True):
+    """Processes that were lost in the same way.
+
+    Attributes:
+        cause: why. `OOM killer` is told from `killed` where the system says so.
+        how: in words, to follow `the backend's process`.
+        count: how many.
+    """
+
+    cause: LossCause
+    how: str
+    count: Count
+
+
+class ProcessLosses(_Entry, frozen=True, kw_only=True):
+    """Processes that the backend ran in and that were lost; each is counted, whatever came of it.
+
+    Attributes:
+        count: how many.
+        forgiven: how many of them the backend may have to answer for, and no case is blamed for. More than a few make
+            it not conformant.
+        ways: by cause and how.
+    """
+
+    count: Count = 0
+    forgiven: Count = 0
+    ways: list[LossCount] = []
+
+
+class Repetitions(_Entry, frozen=True, kw_only=True):
+    """Failed executions by what became of the case in a new process; failures are they all. Zero for a backend that
+    had no process of its own.
+
+    Attributes:
+        failed_again: it failed again, as a wrong backend does.
+        did_not_fail: it did not fail again, as where a process or a device had gone wrong.
+        not_repeated: enough of its operator and rule were.
+    """
+
+    failed_again: Count = 0
+    did_not_fail: Count = 0
+    not_repeated: Count = 0
+
+
 class DigestEntry(_Entry, frozen=True, kw_only=True):
     """What the certificate rests on; `reports.digests` says what exactly is digested.
 
@@ -426,7 +470,8 @@ class Certificate(_Entry, frozen=True, kw_only=True):
         schema: what this document is.
         suite: the suite that ran.
         outcome: `conformant`: something passed and nothing failed, crashed or timed out; `not conformant`: something
-            did; `incomplete`: neither, because the run is cut off, broken or has gaps.
+            did, or more processes were lost than are put down to the machine; `incomplete`: neither, because the run is
+            cut off, broken or has gaps.
         headline: the outcome in a sentence.
         why_incomplete: what the run lacks, a sentence each; empty where it lacks nothing.
         backend: what the backend says of itself.
@@ -443,6 +488,8 @@ class Certificate(_Entry, frozen=True, kw_only=True):
         observed: what the backend did where the specification leaves it open.
         throughput: the measurements, as many as there is room for.
         throughput_left_out: how many more the results have.
+        lost: processes of the backend that were lost.
+        repeated: failed executions that were repeated in a new process.
         digests: of the results that this certificate rests on.
     """
 
@@ -465,6 +512,8 @@ class Certificate(_Entry, frozen=True, kw_only=True):
     observed: list[Observation]
     throughput: list[Speed]
     throughput_left_out: Count = 0
+    lost: ProcessLosses = ProcessLosses()
+    repeated: Repetitions = Repetitions()
     digests: DigestEntry
 
     @classmethod
@@ -565,6 +614,18 @@ class Certificate(_Entry, frozen=True, kw_only=True):
             ],
             throughput=[Speed.of(row) for row in summary.throughputs],
             throughput_left_out=summary.throughputs_left_out,
+            lost=ProcessLosses(
+                count=summary.lost.total(),
+                forgiven=summary.forgiven,
+                ways=[
+                    LossCount(cause=cause, how=how, count=count) for (cause, how), count in sorted(summary.lost.items())
+                ],
+            ),
+            repeated=Repetitions(
+                failed_again=summary.repeated[Repeated.FAILED_AGAIN],
+                did_not_fail=summary.repeated[Repeated.DID_NOT_FAIL],
+                not_repeated=summary.repeated[Repeated.NOT_REPEATED],
+            ),
             digests=DigestEntry(algorithm="sha256", results=summary.digests.results, content=summary.digests.content),
         )
 

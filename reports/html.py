@@ -25,7 +25,7 @@ from markupsafe import Markup, escape
 
 from reports.cases import Cases, all_of, embed
 from reports.plots import PANEL, Roofline, rooflines, rules_by_phase, types_by_rank_and_level
-from reports.records import Caches, Record, Throughput, Verdict, at_largest_size
+from reports.records import MOST_FORGIVEN, Caches, Record, Throughput, Verdict, at_largest_size
 from reports.summary import (
     FACETS,
     JUDGED,
@@ -120,6 +120,7 @@ def report_html(summary: Summary, cases: Cases | None = None) -> str:
         type_heats=types_by_rank_and_level(summary),
         facets=_facets(summary),
         phases=summary.phases(),
+        most_forgiven=MOST_FORGIVEN,
     )
 
 

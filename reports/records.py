@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -47,6 +48,63 @@ class Phase(StrEnum):
     BOUNDARIES = "boundaries"
     SEARCH = "search"
     SWEEP = "sweep"
+
+
+class LossCause(StrEnum):
+    """Why a process that a backend ran in was lost."""
+
+    SIGNAL = "signal"  # such as SIGSEGV
+    ENDED = "ended by itself"
+    CONNECTION = "no answer"  # what it sent is none, or it closed its connection
+    MEMORY_LIMIT = "memory limit"
+    TIME_LIMIT = "time limit"
+    # Of many decisions, executions or timed runs in one request, each of which may take as long alone.
+    TIME_LIMIT_TOGETHER = "time limit of many together"
+    KILLED = "killed"  # by a signal that processes hardly send themselves, such as SIGKILL
+    OOM_KILLER = "OOM killer"  # of the system, as far as that says so
+
+
+# What is the harness's or the machine's doing, whatever the backend does.
+_NOT_THE_BACKENDS = (LossCause.TIME_LIMIT_TOGETHER, LossCause.OOM_KILLER)
+# Processes that may be lost in a run without a case to blame. A machine ends one now and then: memory runs short, a job
+# is moved away. That happens once or twice in a day; a campaign takes minutes, and more than these are no accident.
+MOST_FORGIVEN = 3
+
+
+class Loss(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Processes of a backend that were lost.
+
+    Attributes:
+        cause: why.
+        how: in words, to follow `the backend's process`: `died of SIGSEGV in validate`.
+        count: how many in this way.
+    """
+
+    cause: LossCause
+    how: str
+    count: Annotated[int, msgspec.Meta(ge=1)] = 1
+
+
+def losses_together(losses: Iterable[Loss]) -> tuple[Loss, ...]:
+    """The same, with those of one kind in one."""
+    counts: Counter[tuple[LossCause, str]] = Counter()
+    for loss in losses:
+        counts[loss.cause, loss.how] += loss.count
+    return tuple(Loss(cause, how, count) for (cause, how), count in counts.items())
+
+
+def lost_by_backend(losses: Iterable[Loss]) -> int:
+    """How many of these the backend may have to answer for."""
+    return sum(loss.count for loss in losses if loss.cause not in _NOT_THE_BACKENDS)
+
+
+class Repeated(StrEnum):
+    """What became of a case whose execution failed, when it was executed once more in a new process."""
+
+    FAILED_AGAIN = "failed again"
+    DID_NOT_FAIL = "did not fail again"
+    NOT_REPEATED = "not repeated"  # as enough of its kind were
+    NONE = ""  # nothing was executed wrongly, or the backend has no process of its own
 
 
 class Difference(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -94,6 +152,8 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
         output: of a case that was executed for a package, the first 128 bits, hexadecimal, of SHA-256 over the output's
             elements in row-major order, those that the specification leaves open as zero; else "".
         waived: for the verdict waived the one that a waiver set aside; else "".
+        lost: processes of the backend that were lost over the case, or over those that it was asked for with.
+        repeated: of a failed execution, whether it failed again in a new process.
     """
 
     case: str
@@ -117,6 +177,18 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     reproduce: str = ""
     output: str = ""
     waived: str = ""
+    lost: tuple[Loss, ...] = ()
+    repeated: Repeated = Repeated.NONE
+
+    @property
+    def losses_forgiven(self) -> int:
+        """How many processes the backend may have to answer for that no verdict on this case accounts for."""
+        return 0 if self.judged in (Verdict.CRASH, Verdict.TIMEOUT) else lost_by_backend(self.lost)
+
+    @property
+    def judged(self) -> Verdict:
+        """The verdict, whether a waiver set it aside or not."""
+        return Verdict(self.waived or self.verdict)
 
     def in_brief(self) -> Record:
         """The record with no more than `FEW_DIFFERENCES` of its differences."""
@@ -306,16 +378,18 @@ class Ending(msgspec.Struct, frozen=True):
         finished: ISO 8601, UTC.
         complete: whether every case that was planned has its record.
         reason: why not, in a sentence.
+        lost: processes of the backend that were lost over no case on record: while it was timed, or given up.
     """
 
     finished: str
     complete: bool = True
     reason: str = ""
+    lost: tuple[Loss, ...] = ()
 
     @classmethod
-    def now(cls, interrupted: str = "") -> Ending:
+    def now(cls, interrupted: str = "", lost: Iterable[Loss] = ()) -> Ending:
         """An ending at this moment; `interrupted` says why the run is not complete, "" that it is."""
-        return cls(utc_now(), not interrupted, interrupted)
+        return cls(utc_now(), not interrupted, interrupted, losses_together(lost))
 
 
 def utc_now() -> str:

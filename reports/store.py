@@ -614,4 +614,6 @@ def _record(row: tuple[Any, ...], labels: dict[int, str], body: Body) -> Record:
         reproduce=body.reproduce,
         output=body.output,
         waived=body.waived,
+        lost=body.lost,
+        repeated=body.repeated,
     )

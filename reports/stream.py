@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import msgspec
 from msgspec.structs import replace
 
-from reports.records import Campaign, Difference, Ending, Record, Throughput
+from reports.records import Campaign, Difference, Ending, Loss, Record, Repeated, Throughput
 from reports.text import encodable
 
 LONGEST_REASON = 20_000  # characters; twice what the process of a backend passes on of its words
@@ -34,17 +34,19 @@ class Consumer(Protocol):
 
 
 class Body(msgspec.Struct, array_like=True, frozen=True):
-    """What only single records are asked for, as a results file holds it; older files lack the last two."""
+    """What only single records are asked for, as a results file holds it; older files lack the last ones."""
 
     case_json: dict[str, Any]
     differences: tuple[Difference, ...]
     reproduce: str
     output: str = ""
     waived: str = ""
+    lost: tuple[Loss, ...] = ()
+    repeated: Repeated = Repeated.NONE
 
     @classmethod
     def of(cls, record: Record) -> Body:
-        return cls(record.case_json, record.differences, record.reproduce, record.output, record.waived)
+        return cls(*[getattr(record, name) for name in cls.__struct_fields__])
 
 
 class Written(msgspec.Struct, frozen=True, array_like=True):

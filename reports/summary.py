@@ -2,10 +2,12 @@
 
 Here is defined what *conformant* means:
 
-* A backend is **not conformant** if one case failed, crashed or timed out.
+* A backend is **not conformant** if one case failed, crashed or timed out, or if more of its processes were lost
+  without a case to blame than are put down to the machine (`MOST_FORGIVEN`).
 * Otherwise the result is **incomplete** if the run did not reach its end, a case ended in a fault of the harness,
-  nothing passed at all, an operator that the backend claims at a level was left without a judged case, or the backend
-  claims to execute and declined to in all cases of an operator at a level.
+  nothing passed at all, an operator that the backend claims at a level was left without a judged case, the backend
+  claims to execute and declined to in all cases of an operator at a level, or the system's OOM killer ended more than
+  so many processes.
 * Otherwise it is **conformant**: at least one case passed, and nothing speaks against it.
 
 What is observed, waived or not supported is no evidence either way.
@@ -14,7 +16,7 @@ What is observed, waived or not supported is no evidence either way.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -23,7 +25,21 @@ from typing import Any
 import msgspec
 
 from reports.digests import Digests
-from reports.records import NOT_CONFORMANT, Campaign, Ending, Phase, Record, Room, Throughput, Verdict
+from reports.records import (
+    MOST_FORGIVEN,
+    NOT_CONFORMANT,
+    Campaign,
+    Ending,
+    Loss,
+    LossCause,
+    Phase,
+    Record,
+    Repeated,
+    Room,
+    Throughput,
+    Verdict,
+    lost_by_backend,
+)
 from reports.store import Store
 from reports.stream import StreamError, Written
 from spec.levels import Level
@@ -243,6 +259,9 @@ class Summary:
         reasons: why cases were not supported or waived.
         throughputs: the measurements, as many as reports have room for.
         throughputs_left_out: how many more there are.
+        lost: processes of the backend by cause and how; none of one that had no process of its own.
+        forgiven: how many of them the backend may have to answer for, and no case is blamed for.
+        repeated: failed executions by what became of them in a new process.
         digests: of the stream so far.
     """
 
@@ -260,6 +279,9 @@ class Summary:
         self.reasons: dict[Verdict, Counter[str]] = {Verdict.NOT_SUPPORTED: Counter(), Verdict.WAIVED: Counter()}
         self.throughputs: list[Throughput] = []
         self._room = Room()
+        self.lost: Counter[tuple[LossCause, str]] = Counter()
+        self.forgiven = 0
+        self.repeated: Counter[Repeated] = Counter()
         self.digests = Digests()
         self._test_samples = 0
 
@@ -316,8 +338,16 @@ class Summary:
             coverage["layout"][record.layout, operator] += 1
             coverage["pattern"][record.pattern, operator] += 1
             self.shapes[record.data_type, record.rank, record.level] += 1
+        if record.lost:
+            self._lose(record.lost, record.losses_forgiven)
         if verdict is not Verdict.PASS:
             self._keep(record, whole, test)
+
+    def _lose(self, losses: Iterable[Loss], forgiven: int) -> None:
+        self.forgiven += forgiven
+        for loss in losses:
+            known = (loss.cause, loss.how) in self.lost or len(self.lost) < MAX_REASONS
+            self.lost[loss.cause, loss.how if known else OTHER_REASONS] += loss.count
 
     def throughput(self, row: Throughput) -> None:
         if self._room.takes(row.timing):
@@ -326,6 +356,7 @@ class Summary:
 
     def finish(self, ending: Ending) -> None:
         self.ending = ending
+        self._lose(ending.lost, lost_by_backend(ending.lost))
         self.digests.finish(ending)
 
     def _new_test(self, record: Record) -> Test:
@@ -343,6 +374,7 @@ class Summary:
                 self.observed[key] = ObservedGroup(*key, sample=whole())
             self.observed[key].add(record)
         else:
+            self.repeated[record.repeated] += 1
             record = whole().in_brief()
             kind = failure_kind(record)
             group = self.failures.get((kind, record.operator, record.rule))
@@ -374,6 +406,15 @@ class Summary:
     def failed(self) -> int:
         """Records that speak against it."""
         return sum(self.counts[verdict] for verdict in NOT_CONFORMANT)
+
+    @property
+    def is_losing(self) -> bool:
+        """Whether more processes were lost without a case to blame than are put down to the machine."""
+        return self.forgiven > MOST_FORGIVEN
+
+    def lost_by(self, cause: LossCause) -> int:
+        """How many processes were lost for one cause."""
+        return sum(count for (of, _), count in self.lost.items() if of is cause)
 
     @property
     def is_complete(self) -> bool:
@@ -433,7 +474,7 @@ class Summary:
     @property
     def conformance(self) -> Conformance:
         """The outcome, as this module's head defines it."""
-        if self.failed:
+        if self.failed or self.is_losing:
             return Conformance.NOT_CONFORMANT
         return Conformance.INCOMPLETE if self.why_incomplete() else Conformance.CONFORMANT
 
@@ -447,6 +488,11 @@ class Summary:
             reasons.append(f"{_number(self.counts[Verdict.ERROR], 'case')} ended in a fault of the harness.")
         if not self.counts[Verdict.PASS]:
             reasons.append("No case passed.")
+        if (killed := self.lost_by(LossCause.OOM_KILLER)) > MOST_FORGIVEN:
+            reasons.append(
+                f"The system's OOM killer ended {killed:,} processes of the backend; --memory-limit shows whether it "
+                "is the backend that takes too much memory."
+            )
         if self.is_complete:
             cells = self.matrix()
             gaps = [c for c in cells if c.verdict is CellVerdict.INCOMPLETE and not c.counts.get(Verdict.ERROR)]
@@ -471,10 +517,31 @@ class Summary:
             text += f" {_number(self.counts[Verdict.WAIVED], 'failed case')} set aside by waivers: no pass, no failure."
         if self.campaign.spec != Reading.DOCUMENTED:
             text += f" What the pages leave open counts as {self.campaign.spec}."
-        return text
+        return text + self._told_losses() + self._told_repetitions()
+
+    def _told_losses(self) -> str:
+        """How many processes were lost, and why; "" if none."""
+        if not self.lost:
+            return ""
+        count = self.lost.total()
+        causes = ", ".join(f"{self.lost_by(cause):,} {cause}" for cause in LossCause if self.lost_by(cause))
+        blamed = "a case is blamed for each"
+        if self.forgiven:
+            blamed = f"no case is blamed for {self.forgiven:,}"
+            blamed += f", of which more than {MOST_FORGIVEN} are no accident" if self.is_losing else ""
+        elif not self.failed:
+            blamed = "none of them is put down to the backend"
+        return f" {count:,} of its processes {'was' if count == 1 else 'were'} lost ({causes}): {blamed}."
+
+    def _told_repetitions(self) -> str:
+        """What became of failed executions in a new process; "" if none was repeated."""
+        told = [f"{self.repeated[found]:,} {found}" for found in Repeated if found and self.repeated[found]]
+        return f" Of its wrong outputs, repeated in a new process, {', '.join(told)}." if told else ""
 
     def _outcome(self) -> str:
         name, judged = self.campaign.backend["name"], _number(self.judged, "judged case")
+        if self.conformance is Conformance.NOT_CONFORMANT and not self.failed:
+            return f"No difference was found in {judged}, but {name} does not keep its process alive."
         if self.conformance is Conformance.NOT_CONFORMANT:
             groups = [g for g in self.failures.values() if g.kind is not FailureKind.ERROR]
             rules = _number(len({g.rule for g in groups}), "rule")

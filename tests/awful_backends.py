@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import faulthandler
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -153,6 +155,46 @@ class WritesToInput(Awful):
         inputs["input_tensor"].buffer[...] ^= 1
 
 
+class WritesStray(Awful):
+    """Writes a byte beside its output's resource."""
+
+    def do(self, inputs: Mapping[str, Binding]) -> None:
+        """Nothing: it is done with the outputs at hand."""
+
+    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        super().execute(desc, level, inputs, outputs)
+        if is_guilty(desc):
+            output = outputs["output_tensor"]
+            self.stray(output.buffer.ctypes.data + output.offset, output.size)
+
+    def stray(self, start: int, size: int) -> None:
+        """Write there."""
+        flip(start + size + 199)
+
+
+class WritesBefore(WritesStray):
+    def stray(self, start: int, size: int) -> None:
+        flip(start - 300)
+
+
+class WritesAPageAfter(WritesStray):
+    def stray(self, start: int, size: int) -> None:
+        flip(start + size + 4096)
+
+
+class WritesBeforeItsInput(WritesStray):
+    """Before the resource that lies first in memory."""
+
+    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        ReferenceBackend.execute(self, desc, level, inputs, outputs)
+        if is_guilty(desc):
+            flip(inputs["input_tensor"].buffer.ctypes.data - 300)
+
+
+def flip(address: int) -> None:
+    ctypes.c_uint8.from_address(address).value ^= 1
+
+
 class Talks(Awful):
     def do(self, inputs: Mapping[str, Binding]) -> None:
         raise ValueError("why not " * 10**6)
@@ -184,6 +226,16 @@ class LeavesAChild(Awful):
     def do(self, inputs: Mapping[str, Binding]) -> None:
         subprocess.Popen(CHILD)
         subprocess.Popen(CHILD, start_new_session=True)
+        os.abort()
+
+
+class LeavesACopy(Awful):
+    """Copies itself into a session of its own, and dies."""
+
+    def do(self, inputs: Mapping[str, Binding]) -> None:
+        if os.fork() == 0:
+            os.setsid()
+            time.sleep(600)
         os.abort()
 
 
@@ -223,10 +275,118 @@ class DiesLater(ReferenceBackend):
         return super().validate(desc, level)
 
 
-class IsKilled(DiesLater):
-    """As the system does where memory runs out."""
+class DiesInThe300thDecision(DiesLater):
+    """In each process anew."""
 
+    signal = signal.SIGSEGV
+    at = 300
+
+    def validate(self, desc: Any, level: Level) -> Answer:
+        self.calls += 1
+        if self.calls == self.at:
+            os.kill(os.getpid(), self.signal)
+        return ReferenceBackend.validate(self, desc, level)
+
+
+class IsKilledInThe300thDecision(DiesInThe300thDecision):
     signal = signal.SIGKILL
+
+
+class DiesInTheNinthExecution(ReferenceBackend):
+    """Of each process."""
+
+    executions = 0
+
+    def execute(self, *arguments: Any) -> None:
+        self.executions += 1
+        if self.executions == 9:
+            os.abort()
+        super().execute(*arguments)
+
+
+class DecidesSlowly(ReferenceBackend):
+    """Four decisions in a row take longer than a second, none alone does."""
+
+    def validate(self, desc: Any, level: Level) -> Answer:
+        time.sleep(0.3)
+        return super().validate(desc, level)
+
+
+class KillsInThe40thExecution(ReferenceBackend):
+    """Itself, in each process anew."""
+
+    executions = 0
+
+    def execute(self, *arguments: Any) -> None:
+        self.executions += 1
+        if self.executions == 40:
+            self.kill()
+        super().execute(*arguments)
+
+    def kill(self) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class KillsItsGroupInThe40thExecution(KillsInThe40thExecution):
+    def kill(self) -> None:
+        os.killpg(0, signal.SIGKILL)
+
+
+class LeaksDeciding(ReferenceBackend):
+    """A megabyte with each decision."""
+
+    def __init__(self) -> None:
+        self.leaked: list[bytearray] = []
+
+    def validate(self, desc: Any, level: Level) -> Answer:
+        self.leaked.append(bytearray(b"x" * 2**20))
+        return super().validate(desc, level)
+
+
+class IsKilledOnce(ReferenceBackend):
+    """As by somebody else, as often as the environment says: in every seventh execution of a process until then."""
+
+    executions = 0
+
+    def execute(self, *arguments: Any) -> None:
+        self.executions += 1
+        if self.executions % 7 == 0 and is_first():
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().execute(*arguments)
+
+
+class IsKilledOnceInABatch(IsKilledOnce):
+    def execute_batch(self, executions: Sequence[Execution]) -> None:
+        for execution in executions:
+            self.execute(*execution)
+
+
+class IsWrongOnce(ReferenceBackend):
+    """In its first execution of many; what fails then is right in the next process."""
+
+    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        super().execute(desc, level, inputs, outputs)
+        if is_first():
+            outputs["output_tensor"].view[:1] ^= 1
+
+
+class IsWrong(ReferenceBackend):
+    """In whatever it executes that has more than five elements."""
+
+    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        super().execute(desc, level, inputs, outputs)
+        if desc.output_tensor.element_count > 5:
+            outputs["output_tensor"].view[:1] ^= 1
+
+
+def is_first() -> bool:
+    """Whether this is among the first so many times that something happens, in whatever processes: as many as the
+    folder of the environment's variable DML_TEST_ONCE has files, of which each time one is removed."""
+    for file in Path(os.environ["DML_TEST_ONCE"]).iterdir():
+        with suppress(FileNotFoundError):
+            file.unlink()
+            return True
+    return False
 
 
 class DiesAlways(ReferenceBackend):
@@ -236,6 +396,14 @@ class DiesAlways(ReferenceBackend):
         if desc.output_tensor.element_count > 5:
             os.abort()
         super().execute(desc, *arguments)
+
+
+class DiesDrawing(ReferenceBackend):
+    """Says what it has drawn from NumPy's and Python's own generators."""
+
+    def execute(self, *arguments: Any) -> None:
+        print(np.random.randint(2**62), random.randrange(2**62), flush=True)
+        os.abort()
 
 
 class DiesOfLarge(ReferenceBackend):
@@ -277,6 +445,26 @@ class Batches(ReferenceBackend):
 
     def execute(self, *arguments: Any) -> None:
         super().execute(*arguments)
+
+
+class WritesStrayInABatch(Batches):
+    """Two hundred bytes behind the resource of a batch that has the guilty case, and only there."""
+
+    def execute_batch(self, executions: Sequence[Execution]) -> None:
+        super().execute_batch(executions)
+        if any(is_guilty(execution.desc) for execution in executions):
+            buffer = executions[0].outputs["output_tensor"].buffer
+            flip(buffer.ctypes.data + len(buffer) + 199)
+
+
+class WritesStrayWithOthers(Batches):
+    """Behind the resource of the guilty case, alone too."""
+
+    def execute(self, desc: Any, *arguments: Any) -> None:
+        super().execute(desc, *arguments)
+        if is_guilty(desc):
+            buffer = arguments[2]["output_tensor"].buffer
+            flip(buffer.ctypes.data + len(buffer) + 199)
 
 
 class DiesInABatch(Batches):

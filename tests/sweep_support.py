@@ -32,10 +32,11 @@ def blocks(size: int = 7, cases: int = 60, operators: Sequence[str] = (), levels
 
 
 def untimed(judged: Iterator[list[list[Record]]]) -> list[list[Record]]:
-    """The records of each backend, as a store gives them back."""
+    """The records of each backend, as a store gives them back, without the times and what became of processes."""
     by_backend = zip(*judged, strict=True)
     found = [
-        [msgspec.structs.replace(record, seconds=0.0) for block in each for record in block] for each in by_backend
+        [msgspec.structs.replace(record, seconds=0.0, lost=()) for block in each for record in block]
+        for each in by_backend
     ]
     return msgspec.json.decode(msgspec.json.encode(found), type=list[list[Record]])
 

@@ -12,7 +12,9 @@ import pytest
 import backends
 from backends import BackendError, known_backends, load_backend
 from backends.base import Capabilities
+from conformance.isolation.backend import IsolatedBackend
 from spec.levels import Level
+from spec.rules import Category
 
 # A complete backend in a vendor's file, which imports this project's modules by their names.
 VENDOR = """
@@ -281,3 +283,64 @@ def test_capabilities_that_raise_or_are_of_another_type(tmp_path: Path) -> None:
     assert "capabilities() gave dict, expected backends.base.Capabilities" in refusal(
         written(tmp_path, "", **COMPLETE | {"capabilities": "return {}"})
     )
+
+
+# --- what a backend claims --------------------------------------------------------------------------------------------
+
+CLAIMS: dict[str, Any] = {
+    "name": "vendor",
+    "device": "none",
+    "versions": {},
+    "levels": (Level.L4_1,),
+    "operators": ("TILE",),
+    "enforces": frozenset({Category.SHAPE}),
+}
+
+
+def test_levels_and_categories_may_be_text() -> None:
+    told: dict[str, Any] = {"levels": ["4_1", "5.0"], "enforces": ["shape"], "decides_at": "DML_FEATURE_LEVEL_5_0"}
+    claims = Capabilities(**CLAIMS | told)
+    assert claims.levels == (Level.L4_1, Level.L5_0)
+    assert claims.enforces == {Category.SHAPE}
+    assert claims.decides_at is Level.L5_0
+    assert [type(level) for level in claims.levels] == [Level, Level]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("name", 3, "expected a text; found 3, of type int"),
+        ("device", None, "expected a text; found None, of type NoneType"),
+        ("versions", [], "expected a dict of texts; found [], of type list"),
+        ("versions", {"driver": 12.8}, "expected a dict of texts; found {'driver': 12.8}, of type dict"),
+        ("levels", "4_1", "expected a collection of feature levels such as Level.L4_1 or '4_1'; found '4_1', of type"),
+        ("levels", ("9_9",), "expected feature levels such as Level.L4_1 or '4_1'; found '9_9', of type str"),
+        ("levels", (None,), "expected feature levels such as Level.L4_1 or '4_1'; found None, of type NoneType"),
+        ("operators", "TILE", "expected a collection of names such as 'TILE'; found 'TILE', of type str"),
+        ("operators", (b"x" * 200,), "..., of type bytes"),
+        ("enforces", {"shapes"}, "expected categories: level-support, "),
+        ("enforces", None, "expected a collection of categories: level-support, "),
+        ("executes", "no", "expected True or False; found 'no', of type str"),
+        ("decides_at", "new", "expected a feature level; found 'new', of type str"),
+    ],
+)
+def test_what_is_no_claim_is_told_with_its_field(field: str, value: Any, told: str, tmp_path: Path) -> None:
+    with pytest.raises(TypeError) as caught:
+        Capabilities(**CLAIMS | {field: value})
+    assert str(caught.value).startswith(f"Capabilities.{field}: expected ")
+    assert told in str(caught.value)
+    values = repr({**CLAIMS, "levels": ["4_1"], "enforces": ["shape"], field: value})
+    claims = 'Capabilities("vendor", self.device, {}, (Level.L1_0,), ("TILE",), frozenset())'
+    file = write(tmp_path / "mine.py", VENDOR.format(imports="").replace(claims, f"Capabilities(**{values})"))
+    assert told in refusal(f"{file}:Vendor")
+
+
+def test_an_isolated_backend_says_the_same_of_its_claims(tmp_path: Path) -> None:
+    good = write(tmp_path / "text.py", VENDOR.format(imports="").replace("Level.L1_0", "'4_1'"))
+    backend = IsolatedBackend(f"{good}:Vendor")
+    assert backend.capabilities().levels == (Level.L4_1,)
+    backend.close()
+    bad = write(tmp_path / "bad.py", VENDOR.format(imports="").replace("Level.L1_0", "'none'"))
+    with pytest.raises(BackendError) as caught:
+        IsolatedBackend(f"{bad}:Vendor")
+    assert str(caught.value) == refusal(f"{bad}:Vendor")

@@ -18,7 +18,7 @@ from conformance.isolation.errors import ProcessLost
 from conformance.judge import Judge, Pending, told, verdict_on
 from conformance.memory import Unwritten, bind_output
 from conformance.output_digest import output_digest
-from reports.records import Phase, Verdict
+from reports.records import LossCause, Phase, Verdict
 from spec.case import Case, Recipe
 from spec.datatypes import DataType
 from spec.levels import Level
@@ -65,7 +65,7 @@ class Doing(ReferenceBackend):
 
 def losing(*, timed_out: bool) -> Callable[..., None]:
     def lose(*_: Any) -> None:
-        raise ProcessLost("gone with signal 11", timed_out=timed_out)
+        raise ProcessLost("gone with signal 11", LossCause.TIME_LIMIT if timed_out else LossCause.SIGNAL)
 
     return lose
 
@@ -125,7 +125,9 @@ def test_the_output_is_digested_where_an_input_was_written_to() -> None:
 @pytest.mark.parametrize(("timed_out", "verdict"), [(True, Verdict.TIMEOUT), (False, Verdict.CRASH)])
 def test_a_lost_process_is_a_crash_or_a_timeout_whatever_it_was_doing(timed_out: bool, verdict: Verdict) -> None:
     lose = losing(timed_out=timed_out)
-    assert verdict_on(ProcessLost("", timed_out=timed_out)) is verdict
+    with pytest.raises(ProcessLost) as lost:
+        lose()
+    assert verdict_on(lost.value) is verdict
     for backend in (Doing(validate=lose), Doing(execute=lose)):
         record = Judge(backend, "mine").record(TILE, Phase.SWEEP)
         assert record.verdict is verdict

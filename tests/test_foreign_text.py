@@ -273,7 +273,7 @@ _FOUND = f"found {LONGEST_NAME + 1:,}"
         ("versions={str(n): '' for n in range(101)}", f"versions: expected at most {MOST_NAMES} entries, found 101"),
         ("operators=('n' * 1_001,)", "capabilities().operators[0]: expected at most"),
         ("operators=tuple(map(str, range(101)))", f"operators: expected at most {MOST_NAMES} entries, found 101"),
-        ("name=7", "capabilities().name: expected text, found int"),
+        ("name=7", "Capabilities.name: expected a text; found 7, of type int"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("more", [(), ("--in-process",)])

@@ -29,14 +29,15 @@ from conformance.isolation import arena as arenas
 from conformance.isolation import backend as isolated_backend
 from conformance.isolation.ahead import decide_ahead
 from conformance.isolation.arena import Arena, Mapped
-from conformance.isolation.backend import ALONE, IsolatedBackend
+from conformance.isolation.backend import AGAIN, ALONE, IsolatedBackend
 from conformance.isolation.errors import GivenUp, ProcessLost
 from conformance.isolation.limits import Limits, parse_size
 from conformance.isolation.watchdog import WATCHDOG
 from conformance.isolation.wire import describe, descriptor
+from conformance.isolation.zygote import CAN_FORK
 from conformance.judge import Judge
 from conformance.search import MOST_LOST, MOST_TIMED_OUT, search
-from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from reports.records import NOT_CONFORMANT, Loss, LossCause, Phase, Record, Verdict
 from spec.case import Case, Recipe
 from spec.datatypes import DataType
 from spec.levels import Level
@@ -136,11 +137,19 @@ HUNG = Limits(2.0)
         ("WritesRubbish", Verdict.CRASH, "sent what is no answer in execute and was ended", Limits()),
         ("Forges", Verdict.CRASH, "sent what is no answer in execute and was ended", Limits()),
         ("WritesToInput", Verdict.FAIL, "the input's memory was written to", Limits()),
+        ("WritesStray", Verdict.FAIL, "1 bytes changed outside of every resource, ", Limits()),
+        ("WritesStray", Verdict.FAIL, " bytes after the end of that of output_tensor", Limits()),
+        ("WritesBefore", Verdict.FAIL, " bytes before the start of that of output_tensor", Limits()),
+        ("WritesAPageAfter", Verdict.FAIL, " bytes after the end of that of output_tensor", Limits()),
+        ("WritesBeforeItsInput", Verdict.FAIL, "300 bytes before the start of that of input_tensor", Limits()),
+        ("WritesStrayInABatch", Verdict.FAIL, "200 bytes after the end of the only one, on a batch of this", Limits()),
+        ("WritesStrayWithOthers", Verdict.FAIL, "200 bytes after the end of that of output_tensor", Limits()),
         ("Talks", Verdict.CRASH, "execute raised ValueError: why not why not", Limits()),
         ("RaisesUnspeakable", Verdict.CRASH, "execute raised Unspeakable: <Unspeakable, which", Limits()),
         ("Declines", Verdict.NOT_SUPPORTED, "not thirteen", Limits()),
         ("RunsOut", Verdict.CRASH, "execute raised MemoryError: none left", Limits()),
         ("LeavesAChild", Verdict.CRASH, "died of SIGABRT in execute", Limits()),
+        ("LeavesACopy", Verdict.CRASH, "died of SIGABRT in execute", Limits()),
         ("SilencesItself", Verdict.CRASH, "died of SIGSEGV in execute", Limits()),
         ("DiesDeciding", Verdict.CRASH, "died of SIGABRT in validate", Limits()),
         ("AnswersRubbish", Verdict.CRASH, "validate returned ['yes'], not an Answer", Limits()),
@@ -164,23 +173,86 @@ def test_the_guilty_case_is_blamed_and_its_neighbours_pass(
     ], [record.reason for record in records]
     assert reason in records[2].reason
     assert len(records[2].reason) < 4000
+    if "outside of every resource" in reason:
+        assert records[2].rule == "EXECUTION.output-bounds"
     backend.close()
     wait_until(lambda: not marked())
 
 
 def test_what_only_earlier_cases_explain_is_told_apart(isolated: Isolated) -> None:
-    backend = isolated(awful("DiesLater"))
+    backend = isolated(awful("DiesInTheNinthExecution"))
     records = judged(backend)
     assert [record.verdict for record in records].count(Verdict.PASS) == len(CASES) - 1
-    assert records[3].verdict is Verdict.CRASH
-    assert records[3].reason.endswith(ALONE)
-    assert backend.losses == 2  # over all of them ahead, and over one alone
+    blamed = next(record for record in records if record.verdict is Verdict.CRASH)
+    assert blamed.reason.endswith(ALONE)
+    assert backend.losses == 1
+    assert backend.take_losses() == (Loss(LossCause.SIGNAL, "died of SIGABRT in execute"),)
+    assert backend.take_losses() == ()
 
 
-def test_what_was_killed_from_outside_is_asked_again(isolated: Isolated) -> None:
-    backend = isolated(awful("IsKilled"))
+def test_a_decision_that_costs_every_process_that_made_the_same_before_is_to_blame(isolated: Isolated) -> None:
+    backend = isolated(awful("DiesLater"))
+    records = judged(backend)
+    assert [record.verdict for record in records[:4]] == [Verdict.PASS] * 3 + [Verdict.CRASH]
+    assert records[3].reason.endswith(AGAIN)
+    assert backend.losses >= 2  # over all of them ahead, and over the same ones again
+
+
+@pytest.mark.parametrize("name", ["DiesInThe300thDecision", "IsKilledInThe300thDecision"])
+def test_the_run_up_to_a_decision_is_made_again(name: str, isolated: Isolated) -> None:
+    backend = isolated(awful(name))
+    case = case_of(2)
+    before = [(case.desc, case.level)] * 30
+    for _ in range(9):
+        backend.decide_ahead(before)
+        assert all(backend.validate(*each).accepted for each in before)
+    questions = [(case_of(width).desc, LEVEL) for width in range(1, 60)]
+    backend.decide_ahead(questions)
+    assert backend.losses == 2
+    assert backend.take_losses() == ()  # they are told of with the case that is to blame
+    for question in questions[:29]:
+        assert backend.validate(*question).accepted
+    with pytest.raises(ProcessLost, match=AGAIN):
+        backend.validate(*questions[29])
+    assert sum(loss.count for loss in backend.take_losses()) == 2
+    assert backend.validate(*questions[30]).accepted
+
+
+def test_who_is_blamed_and_never_asked_loses_no_loss(isolated: Isolated) -> None:
+    backend = isolated(awful("DiesLater"))
+    questions = [(case.desc, case.level) for case in CASES]
+    backend.decide_ahead(questions)
+    backend.decide_ahead(questions[:1])
+    assert [loss.count for loss in backend.take_losses()] == [2]
+
+
+def test_what_was_killed_from_outside_is_asked_again(
+    isolated: Isolated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "once").touch()
+    monkeypatch.setenv("DML_TEST_ONCE", str(tmp_path))
+    backend = isolated(awful("IsKilledOnce"))
     assert {record.verdict for record in judged(backend)} == {Verdict.PASS}
-    assert backend.losses == 2  # likewise
+    assert backend.losses == 1
+    assert backend.take_losses() == (Loss(LossCause.KILLED, "died of SIGKILL in execute"),)
+
+
+def test_a_batch_that_was_killed_from_outside_is_asked_again(
+    isolated: Isolated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "once").touch()
+    monkeypatch.setenv("DML_TEST_ONCE", str(tmp_path))
+    backend = isolated(awful("IsKilledOnceInABatch"))
+    assert {record.verdict for record in judged(backend)} == {Verdict.PASS}
+    assert backend.take_losses() == (Loss(LossCause.KILLED, "died of SIGKILL in execute_batch"),)
+
+
+def test_what_takes_too_long_together_is_told_apart(isolated: Isolated) -> None:
+    backend = isolated(awful("DecidesSlowly"), Limits(1.0))
+    backend.decide_ahead([(case.desc, case.level) for case in CASES])
+    assert all(backend.validate(case.desc, case.level).accepted for case in CASES)
+    (loss,) = backend.take_losses()
+    assert loss.cause is LossCause.TIME_LIMIT_TOGETHER
 
 
 @pytest.mark.parametrize("name", ["Talks", "Declines", "RunsOut", "AnswersRubbish", "WritesToInput", "Batches"])
@@ -431,6 +503,43 @@ def test_nothing_leaks_over_many_losses(isolated: Isolated, marked: Callable[[],
     wait_until(lambda: not marked())
 
 
+@pytest.mark.skipif(not CAN_FORK, reason="processes are started here, not forked")
+@pytest.mark.parametrize("name", ["LeavesAChild", "LeavesACopy"])
+def test_nothing_that_a_forked_process_starts_is_left(
+    name: str, isolated: Isolated, marked: Callable[[], list[psutil.Process]]
+) -> None:
+    backend = isolated(awful(name))
+    for _ in range(3):
+        with pytest.raises(ProcessLost):
+            execute(backend, CASES[2])
+    backend.close()
+    wait_until(lambda: not marked())
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="processes are started here, not forked")
+def test_where_the_zygote_is_killed_others_are_started(isolated: Isolated) -> None:
+    backend = isolated(awful("DiesAlways"))
+    for _ in range(4):
+        with pytest.raises(ProcessLost, match="SIGABRT"):
+            execute(backend, CASES[2])
+        zygote = backend._processes._zygote
+        if zygote is not None:
+            zygote._process.kill()
+            zygote._process.wait()
+    assert {record.verdict for record in judged(backend, [case_of(2)])} == {Verdict.PASS}
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="processes are started here, not forked")
+def test_copies_of_a_process_draw_otherwise(isolated: Isolated) -> None:
+    backend = isolated(awful("DiesDrawing"))
+    drawn = set()
+    for _ in range(4):
+        with pytest.raises(ProcessLost) as caught:
+            execute(backend, CASES[2])
+        drawn.add(str(caught.value).partition("its last output: ")[2].partition(";")[0])
+    assert len(drawn) == 4
+
+
 def open_files() -> int:
     return psutil.Process().num_fds()
 
@@ -620,7 +729,7 @@ from conformance.suite import ConformanceSuite
 
 class Mine(ReferenceBackend):
     def execute(self, *arguments):
-        assert (os.getppid() == {harness}) is {isolated}
+        assert (os.getpid() != {harness}) is {isolated}
         super().execute(*arguments)
 
 def make():

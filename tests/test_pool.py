@@ -307,8 +307,11 @@ def test_processes_that_are_killed_change_nothing(tmp_path: Path, count: int, se
                 time.sleep(moments[n])
                 killed += kill_one(workers, chance)
         assert set(workers.losses) == {"died of SIGKILL"}
-    (found,) = untimed(iter(parts))
     assert killed >= 3
+    lost = [loss for (block,) in parts for record in block for loss in record.lost]
+    assert {loss.how for loss in lost} == {"died of SIGKILL"}
+    assert sum(loss.count for loss in lost) == workers.losses.total()
+    (found,) = untimed(iter(parts))
     assert digest_of(found) == digest_of(undisturbed)
     assert found == undisturbed
 

@@ -14,6 +14,7 @@ from pathlib import Path, PurePath
 import click
 import msgspec
 
+from conformance.blame import Blame, Blaming
 from conformance.cli.lines import echo
 from conformance.cli.options import DEVICES, RESOURCE, SHARD, isolation_options, repeat_option, spec_option
 from conformance.cli.resuming import conditions, finished_summary, resume_option, tell_begun, tell_begun_anew
@@ -26,7 +27,7 @@ from conformance.sweep import InProcess, Setup, blocks_of, describe_sweep, plann
 from conformance.waivers import Waivers, Waiving, read_waivers
 from reports.console import Progress, Steps, print_summary
 from reports.records import Campaign, Ending, Phase, Throughput
-from reports.stream import ALL, FanOut, Stream
+from reports.stream import ALL, Consumer, FanOut, Stream
 from reports.summary import Conformance, Summary
 from reports.writing import OutputFolder, ReportFolder
 from spec.validator import Reading
@@ -166,7 +167,7 @@ def run(
         streams: list[Stream] = [
             _Nothing()
             if isinstance(report, _Counting) and report.is_finished
-            else Waiving(waivers, FanOut(report, progress if n == 0 else _Records(progress)))
+            else _judged_stream(setup, n, waivers, FanOut(report, progress if n == 0 else _Records(progress)))
             for n, report in enumerate(reports)
         ]
         for stream, campaign in zip(streams, campaigns, strict=True):
@@ -199,6 +200,11 @@ def run(
 
 # Parameters that the results do not depend on, or that are part of the campaign.
 _NOT_OF_THE_RUN = ("corpora", "folder", "replace", "workers", "devices", "scheduler", "resources", "in_process")
+
+
+def _judged_stream(setup: Setup, number: int, waivers: Waivers, consumer: Consumer) -> Stream:
+    """What takes the records of the backend of this number: blames for processes that were lost, and waives."""
+    return Blaming(Blame(setup.backends[number], setup.reading), Waiving(waivers, consumer))
 
 
 class _Counting(FanOut):

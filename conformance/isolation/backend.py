@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from typing import TypeVar, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import NamedTuple, TypeVar, cast
+
+import numpy as np
 
 from backends.base import Answer, Binding, Bytes, Capabilities, Execution, OutOfMemory, Unsupported
 from backends.loading import BackendError
 from conformance.isolation.arena import PAGE
-from conformance.isolation.errors import GivenUp, ProcessLost
+from conformance.isolation.errors import GivenUp, ProcessLost, StrayWrite
 from conformance.isolation.limits import Limits
-from conformance.isolation.process import BackendProcess, Origin
+from conformance.isolation.process import THE_PROCESS, BackendProcess, Origin
 from conformance.isolation.wire import (
     EXECUTE,
     EXECUTE_BATCH,
@@ -41,6 +44,8 @@ from conformance.isolation.wire import (
     describe,
     encode,
 )
+from conformance.isolation.zygote import CAN_FORK, Zygote
+from reports.records import Loss, LossCause, losses_together
 from spec.levels import Level
 from spec.operator import OperatorDesc
 
@@ -48,8 +53,12 @@ MOST_LOST = 1000
 MOST_TIMED_OUT = 50
 STARTS = 3  # tries to replace a process
 TIMED_RUNS = 5  # that may take as long as a case may, of all that make one measurement
+LONGEST_RUN_UP = 4096  # decisions that are made again to find the one that costs the process
+RUN_UP_PART = 32  # of them at once
 ALONE = "alone, in a new process, it did not, so the likely cause is what earlier cases left behind"
+AGAIN = "so it did before, in a process that was asked the same"
 
+_Question = tuple[OperatorDesc, Level]
 _T = TypeVar("_T")
 # Makes a request to a process; returns it, and how much of the shared memory it uses.
 _Make = Callable[[BackendProcess], tuple[bytes, int]]
@@ -79,11 +88,12 @@ class IsolatedBackend:
         self.limits = limits
         self.losses = 0
         self.timeouts = 0
-        self._processes = _Processes(Origin(name, tuple(sys.path), os.getcwd()), limits)  # noqa: PTH109
+        self._lost: list[Loss] = []  # that nobody has asked for yet
+        origin = Origin(name, tuple(sys.path), os.getcwd())  # noqa: PTH109
+        self._processes = _Processes(origin, limits, self._lost.append)
         weakref.finalize(self, self._processes.end)
-        self._last: OperatorDesc | None = None  # the descriptor that the process was told of last
-        self._decided: OperatorDesc | None = None  # and the one that it decided on last
-        self._foretold: deque[tuple[OperatorDesc, Level, Decision]] = deque()
+        self._known = _Known()
+        self._blamed: _Blamed | None = None
         self._looks_ahead = True
         self._confirmed: set[str] = set()  # ways in which processes died, and new ones too over the same case
         loaded = self._processes.start()
@@ -102,57 +112,97 @@ class IsolatedBackend:
             ProcessLost: there is no answer.
             GivenUp: the backend is not asked any more.
         """
+        if self._blamed is not None and self._blamed.is_about(desc, level) and (lost := self._blame()):
+            raise lost
         decision = self._foreseen(desc, level)
         if decision is None:
             (decision,) = self._ask_alone(self._questions([(desc, level)]), "validate", _decode_one)
-        self._decided = desc
+            self._known.run_up.append((desc, level))
+        self._known.decided = desc
         if isinstance(decision, Answered):
             return Answer(decision.accepted, decision.reason)
         if isinstance(decision, Returned):
             return cast(Answer, _NoAnswer(decision.value))
         raise _exception(decision)
 
-    def decide_ahead(self, questions: Sequence[tuple[OperatorDesc, Level]]) -> None:
+    def decide_ahead(self, questions: Sequence[_Question]) -> None:
         """Have the backend decide in one go on what it will be asked next.
 
-        `validate` gives these answers where it is asked for the very same descriptors in the same order. Where there
-        are none, as one of them cost the process, each is asked for alone.
+        `validate` gives these answers where it is asked for the very same descriptors in the same order. Where that
+        costs the process, it is done once more in the same way, but one by one: what costs the next process too is to
+        blame, and `validate` says so. Otherwise each is asked for alone, where there is no answer.
 
         Raises:
             GivenUp: the backend is not asked any more.
         """
-        self._foretold.clear()
+        self._known.foretold.clear()
+        self._blame()
         if not self._looks_ahead or not questions:
             return
+        run_up = tuple(self._known.run_up)
         try:
-            decisions = self._ask(self._questions(questions), "validate", _decode_as_many(len(questions)))
+            self._foretell(questions)
         except ProcessLost as lost:
-            self._looks_ahead = not lost.timed_out  # what takes too long together may take its time alone
-            return
-        self._foretold.extend((desc, level, found) for (desc, level), found in zip(questions, decisions, strict=True))
+            if lost.timed_out:  # what takes too long together may take its time alone
+                self._looks_ahead = False
+            elif lost.how not in self._confirmed:
+                self._foretell_again(run_up, questions)
+
+    def take_losses(self) -> tuple[Loss, ...]:
+        """The processes that were lost since this was asked last."""
+        lost = losses_together(self._lost)
+        self._lost.clear()
+        return lost
+
+    @contextmanager
+    def in_a_new_process(self) -> Iterator[None]:
+        """Have what is asked meanwhile done by a process that was asked nothing before; the other one goes on then.
+
+        Raises:
+            GivenUp: there is none.
+        """
+        known, looks_ahead = self._known, self._looks_ahead
+        self._forget()
+        aside = self._processes.set_aside()
+        try:
+            try:
+                self._processes.start(plainly=True)
+            except BackendError as error:
+                raise GivenUp(str(error)) from None
+            yield
+        finally:
+            self._processes.lose()
+            self._processes.current = aside
+            self._known, self._looks_ahead = known if aside is not None else _Known(), looks_ahead
 
     def execute(
         self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
     ) -> None:
-        """As the backend does; raises as `validate`."""
+        """As the backend does; raises as `validate`, and StrayWrite."""
         work = _Work([Execution(desc, level, inputs, outputs)])
 
         def make(process: BackendProcess) -> tuple[bytes, int]:
-            validate = desc is not self._decided
+            validate = desc is not self._known.decided
             (job,) = work.jobs(self._described)
             return encode((EXECUTE, work.put(process), job, validate)), work.end
 
         self._fetch(work, self._ask_alone(make, "execute", decode_outcome))
 
     def _execute_batch(self, executions: Sequence[Execution]) -> None:
-        """As the backend does; raises as `validate`."""
+        """As the backend does; raises as `execute`."""
         work = _Work(executions)
 
         def make(process: BackendProcess) -> tuple[bytes, int]:
             # Where processes are lost, this one may not be the one that has decided on these.
             return encode((EXECUTE_BATCH, work.put(process), work.jobs(self._described), self.losses > 0)), work.end
 
-        self._fetch(work, self._ask(make, "execute_batch", decode_outcome))
+        try:
+            outcome = self._ask(make, "execute_batch", decode_outcome, together=True)
+        except ProcessLost as lost:
+            if not lost.from_outside:
+                raise
+            outcome = self._ask(make, "execute_batch", decode_outcome, together=True)
+        self._fetch(work, outcome)
 
     def time_execution(
         self,
@@ -197,26 +247,68 @@ class IsolatedBackend:
             return encode((TIME_EXECUTION, work.put(process), job, repeats, cold)), work.end
 
         seconds = self.limits.seconds * TIMED_RUNS
-        outcome = self._ask(make, "time_execution", decode_outcome, seconds)
+        outcome = self._ask(make, "time_execution", decode_outcome, seconds, together=True)
         self._release(work)
         return list(_done(outcome).seconds)
 
     def _time_copy(self, size: int, repeats: int, *, cold: bool) -> list[float]:
         content = encode(TimeCopy(size, repeats, cold))
         seconds = self.limits.seconds * TIMED_RUNS
-        return list(_done(self._ask(lambda _: (content, 0), "time_copy", decode_outcome, seconds)).seconds)
+        outcome = self._ask(lambda _: (content, 0), "time_copy", decode_outcome, seconds, together=True)
+        return list(_done(outcome).seconds)
+
+    def _foretell(self, questions: Sequence[_Question]) -> None:
+        """Ask what will be asked next; errors as `validate`."""
+        decode = _decode_as_many(len(questions))
+        decisions = self._ask(self._questions(questions), "validate", decode, together=len(questions) > 1)
+        self._known.run_up.extend(questions)
+        self._known.foretold.extend(
+            (desc, level, found) for (desc, level), found in zip(questions, decisions, strict=True)
+        )
+
+    def _foretell_again(self, run_up: Sequence[_Question], questions: Sequence[_Question]) -> None:
+        """Ask once more what cost the process, in a new one after what was asked before that, but one by one.
+
+        Args:
+            run_up: what the process had decided on.
+            questions: what it was asked then.
+        """
+        first = len(self._lost) - 1  # the loss that this is about
+        asked = 0
+        try:
+            for start in range(0, len(run_up), RUN_UP_PART):
+                self._foretell(run_up[start : start + RUN_UP_PART])
+            self._known.foretold.clear()
+            for question in questions:
+                self._foretell([question])
+                asked += 1
+        except ProcessLost as again:
+            if again.timed_out and not asked:  # together
+                return
+            self._confirmed.add(again.how)
+            self._blamed = _Blamed(*questions[asked], again, self._lost[first:])
+            del self._lost[first:]
+
+    def _blame(self) -> ProcessLost | None:
+        """Whoever is blamed is so no more. Returns the loss that it was blamed for; the losses are told of now."""
+        blamed, self._blamed = self._blamed, None
+        if blamed is None:
+            return None
+        self._lost += blamed.losses
+        return ProcessLost(f"{blamed.lost}; {AGAIN}", blamed.lost.cause)
 
     def _foreseen(self, desc: OperatorDesc, level: Level) -> Decision | None:
         """What the backend has answered already, if it was asked ahead."""
-        if not self._foretold:
+        foretold = self._known.foretold
+        if not foretold:
             return None
-        expected, at, decision = self._foretold.popleft()
+        expected, at, decision = foretold.popleft()
         if expected is desc and at is level:
             return decision
-        self._foretold.clear()
+        foretold.clear()
         return None
 
-    def _questions(self, questions: Sequence[tuple[OperatorDesc, Level]]) -> _Make:
+    def _questions(self, questions: Sequence[_Question]) -> _Make:
         def make(process: BackendProcess) -> tuple[bytes, int]:
             asked = tuple([Question(self._described(desc), level) for desc, level in questions])
             return encode(Validate(asked)), 0
@@ -224,9 +316,9 @@ class IsolatedBackend:
         return make
 
     def _described(self, desc: OperatorDesc) -> Described:
-        if desc is self._last:
+        if desc is self._known.last:
             return SAME
-        self._last = desc
+        self._known.last = desc
         return describe(desc)
 
     def _ask_alone(self, make: _Make, doing: str, decode: Callable[[bytes], _T]) -> _T:
@@ -250,10 +342,23 @@ class IsolatedBackend:
             raise
         if first.from_outside:
             return answer
-        raise ProcessLost(f"{first}; {ALONE}")
+        raise ProcessLost(f"{first}; {ALONE}", first.cause)
 
-    def _ask(self, make: _Make, doing: str, decode: Callable[[bytes], _T], seconds: float | None = None) -> _T:
-        """Ask the process, and a new one next time if it is lost over that."""
+    def _ask(
+        self,
+        make: _Make,
+        doing: str,
+        decode: Callable[[bytes], _T],
+        seconds: float | None = None,
+        *,
+        together: bool = False,
+    ) -> _T:
+        """Ask the process, and a new one next time if it is lost over that.
+
+        Args:
+            make, doing, decode, seconds: as `BackendProcess.ask` has them.
+            together: whether much is asked for at once, of which each may take as long.
+        """
         process = self._process()
         try:
             content, shared = make(process)
@@ -264,6 +369,8 @@ class IsolatedBackend:
             if isinstance(error, ProcessLost):
                 self.losses += 1
                 self.timeouts += error.timed_out
+                cause = LossCause.TIME_LIMIT_TOGETHER if together and error.timed_out else error.cause
+                self._lost.append(Loss(cause, told_of(error)))
             raise
         return answer
 
@@ -276,8 +383,7 @@ class IsolatedBackend:
 
     def _forget(self) -> None:
         """A new process knows nothing."""
-        self._last = self._decided = None
-        self._foretold.clear()
+        self._known = _Known()
 
     def _fetch(self, work: _Work, outcome: Outcome) -> None:
         """Take the memory back, inputs too, as it was left."""
@@ -303,27 +409,69 @@ def give_up_after(losses: int, timeouts: int) -> None:
         raise GivenUp(f"the backend's process was lost {counted}, so the backend is not asked any more")
 
 
+class _Known:
+    """What the process that is asked has been told, and has answered.
+
+    Attributes:
+        last: the descriptor that it was told of last.
+        decided: the one that it decided on last.
+        foretold: what it has answered and will be asked.
+        run_up: what it has decided on.
+    """
+
+    def __init__(self) -> None:
+        self.last: OperatorDesc | None = None
+        self.decided: OperatorDesc | None = None
+        self.foretold: deque[tuple[OperatorDesc, Level, Decision]] = deque()
+        self.run_up: deque[_Question] = deque(maxlen=LONGEST_RUN_UP)
+
+
+class _Blamed(NamedTuple):
+    """A decision that cost two processes that had been asked the same before."""
+
+    desc: OperatorDesc
+    level: Level
+    lost: ProcessLost
+    losses: list[Loss]
+
+    def is_about(self, desc: OperatorDesc, level: Level) -> bool:
+        return self.desc is desc and self.level is level
+
+
+def told_of(lost: ProcessLost) -> str:
+    """How a process was lost, to follow `the backend's process`."""
+    return lost.how.removeprefix(THE_PROCESS)
+
+
 class _Processes:
     """The process that a backend runs in, and after the first loss one that is ready to take its place."""
 
-    def __init__(self, origin: Origin, limits: Limits) -> None:
+    def __init__(self, origin: Origin, limits: Limits, lose: Callable[[Loss], None]) -> None:
         self.current: BackendProcess | None = None
         self._spare: BackendProcess | None = None
         self._origin = origin
         self._limits = limits
+        self._lose = lose  # is told of what is lost while it starts
+        self._zygote: Zygote | None = None
 
-    def start(self) -> Loaded:
+    def start(self, *, plainly: bool = False) -> Loaded:
         """Have a process; returns what it says of the backend.
+
+        Args:
+            plainly: whether it is to have nothing in common with others.
 
         Raises:
             BackendError: there is none.
         """
         name = self._origin.name
-        process, self._spare = self._spare, None
+        process = None
+        if not plainly:
+            process, self._spare = self._spare, None
         try:
-            process = process or BackendProcess(self._origin, self._limits)
+            process = process or (BackendProcess(self._origin, self._limits) if plainly else self._new())
             hello = process.hello()
         except ProcessLost as lost:
+            self._lose(Loss(lost.cause, told_of(lost)))
             raise BackendError(f"backend {name!r}: {lost}") from None
         except OSError as error:
             raise BackendError(f"backend {name!r}: no process can be started for it: {error}") from error
@@ -342,6 +490,9 @@ class _Processes:
         Raises:
             GivenUp: none starts.
         """
+        if is_losing and self._zygote is None and CAN_FORK:
+            with suppress(OSError):
+                self._zygote = Zygote(*self._origin)
         for tries_left in reversed(range(STARTS)):
             try:
                 self.start()
@@ -351,9 +502,24 @@ class _Processes:
                     raise GivenUp(f"the backend's process is gone, and no other one starts: {error}") from None
         assert self.current is not None
         with suppress(OSError):
-            if is_losing:
-                self._spare = BackendProcess(self._origin, self._limits)
+            if is_losing and self._spare is None:
+                self._spare = self._new()
         return self.current
+
+    def _new(self) -> BackendProcess:
+        """Another process; errors as of a `BackendProcess`."""
+        if self._zygote is not None:
+            try:
+                return BackendProcess(self._origin, self._limits, self._zygote)
+            except OSError:  # somebody has ended the zygote
+                self._zygote.end()
+                self._zygote = None
+        return BackendProcess(self._origin, self._limits)
+
+    def set_aside(self) -> BackendProcess | None:
+        """Have no process; returns the one that there was, which lives on."""
+        aside, self.current = self.current, None
+        return aside
 
     def lose(self) -> None:
         """Have done with the process."""
@@ -367,6 +533,9 @@ class _Processes:
             if process is not None:
                 process.end()
         self.current = self._spare = None
+        if self._zygote is not None:
+            self._zygote.end()
+            self._zygote = None
 
     def close(self) -> None:
         """Let the process end by itself."""
@@ -378,17 +547,25 @@ class _Processes:
 class _Work:
     """Executions as they are laid out in the shared memory: each resource once, at the start of a page.
 
+    What lies between the resources, and a page before the first and after the last, is guarded: it holds random bytes
+    that nobody else knows before, so that a write there shows.
+
     Attributes:
         end: bytes that they need.
     """
 
     def __init__(self, executions: Sequence[Execution]) -> None:
-        self.end = 0
+        self.end = PAGE
         self._starts: dict[int, int] = {}  # by what tells resources apart
         self._resources: list[tuple[int, int, Bytes]] = []  # where each starts and ends
         self._executions = [
             (desc, level, self._bounds(inputs), self._bounds(outputs)) for desc, level, inputs, outputs in executions
         ]
+        self.end += PAGE
+        ends = [0, *(end for _, end, _ in self._resources)]
+        starts = [*(start for start, _, _ in self._resources), self.end]
+        self._gaps = list(zip(ends, starts, strict=True))
+        self._guard = b""
 
     def jobs(self, described: Callable[[OperatorDesc], Described]) -> list[JobFields]:
         """As they are sent."""
@@ -407,14 +584,44 @@ class _Work:
         memory = process.arena.memory
         for start, end, buffer in self._resources:
             memory[start:end] = buffer
+        self._guard = _random_bytes(sum(end - start for start, end in self._gaps))
+        guard = np.frombuffer(self._guard, np.uint8)
+        for start, end in self._gaps:
+            memory[start:end], guard = guard[: end - start], guard[end - start :]
         return shared
 
     def fetch(self, process: BackendProcess) -> None:
-        """Copy them back."""
+        """Copy them back.
+
+        Raises:
+            StrayWrite: something was written beside them.
+        """
         memory = process.arena.memory
         for start, end, buffer in self._resources:
             if buffer.flags.writeable:
                 buffer[:] = memory[start:end]
+        if b"".join([memory[start:end].data for start, end in self._gaps]) != self._guard:
+            raise StrayWrite(self._stray(memory))
+
+    def _stray(self, memory: Bytes) -> str:
+        """Where the guard has changed, told by the resource that is next to it."""
+        guard = np.frombuffer(self._guard, np.uint8)
+        for n, (start, end) in enumerate(self._gaps):
+            changed = np.flatnonzero(memory[start:end] != guard[: end - start])
+            guard = guard[end - start :]
+            if changed.size:
+                before, after = (int(changed[0]) + 1, end - start - int(changed[-1]))
+                is_after = n > 0 and (n == len(self._gaps) - 1 or before <= after)
+                where = f"{before} bytes after the end" if is_after else f"{after} bytes before the start"
+                return f"{changed.size} bytes changed outside of every resource, {where} of {self._named(n - is_after)}"
+        raise AssertionError("the guard is as it was")
+
+    def _named(self, resource: int) -> str:
+        """A resource, by the tensors that are bound in it."""
+        start = self._resources[resource][0]
+        bounds = [bound for _, _, inputs, outputs in self._executions for bound in (*inputs, *outputs)]
+        names = dict.fromkeys(name for name, at, *_ in bounds if at == start)
+        return f"that of {' and '.join(names)}" if len(self._resources) > 1 else "the only one"
 
     def _bounds(self, bindings: Mapping[str, Binding]) -> list[Bound]:
         bounds = []
@@ -427,6 +634,22 @@ class _Work:
                 self.end = start + (length // PAGE + 1) * PAGE
             bounds.append((name, start, length, offset, size, buffer.flags.writeable))
         return bounds
+
+
+NOISE = 2**18  # bytes drawn at once; to draw them for each execution costs a tenth of its time
+_noise = b""
+
+
+def _random_bytes(count: int) -> bytes:
+    """Bytes that the process which finds them in its memory could not know before.
+
+    It may have seen them earlier, but not that they would be there: where they come from is drawn each time.
+    """
+    global _noise
+    if len(_noise) < count + NOISE // 2:
+        _noise = os.urandom(count + NOISE)
+    start = secrets.randbelow(len(_noise) - count)
+    return _noise[start : start + count]
 
 
 class _NoAnswer:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import secrets
 import subprocess
+import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -17,21 +18,24 @@ from typing import NamedTuple, TypeVar
 import msgspec
 import psutil
 
-from conformance.isolation.arena import Arena
+from conformance.isolation.arena import SMALLEST, Arena
 from conformance.isolation.errors import ProcessLost
-from conformance.isolation.guarded import FROM_OUTSIDE, GuardedProcess, how_it_ended
+from conformance.isolation.guarded import Guarded, GuardedProcess, how_it_ended
 from conformance.isolation.limits import Limits
+from conformance.isolation.oom import OomKills, cause_of
 from conformance.isolation.remarks import Remarks
 from conformance.isolation.watchdog import WATCHDOG
 from conformance.isolation.wire import Hello, WireError, decode_hello, message, receive
+from conformance.isolation.zygote import MARKED, Zygote
+from reports.records import LossCause
 
 _T = TypeVar("_T")
 
 START_SECONDS = 300.0
 EXIT_SECONDS = 1.0
 MIB = 2**20
-# In the environment of a process and of all that it starts.
-MARKED = "DML_CONFORMANCE_PROCESS"
+HAS_PROC = sys.platform == "linux"
+THE_PROCESS = "the backend's process "  # is what the message of every loss begins with
 
 
 class Origin(NamedTuple):
@@ -56,6 +60,7 @@ class BackendProcess:
     Args:
         origin: what to start.
         limits: that it is held to.
+        zygote: forks it; None = it is started.
 
     Attributes:
         arena: the memory that is shared with it.
@@ -65,25 +70,32 @@ class BackendProcess:
         OSError: no process can be started.
     """
 
-    def __init__(self, origin: Origin, limits: Limits) -> None:
-        self.arena = Arena()
+    def __init__(self, origin: Origin, limits: Limits, zygote: Zygote | None = None) -> None:
+        mark = secrets.token_hex(16)
+        self.arena = Arena(mark)
         self.requests = 0
         self._number = secrets.randbits(63)  # of a request; none that a backend could answer by chance
         self._limits = limits
         self._remarks = Remarks()
-        mark = secrets.token_hex(16)
-        self._process = GuardedProcess(
-            origin.path,
-            f"from conformance.isolation.worker import main; main({origin.name!a}, {self.arena.place!a}, "
-            f"{0 if os.name == 'posix' else os.getpid()})",
-            self._remarks.file,
-            inherited=self.arena.inherited,
-            environment={MARKED: mark},
-            folder=origin.folder,
-        )
+        self._process: Guarded
+        try:
+            if zygote is not None:
+                self.arena.reserve(SMALLEST)
+                (shared,) = self.arena.inherited
+                self._process = zygote.fork(mark, shared, self._remarks.file)
+            else:
+                self._process = _started(origin, self.arena, self._remarks, mark)
+        except OSError:
+            self._remarks.close()
+            self.arena.close()
+            raise
         self._pid = self._process.process.pid
         self._read = partial(os.read, self._process.replies)
-        self.end = weakref.finalize(self, _end, self._process, self.arena, self._remarks, mark)
+        self._mark, self._started = mark, 0
+        with suppress(OSError):
+            self._started = _started_at(self._pid) if HAS_PROC else 0
+        self._was_gone = False
+        self.end = weakref.finalize(self, _end, self._process, self.arena, self._remarks, mark, self._started)
         self._most_shared = 0
         # Of the request under way: what it is, how long it may take, and for how long the watchdog has seen it.
         self._doing = ""
@@ -93,6 +105,7 @@ class BackendProcess:
         self._sentence: ProcessLost | None = None
         self._lock = threading.Lock()  # of the two above
         self._descendants = Descendants(self._pid)
+        self._oom_kills = OomKills(self._pid)
         WATCHDOG.watch(self)
 
     def hello(self) -> Hello:
@@ -154,13 +167,20 @@ class BackendProcess:
             elapsed: seconds since last time.
         """
         self._remarks.cut()
+        self._oom_kills.look()
         if not self._is_busy:
             return
         self._spent += elapsed
+        if self._process.process.poll() is not None:
+            if self._was_gone:  # and yet the connection is open: a copy of it has it
+                _end_left(self._mark, self._started)
+            self._was_gone = True
+            return
         if self._spent > self._seconds:
-            lost = ProcessLost(f"took more than {self._seconds:g} s in {self._doing} and was ended", timed_out=True)
+            how = f"took more than {self._seconds:g} s in {self._doing} and was ended"
+            lost = ProcessLost(how, LossCause.TIME_LIMIT)
         elif self._limits.bytes is not None and self._descendants.memory() - self._most_shared > self._limits.bytes:
-            lost = ProcessLost(self._too_much(self._limits.bytes))
+            lost = self._too_much(self._limits.bytes)
         else:
             return
         with self._lock:
@@ -194,7 +214,7 @@ class BackendProcess:
             self._is_busy = False
         most = self._limits.bytes
         if most is not None and self._sentence is None and _peak(self._pid) - self._most_shared > most:
-            self._sentence = ProcessLost(self._too_much(most))
+            self._sentence = self._too_much(most)
         if self._sentence is not None:
             raise self._lost()
         return answer
@@ -218,17 +238,30 @@ class BackendProcess:
             except subprocess.TimeoutExpired:
                 why = "closed its connection"
             else:
-                lost = ProcessLost(f"{how_it_ended(code)} in {self._doing}", from_outside=-code in FROM_OUTSIDE)
-        lost = lost or ProcessLost(f"{why} in {self._doing} and was ended")
+                lost = ProcessLost(f"{how_it_ended(code)} in {self._doing}", cause_of(code, self._oom_kills))
+        lost = lost or ProcessLost(f"{why} in {self._doing} and was ended", LossCause.CONNECTION)
         words = self._remarks.last_words()
         self.end()
-        lost.how = f"the backend's process {lost}"
+        lost.how = f"{THE_PROCESS}{lost}"
         lost.args = (lost.how + words,)
         lost.was_new = self.requests <= 1
         return lost
 
-    def _too_much(self, most: int) -> str:
-        return f"grew beyond the memory limit of {_size(most)} in {self._doing} and was ended"
+    def _too_much(self, most: int) -> ProcessLost:
+        how = f"grew beyond the memory limit of {_size(most)} in {self._doing} and was ended"
+        return ProcessLost(how, LossCause.MEMORY_LIMIT)
+
+
+def _started(origin: Origin, arena: Arena, remarks: Remarks, mark: str) -> GuardedProcess:
+    return GuardedProcess(
+        origin.path,
+        f"from conformance.isolation.worker import main; main({origin.name!a}, {arena.place!a}, "
+        f"{0 if os.name == 'posix' else os.getpid()})",
+        remarks.file,
+        inherited=arena.inherited,
+        environment={MARKED: mark},
+        folder=origin.folder,
+    )
 
 
 class Descendants:
@@ -266,16 +299,47 @@ def _peak(pid: int) -> int:
     return 0
 
 
-def _end(process: GuardedProcess, arena: Arena, remarks: Remarks, mark: str) -> None:
+def _end(process: Guarded, arena: Arena, remarks: Remarks, mark: str, started: int) -> None:
     """End a process and all that it started."""
     process.end()
-    # What has left the group is known by its environment.
-    for other in psutil.process_iter():
-        with suppress(psutil.Error, OSError):
-            if other.environ().get(MARKED) == mark:
-                other.kill()
+    _end_left(mark, started)
     remarks.close()
     arena.close()
+
+
+def _end_left(mark: str, started: int) -> None:
+    """End what is left of a process."""
+    for pid in _left_of(mark, started) if HAS_PROC else _marked(mark):
+        with suppress(psutil.Error):
+            psutil.Process(pid).kill()
+
+
+def _marked(mark: str) -> Iterator[int]:
+    """Processes that are known by their environment, as one that has left the group is."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if process.environ().get(MARKED) == mark:
+                yield process.pid
+
+
+def _left_of(mark: str, started: int) -> Iterator[int]:
+    """Those, and those that are known by their memory: a copy of a copy has the environment of the first.
+
+    Args:
+        mark: that they have in either.
+        started: when the first of them was; older ones are not looked at, which saves most of the time.
+    """
+    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):  # noqa: PTH208 - names
+        with suppress(OSError, LookupError, ValueError):
+            if _started_at(pid) >= started and pid != os.getpid():
+                content = Path(f"/proc/{pid}/environ").read_bytes() + Path(f"/proc/{pid}/maps").read_bytes()
+                if mark.encode() in content:
+                    yield pid
+
+
+def _started_at(pid: int) -> int:
+    """When a process was started, in ticks since the system was; errors where there is none."""
+    return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
 
 
 def _size(count: int) -> str:

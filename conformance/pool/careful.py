@@ -6,6 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
+from conformance.blame import Repetition
 from conformance.isolation.backend import MOST_LOST, MOST_TIMED_OUT, IsolatedBackend
 from conformance.isolation.errors import GivenUp
 from conformance.judge import Judge, Judgement
@@ -46,8 +49,10 @@ def judged_carefully(setup: Setup, number: int, cases: Sequence[Case], suspicion
     isolated = IsolatedBackend(setup.loaded_names[number], setup.limits)
     try:
         judge = setup.judge(number, isolated)
+        repetition = Repetition(judge)
         for case in cases:
-            records.append(judge.record(case, Phase.SWEEP))
+            record = repetition.repeated(judge.record(case, Phase.SWEEP))
+            records.append(msgspec.structs.replace(record, lost=(*record.lost, *isolated.take_losses())))
             if given_up := too_many(setup.backends[number], Losses(isolated.losses, isolated.timeouts)):
                 break
     except GivenUp as reason:
@@ -79,5 +84,6 @@ def _blame_first(records: list[Record], judge: Judge, cases: Sequence[Case], sus
             over = f"{len(cases)} cases about this one"
             reason = f"the process that judged {over} {suspicion.how}; alone: {record.verdict}"
             judged = Judgement(verdict, record.rule, record.answered, reason, record.seconds)
-            records[n] = judge.describe(cases[n].read(judge.reading), Phase.SWEEP, judged)
+            blamed = judge.describe(cases[n].read(judge.reading), Phase.SWEEP, judged)
+            records[n] = msgspec.structs.replace(blamed, lost=record.lost)
             return

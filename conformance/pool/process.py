@@ -13,13 +13,15 @@ from typing import NamedTuple
 import msgspec
 
 from conformance.isolation.arena import SMALLEST, Arena
-from conformance.isolation.guarded import FROM_OUTSIDE, STOP_SECONDS, GuardedProcess, how_it_ended
+from conformance.isolation.guarded import STOP_SECONDS, GuardedProcess, how_it_ended
 from conformance.isolation.limits import Limits
+from conformance.isolation.oom import OomKills, cause_of
 from conformance.isolation.process import MIB, START_SECONDS, Descendants
 from conformance.isolation.remarks import Remarks
 from conformance.isolation.watchdog import WATCHDOG
 from conformance.pool.messages import Reply, Request, decode_reply, receive, send
 from conformance.pool.watch import State, Watch
+from reports.records import Loss, LossCause
 
 
 class Ending(NamedTuple):
@@ -27,15 +29,21 @@ class Ending(NamedTuple):
 
     Attributes:
         how: in words, to follow `the process`.
-        from_outside: whether something else on this machine may have ended it, and the backend need not have.
-        timed_out: whether it was ended because the backend took too long.
-        too_large: whether it was ended because it took too much memory.
+        cause: as a report counts it.
     """
 
     how: str
-    from_outside: bool = False
-    timed_out: bool = False
-    too_large: bool = False
+    cause: LossCause
+
+    @property
+    def from_outside(self) -> bool:
+        """Whether something else on this machine may have ended it, and the backend need not have."""
+        return self.cause in (LossCause.KILLED, LossCause.OOM_KILLER)
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether it was ended because the backend took too long."""
+        return self.cause is LossCause.TIME_LIMIT
 
 
 class Lost(Exception):
@@ -51,6 +59,11 @@ class Lost(Exception):
         super().__init__(ending.how + words)
         self.ending = ending
         self.state = state
+
+    @property
+    def loss(self) -> Loss:
+        """As a report counts it."""
+        return Loss(self.ending.cause, self.ending.how)
 
 
 class WorkerProcess:
@@ -94,6 +107,7 @@ class WorkerProcess:
         self.pid = self._process.process.pid
         self._end = weakref.finalize(self, _end, self._process, self._watch, arena, self._remarks)
         self._family = Descendants(self.pid)
+        self._oom_kills = OomKills(self.pid)
         self._last, self._spent = State(0, 0), 0.0
         WATCHDOG.watch(self)
 
@@ -138,16 +152,17 @@ class WorkerProcess:
                 return
             state = self._watch.state
         self._remarks.cut()
+        self._oom_kills.look()
         if state != self._last:
             self._last, self._spent = state, 0.0
         elif state.backend is not None:
             self._spent += elapsed
         allowed = START_SECONDS if state.is_loading else self._limits.seconds
         if state.backend is not None and self._spent > allowed:
-            self._sentenced(Ending(f"took more than {allowed:g} s and was ended", timed_out=True))
+            self._sentenced(Ending(f"took more than {allowed:g} s and was ended", LossCause.TIME_LIMIT))
         elif self._limits.bytes is not None and self.holds_backends and self._family.memory() > self._limits.bytes:
             most = f"{self._limits.bytes / MIB:,.0f} MiB"
-            self._sentenced(Ending(f"grew beyond the memory limit of {most} and was ended", too_large=True))
+            self._sentenced(Ending(f"grew beyond the memory limit of {most} and was ended", LossCause.MEMORY_LIMIT))
 
     def _sentenced(self, sentence: Ending) -> None:
         with self._lock:
@@ -167,9 +182,9 @@ class WorkerProcess:
             # Its end of the pipe is closed before there is a code to wait for.
             code = self._process.process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            ending = Ending("sent what is no answer, or closed its connection, and was ended")
+            ending = Ending("sent what is no answer, or closed its connection, and was ended", LossCause.CONNECTION)
         else:
-            ending = Ending(how_it_ended(code), from_outside=-code in FROM_OUTSIDE)
+            ending = Ending(how_it_ended(code), cause_of(code, self._oom_kills))
         with self._lock:
             self._is_over = True
             ending = self._sentence or ending

@@ -30,6 +30,7 @@ from conformance.judge import Judge
 from conformance.pool.messages import Losses
 from conformance.sweep import WorkerError
 from conformance.units import Unit, UnitJudge
+from reports.records import Loss
 from reports.stream import Written
 from reports.written import decoded_records, encoded_records
 from spec.validator import Reading
@@ -85,11 +86,13 @@ class _Outcome(NamedTuple):
         records: MessagePack of a list of `Written`.
         losses: of the backend's process meanwhile.
         given_up: why the rest was not judged; "" if all was.
+        lost: processes, of those, that no record tells of.
     """
 
     records: bytes
     losses: Losses
     given_up: str
+    lost: tuple[Loss, ...]
 
 
 class _UnderWay(NamedTuple):
@@ -117,7 +120,7 @@ class UnitWorkers:
         self._crew = _Crew(setup, count)
 
     def judged(self, engine: Engine) -> Iterator[tuple[Unit, Iterator[Written]]]:
-        """The units of a campaign in order, each with its records, which are noted as they are asked for.
+        """The units of a campaign in order, each with its records, which are settled as they are asked for.
 
         Raises:
             BackendError: the backend cannot be had.
@@ -174,10 +177,11 @@ def _is_lost(outcome: Future[_Outcome]) -> bool:
 
 def _noted(engine: Engine, outcome: _Outcome) -> Iterator[Written]:
     for written in decoded_records(outcome.records):
-        engine.note_written(written)
-        yield written
+        yield engine.settled_written(written)
     if outcome.given_up:
-        raise GivenUp(outcome.given_up)
+        reason = GivenUp(outcome.given_up)
+        reason.lost = outcome.lost
+        raise reason
 
 
 class _Crew:
@@ -246,11 +250,11 @@ def _judged(unit: Unit) -> _Outcome:
     assert isinstance(backend, IsolatedBackend)
     before = Losses(backend.losses, backend.timeouts)
     records = []
-    given_up = ""
+    given_up, lost = "", tuple[Loss, ...]()
     try:
         for record in _units.records(unit):
             records.append(record)
     except GivenUp as reason:
-        given_up = str(reason)
+        given_up, lost = str(reason), reason.lost
     losses = Losses(backend.losses - before.lost, backend.timeouts - before.timed_out)
-    return _Outcome(encoded_records(records), losses, given_up)
+    return _Outcome(encoded_records(records), losses, given_up, lost)

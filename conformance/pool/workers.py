@@ -22,6 +22,7 @@ import msgspec
 from backends.base import Capabilities
 from backends.loading import BackendError
 from conformance.corpus import CorpusError
+from conformance.isolation.losses import records_with_losses
 from conformance.pool.elsewhere import Elsewhere
 from conformance.pool.messages import (
     Begin,
@@ -35,6 +36,7 @@ from conformance.pool.messages import (
 )
 from conformance.pool.process import Lost, WorkerProcess
 from conformance.sweep import Block, Setup, WorkerError
+from reports.records import Loss, LossCause
 from reports.stream import Written
 from reports.written import decoded_records
 
@@ -57,6 +59,7 @@ class _Task:
         carefully: backends, by number, on which each case is judged alone.
         suspicions: against them.
         lost: processes lost over it.
+        losses: these, each with the backend, by number, that it was in; None where it is not known.
     """
 
     number: int
@@ -65,10 +68,21 @@ class _Task:
     carefully: set[int] = field(compare=False, default_factory=set)
     suspicions: list[Suspicion] = field(compare=False, default_factory=list)
     lost: int = field(compare=False, default=0)
+    losses: list[tuple[int | None, Loss]] = field(compare=False, default_factory=list)
 
     @property
     def work(self) -> Work:
         return Work(self.number, self.block, tuple(sorted(self.carefully)), tuple(self.suspicions))
+
+    def told(self, judged: Judged) -> Judged:
+        """The outcome, with the processes that were lost over it on record."""
+        if not self.losses:
+            return judged
+        records = [
+            records_with_losses(content, [loss for of, loss in self.losses if of in (None, number)])
+            for number, content in enumerate(judged.records)
+        ]
+        return msgspec.structs.replace(judged, records=tuple(records))
 
     def note(self, lost: Lost, backends: int) -> None:
         """The process that was at it is gone.
@@ -78,11 +92,12 @@ class _Task:
             backends: how many there are.
         """
         self.lost += 1
+        self.losses.append((0 if backends == 1 else lost.state.backend, lost.loss))
         if lost.ending.from_outside and self.lost <= AGAIN_AS_BEFORE:
             return
         backend = 0 if backends == 1 else lost.state.backend
         self.carefully |= set(range(backends)) if backend is None else {backend}
-        if not lost.ending.from_outside and not lost.ending.too_large:
+        if not lost.ending.from_outside and lost.ending.cause is not LossCause.MEMORY_LIMIT:
             self.suspicions.append(Suspicion(backend, str(lost), lost.ending.timed_out))
 
 
@@ -110,6 +125,7 @@ class Workers(Elsewhere):
         self._waiting: list[_Task] = []
         self._claims: dict[int, tuple[Capabilities, ...]] = {}
         self._error: Exception | None = None
+        self._loose: list[tuple[int | None, Loss]] = []  # lost over no task; the next one that is done tells of them
         # The cores are shared out among several processes already.
         environment = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")} if count > 1 else {}
         self._seats = [_Seat(self, setup.at(place), place, environment) for place in range(count)]
@@ -255,7 +271,9 @@ class Workers(Elsewhere):
         """A seat is done with the first task that it has."""
         with self._changed:
             task = seat.held.popleft()
-            task.outcomes[task.number] = outcome
+            task.losses += self._loose
+            self._loose.clear()
+            task.outcomes[task.number] = outcome if isinstance(outcome, Exception) else task.told(outcome)
             self._changed.notify_all()
 
     def loaded(self, place: int, claims: tuple[Capabilities, ...]) -> None:
@@ -277,6 +295,8 @@ class Workers(Elsewhere):
             if self._is_closing:
                 return
             self.losses[lost.ending.how] += 1
+            if not seat.held:
+                self._loose.append((None, lost.loss))
             if seat.held:
                 task = seat.held[0]
                 task.note(lost, len(self._setup.backends))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import chain
@@ -13,6 +13,7 @@ import pytest
 
 from backends import BackendError, load_backend
 from backends.base import Backend
+from conformance.blame import Blame, Repetition
 from conformance.budget import BUDGETS
 from conformance.engine import example_cases, level_of_scale
 from conformance.explain import explain
@@ -21,7 +22,9 @@ from conformance.isolation.ahead import decide_ahead
 from conformance.isolation.backend import IsolatedBackend
 from conformance.isolation.errors import GivenUp
 from conformance.isolation.limits import Limits, parse_size
+from conformance.isolation.losses import with_losses
 from conformance.judge import Judge
+from conformance.plugin import FORGIVEN, LOST
 from conformance.search import search
 from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from spec.case import Case
@@ -88,10 +91,10 @@ class ConformanceSuite:
     def test_example(self, dml_example: tuple[str, Level], request: pytest.FixtureRequest) -> None:
         """A worked example of the pages is accepted and gives the printed values."""
         name, level = dml_example
-        judge = self._judge(request.config)
+        judged = self._judged(request.config)
         with _giving_up_fails():
-            found = judge.record(example_cases(name.partition("/")[0], level)[name], Phase.EXAMPLES)
-        _settle([found])
+            found = judged.settled([example_cases(name.partition("/")[0], level)[name]], Phase.EXAMPLES)
+        _settle(found, request)
 
     def test_rule(self, dml_rule: tuple[str, Level, str], request: pytest.FixtureRequest) -> None:
         """The fixed cases about a rule, those that failed before, then cases that Hypothesis makes.
@@ -99,7 +102,8 @@ class ConformanceSuite:
         A failure that it finds comes in its smallest form, and is saved where there is a place for it.
         """
         operator, level, rule = dml_rule
-        judge = self._judge(request.config)
+        judged = self._judged(request.config)
+        judge = judged.judge
         count = self.examples if self.examples is not None else request.config.getoption("--dml-examples")
         seed = request.config.getoption("--hypothesis-seed", None)
         folder = self._failures(request.config)
@@ -108,13 +112,16 @@ class ConformanceSuite:
             is_last = level is level_of_scale(operator, self._chosen_levels(request.config, judge), judge.capabilities)
             boundaries = _boundaries(operator, level, with_scale=is_last).get(rule, ())
             decide_ahead(judge, boundaries)
-            fixed = [judge.record(case, Phase.BOUNDARIES) for case in boundaries]
-            found = list(search(judge, operator, level, rule, count, seed, saved)) if count > 0 or saved else []
+            fixed = judged.settled(boundaries, Phase.BOUNDARIES)
+            found = judged.searched(operator, level, rule, count, seed, saved) if count > 0 or saved else []
             if folder is not None:
                 _save(folder, judge, found)
-        _settle([*found, *fixed])
+        _settle([*found, *fixed], request)
 
     def _judge(self, config: pytest.Config) -> Judge:
+        return self._judged(config).judge
+
+    def _judged(self, config: pytest.Config) -> _Judged:
         chosen = type(self).backend
         if chosen is None:
             chosen = config.getoption("--dml-backend")
@@ -188,23 +195,48 @@ def _limits(config: pytest.Config) -> Limits | None:
         raise pytest.UsageError(f"--dml-memory-limit: {error}") from None
 
 
-def _judge_of(chosen: Backend | type[Backend] | str, limits: Limits | None) -> Judge:
+class _Judged:
+    """A judge, and what its records are told afterwards.
+
+    Args:
+        judge: of one backend.
+    """
+
+    def __init__(self, judge: Judge) -> None:
+        self.judge = judge
+        self._blame = Blame(judge.backend_name, judge.reading)
+        self._repetition = Repetition(judge)
+
+    def settled(self, cases: Iterable[Case], phase: Phase) -> list[Record]:
+        """The records of cases."""
+        return self._settled(with_losses((self.judge.record(case, phase) for case in cases), self.judge.backend))
+
+    def searched(self, *search_for: Any) -> list[Record]:
+        """The records of a search, whose arguments but the judge are given."""
+        records = search(self.judge, *search_for)
+        return self._settled(with_losses(records, self.judge.backend, in_the_end=True))
+
+    def _settled(self, records: Iterable[Record]) -> list[Record]:
+        return [self._blame.settled(self._repetition.repeated(record)) for record in records]
+
+
+def _judge_of(chosen: Backend | type[Backend] | str, limits: Limits | None) -> _Judged:
     """One backend for all tests of a process: making one can be slow, and one instance keeps its state."""
     key = chosen if isinstance(chosen, str) else id(chosen), limits
     if key not in _JUDGES:
-        _JUDGES[key] = chosen, _new_judge(chosen, limits)
+        _JUDGES[key] = chosen, _Judged(_new_judge(chosen, limits))
     return _JUDGES[key][1]
 
 
 # What was chosen is kept beside its judge, so that its id stays its own.
-_JUDGES: dict[tuple[str | int, Limits | None], tuple[Any, Judge]] = {}
+_JUDGES: dict[tuple[str | int, Limits | None], tuple[Any, _Judged]] = {}
 
 
 def close_backends() -> None:
     """Let the backends' processes end; one that is asked again starts anew."""
-    for _, judge in _JUDGES.values():
-        if isinstance(judge.backend, IsolatedBackend):
-            judge.backend.close()
+    for _, judged in _JUDGES.values():
+        if isinstance(judged.judge.backend, IsolatedBackend):
+            judged.judge.backend.close()
 
 
 def _new_judge(chosen: Backend | type[Backend] | str, limits: Limits | None) -> Judge:
@@ -274,9 +306,12 @@ def _giving_up_fails() -> Iterator[None]:
         pytest.fail(str(reason), pytrace=False)
 
 
-def _settle(records: Sequence[Record]) -> None:
-    """Fail with the first failure, skip where nothing was claimed, pass otherwise."""
+def _settle(records: Sequence[Record], request: pytest.FixtureRequest) -> None:
+    """Fail with the first failure, skip where nothing was claimed, pass otherwise; the plugin tells what was lost."""
     __tracebackhide__ = True
+    for record in filter(lambda record: record.lost, records):
+        request.node.user_properties.extend((LOST, (loss.count, loss.how)) for loss in record.lost)
+        request.node.user_properties.append((FORGIVEN, record.losses_forgiven))
     for record in records:
         if record.verdict in NOT_CONFORMANT or record.verdict is Verdict.ERROR:
             pytest.fail(explain(record), pytrace=False)

@@ -18,11 +18,12 @@ import msgspec
 from backends.base import Capabilities
 from conformance.isolation.errors import GivenUp
 from conformance.isolation.limits import Limits
+from conformance.isolation.losses import take_losses
 from conformance.isolation.opening import opened
 from conformance.judge import Judge
 from conformance.verify.cases import numbered, place
 from conformance.verify.findings import Findings, expected
-from reports.records import NOT_CONFORMANT, Record, Verdict
+from reports.records import NOT_CONFORMANT, Loss, Record, Verdict
 from reports.store import Store
 from reports.writing import RESULTS
 from spec.case import Case, Recipe
@@ -75,9 +76,15 @@ def rerun_sample(rerun: Rerun, store: Store, claims: Capabilities, total: int, f
                     _rerun(judge, number, record, chooser, findings)
         except GivenUp as reason:
             findings.add(CHECK, RESULTS, "", f"executed again: {reason}")
+        lost = take_losses(backend)
     other = [name for name in ("name", "device") if getattr(own, name) != getattr(claims, name)]
     beside = f"; beware, its {' and '.join(other)} differ from the package's" if other else ""
-    findings.end(CHECK, f"{len(wanted):,} cases on {own.name}, {own.device}, seed {rerun.seed}{beside}")
+    findings.end(CHECK, f"{len(wanted):,} cases on {own.name}, {own.device}, seed {rerun.seed}{beside}{_told(lost)}")
+
+
+def _told(lost: Sequence[Loss]) -> str:
+    """Which processes of the backend were lost; each that a case is to blame for is found wrong besides."""
+    return "".join(f"; its process {loss.how}, {loss.count} times" for loss in lost)
 
 
 def _rerun(judge: Judge, number: int, record: Record, chooser: random.Random, findings: Findings) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from backends.reference import LargeResult, Result
+from conformance.blame import Blame, is_failed_execution
 from conformance.compare import OPEN, shown_bits
 from conformance.judge import (
     INPUTS_UNCHANGED,
@@ -63,6 +64,7 @@ class VerdictCheck:
         self._waivers = waivers
         self._findings = findings
         self.computed = 0
+        self._blame = Blame(judge.backend_name, judge.reading)
 
     def check(self, number: int, record: Record, planned: Case | None) -> None:
         """Check one record.
@@ -79,6 +81,7 @@ class VerdictCheck:
         case = self._case(record, planned, wrong)
         if case is None:
             return
+        self._check_losses(record, wrong)
         verdict, reason = record.verdict, record.reason
         if verdict is Verdict.WAIVED:
             if record.waived not in NOT_CONFORMANT:
@@ -162,6 +165,14 @@ class VerdictCheck:
             wrong("case_json.rule", f"a case of {case.rule} keeps every rule; this one breaks {case.broken[0]}")
         if not is_kept and case.broken != (case.rule,):
             wrong("case_json.rule", f"a case of {case.rule} breaks that rule alone; found {', '.join(case.broken)}")
+
+    def _check_losses(self, record: Record, wrong: Any) -> None:
+        """Whether a case is blamed for processes that were lost once they are too many; what was repeated failed."""
+        settled = self._blame.settled(record)
+        if settled.verdict is not record.verdict:
+            wrong("verdict", f"{expected(settled.verdict, record.verdict)}, as {settled.reason}")
+        if record.repeated and not is_failed_execution(record):
+            wrong("repeated", expected("", record.repeated))
 
     def _waived(self, record: Record, verdict: Verdict, wrong: Any) -> str:
         """Whether a waiver covers a waived record; returns the reason that was set aside."""
