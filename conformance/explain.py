@@ -23,7 +23,8 @@ def explain(record: Record) -> str:
     lines.append(f"  the specification: {record.expected}{answered}")
     if record.reason:
         lines.append(f"  {record.reason}")
-    lines.extend(f"  lost, {loss.cause}: {loss.count} times the backend's process {loss.how}" for loss in record.lost)
+    if record.losses_forgiven:
+        lines.extend(f"  the backend's process {loss.how}, {loss.count} times ({loss.cause})" for loss in record.lost)
     shown = record.differences[:FEW_DIFFERENCES]
     for difference in shown:
         where = ", ".join(map(str, difference.coordinates))

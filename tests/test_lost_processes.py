@@ -112,7 +112,7 @@ def test_a_backend_that_keeps_losing_its_process_is_not_certified(
     assert found["counts"]["crash"] >= 1
     assert {way["cause"] for way in found["lost"]["ways"]} == {cause}
     assert any(how in way["how"] for way in found["lost"]["ways"])
-    assert found["lost"]["forgiven"] <= MOST_FORGIVEN
+    assert sum(record.losses_forgiven for record in records_of(Path("out"))) <= MOST_FORGIVEN
     assert f"({found['lost']['count']} {cause})" in result.output.splitlines()[-2]
 
 
@@ -138,9 +138,8 @@ def test_more_than_a_few_are_a_crash_of_the_case_at_hand(here: Path, times: Call
     assert result.exit_code == 1, result.output
     found = certificate()
     assert found["counts"]["crash"] >= 1
-    (failure,) = found["failures"]
-    assert failure["kind"] == "crash"
-    assert "no more than 3 are put down to the machine" in failure["samples"][0]["reason"]
+    first = next(record for record in records_of(Path("out")) if record.verdict is Verdict.CRASH)
+    assert "no more than 3 are put down to the machine" in first.reason
 
 
 def test_a_sound_backend_has_none(here: Path) -> None:
@@ -208,7 +207,7 @@ def test_a_run_that_is_resumed_keeps_what_was_lost_before(
 
     def interrupted(self: UnitJudge, unit: Any) -> Iterator[Record]:
         units.append(unit.name)
-        if len(units) == 9:
+        if len(units) == 14:
             raise KeyboardInterrupt
         return whole(self, unit)
 
