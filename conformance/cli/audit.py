@@ -136,7 +136,8 @@ def _print(found: Audit) -> None:
     )
     _print_problems(found)
     echo()
-    echo(_summary(found))
+    for line in _summary(found).splitlines():
+        echo(line)
 
 
 def _seen(found: Audit, name: str) -> str:
