@@ -47,7 +47,7 @@ PLANTED = [
 
 @cache
 def streams(operator: str, level: Level) -> Streams:
-    return Streams(operator, level)
+    return Streams(operator, level, is_newest=level is HIGHEST)
 
 
 @cache
