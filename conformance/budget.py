@@ -44,7 +44,7 @@ class Budget:
 
     def throughput_bytes(self, capabilities: Capabilities) -> int:
         """The largest output size for a backend: accelerators need more to be busy."""
-        return self.large_device_bytes if "cuda" in capabilities.versions else self.large_bytes
+        return self.large_device_bytes if capabilities.accelerated else self.large_bytes
 
     def throughput_sizes(self, capabilities: Capabilities) -> tuple[int, ...]:
         """The output sizes for a backend, ascending; all but the largest together take a third of its time."""

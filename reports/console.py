@@ -30,7 +30,7 @@ from reports.records import (
 )
 from reports.stream import Written
 from reports.summary import Cell, CellVerdict, Conformance, FailureGroup, FailureKind, Summary
-from reports.text import binary_size, duration, level_ranges, one_line, printable
+from reports.text import binary_size, duration, level_ranges, one_line, printable, share_of_copy
 
 _T = TypeVar("_T")
 
@@ -365,7 +365,7 @@ def _throughput(summary: Summary) -> list[RenderableType]:
                 row.data_type,
                 f"{row.bytes_per_second / 1e9:,.4g}",
                 f"{row.copy_bytes_per_second / 1e9:,.4g}",
-                f"{row.fraction_of_copy:.0%}",
+                share_of_copy(row),
             )
     return [Text(f"Throughput, slowest and fastest type, outputs of {sizes}:"), table]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from reports.records import NOT_CONFORMANT, Caches, Record, Verdict, at_largest_size
 from reports.summary import CellVerdict, Conformance, FailureGroup, FailureKind, Summary
-from reports.text import binary_size, duration, level_ranges, one_line, printable
+from reports.text import binary_size, duration, level_ranges, one_line, printable, share_of_copy
 
 MAX_CHARACTERS = 60_000
 MAX_LINE = 3_000  # of a reproducing line; with more explicit values than that it is no line to copy
@@ -125,7 +125,7 @@ def _tail(summary: Summary) -> Iterator[str]:
         yield "|---|---|--:|---|--:|"
         for operator in dict.fromkeys(row.operator for row in timed):
             rows = sorted((row for row in timed if row.operator == operator), key=lambda row: row.fraction_of_copy)
-            ends = " | ".join(f"{_plain(row.data_type)} | {row.fraction_of_copy:.0%}" for row in (rows[0], rows[-1]))
+            ends = " | ".join(f"{_plain(row.data_type)} | {share_of_copy(row)}" for row in (rows[0], rows[-1]))
             yield f"| {_plain(operator)} | {ends} |"
         yield ""
     failed = sum(summary.counts[verdict] for verdict in NOT_CONFORMANT)
