@@ -271,7 +271,11 @@ class Timed(Protocol):
         outputs: Mapping[str, Binding],
         repeats: int,
     ) -> list[float]:
-        """Seconds of each of `repeats` runs on the device, after a warm-up, transfers to and from it excluded."""
+        """Seconds of each of `repeats` runs in a row on the device, after a warm-up, transfers to and from it excluded.
+
+        The harness asks for more and more of them until the last take as long as those before: they are to follow each
+        other closely, so that the device does not cool down in between.
+        """
 
     def time_copy(self, size: int, repeats: int) -> list[float]:
         """Seconds of each of `repeats` copies of `size` bytes from device memory to device memory."""

@@ -47,11 +47,11 @@ class Budget:
 
     def throughput_bytes(self, capabilities: Capabilities) -> int:
         """The largest output size for a backend: accelerators need more to be busy."""
-        return self.large_device_bytes if _is_accelerator(capabilities) else self.large_bytes
+        return self.large_device_bytes if capabilities.accelerated else self.large_bytes
 
     def reach_on(self, capabilities: Capabilities) -> Reach:
         """How far the cases of scale go for a backend: accelerators have the memory to go all the way."""
-        goes_on = self.reach is Reach.BITS_24 and _is_accelerator(capabilities)
+        goes_on = self.reach is Reach.BITS_24 and capabilities.accelerated
         return Reach.BITS_32 if goes_on else self.reach
 
     def throughput_sizes(self, capabilities: Capabilities) -> tuple[int, ...]:
@@ -60,10 +60,6 @@ class Budget:
         while sizes[-1] >= SIZE_RATIO * LEAST_THROUGHPUT_BYTES:
             sizes.append(sizes[-1] // SIZE_RATIO)
         return tuple(reversed(sizes))
-
-
-def _is_accelerator(capabilities: Capabilities) -> bool:
-    return "cuda" in capabilities.versions
 
 
 _QUICK = Budget("quick", search=2, sweep=20, large_bytes=1 * MIB, large_device_bytes=16 * MIB, repeats=3)

@@ -1,20 +1,34 @@
-"""How fast a backend is: each operator with each data type, small and large, beside the device's own copy."""
+"""How fast a backend is: each operator with each data type, small and large, beside the best copy of the device."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import product
+from statistics import median
+from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
-from backends.base import Backend, Binding, Bytes, Execution
+from backends.base import Backend, Binding, Bytes, Capabilities, Execution
 from conformance.budget import Budget
 from conformance.judge import Judge
-from conformance.timing import time_copy, time_execution
-from reports.records import Caches, Throughput
+from conformance.timing import (
+    PATIENT,
+    QUICK,
+    Runs,
+    Series,
+    time_copy,
+    time_execution,
+    time_steadily,
+)
+from reports.records import Caches, Caveat, Throughput
 from spec.case import Case
 from spec.datatypes import DataType
 from spec.levels import Level
+from spec.operators.tile import TileDesc
 from spec.registry import operator as operator_named
 from spec.registry import spec_of
 from spec.tensor import TensorDesc
@@ -22,6 +36,11 @@ from strategies.builders import builder
 from strategies.chooser import SeededChooser
 from strategies.context import Context
 from strategies.values import UNSIGNED_OF_SIZE, buffer_size
+
+# Times the least that any size takes, up to which a run is the time of a launch for the most part.
+LAUNCHES = 2
+# That runs which measure the same may differ by; what differs by more was disturbed.
+SPREAD = 0.2
 
 
 def measure(judge: Judge, operators: Sequence[str], levels: Sequence[Level], budget: Budget) -> Iterator[Throughput]:
@@ -36,28 +55,180 @@ def measure(judge: Judge, operators: Sequence[str], levels: Sequence[Level], bud
         return
     level = max(claimed)
     sizes, states = budget.throughput_sizes(capabilities), _states(judge.backend)
-    for operator in operators:
-        spec = operator_named(operator)
-        if level < spec.introduced_in or operator not in capabilities.operators:
-            continue
-        ctx = Context.at(SeededChooser(0), spec, level)
-        for data_type, size in product(ctx.data_types, sizes):
-            desc = builder(operator).large(ctx.but(data_types=(data_type,)), size)
-            case = Case.of(desc, level, rule=f"{operator}.values")
-            yield from _rows(judge.backend, case, data_type, size, states, budget.repeats)
+    cells = [
+        (operator, data_type)
+        for operator in operators
+        if level >= operator_named(operator).introduced_in and operator in capabilities.operators
+        for data_type in _context(operator, level).data_types
+    ]
+    if not cells:
+        return
+    meter = _Meter(judge.backend, capabilities, budget.repeats)
+    for size, caches in product(sizes, states):
+        meter.measure_copies(size, level, caches)
+    for operator, data_type in cells:
+        timed = [row for size in sizes for row in _rows(meter, operator, data_type, size, level, states)]
+        yield from with_caveats(timed, meter.launches)
+
+
+def _context(operator: str, level: Level) -> Context:
+    return Context.at(SeededChooser(0), operator_named(operator), level)
 
 
 def _rows(
-    backend: Backend, case: Case, data_type: DataType, size: int, states: Sequence[Caches], repeats: int
-) -> Iterator[Throughput]:
+    meter: _Meter, operator: str, data_type: DataType, size: int, level: Level, states: Sequence[Caches]
+) -> Iterator[Measurement]:
     """A case timed in each state of the caches; its tensors are let go of with the last."""
+    desc = builder(operator).large(_context(operator, level).but(data_types=(data_type,)), size)
+    case = Case.of(desc, level, rule=f"{operator}.values")
     useful, execution = useful_bytes(case), _bound(case)
+    if not meter.accepts(execution):
+        return
     for caches in states:
-        seconds = _time_case(backend, execution, repeats, caches)
-        copy = _copy_bytes_per_second(backend, useful, repeats, caches) if seconds else 0.0
-        if copy:
-            operator, shape = case.desc.operator, _shape(case)
-            yield Throughput(operator, data_type.name, shape, useful, tuple(seconds), copy, size, caches)
+        before = meter.copy(useful, caches)
+        series = meter.time(execution, caches)
+        after = meter.copy(useful, caches)
+        if series is not None and series.seconds and before and after:
+            limit = meter.limit(useful, caches)
+            row = Throughput(operator, data_type.name, _shape(case), useful, series.seconds, limit, size, caches)
+            is_disturbed = not series.is_steady or spread(series.seconds) > SPREAD or spread((before, after)) > SPREAD
+            yield Measurement(row, is_disturbed)
+
+
+class Measurement(NamedTuple):
+    """A row, and whether something else than the device's speed shows in it."""
+
+    row: Throughput
+    is_disturbed: bool
+
+
+class _Meter:
+    """Times one backend, and knows what its device has been seen to do at the most.
+
+    Attributes:
+        launches: by state of the caches, seconds of the least that there is to launch, a copy of a byte.
+    """
+
+    def __init__(self, backend: Backend, capabilities: Capabilities, repeats: int) -> None:
+        self._backend = backend
+        self._has_tile = TileDesc.operator in capabilities.operators
+        self._repeats = repeats
+        # To empty the caches before each run is work enough to keep a device warm.
+        self._warm_up = {Caches.WARM: PATIENT if capabilities.accelerated else QUICK, Caches.COLD: QUICK}
+        self._largest = 0
+        self._copies: defaultdict[Caches, list[tuple[int, float]]] = defaultdict(list)  # bytes moved, and a second
+        self.launches: dict[Caches, float] = {}
+
+    def measure_copies(self, size: int, level: Level, caches: Caches) -> None:
+        """Try each way to copy `size` bytes: the device's own, and a kernel of the backend's. The best one counts."""
+        if caches not in self.launches:
+            self.launches[caches] = _seconds(self._time(partial(self._clock_copy, 1, caches), caches))
+        self._largest = max(self._largest, 2 * size)
+        self.copy(2 * size, caches)
+        if self._has_tile:
+            tensor = TensorDesc.of(DataType.FLOAT32, (1, 1, 1, size // DataType.FLOAT32.size))
+            case = Case.of(TileDesc(tensor, tensor, (1, 1, 1, 1)), level, rule="TILE.values")
+            execution = _bound(case)
+            seconds = _seconds(self.time(execution, caches)) if self.accepts(execution) else 0.0
+            self._note(useful_bytes(case), seconds, caches)
+
+    def copy(self, moved: int, caches: Caches) -> float:
+        """Bytes read plus bytes written a second, in a copy that reads and writes `moved` bytes together.
+
+        As many bytes as the operator moves, so that caches help both alike, and right beside it, so that a busy machine
+        slows both alike. 0 where the copy fails.
+        """
+        size = max(moved // 2, 1)
+        return self._note(2 * size, _seconds(self._time(partial(self._clock_copy, size, caches), caches)), caches)
+
+    def limit(self, moved: int, caches: Caches) -> float:
+        """Bytes a second of the best copy of as many bytes or more.
+
+        A smaller one may be held up by its launch, or lie in caches. Those of the largest size count for whatever moves
+        more.
+        """
+        least = min(moved - 1, self._largest)
+        return max(rate for size, rate in self._copies[caches] if size >= least)
+
+    def accepts(self, execution: Execution) -> bool:
+        try:
+            return self._backend.validate(execution.desc, execution.level).accepted
+        except Exception:  # not claimed, or broken, which the cases have shown
+            return False
+
+    def time(self, execution: Execution, caches: Caches) -> Series | None:
+        """None where it is not claimed, or broken."""
+        cold = caches is Caches.COLD
+        return self._time(lambda repeats: time_execution(self._backend, execution, repeats, cold=cold), caches)
+
+    def _clock_copy(self, size: int, caches: Caches, repeats: int) -> list[float]:
+        return time_copy(self._backend, size, repeats, cold=caches is Caches.COLD)
+
+    def _time(self, clock: Runs, caches: Caches) -> Series | None:
+        try:
+            return time_steadily(clock, self._repeats, self._warm_up[caches])
+        except Exception:  # not claimed, broken, or the process that it was to be made in is lost
+            return None
+
+    def _note(self, moved: int, seconds: float, caches: Caches) -> float:
+        if not seconds:
+            return 0.0
+        self._copies[caches].append((moved, moved / seconds))
+        return moved / seconds
+
+
+def with_caveats(timed: Sequence[Measurement], launches: dict[Caches, float]) -> list[Throughput]:
+    """The rows of one operator and data type with what is to be known before they are believed.
+
+    Args:
+        timed: by size, ascending.
+        launches: see `_Meter`.
+    """
+    by_caches = {caches: [row for row, _ in timed if row.caches is caches] for caches in Caches}
+    found = []
+    for row, is_disturbed in timed:
+        caveats = []
+        if _is_launch(row, by_caches[row.caches], launches.get(row.caches, 0.0)):
+            caveats.append(Caveat.LAUNCH_BOUND)
+        if is_disturbed:
+            caveats.append(Caveat.DISTURBED)
+        if row.fraction_of_copy > 1 and (why := _why_above_the_copy(row, by_caches)):
+            caveats.append(why)
+        if row.fraction_of_copy > 1 and not caveats:
+            caveats.append(Caveat.UNLIKE_A_COPY)
+        found.append(msgspec.structs.replace(row, caveats=tuple(caveats)))
+    return found
+
+
+def _is_launch(row: Throughput, series: Sequence[Throughput], launch: float) -> bool:
+    """Whether a run takes hardly longer than the least does: the smallest of its series or, for that, whether the next
+    takes hardly longer; alone, a launch of nothing."""
+    smallest = series[0]
+    if row is not smallest:
+        return row.median_seconds <= LAUNCHES * smallest.median_seconds
+    if len(series) > 1:
+        return series[1].median_seconds <= LAUNCHES * row.median_seconds
+    return row.median_seconds <= LAUNCHES * launch
+
+
+def _why_above_the_copy(row: Throughput, by_caches: dict[Caches, list[Throughput]]) -> Caveat | None:
+    """Whether it is caches: where what is moved does not lie in them, from memory or at a larger size, it is not so."""
+    if row.caches is Caches.COLD:
+        return None
+    cold = [other for other in by_caches[Caches.COLD] if other.size == row.size]
+    larger = [other for other in by_caches[Caches.WARM] if other.size > row.size]
+    return Caveat.CACHED if any(other.fraction_of_copy <= 1 for other in (*cold, *larger)) else None
+
+
+def spread(values: Sequence[float]) -> float:
+    """How far apart values lie, as a share of their middle; of many the outer quarters are left out."""
+    ordered = sorted(values)
+    cut = len(ordered) // 4
+    return (ordered[-1 - cut] - ordered[cut]) / median(ordered)
+
+
+def _seconds(series: Series | None) -> float:
+    return median(series.seconds) if series is not None and series.seconds else 0.0
 
 
 def useful_bytes(case: Case) -> int:
@@ -74,19 +245,6 @@ def _states(backend: Backend) -> list[Caches]:
     except Exception:  # it cannot, or not on this device
         return [Caches.WARM]
     return list(Caches)
-
-
-def _copy_bytes_per_second(backend: Backend, moved: int, repeats: int, caches: Caches) -> float:
-    """Bytes read plus bytes written a second, in a copy that reads and writes `moved` bytes together.
-
-    As many bytes as the operator moves, so that caches help both alike, and right after it, so that a busy machine
-    slows both alike. 0 where the copy fails.
-    """
-    size = max(moved // 2, 1)
-    try:
-        return 2 * size / _median(time_copy(backend, size, repeats, cold=caches is Caches.COLD))
-    except Exception:  # the process that it was to be made in is lost, say
-        return 0.0
 
 
 def _bound(case: Case) -> Execution:
@@ -123,19 +281,6 @@ def _random_indices(random: np.random.Generator, tensor: TensorDesc, limits: Seq
         part = indices[..., place :: len(limits)]
         part[...] = random.integers(0, limit, part.shape, number)
     return content
-
-
-def _time_case(backend: Backend, execution: Execution, repeats: int, caches: Caches) -> list[float]:
-    try:
-        if not backend.validate(execution.desc, execution.level).accepted:
-            return []
-        return time_execution(backend, execution, repeats, cold=caches is Caches.COLD)
-    except Exception:  # not claimed, or broken, which the cases have shown
-        return []
-
-
-def _median(seconds: Sequence[float]) -> float:
-    return sorted(seconds)[len(seconds) // 2]
 
 
 def _shape(case: Case) -> str:

@@ -3,11 +3,86 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import ceil
+from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 
 from backends.base import Backend, Execution, Timed, TimedCold, Unsupported
+
+Runs = Callable[[int], list[float]]  # seconds of each of so many runs in a row
+STEADY = 0.05  # that the medians of two parts of the runs may differ by
+
+
+class WarmUp(NamedTuple):
+    """How long runs go on before they count.
+
+    Attributes:
+        least_runs, least_seconds: it goes on for one or the other at least: what a device takes longer to come up to
+            speed for looks steady at first.
+        most_runs, most_seconds: and no longer than this, steady or not.
+    """
+
+    least_runs: int
+    least_seconds: float
+    most_runs: int = 1024
+    most_seconds: float = 1.0
+
+    def is_enough(self, seconds: Sequence[float]) -> bool:
+        return len(seconds) >= self.least_runs or sum(seconds) >= self.least_seconds
+
+    def most(self, seconds: Sequence[float]) -> int:
+        """How many runs there may be at the most, by what those so far took."""
+        run = median(seconds)
+        return min(self.most_runs, int(self.most_seconds / run)) if run > 0 else self.most_runs
+
+    def least(self, seconds: Sequence[float]) -> int:
+        run = median(seconds)
+        return min(self.least_runs, ceil(self.least_seconds / run)) if run > 0 else self.least_runs
+
+
+# A processor is warm after a few runs; a GPU's clock rises for a hundred and more.
+QUICK = WarmUp(32, 0.02)
+PATIENT = WarmUp(128, 1.0)
+
+
+class Series(NamedTuple):
+    """The last of many runs in a row.
+
+    Attributes:
+        seconds: of each.
+        is_steady: whether they took as long as those before them.
+    """
+
+    seconds: tuple[float, ...]
+    is_steady: bool
+
+
+def time_steadily(clock: Runs, repeats: int, warm_up: WarmUp) -> Series:
+    """Time `repeats` runs at a rate that is steady, or as steady as it gets within the limits of the warm-up.
+
+    The clock is asked for ever more runs in a row and not for the same number again: between two requests a device has
+    time to cool down.
+    """
+    count = repeats
+    seconds = clock(count)
+    while seconds and not (warm_up.is_enough(seconds) and _is_steady(seconds)):
+        following = min(max(2 * count, warm_up.least(seconds)), warm_up.most(seconds))
+        if following <= count:
+            break
+        count, seconds = following, clock(following)
+    return Series(tuple(seconds[-repeats:]), _is_steady(seconds))
+
+
+def _is_steady(seconds: Sequence[float]) -> bool:
+    """Whether the last third of the runs took as long as the third before."""
+    if not seconds:
+        return False
+    part = max(len(seconds) // 3, 1)
+    before, last = seconds[-2 * part : -part] or seconds, seconds[-part:]
+    return abs(median(before) - median(last)) <= STEADY * median(last)
 
 
 def time_execution(backend: Backend, execution: Execution, repeats: int, *, cold: bool = False) -> list[float]:

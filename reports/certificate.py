@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from reports.malformed import MALFORMED
-from reports.records import Caches, Difference, LossCause, Phase, Record, Repeated, Throughput, Verdict
+from reports.records import Caches, Caveat, Difference, LossCause, Phase, Record, Repeated, Throughput, Verdict
 from reports.summary import CellVerdict, Conformance, FailureKind, Summary
 from reports.text import indented_json
 
@@ -370,9 +370,13 @@ class Speed(_Entry, frozen=True, kw_only=True):
         seconds: of each timed run.
         median_seconds: of them.
         bytes_per_second: useful bytes by the median.
-        copy_bytes_per_second: the device's own copy bandwidth for as many bytes, in the same run and with caches in
-            the same state; bytes read plus bytes written.
+        copy_bytes_per_second: of the best copy that was measured of as many bytes or more, in the same run and with
+            caches in the same state; bytes read plus bytes written.
         fraction_of_copy: the one by the other.
+        caveats: what is to be known of it before it is believed. `launch-bound`: hardly slower than the smallest
+            output. `disturbed`: runs or copies that differ by more than a fifth. And why it is above the copy:
+            `cached`: with cold caches or at a larger size it is not; `unlike a copy`: it moves bytes in another way,
+            or no copy that was measured is as fast as the device.
     """
 
     operator: str
@@ -386,6 +390,7 @@ class Speed(_Entry, frozen=True, kw_only=True):
     bytes_per_second: Positive
     copy_bytes_per_second: Positive
     fraction_of_copy: Positive
+    caveats: list[Caveat] = []
 
     @classmethod
     def of(cls, row: Throughput) -> Speed:
@@ -402,6 +407,7 @@ class Speed(_Entry, frozen=True, kw_only=True):
             bytes_per_second=row.bytes_per_second,
             copy_bytes_per_second=row.copy_bytes_per_second,
             fraction_of_copy=row.fraction_of_copy,
+            caveats=list(row.caveats),
         )
 
 

@@ -24,7 +24,7 @@ from reports.records import NOT_CONFORMANT, Caches, Record, Room, Throughput, Ti
 from reports.store import Store, StoreError
 from reports.stream import Consumer, FanOut, StreamError
 from reports.summary import JUDGED, OTHER_REASONS, CellVerdict, FailureGroup, FailureKind, Summary, case_size
-from reports.text import duration
+from reports.text import duration, share_of_copy
 from spec.levels import Level
 from spec.rules import Category
 from spec.validator import Outcome
@@ -107,7 +107,9 @@ class Timed:
     @property
     def cells(self) -> list[tuple[str, str] | None]:
         """GB/s and per cent of the device's copy bandwidth; small shares with two digits, as a slow kernel has them."""
-        return [None if row is None else (f"{row.bytes_per_second / 1e9:,.3g}", _share(row)) for row in self.rows]
+        return [
+            None if row is None else (f"{row.bytes_per_second / 1e9:,.3g}", share_of_copy(row)) for row in self.rows
+        ]
 
 
 @dataclass(frozen=True)
@@ -627,11 +629,6 @@ def _baseline_label(summary: Summary, others: Collection[str]) -> str:
 def _merged(sequences: Iterable[Iterable[_T]]) -> list[_T]:
     """What is in any of them, once, in the order of its first appearance."""
     return list(dict.fromkeys(chain.from_iterable(sequences)))
-
-
-def _share(row: Throughput) -> str:
-    share = 100 * row.fraction_of_copy
-    return f"{share:.2g} %" if share < 10 else f"{share:.0f} %"
 
 
 def _listed(paths: Mapping[str, str]) -> str:

@@ -30,7 +30,7 @@ from reports.records import (
 )
 from reports.stream import Written
 from reports.summary import Cell, CellVerdict, Conformance, FailureGroup, FailureKind, Summary
-from reports.text import binary_size, duration, level_ranges, one_line
+from reports.text import binary_size, duration, level_ranges, one_line, share_of_copy
 
 _T = TypeVar("_T")
 
@@ -369,7 +369,7 @@ def _throughput(console: Console, summary: Summary) -> list[RenderableType]:
                 _text(console, row.data_type),
                 f"{row.bytes_per_second / 1e9:,.4g}",
                 f"{row.copy_bytes_per_second / 1e9:,.4g}",
-                f"{row.fraction_of_copy:.0%}",
+                share_of_copy(row),
             )
     parts: list[RenderableType] = [Text(f"Throughput, slowest and fastest type, outputs of {sizes}:"), table]
     if len(rows) > SHOWN_TIMED:

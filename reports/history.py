@@ -85,7 +85,7 @@ class Run(msgspec.Struct, frozen=True):
             Counts of runs with the same setup can be compared with each other.
         counts: records by operator and verdict.
         throughput: median bytes per second, by what was timed; of runs that an older release added the size is 0.
-        fractions: the same as a share of the device's own copy.
+        fractions: the same as a share of the best copy.
     """
 
     digest: str

@@ -25,7 +25,7 @@ from markupsafe import Markup, escape
 
 from reports.cases import Cases, all_of, embed
 from reports.plots import PANEL, Roofline, rooflines, rules_by_phase, types_by_rank_and_level
-from reports.records import MOST_FORGIVEN, Caches, Record, Throughput, Verdict, at_largest_size
+from reports.records import MOST_FORGIVEN, Caches, Caveat, Record, Throughput, Verdict, at_largest_size
 from reports.summary import (
     FACETS,
     JUDGED,
@@ -36,7 +36,17 @@ from reports.summary import (
     RuleCoverage,
     Summary,
 )
-from reports.text import binary_size, brief_seconds, duration, level_ranges, one_line, pretty_json, printable, rate
+from reports.text import (
+    binary_size,
+    brief_seconds,
+    duration,
+    level_ranges,
+    one_line,
+    pretty_json,
+    printable,
+    rate,
+    share_of_copy,
+)
 from spec.levels import Level
 from spec.operator import DATA, INDICES
 from spec.registry import operators
@@ -115,6 +125,7 @@ def report_html(summary: Summary, cases: Cases | None = None) -> str:
         not_claimed=summary.not_claimed(),
         reasons={verdict: reasons.most_common() for verdict, reasons in summary.reasons.items() if reasons},
         speed=_speed(summary.throughputs),
+        caveats=[caveat for caveat in Caveat if any(caveat in row.caveats for row in summary.throughputs)],
         coverage=_rule_coverage(summary),
         heat=rules_by_phase(summary),
         type_heats=types_by_rank_and_level(summary),
@@ -189,6 +200,7 @@ def _environment() -> Environment:
         case=_case,
         size=binary_size,
         brief_time=brief_seconds,
+        share_of_copy=share_of_copy,
         rate=rate,
         sentence=lambda text: f"{text[:1].upper()}{text[1:]}.",
         breakable=lambda name: escape(printable(name)).replace("_", Markup("_<wbr>")),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from reports.records import NOT_CONFORMANT, Caches, Record, Throughput, Verdict, at_largest_size
 from reports.summary import CellVerdict, Conformance, FailureGroup, FailureKind, Summary
-from reports.text import binary_size, duration, level_ranges, one_line
+from reports.text import binary_size, duration, level_ranges, one_line, share_of_copy
 
 MAX_CHARACTERS = 60_000
 MAX_LINE = 3_000  # of a reproducing line; with more explicit values than that it is no line to copy
@@ -131,7 +131,7 @@ def _tail(summary: Summary) -> Iterator[str]:
             by_operator.setdefault(row.operator, []).append(row)
         for operator, found in list(by_operator.items())[:SHOWN_TIMED]:
             rows = sorted(found, key=lambda row: row.fraction_of_copy)
-            ends = " | ".join(f"{_label(row.data_type)} | {row.fraction_of_copy:.0%}" for row in (rows[0], rows[-1]))
+            ends = " | ".join(f"{_label(row.data_type)} | {share_of_copy(row)}" for row in (rows[0], rows[-1]))
             yield f"| {_label(operator)} | {ends} |"
         yield ""
         if len(by_operator) > SHOWN_TIMED:

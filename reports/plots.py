@@ -14,7 +14,7 @@ from statistics import median
 
 from reports.records import Caches, Phase, Throughput
 from reports.summary import Summary
-from reports.text import binary_size, brief_seconds, one_line, rate
+from reports.text import binary_size, brief_seconds, one_line, rate, share_of_copy
 
 # One for each kind of data type, so that no line is told by its colour alone; about 7 units wide, around the origin.
 MARKERS = (
@@ -180,8 +180,8 @@ def _panel(title: str, rows: Sequence[Throughput], scale: _Scale, kinds: Mapping
         points = [_point(row, scale) for row in own]
         lines.append(Line(kinds[_kind(own[0])], _path([(point.x, point.y) for point in points]), points))
         ends = [f"{rate(row.bytes_per_second)} at {binary_size(row.size)}" for row in own[:: max(len(own) - 1, 1)]]
-        label, share = one_line(data_type, LONGEST_LABEL), 100 * own[-1].fraction_of_copy
-        told.append(f"{label} {' to '.join(ends)}, {share:.2g} % of the copy")
+        label, share = one_line(data_type, LONGEST_LABEL), share_of_copy(own[-1], " of the copy")
+        told.append(f"{label} {' to '.join(ends)}, {share}")
     copies: dict[int, list[float]] = {}
     for row in rows:
         copies.setdefault(row.size, []).append(row.copy_bytes_per_second)
@@ -190,13 +190,14 @@ def _panel(title: str, rows: Sequence[Throughput], scale: _Scale, kinds: Mapping
 
 
 def _point(row: Throughput, scale: _Scale) -> Point:
+    share = share_of_copy(row, " of the copy")
     return Point(
         scale.across(row.size),
         scale.up(row.bytes_per_second),
         scale.up(row.useful_bytes / max(row.seconds)),
         scale.up(row.useful_bytes / min(row.seconds)),
-        f"{one_line(row.data_type, LONGEST_LABEL)}, {binary_size(row.size)}: {rate(row.bytes_per_second)}, "
-        f"{100 * row.fraction_of_copy:.3g} % of the copy, {brief_seconds(row.median_seconds)}",
+        f"{one_line(row.data_type, LONGEST_LABEL)}, {binary_size(row.size)}: {rate(row.bytes_per_second)}, {share}, "
+        f"{brief_seconds(row.median_seconds)}",
     )
 
 

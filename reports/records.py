@@ -223,6 +223,28 @@ class Caches(StrEnum):
     COLD = "cold"
 
 
+class Caveat(StrEnum):
+    """What is to be known of a measurement before it is believed. One above the copy has at least one of these."""
+
+    LAUNCH_BOUND = "launch-bound"
+    DISTURBED = "disturbed"
+    CACHED = "cached"
+    UNLIKE_A_COPY = "unlike a copy"
+
+    @property
+    def meaning(self) -> str:
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Caveat.LAUNCH_BOUND: "hardly slower than the smallest output: what was measured is a launch",
+    Caveat.DISTURBED: "the runs, or the copies before and after, differ by more than a fifth, or did not become steady",
+    Caveat.CACHED: "above the copy by what lies in caches: from memory, or at a larger size, it is not",
+    Caveat.UNLIKE_A_COPY: "above the copy: it touches fewer bytes than are counted, reads and writes in another "
+    "proportion, or no copy that was measured is as fast as the device",
+}
+
+
 class Timing(NamedTuple):
     """What was timed: rows of two runs or backends with the same one can be compared."""
 
@@ -278,11 +300,13 @@ class Throughput(msgspec.Struct, frozen=True, omit_defaults=True):
         shape: the case in words.
         useful_bytes: each input element read, each index, each output element written, once.
         seconds: each timed run.
-        copy_bytes_per_second: the device's own copy bandwidth for as many bytes, in the same run and with caches in
-            the same state; bytes read plus bytes written.
+        copy_bytes_per_second: of the best copy that was measured of as many bytes or more, in the same run and with
+            caches in the same state; bytes read plus bytes written. In results of earlier releases, of the device's own
+            copy of as many bytes.
         output_bytes: size of the output that was asked for, the same for every operator, type and backend; 0 in
             results of releases that did not record it.
         caches: how each run found them.
+        caveats: what is to be known before it is believed.
     """
 
     operator: str
@@ -293,6 +317,7 @@ class Throughput(msgspec.Struct, frozen=True, omit_defaults=True):
     copy_bytes_per_second: float
     output_bytes: int = 0
     caches: Caches = Caches.WARM
+    caveats: tuple[Caveat, ...] = ()
 
     @property
     def size(self) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sqlite3
 import time
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
@@ -22,12 +22,12 @@ import msgspec
 
 from reports.databases import OpenedFile, UnreadableError, guard
 from reports.records import TRAITS as ALL_TRAITS
-from reports.records import Caches, Campaign, Ending, Phase, Record, Throughput, Verdict
+from reports.records import Caches, Campaign, Caveat, Ending, Phase, Record, Throughput, Verdict
 from reports.stored_forms import check_campaign, check_ending, check_length, check_record, check_throughput
 from reports.stream import ALL, LONGEST_REASON, Body, Consumer, StreamError, Written
 
 APPLICATION_ID = 0x444D4C43  # "DMLC", in the file's header
-SCHEMA_VERSION = 2  # 1: measurements without size and state of the caches
+SCHEMA_VERSION = 3  # 1: measurements without size and state of the caches; 2: without caveats
 PAGE_SIZE = 8192  # bytes
 BLOCK = 128  # records whose bodies are compressed together
 BATCH = 8 * BLOCK  # records in a transaction, at most
@@ -72,7 +72,8 @@ CREATE TABLE throughput (
     seconds TEXT NOT NULL,
     copy_bytes_per_second REAL NOT NULL,
     output_bytes INTEGER NOT NULL,
-    caches TEXT NOT NULL
+    caches TEXT NOT NULL,
+    caveats TEXT NOT NULL
 );
 CREATE VIEW result AS SELECT
     record.id, digest, {", ".join(f"{trait}_label.text AS {trait}" for trait in TRAITS)},
@@ -95,6 +96,21 @@ CREATE TABLE mark (
 );
 """
 _INSERT = f"INSERT INTO record VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - constants only
+
+
+def _throughput_of(row: Sequence[Any]) -> Throughput:
+    operator, data_type, shape, useful, seconds, copy, size, caches, caveats = row
+    return Throughput(
+        operator,
+        data_type,
+        shape,
+        useful,
+        msgspec.json.decode(seconds, type=tuple[float, ...]),
+        copy,
+        size,
+        Caches(caches),
+        msgspec.json.decode(caveats, type=tuple[Caveat, ...]),
+    )
 
 
 def expected_schema() -> dict[str, str]:
@@ -266,7 +282,7 @@ class StoreWriter:
             return
         with self._writing() as connection:
             connection.execute(
-                "INSERT INTO throughput VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO throughput VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     row.operator,
                     row.data_type,
@@ -276,6 +292,7 @@ class StoreWriter:
                     row.copy_bytes_per_second,
                     row.output_bytes,
                     str(row.caches),
+                    _ENCODER.encode(row.caveats).decode(),
                 ),
             )
 
@@ -514,21 +531,10 @@ class Store:
         """The measurements, in the order of the stream."""
         columns = "operator, data_type, shape, useful_bytes, seconds, copy_bytes_per_second"
         columns += ", output_bytes, caches" if self._version >= 2 else ", 0, 'warm'"
+        columns += ", caveats" if self._version >= 3 else ", '[]'"
         query = f"SELECT {columns} FROM throughput ORDER BY id"  # noqa: S608 - constants only
         with self._reading():
-            rows = tuple(
-                Throughput(
-                    operator,
-                    data_type,
-                    shape,
-                    useful,
-                    msgspec.json.decode(seconds, type=tuple[float, ...]),
-                    copy,
-                    size,
-                    Caches(caches),
-                )
-                for operator, data_type, shape, useful, seconds, copy, size, caches in self._connection.execute(query)
-            )
+            rows = tuple(map(_throughput_of, self._connection.execute(query)))
             for row in rows:
                 check_throughput(row)
             return rows

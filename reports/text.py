@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from reports.records import Throughput
+
 _T = TypeVar("_T")
 
 # C0 and C1 controls but tab and line feed; what ends a line, reorders text or is not seen on screen; surrogates and
@@ -115,6 +117,17 @@ def level_ranges(levels: Collection[str], order: Sequence[str]) -> str:
             else:
                 runs.append([level])
     return ", ".join(run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
+
+
+def share_of_copy(row: Throughput, of: str = "") -> str:
+    """How fast a measurement is beside the device's copy, with what is to be known of it: `245 % (launch-bound)`.
+
+    None above the copy stands without a reason; earlier releases recorded none.
+    """
+    share = 100 * row.fraction_of_copy
+    told = (f"{share:.2g} %" if share < 10 else f"{share:.0f} %") + of
+    caveats = [str(caveat) for caveat in row.caveats] or ["above the one copy that was measured"] * (share > 100)
+    return f"{told} ({', '.join(caveats)})" if caveats else told
 
 
 def binary_size(count: int) -> str:

@@ -19,6 +19,7 @@ import msgspec
 from reports.records import (
     Caches,
     Campaign,
+    Caveat,
     Difference,
     Ending,
     Phase,
@@ -77,6 +78,8 @@ def campaign(**changes: Any) -> Campaign:
                 "enforces": sorted(str(c) for c in Category if c is not Category.MEMORY_LAYOUT),
                 "executes": True,
                 "decides_at": None,
+                "accelerated": True,
+                "paths": {},
             },
             suite_version="0.1.0",
             operators=names,
@@ -138,7 +141,10 @@ def throughputs() -> tuple[Throughput, ...]:
                 seconds = tuple(fair * rng.uniform(0.98, 1.06) for _ in range(7))
                 shape = f"Input{{{size // 1024},256}} Output{{{size // 1024},256}}"
                 copy = useful / (launch + useful / COPY)
-                rows.append(Throughput(operator, data_type, shape, useful, seconds, copy, size, caches))
+                row = Throughput(operator, data_type, shape, useful, seconds, copy, size, caches)
+                caveats = [Caveat.LAUNCH_BOUND] if launch > useful / COPY else []
+                caveats += [Caveat.CACHED] if row.fraction_of_copy > 1 else []
+                rows.append(msgspec.structs.replace(row, caveats=tuple(caveats)))
     return tuple(rows)
 
 

@@ -26,7 +26,7 @@ from reports.records import NOT_CONFORMANT, Caches, Phase, Record, Timing, Verdi
 from reports.store import Store, StoreError, StoreWriter
 from reports.stream import FanOut
 from reports.summary import CellVerdict, Summary, case_size
-from reports.text import binary_size
+from reports.text import binary_size, share_of_copy
 from reports.writing import OutputError
 from spec.validator import Outcome
 
@@ -369,10 +369,9 @@ def test_throughput_is_side_by_side(tmp_path: Path) -> None:
     page = Page(comparison_html(Comparison(summaries, [{}, {}])))
     told = [text for _, text in page.all("tr")]
     for timed in rows:
-        share = 100 * timed.fraction_of_copy
         about = f"{timed.data_type}{binary_size(timed.size)}, warm"
-        first = f"{about}{timed.bytes_per_second / 1e9:,.3g}{share:{'.2g' if share < 10 else '.0f'}} %"
-        second = f"{slow.bytes_per_second / 1e9:,.3g}{100 * slow.fraction_of_copy:.2g} %" if timed is rows[1] else ""
+        first = f"{about}{timed.bytes_per_second / 1e9:,.3g}{share_of_copy(timed)}"
+        second = f"{slow.bytes_per_second / 1e9:,.3g}{share_of_copy(slow)}" if timed is rows[1] else ""
         assert any(text.endswith(first + (second or "not timed")) for text in told), first + second
 
 

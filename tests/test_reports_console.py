@@ -14,6 +14,7 @@ from reports.console import LINE_INTERVAL, SHOWN_FAILURES, Progress, Steps, prin
 from reports.records import Caches, Phase, Record, Verdict, at_largest_size
 from reports.stream import FanOut
 from reports.summary import CellVerdict, Summary
+from reports.text import share_of_copy
 
 
 def summary_of(records: tuple[Record, ...] | list[Record], **changes: object) -> Summary:
@@ -85,7 +86,7 @@ def test_totals_outcome_throughput_and_place(faulty: Summary) -> None:
     assert "outputs of 256 MiB:" in text
     told = [line.split() for line in text.splitlines() if re.match(r"GATHER +[A-Z]+\d+ ", line)]
     assert told == [
-        ["GATHER", row.data_type, f"{row.bytes_per_second / 1e9:,.4g}", "2,536", f"{row.fraction_of_copy:.0%}"]
+        ["GATHER", row.data_type, f"{row.bytes_per_second / 1e9:,.4g}", "2,536", *share_of_copy(row).split()]
         for row in (gather[0], gather[-1])
     ]
 

@@ -30,6 +30,7 @@ from reports.records import NOT_CONFORMANT, Caches, Difference, Record, Verdict,
 from reports.store import Store, StoreWriter
 from reports.stream import FanOut
 from reports.summary import FailureKind, Summary
+from reports.text import share_of_copy
 from reports.writing import CTRF as CTRF_FILE
 from reports.writing import FILES, MARKDOWN, OutputFolder, ReportFolder
 
@@ -210,7 +211,7 @@ def test_a_sound_backend_has_nothing_that_differs() -> None:
     assert "What differs" not in text
     assert "## Throughput\n\nOutputs of 256 MiB.\n" in text
     timed = at_largest_size(row for row in report_data.throughputs() if row.caches is Caches.WARM)
-    shares = {row.data_type: f"{row.fraction_of_copy:.0%}" for row in timed if row.operator == "TILE"}
+    shares = {row.data_type: share_of_copy(row) for row in timed if row.operator == "TILE"}
     assert f"| TILE | INT8 | {shares['INT8']} | INT64 | {shares['INT64']} |" in text
 
 

@@ -18,10 +18,10 @@ from report_data import plain
 from reports import html as html_module
 from reports.cases import Cases
 from reports.html import MAX_PAGE, report_html
-from reports.records import Caches, Record, Verdict, at_largest_size
+from reports.records import Caches, Caveat, Record, Verdict, at_largest_size
 from reports.stream import FanOut
 from reports.summary import CellVerdict, Conformance, FailureKind, Summary
-from reports.text import brief_seconds
+from reports.text import brief_seconds, share_of_copy
 
 VOID = {"meta", "link", "br", "wbr", "rect", "line", "img", "input"}
 URL_ATTRIBUTES = {"src", "href", "action", "poster", "data", "srcset", "xlink:href", "formaction"}
@@ -280,7 +280,7 @@ def test_throughput_is_text_beside_its_bar(page: Page) -> None:
     for row in at_largest_size(report_data.throughputs()):
         told = (
             f"{row.data_type}256 MiB{row.bytes_per_second / 1e9:,.4g}{row.copy_bytes_per_second / 1e9:,.4g}"
-            f"{100 * row.fraction_of_copy:.0f} %"
+            f"{share_of_copy(row)}"
             f"{row.useful_bytes / max(row.seconds) / 1e9:,.4g} to {row.useful_bytes / min(row.seconds) / 1e9:,.4g}"
         )
         assert any(text.endswith(told) for text in rows), told
@@ -293,6 +293,15 @@ def test_throughput_is_text_beside_its_bar(page: Page) -> None:
     assert widths == expected
 
 
+def test_what_is_to_be_known_of_a_measurement_stands_beside_it_and_is_explained(page: Page) -> None:
+    cells = " ".join(text for _, text in page.all("td"))
+    told = {text for _, text in page.all("li")}
+    for caveat in (Caveat.LAUNCH_BOUND, Caveat.CACHED):
+        assert re.search(rf"% \([a-z, -]*{caveat}[a-z, -]*\)", cells)
+        assert f"{caveat}: {caveat.meaning}" in told
+    assert not any(text.startswith("disturbed") for text in told)
+
+
 def test_every_size_and_state_of_the_caches_has_its_figures(page: Page) -> None:
     rows = [text for _, text in page.all("tr")]
     for caches in Caches:
@@ -300,7 +309,7 @@ def test_every_size_and_state_of_the_caches_has_its_figures(page: Page) -> None:
             told = data_type
             for row in report_data.throughputs():
                 if (row.operator, row.data_type, row.caches) == (operator, data_type, caches):
-                    told += f"{row.bytes_per_second / 1e9:,.3g}{100 * row.fraction_of_copy:.0f} %, "
+                    told += f"{row.bytes_per_second / 1e9:,.3g}{share_of_copy(row)}, "
                     told += brief_seconds(row.median_seconds)
             assert any(text.endswith(told) for text in rows), told
     assert {"Warm caches", "Cold caches"} <= {text for _, text in page.all("h3")}

@@ -15,6 +15,7 @@ from reports.html import report_html
 from reports.plots import MARKERS, PANEL, SHADES, Heat, Roofline, rooflines, rules_by_phase, types_by_rank_and_level
 from reports.records import Caches, Phase, Record, Throughput, Verdict, at_largest_size
 from reports.summary import Summary
+from reports.text import share_of_copy
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -84,7 +85,10 @@ def test_a_panel_for_each_operator_and_width_and_a_marker_for_each_kind() -> Non
     }
     assert plot.kinds == [("FLOAT", MARKERS[0]), ("INT", MARKERS[1]), ("UINT", MARKERS[2])]
     assert [[line.kind for line in panel.lines] for panel in plot.operators["TILE"]] == [[1, 2], [0, 2], [0]]
-    assert "INT8 1.05 GB/s at 1 MiB, 1e+02 % of the copy; UINT8" in plot.operators["TILE"][0].told
+    assert (
+        "INT8 1.05 GB/s at 1 MiB, 105 % of the copy (above the one copy that was measured); UINT8"
+        in plot.operators["TILE"][0].told
+    )
 
 
 def test_cold_and_warm_caches_have_plots_of_their_own() -> None:
@@ -187,6 +191,7 @@ def test_the_page_draws_a_point_for_each_measurement() -> None:
     assert text.count('<g class="point">') == len(summary.throughputs)
     points = re.findall('<g class="point"><title>([^<]*)</title>', text)
     row = next(row for row in summary.throughputs if row.data_type == "INT8")  # narrow types come first
-    share, seconds = 100 * row.fraction_of_copy, row.median_seconds * 1e6
-    told = f"{row.bytes_per_second / 1e9:.3g} GB/s, {share:.3g} % of the copy, {seconds:.3g} µs"
+    share, seconds = share_of_copy(row, " of the copy"), row.median_seconds * 1e6
+    assert "% of the copy (launch-bound" in share
+    told = f"{row.bytes_per_second / 1e9:.3g} GB/s, {share}, {seconds:.3g} µs"
     assert points[0] == f"INT8, 64 KiB: {told}"

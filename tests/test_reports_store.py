@@ -54,16 +54,28 @@ def test_results_of_the_first_version_are_read_with_the_sizes_of_their_shapes(re
     connection = sqlite3.connect(path)
     connection.executescript(
         "DELETE FROM throughput WHERE caches = 'cold'; ALTER TABLE throughput DROP COLUMN output_bytes;"
-        "ALTER TABLE throughput DROP COLUMN caches; PRAGMA user_version = 1;"
+        "ALTER TABLE throughput DROP COLUMN caches; ALTER TABLE throughput DROP COLUMN caveats;"
+        "PRAGMA user_version = 1;"
     )
     connection.close()
     warm = [row for row in report_data.throughputs() if row.caches is Caches.WARM]
     with Store(path) as opened:
-        assert opened.throughputs() == tuple(msgspec.structs.replace(row, output_bytes=0) for row in warm)
+        assert opened.throughputs() == tuple(msgspec.structs.replace(row, output_bytes=0, caveats=()) for row in warm)
         shapes = [row.size for row in opened.throughputs()]
         assert list(opened.records())[:5] == list(report_data.some_faulty()[:5])
     widths = {"FLOAT32": 4, "FLOAT16": 2, "INT8": 1, "INT64": 8}
     assert shapes == [row.output_bytes // 1024 * 256 * widths[row.data_type] for row in warm]
+
+
+def test_results_of_the_second_version_are_read_without_caveats(results: Path, tmp_path: Path) -> None:
+    path = changed(results, tmp_path, "ALTER TABLE throughput DROP COLUMN caveats")
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 2")
+    connection.close()
+    with Store(path) as opened:
+        assert opened.throughputs() == tuple(
+            msgspec.structs.replace(row, caveats=()) for row in report_data.throughputs()
+        )
 
 
 @pytest.mark.parametrize("count", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, BATCH, BATCH + 1, 2 * BATCH + BLOCK])

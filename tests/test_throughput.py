@@ -13,8 +13,10 @@ import pytest
 from backends.base import Answer, Binding, Capabilities, Timed, TimedCold, Unsupported
 from conformance.budget import BUDGETS, LEAST_THROUGHPUT_BYTES, SIZE_RATIO
 from conformance.judge import Judge
-from conformance.throughput import measure, useful_bytes
-from reports.records import Caches, Throughput
+from conformance.throughput import SPREAD, Measurement, measure, spread, useful_bytes, with_caveats
+from conformance.timing import PATIENT, QUICK, WarmUp, time_steadily
+from reports.records import Caches, Caveat, Throughput
+from reports.text import share_of_copy
 from spec.case import Case
 from spec.levels import Level
 from spec.operator import OperatorDesc
@@ -81,11 +83,12 @@ def measured(backend: Any, *, levels: tuple[Level, ...] = tuple(Level)) -> list[
 
 
 @pytest.mark.parametrize("budget", BUDGETS.values(), ids=lambda budget: budget.name)
-@pytest.mark.parametrize("versions", [{}, {"cuda": "13.0"}], ids=["host", "cuda"])
-def test_sizes_go_from_the_least_to_the_budgets_own(budget: Any, versions: dict[str, str]) -> None:
-    capabilities = Untimed(versions=versions).capabilities()
+@pytest.mark.parametrize("accelerated", [False, True], ids=["host", "accelerator"])
+def test_sizes_go_from_the_least_to_the_budgets_own(budget: Any, accelerated: bool) -> None:
+    capabilities = Untimed(accelerated=accelerated).capabilities()
     sizes = budget.throughput_sizes(capabilities)
     assert sizes[-1] == budget.throughput_bytes(capabilities)
+    assert sizes[-1] == (budget.large_device_bytes if accelerated else budget.large_bytes)
     assert LEAST_THROUGHPUT_BYTES <= sizes[0] < SIZE_RATIO * LEAST_THROUGHPUT_BYTES
     assert all(after == SIZE_RATIO * before for before, after in itertools.pairwise(sizes))
     assert sum(sizes[:-1]) < sizes[-1] / (SIZE_RATIO - 1)
@@ -106,13 +109,14 @@ def test_an_output_has_the_size_that_its_row_says() -> None:
     """So that rows of different operators, types and backends compare."""
     backend = OwnClock()
     rows = measured(backend)
-    for row, desc in zip(rows, backend.calls, strict=True):
+    executed = backend.calls[len(SIZES) :]  # after the copies by a kernel, one for each size
+    for row, desc in zip(rows, executed, strict=True):
         output: TensorDesc = desc.output_tensor  # type: ignore[attr-defined]
         assert row.output_bytes == row.size == output.element_count * output.data_type.size, row
         assert (row.operator, row.data_type) == (desc.operator, output.data_type.name)
         assert row.useful_bytes == useful_bytes(Case.of(desc, Level.L6_4, {}, rule=""))
         assert row.seconds == (1.0, 1.0)
-        assert row.copy_bytes_per_second == row.useful_bytes / 0.5
+        assert row.copy_bytes_per_second >= row.useful_bytes / 0.5
 
 
 def test_cold_caches_are_timed_where_the_backend_empties_them() -> None:
@@ -134,7 +138,6 @@ def test_without_a_clock_of_its_own_a_backend_is_timed_by_the_hosts() -> None:
     backend = Untimed()
     rows = measured(backend)
     assert all(len(row.seconds) == BUDGET.repeats and min(row.seconds) > 0 for row in rows)
-    assert len(backend.calls) == len(rows) * (BUDGET.repeats + 1)
     assert min(row.copy_bytes_per_second for row in rows) > 0
 
 
@@ -161,3 +164,182 @@ def test_what_is_refused_or_raises_is_left_out() -> None:
             return super().time_execution(desc, *rest)
 
     assert {row.operator for row in measured(Picky())} == {"GATHER_ELEMENTS", "GATHER_ND1"}
+
+
+# --- warming up -------------------------------------------------------------------------------------------------------
+
+GB = 10**9
+
+
+class Device(Untimed):
+    """A device with a clock of its own: what it moves takes as long as it says, and nothing is executed.
+
+    Args:
+        launch: seconds of every run.
+        copy, kernel: bytes read and written a second by the device's own copy, and by the backend's kernels.
+        cache: bytes that it moves ten times as fast as others.
+        warms_for: runs in a row until it is at its full speed; before that up to three times slower.
+    """
+
+    def __init__(
+        self, launch: float = 0.0, copy: float = 400 * GB, kernel: float = 400 * GB, cache: int = 0, warms_for: int = 0
+    ) -> None:
+        super().__init__(accelerated=True)
+        self.launch, self.copy, self.kernel, self.cache, self.warms_for = launch, copy, kernel, cache, warms_for
+        self.asked: list[int] = []
+
+    def time_execution(self, desc: Any, level: Level, *rest: Any) -> list[float]:
+        return self._runs(useful_bytes(Case.of(desc, level, {}, rule="")), self.kernel, rest[-1])
+
+    def time_copy(self, size: int, repeats: int) -> list[float]:
+        return self._runs(2 * size, self.copy, repeats)
+
+    def _runs(self, moved: int, speed: float, repeats: int) -> list[float]:
+        self.asked.append(repeats)
+        speed *= 10 if moved <= self.cache else 1
+        return [self._slowness(n) * (self.launch + moved / speed) for n in range(repeats)]
+
+    def _slowness(self, run: int) -> float:
+        return max(1.0, 3.0 - 2.0 * run / self.warms_for) if self.warms_for else 1.0
+
+
+ACCELERATED = replace(BUDGETS["quick"], large_device_bytes=4 * MIB, repeats=3)
+
+
+def timed(backend: Any, *operators: str) -> list[Throughput]:
+    return list(measure(Judge(backend, "fake"), operators or ("TILE",), (Level.L3_0,), ACCELERATED))
+
+
+def test_a_device_that_takes_a_hundred_runs_to_warm_up_is_timed_warm() -> None:
+    """Asked for as many runs as are timed, it is three times slower all the time: it cools down in between."""
+    warm, warming = timed(Device()), timed(Device(warms_for=100))
+    assert [row.seconds for row in warming] == [row.seconds for row in warm]
+    assert [row.copy_bytes_per_second for row in warming] == [row.copy_bytes_per_second for row in warm]
+    assert not any(Caveat.DISTURBED in row.caveats for row in warming)
+
+
+def test_what_never_becomes_steady_is_given_up_and_marked() -> None:
+    backend = Device(warms_for=10**9)
+    backend._slowness = lambda run: 1.0 + run / 100  # type: ignore[method-assign]
+    rows = timed(backend)
+    assert rows
+    assert all(Caveat.DISTURBED in row.caveats for row in rows)
+    assert max(backend.asked) == PATIENT.most_runs
+
+
+def test_slow_runs_are_not_repeated_for_long() -> None:
+    """Not longer than the limit says, whatever they come to."""
+    asked: list[int] = []
+
+    def clock(repeats: int) -> list[float]:
+        asked.append(repeats)
+        return [0.2 + 0.1 * run for run in range(repeats)]
+
+    assert time_steadily(clock, 3, PATIENT).seconds == (0.2, 0.30000000000000004, 0.4)
+    assert asked == [3]
+    assert time_steadily(lambda repeats: [2.0] * repeats, 3, QUICK).is_steady
+
+
+def test_a_warm_up_goes_on_for_its_least() -> None:
+    asked: list[int] = []
+
+    def clock(repeats: int) -> list[float]:
+        asked.append(repeats)
+        return [1e-3] * repeats
+
+    series = time_steadily(clock, 3, WarmUp(40, 0.02))
+    assert (series.is_steady, len(series.seconds), asked) == (True, 3, [3, 20])
+    asked.clear()
+    time_steadily(clock, 3, WarmUp(12, 0.02))
+    assert asked == [3, 12]
+
+
+def test_a_clock_that_tells_nothing_ends_it() -> None:
+    assert time_steadily(lambda repeats: [], 3, QUICK).seconds == ()
+
+
+# --- the limit, and what is to be known -------------------------------------------------------------------------------
+
+
+def test_a_slow_copy_is_not_the_limit() -> None:
+    """The kernel that repeats nothing copies too; no share is above what that does."""
+    rows = timed(Device(copy=80 * GB), "TILE", "GATHER", "GATHER_ELEMENTS")
+    assert {round(row.copy_bytes_per_second / GB) for row in rows} == {400}
+    assert max(row.fraction_of_copy for row in rows) <= 1.001
+    assert max(row.fraction_of_copy for row in rows) > 0.999
+
+
+def test_without_tile_a_slow_copy_is_told_of() -> None:
+    backend = Device(copy=80 * GB)
+    backend.claims["operators"] = ("GATHER",)
+    rows = timed(backend, "GATHER")
+    assert all(row.fraction_of_copy > 4 and Caveat.UNLIKE_A_COPY in row.caveats for row in rows)
+    assert share_of_copy(rows[-1]) == "500 % (unlike a copy)"
+
+
+def test_what_takes_as_long_as_a_launch_is_marked_and_never_above_the_copy() -> None:
+    """The copy of small sizes is as slow, or slower: the limit is that of the larger ones."""
+    rows = timed(Device(launch=1e-3))
+    assert all(Caveat.LAUNCH_BOUND in row.caveats for row in rows)
+    assert all(row.fraction_of_copy < 1 for row in rows)
+    rows = timed(Device(launch=1e-6, kernel=100 * GB))
+    assert [Caveat.LAUNCH_BOUND in row.caveats for row in rows[:5]] == [True, True, False, False, False]
+    assert not any(Caveat.LAUNCH_BOUND in row.caveats for row in timed(Device()))
+
+
+def row(size: int, seconds: float, share: float, caches: Caches = Caches.WARM) -> Throughput:
+    return Throughput("TILE", "INT8", "Output{1}", size, (seconds,), size / seconds / share, size, caches)
+
+
+def caveats(*rows: Throughput, launch: float = 0.0, disturbed: bool = False) -> list[tuple[Caveat, ...]]:
+    found = with_caveats([Measurement(each, disturbed) for each in rows], dict.fromkeys(Caches, launch))
+    return [each.caveats for each in found]
+
+
+def test_caches_are_why_a_small_size_is_above_the_copy() -> None:
+    small, large = row(KIB, 1e-6, 2.0), row(16 * KIB, 1e-4, 0.9)
+    assert caveats(small, large) == [(Caveat.CACHED,), ()]
+    cold = row(KIB, 1e-5, 0.8, Caches.COLD)
+    assert caveats(small, cold)[0] == (Caveat.CACHED,)
+    also_cold = row(KIB, 1e-5, 1.2, Caches.COLD)
+    assert caveats(small, also_cold) == [(Caveat.UNLIKE_A_COPY,)] * 2
+
+
+def test_alone_a_size_is_held_against_an_empty_launch() -> None:
+    assert caveats(row(KIB, 1e-6, 0.5), launch=1e-6) == [(Caveat.LAUNCH_BOUND,)]
+    assert caveats(row(KIB, 1e-5, 0.5), launch=1e-6) == [()]
+
+
+def test_nothing_is_above_the_copy_without_a_reason() -> None:
+    every = [row(size * KIB, size * 1e-6, share) for size in (1, 2, 16) for share in (0.5, 1.01, 3.0)]
+    for first, second in itertools.combinations(every, 2):
+        for disturbed in (False, True):
+            given = with_caveats([Measurement(each, disturbed) for each in (first, second)], {})
+            assert all(each.caveats for each in given if each.fraction_of_copy > 1)
+            assert all((Caveat.DISTURBED in each.caveats) is disturbed for each in given)
+
+
+def test_copies_that_differ_before_and_after_are_a_disturbance() -> None:
+    class Throttled(Device):
+        """Its own copy becomes slower with each request."""
+
+        def time_copy(self, size: int, repeats: int) -> list[float]:
+            self.copy *= 0.8
+            return super().time_copy(size, repeats)
+
+    assert all(Caveat.DISTURBED in row.caveats for row in timed(Throttled()))
+
+
+def test_runs_that_differ_are_a_disturbance() -> None:
+    class Uneven(Device):
+        def _slowness(self, run: int) -> float:
+            return (1.0, 1.3, 1.6)[run % 3]
+
+    assert all(Caveat.DISTURBED in row.caveats for row in timed(Uneven()))
+    assert spread((1.0, 1.0, 1.0)) == 0
+    assert spread((1.0, 1.1, 1.3)) > SPREAD > spread((1.0, 1.0, 1.1, 1.1, 9.0))
+
+
+def test_a_share_of_an_earlier_release_is_explained_too() -> None:
+    assert share_of_copy(row(KIB, 1e-6, 1.77)) == "177 % (above the one copy that was measured)"
+    assert share_of_copy(row(KIB, 1e-6, 0.0123)) == "1.2 %"
