@@ -696,6 +696,28 @@ def test_limits_that_mean_nothing(more: list[str], told: str) -> None:
     assert told in result.output
 
 
+def test_a_large_execution_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each so many bytes of its memory as long again as any may take."""
+    allowed: list[float | None] = []
+
+    def ask(self: IsolatedBackend, make: Any, doing: str, decode: Any, seconds: float | None = None, **_: Any) -> Any:
+        allowed.append(seconds)
+        return original(self, make, doing, decode, seconds)
+
+    original = IsolatedBackend._ask
+    monkeypatch.setattr(IsolatedBackend, "_ask", ask)
+    monkeypatch.setattr("conformance.isolation.backend.UNHURRIED_BYTES", 2**16)
+    backend = IsolatedBackend("reference", Limits(seconds=7))
+    try:
+        for size in (10, 2**17):
+            one = TensorDesc.of(DataType.UINT8, (1,))
+            desc = TileDesc(one, TensorDesc.of(DataType.UINT8, (size,)), (size,))
+            assert Judge(backend, "").judge(Case.of(desc, LEVEL, {"input_tensor": Recipe("ramp")})).verdict == "pass"
+    finally:
+        backend.close()
+    assert {7.0, 21.0} <= set(allowed)
+
+
 def test_the_gate_survives_a_crash(pytester: pytest.Pytester, marked: Callable[[], list[psutil.Process]]) -> None:
     arguments = ("--pyargs", "conformance.suite", "-p", "no:cacheprovider", "--dml-level", "1_0", "--dml-examples", "2")
     result = pytester.runpytest_inprocess(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sys
 import weakref
 from collections import deque
@@ -45,6 +44,7 @@ from conformance.isolation.wire import (
     encode,
 )
 from conformance.isolation.zygote import CAN_FORK, Zygote
+from conformance.memory import secret_bytes
 from reports.records import Loss, LossCause, losses_together
 from spec.levels import Level
 from spec.operator import OperatorDesc
@@ -52,6 +52,7 @@ from spec.operator import OperatorDesc
 MOST_LOST = 1000
 MOST_TIMED_OUT = 50
 STARTS = 3  # tries to replace a process
+UNHURRIED_BYTES = 2**24  # of an execution's memory, for which it may take as long again
 TIMED_RUNS = 5  # that may take as long as a case may, of all that make one measurement
 LONGEST_RUN_UP = 4096  # decisions that are made again to find the one that costs the process
 RUN_UP_PART = 32  # of them at once
@@ -186,7 +187,8 @@ class IsolatedBackend:
             (job,) = work.jobs(self._described)
             return encode((EXECUTE, work.put(process), job, validate)), work.end
 
-        self._fetch(work, self._ask_alone(make, "execute", decode_outcome))
+        seconds = self.limits.seconds * (1 + work.end // UNHURRIED_BYTES)
+        self._fetch(work, self._ask_alone(make, "execute", decode_outcome, seconds))
 
     def _execute_batch(self, executions: Sequence[Execution]) -> None:
         """As the backend does; raises as `execute`."""
@@ -321,7 +323,7 @@ class IsolatedBackend:
         self._known.last = desc
         return describe(desc)
 
-    def _ask_alone(self, make: _Make, doing: str, decode: Callable[[bytes], _T]) -> _T:
+    def _ask_alone(self, make: _Make, doing: str, decode: Callable[[bytes], _T], seconds: float | None = None) -> _T:
         """Ask about one case; once more, where the process died that was asked other things before.
 
         If it does so again, the case is to blame alone, and told of as it happened then; where another one dies in the
@@ -329,14 +331,14 @@ class IsolatedBackend:
         ended by something else.
         """
         try:
-            return self._ask(make, doing, decode)
+            return self._ask(make, doing, decode, seconds)
         except ProcessLost as lost:
             is_plain = lost.timed_out or lost.was_new or lost.how in self._confirmed
             if is_plain and not lost.from_outside:
                 raise
             first = lost
         try:
-            answer = self._ask(make, doing, decode)
+            answer = self._ask(make, doing, decode, seconds)
         except ProcessLost as again:
             self._confirmed.add(again.how)
             raise
@@ -584,8 +586,8 @@ class _Work:
         memory = process.arena.memory
         for start, end, buffer in self._resources:
             memory[start:end] = buffer
-        self._guard = _random_bytes(sum(end - start for start, end in self._gaps))
-        guard = np.frombuffer(self._guard, np.uint8)
+        guard = secret_bytes(sum(end - start for start, end in self._gaps))
+        self._guard = guard.tobytes()
         for start, end in self._gaps:
             memory[start:end], guard = guard[: end - start], guard[end - start :]
         return shared
@@ -634,22 +636,6 @@ class _Work:
                 self.end = start + (length // PAGE + 1) * PAGE
             bounds.append((name, start, length, offset, size, buffer.flags.writeable))
         return bounds
-
-
-NOISE = 2**18  # bytes drawn at once; to draw them for each execution costs a tenth of its time
-_noise = b""
-
-
-def _random_bytes(count: int) -> bytes:
-    """Bytes that the process which finds them in its memory could not know before.
-
-    It may have seen them earlier, but not that they would be there: where they come from is drawn each time.
-    """
-    global _noise
-    if len(_noise) < count + NOISE // 2:
-        _noise = os.urandom(count + NOISE)
-    start = secrets.randbelow(len(_noise) - count)
-    return _noise[start : start + count]
 
 
 class _NoAnswer:

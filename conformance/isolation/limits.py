@@ -13,7 +13,8 @@ class Limits:
     """Limits of a backend's process; one that goes beyond them is ended.
 
     Attributes:
-        seconds: for each decision and each execution; a batch counts as one.
+        seconds: for each decision and each execution; a batch counts as one. An execution has as much again for each
+            16 MiB of its tensors.
         bytes: of memory, of the process and all that it started; None = no limit. The memory that it shares with the
             harness, where the tensors are, does not count.
     """
