@@ -936,7 +936,7 @@ class Strict(ReferenceBackend):
 
 def again(monkeypatch: pytest.MonkeyPatch, backend: ReferenceBackend, package: Path) -> Verification:
     monkeypatch.setattr(rerun, "opened", lambda name, limits: nullcontext(backend))
-    return verified(package, rerun=rerun.Rerun(Fraction(1, 10), "reference", 7, None))
+    return verified(package, rerun=rerun.Rerun(Fraction(1, 10), "reference", 11, None))
 
 
 def test_running_again_agrees_on_the_same_backend(monkeypatch: pytest.MonkeyPatch, honest: Path, failing: Path) -> None:
