@@ -69,7 +69,7 @@ class InputMemory(NamedTuple):
 
 def _content(memory: Bytes) -> bytes:
     """The bytes, or a digest of them where they are many."""
-    return memory.tobytes() if memory.size <= LARGE_BYTES else hashlib.blake2b(memory.data).digest()
+    return memory.tobytes() if memory.size <= LARGE_BYTES else hashlib.sha256(memory.data).digest()
 
 
 class OutputMemory(NamedTuple):
@@ -183,7 +183,10 @@ class Stretch(NamedTuple):
 def bind_input(tensor: TensorDesc, content: Bytes) -> InputMemory:
     """A resource holding `content`, with guard bytes around it."""
     stretch = Stretch.of(tensor)
-    binding = stretch.binding(secret_bytes(stretch.end))
+    binding = stretch.binding(np.empty(stretch.end, np.uint8))
+    end = stretch.offset + stretch.size
+    for guard in (slice(stretch.offset), slice(end, None)):
+        binding.buffer[guard] = secret_bytes(binding.buffer[guard].size)
     binding.view[...] = content
     return InputMemory(binding, _content(binding.buffer))
 

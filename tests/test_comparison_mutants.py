@@ -172,7 +172,7 @@ WANTED = np.array([10, 20, 30, 40], np.uint32)
 def _look(unwritten: Unwritten, written: tuple[int, ...]) -> None:
     """Take in an output of four elements, all of them open, of which some were written."""
     wanted = WANTED
-    memory = bind_output(FOUR, wanted)
+    memory = bind_output(FOUR, Result(wanted, None))
     for i in written:
         memory.elements[i] ^= np.uint32(1 + 0xFFFF * (i % 2))
     unwritten.look("output_tensor", memory, Result(wanted, np.ones(4, np.bool_)))
@@ -195,7 +195,7 @@ def test_an_element_is_unwritten_if_it_was_left_every_time() -> None:
 @pytest.mark.parametrize("from_end", [-1, -64])
 def test_a_guard_byte_that_changes_shows_whatever_it_becomes(change: int, from_end: int) -> None:
     """Behind the tensor as before it, be it larger than the guard or smaller."""
-    memory = bind_output(FOUR, WANTED)
+    memory = bind_output(FOUR, Result(WANTED, None))
     buffer, offset = memory.binding.buffer, memory.binding.offset
     buffer[from_end] ^= change
     assert memory.changed_outside() == [len(buffer) + from_end - offset]
