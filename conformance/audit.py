@@ -32,6 +32,7 @@ from strategies.boundaries import boundary_cases
 from strategies.builders import builder
 from strategies.chooser import SeededChooser
 from strategies.context import Context
+from strategies.scale import Reach, scale_cases
 from strategies.violations import breakable_rules, violate
 
 SHRUNK = 20  # new disagreements that are made small; there is hardly ever one
@@ -341,11 +342,14 @@ def recorded_descriptors() -> Iterator[OperatorDesc]:
 
 
 def boundary_descriptors(level: Level) -> Iterator[OperatorDesc]:
-    """Every rule kept and broken in every way, every type, dimension count and layout, as of each level up to one."""
+    """Every rule kept and broken in every way, every type, dimension count and layout, as of each level up to one; and
+    what is large, as of that level."""
     for operator in operators():
         for lower in (below for below in Level if below <= level):
             for case in boundary_cases(operator, lower):
                 yield case.desc
+        for case in scale_cases(operator, level, max(Reach)):
+            yield case.desc
 
 
 def random_descriptors(level: Level, count: int, seed: int) -> Iterator[OperatorDesc]:

@@ -102,6 +102,14 @@ def tile_float64(desc: OperatorDesc) -> bool:
     return all(tensor.data_type is DataType.FLOAT64 for tensor in _tensors(desc))
 
 
+def tile_sizes_in_32_bits(desc: Any) -> bool:
+    tensors = (desc.input_tensor, desc.output_tensor)
+    if None in tensors or not len(desc.repeats) == len(tensors[0].sizes) == len(tensors[1].sizes):
+        return False
+    tiled = tuple(size * repeat for size, repeat in zip(tensors[0].sizes, desc.repeats, strict=True))
+    return bool(tiled != tensors[1].sizes == tuple(size % 2**32 for size in tiled))
+
+
 def strided_size_in_32_bits(desc: OperatorDesc) -> bool:
     """Every tensor that is too small has strides, and is large enough where their sum is cut to 32 bits."""
     small = [
@@ -179,6 +187,7 @@ RECOGNISED_BY: Mapping[str, Callable[[Any], bool]] = {
         alignment_below_16,
         total_size_of_too_many_elements,
         tile_float64,
+        tile_sizes_in_32_bits,
         strided_size_in_32_bits,
         gather_writes_before_its_sizes,
         gather_crops_any_size,

@@ -115,6 +115,10 @@ NEIGHBOURS: dict[str, list[Callable[[], OperatorDesc]]] = {
         lambda: tile(TensorDesc(DataType.UINT4, (1,), None, 2**32)),
     ],
     "DIV-tile-float64": [lambda: tile(tensor(1, data_type=DataType.FLOAT64), tensor(1))],
+    "DIV-tile-sizes-in-32-bits": [
+        lambda: replace(tile(tensor(3), tensor(2)), repeats=(2_863_311_531,)),
+        lambda: replace(tile(tensor(3), tensor(6)), repeats=(2,)),
+    ],
     "DIV-strided-size-in-32-bits": [
         lambda: strided(3),
         lambda: strided(2**34 + 4),
@@ -324,3 +328,23 @@ def test_a_case_that_is_read_is_otherwise_the_same() -> None:
     assert read.outcome is Outcome.REJECT
     assert read.digest == case.digest
     assert replace(read, outcome=case.outcome) == case
+
+
+@pytest.mark.parametrize(
+    ("size", "repeat", "output", "wraps"),
+    [
+        (3, 2_863_311_531, 1, True),
+        (65_537, 65_537, 131_073, True),
+        (3, 2_863_311_531, 2, False),
+        (3, 2, 6, False),
+        (2**16, 2**16, 1, False),
+    ],
+)
+def test_tiled_sizes_that_are_cut_to_32_bits(size: int, repeat: int, output: int, wraps: bool) -> None:
+    def uint8(last: int) -> TensorDesc:
+        return TensorDesc.of(DataType.UINT8, (1, 1, 1, last))
+
+    desc = TileDesc(uint8(size), uint8(output), (1, 1, 1, repeat))
+    assert RECOGNISED_BY["DIV-tile-sizes-in-32-bits"](desc) is wraps
+    known = recognise(desc, decide(desc, Level.L6_2), "accept")
+    assert (known is not None and known.id == "DIV-tile-sizes-in-32-bits") is wraps
