@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from reports.records import NOT_CONFORMANT, Campaign, Ending, Record, Throughput
+from reports.records import Campaign, Ending, Record, Throughput, Verdict
 from reports.stream import LONGEST_REASON
 from spec.levels import Level
 from spec.validator import Reading
@@ -113,7 +113,7 @@ def check_record(record: Record) -> None:
         and 0 <= record.seconds < math.inf
         and type(record.reason) is str
         and len(record.case) == 64
-        and record.waived in ("", *NOT_CONFORMANT)
+        and record.waived in ("", *Verdict)
     ):
         raise ValueError(f"not of the form of a record: case {record.case[:64]}")
 

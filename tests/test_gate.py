@@ -237,7 +237,7 @@ def test_a_failure_says_all_that_is_needed(gate: Run, pytester: pytest.Pytester)
             "TILE at level 3_1: fail, TILE.values",
             "  the rule: every output element is the input element at its coordinates*",
             "  the specification: ACCEPT, the backend: accept",
-            "  OutputTensor: 1 of 1 elements differ",
+            "  OutputTensor: 1 of 1 elements differ; repeated in a new process it failed again",
             "    at [[]0]: expected 0.0 (0x00000000), actual 1.401298464324817e-45 (0x00000001)",
             "  descriptor:",
             '      InputTensor: {"DataType":"FLOAT32","Sizes":[[]1],"TotalTensorSizeInBytes":4}',

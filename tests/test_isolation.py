@@ -530,6 +530,21 @@ def test_where_the_zygote_is_killed_others_are_started(isolated: Isolated) -> No
 
 
 @pytest.mark.skipif(not CAN_FORK, reason="processes are started here, not forked")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # that there are threads is the point of no test here
+def test_a_copy_of_the_harness_ends_nothing_of_it(isolated: Isolated) -> None:
+    backend = isolated("reference")
+    execute(backend, CASES[0])  # both have the shared memory now
+    copy = os.fork()
+    if copy == 0:
+        assert backend._processes.current is not None
+        backend._processes.current.end()
+        os._exit(0)
+    assert os.waitpid(copy, 0)[1] == 0
+    execute(backend, CASES[0])
+    assert backend.losses == 0
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="processes are started here, not forked")
 def test_copies_of_a_process_draw_otherwise(isolated: Isolated) -> None:
     backend = isolated(awful("DiesDrawing"))
     drawn = set()

@@ -95,7 +95,8 @@ class BackendProcess:
         with suppress(OSError):
             self._started = _started_at(self._pid) if HAS_PROC else 0
         self._was_gone = False
-        self.end = weakref.finalize(self, _end, self._process, self.arena, self._remarks, mark, self._started)
+        left = self._mark, self._started, os.getpid()
+        self.end = weakref.finalize(self, _end, self._process, self.arena, self._remarks, *left)
         self._most_shared = 0
         # Of the request under way: what it is, how long it may take, and for how long the watchdog has seen it.
         self._doing = ""
@@ -299,8 +300,10 @@ def _peak(pid: int) -> int:
     return 0
 
 
-def _end(process: Guarded, arena: Arena, remarks: Remarks, mark: str, started: int) -> None:
-    """End a process and all that it started."""
+def _end(process: Guarded, arena: Arena, remarks: Remarks, mark: str, started: int, harness: int) -> None:
+    """End a process and all that it started; a copy of the harness leaves that to the harness."""
+    if os.getpid() != harness:
+        return
     process.end()
     _end_left(mark, started)
     remarks.close()

@@ -94,7 +94,7 @@ class ConformanceSuite:
         judged = self._judged(request.config)
         with _giving_up_fails():
             found = judged.settled([example_cases(name.partition("/")[0], level)[name]], Phase.EXAMPLES)
-        _settle(found, request)
+        _settle(judged.with_repetition(found), request)
 
     def test_rule(self, dml_rule: tuple[str, Level, str], request: pytest.FixtureRequest) -> None:
         """The fixed cases about a rule, those that failed before, then cases that Hypothesis makes.
@@ -116,7 +116,7 @@ class ConformanceSuite:
             found = judged.searched(operator, level, rule, count, seed, saved) if count > 0 or saved else []
             if folder is not None:
                 _save(folder, judge, found)
-        _settle([*found, *fixed], request)
+        _settle(judged.with_repetition([*found, *fixed]), request)
 
     def _judge(self, config: pytest.Config) -> Judge:
         return self._judged(config).judge
@@ -216,8 +216,13 @@ class _Judged:
         records = search(self.judge, *search_for)
         return self._settled(with_losses(records, self.judge.backend, in_the_end=True))
 
+    def with_repetition(self, records: Sequence[Record]) -> list[Record]:
+        """The same, of which the first that failed, the one that is shown, was repeated."""
+        shown = next((n for n, record in enumerate(records) if record.verdict in NOT_CONFORMANT), None)
+        return [self._repetition.repeated(record) if n == shown else record for n, record in enumerate(records)]
+
     def _settled(self, records: Iterable[Record]) -> list[Record]:
-        return [self._blame.settled(self._repetition.repeated(record)) for record in records]
+        return list(map(self._blame.settled, records))
 
 
 def _judge_of(chosen: Backend | type[Backend] | str, limits: Limits | None) -> _Judged:
