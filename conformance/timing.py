@@ -43,8 +43,9 @@ class WarmUp(NamedTuple):
         return min(self.least_runs, ceil(self.least_seconds / run)) if run > 0 else self.least_runs
 
 
-# A processor is warm after a few runs; a GPU's clock rises for a hundred and more.
-QUICK = WarmUp(32, 0.02)
+# A processor is warm after a few runs, and what disturbs it after that goes on; a GPU's clock rises for a hundred runs
+# and more.
+QUICK = WarmUp(32, 0.02, most_seconds=0.1)
 PATIENT = WarmUp(128, 1.0)
 
 
