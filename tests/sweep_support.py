@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterator, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from conformance.corpus import WHOLE, CorpusReader, Header, Shard, corpus_lines, in_blocks
 from conformance.sweep import Block
@@ -32,13 +33,16 @@ def blocks(size: int = 7, cases: int = 60, operators: Sequence[str] = (), levels
 
 
 def untimed(judged: Iterator[list[list[Record]]]) -> list[list[Record]]:
-    """The records of each backend, as a store gives them back, without the times and what became of processes."""
+    """The records of each backend, as a store gives them back, without what is another in each run: times, what became
+    of processes, and what an element held that was not written."""
     by_backend = zip(*judged, strict=True)
-    found = [
-        [msgspec.structs.replace(record, seconds=0.0, lost=()) for block in each for record in block]
-        for each in by_backend
-    ]
+    found = [[_same_each_time(record) for block in each for record in block] for each in by_backend]
     return msgspec.json.decode(msgspec.json.encode(found), type=list[list[Record]])
+
+
+def _same_each_time(record: Record) -> Record:
+    differences = tuple(replace(difference, actual="", actual_bits="") for difference in record.differences)
+    return replace(record, seconds=0.0, lost=(), differences=differences)
 
 
 def digest_of(records: Sequence[Record]) -> str:

@@ -301,7 +301,7 @@ def test_levels_and_categories_may_be_text() -> None:
     told: dict[str, Any] = {"levels": ["4_1", "5.0"], "enforces": ["shape"], "decides_at": "DML_FEATURE_LEVEL_5_0"}
     claims = Capabilities(**CLAIMS | told)
     assert claims.levels == (Level.L4_1, Level.L5_0)
-    assert claims.enforces == {Category.SHAPE}
+    assert claims.enforces == {Category.SHAPE, Category.ACCEPTANCE}
     assert claims.decides_at is Level.L5_0
     assert [type(level) for level in claims.levels] == [Level, Level]
 

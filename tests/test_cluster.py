@@ -23,6 +23,7 @@ import msgspec
 import psutil
 import pytest
 from click.testing import CliRunner, Result
+from sweep_support import untimed
 
 from backends import load_backend
 from backends.loading import BackendError
@@ -100,12 +101,6 @@ def blocks(size: int = 7, cases: int = 60) -> list[Block]:
         for start in range(0, cases, size)
         if (part := lines[start : start + size])
     ]
-
-
-def untimed(judged: Iterator[list[list[Record]]]) -> list[list[Record]]:
-    by_backend = zip(*judged, strict=True)
-    found = [[msgspec.structs.replace(r, seconds=0.0) for block in each for r in block] for each in by_backend]
-    return msgspec.json.decode(msgspec.json.encode(found), type=list[list[Record]])
 
 
 def digest_of(records: list[Record]) -> str:

@@ -326,7 +326,7 @@ def test_profiles_narrow_claims_and_never_widen_them() -> None:
     execution = narrowed(everything, Profile.EXECUTION)
     assert (execution.enforces, execution.executes) == ({Category.EXECUTION}, True)
     some = claims(Category.SHAPE, Category.EXECUTION)
-    assert narrowed(some, Profile.DECISIONS).enforces == {Category.SHAPE}
+    assert narrowed(some, Profile.DECISIONS).enforces == {Category.SHAPE, Category.ACCEPTANCE}
 
 
 @pytest.mark.parametrize(
