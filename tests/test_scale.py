@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from address_machine import AddressMachine
 
 from backends.base import Capabilities
 from backends.reference import ReferenceBackend
@@ -245,8 +246,9 @@ def test_the_reference_passes_at_every_table(operator: str, level: Level) -> Non
 
 
 @EVERY_OPERATOR
-def test_torch_passes(operator: str) -> None:
-    judge = Judge(TorchBackend("cpu"), "torch:cpu")
+@pytest.mark.parametrize("backend", [TorchBackend("cpu"), AddressMachine()], ids=["torch:cpu", "addresses"])
+def test_right_backends_pass(operator: str, backend: TorchBackend | AddressMachine) -> None:
+    judge = Judge(backend, "right")
     cases = [case for case in made(operator, HIGHEST, Reach.BITS_24) if "/16777283/" not in case.origin]
     assert {judge.judge(case).verdict for case in cases} == {Verdict.PASS}
 
@@ -256,8 +258,7 @@ def test_torch_passes(operator: str) -> None:
 
 def claiming(levels: tuple[Level, ...], *, cuda: bool = False) -> Capabilities:
     own = ReferenceBackend().capabilities()
-    versions = {"cuda": "13"} if cuda else {}
-    return Capabilities("mine", "", versions, levels, own.operators, own.enforces)
+    return Capabilities("mine", "", {}, levels, own.operators, own.enforces, accelerated=cuda)
 
 
 @pytest.mark.parametrize(
