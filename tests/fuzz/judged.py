@@ -13,6 +13,7 @@ from fuzz.seeds import OUT
 _PROGRAM = "dml-conformance: "
 _BAD_INPUT, _BROKEN = 2, 3
 _TOO_LARGE = "the harness executes cases of up to"
+_NO_MEMORY = "out of memory; the run is incomplete"  # of a case that another machine has memory for
 # Hypothesis's own notes; what a later run takes up with --resume; SQLite's index of a journal that came with the file.
 _LEFT = re.compile(rf"\.hypothesis/|\.{OUT}\.partial|.*-shm$")
 # Controls but tab and line feed; what reorders text on a screen.
@@ -116,6 +117,7 @@ def may_end_so(given: Input, outcome: Outcome) -> bool:
     may_be_incomplete |= "--resume" in given.command
     may_be_incomplete |= command == "replay" and _TOO_LARGE in outcome.stdout
     incomplete = may_be_incomplete and outcome.code == _BROKEN and _PROGRAM not in outcome.stderr
+    incomplete |= command == "replay" and outcome.code == _BROKEN and _NO_MEMORY in outcome.stderr
     return outcome.code in (0, 1, _BAD_INPUT) or incomplete
 
 
