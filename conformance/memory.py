@@ -43,9 +43,9 @@ def secret_bytes(count: int, *avoided: Bytes) -> Bytes:
         count: how many.
         avoided: arrays of that many; no byte is the one at its place there, and any other is as likely.
     """
-    memory = np.empty(count + _BLOCK - 1, np.uint8)
+    memory = np.zeros(count + _BLOCK - 1, np.uint8)  # not what happens to lie there: the same stream, the same bytes
     found = memory[:count]
-    _STREAM.update_into(found.data, memory.data)  # on top of whatever lay there
+    _STREAM.update_into(found.data, memory.data)
     if avoided:
         same = found == avoided[0]
         for other in avoided[1:]:

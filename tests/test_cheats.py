@@ -193,7 +193,7 @@ def test_a_run_finds_it(cheat: type[Cheat], how: Sequence[str], tmp_path: Path) 
     corpus = str(tmp_path / "corpus.jsonl.zst")
     assert (
         CliRunner()
-        .invoke(main, ["generate", "--cases", "60", "--operator", "TILE", "--level", "6_4", "-o", corpus])
+        .invoke(main, ["generate", "--cases", "240", "--operator", "TILE", "--level", "6_4", "-o", corpus])
         .exit_code
         == 0
     )
