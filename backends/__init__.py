@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from backends.loading import BackendError, known_backends, load_backend
+from dml_conformance.backends.loading import BackendError, known_backends, load_backend
 
 __all__ = ["BackendError", "known_backends", "load_backend"]

@@ -13,9 +13,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from spec.levels import Level
-from spec.operator import OperatorDesc
-from spec.rules import DESCRIPTOR_CATEGORIES, Category
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category
 
 Bytes = npt.NDArray[np.uint8]
 _T = TypeVar("_T")

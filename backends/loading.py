@@ -23,18 +23,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-from backends.base import Backend, Capabilities, check_claims
+from dml_conformance.backends.base import Backend, Capabilities, check_claims
 
 GROUP = "dml_conformance.backends"
 METHODS = ("validate", "execute", "capabilities")
 
 # Also found where this project is run from a folder without being installed; no package can take these names.
 BUILT_IN = {
-    "reference": EntryPoint("reference", "backends.reference:ReferenceBackend", GROUP),
-    "torch": EntryPoint("torch", "backends.torch:TorchBackend", GROUP),
-    "torch-eager": EntryPoint("torch-eager", "backends.torch:TorchEagerBackend", GROUP),
-    "torch-kernels": EntryPoint("torch-kernels", "backends.torch:TorchKernelsBackend", GROUP),
-    "directml": EntryPoint("directml", "backends.directml:DirectmlBackend", GROUP),
+    "reference": EntryPoint("reference", "dml_conformance.backends.reference:ReferenceBackend", GROUP),
+    "torch": EntryPoint("torch", "dml_conformance.backends.torch:TorchBackend", GROUP),
+    "torch-eager": EntryPoint("torch-eager", "dml_conformance.backends.torch:TorchEagerBackend", GROUP),
+    "torch-kernels": EntryPoint("torch-kernels", "dml_conformance.backends.torch:TorchKernelsBackend", GROUP),
+    "directml": EntryPoint("directml", "dml_conformance.backends.directml:DirectmlBackend", GROUP),
 }
 
 
@@ -191,7 +191,9 @@ def _made(factory: Any, device: str, name: str) -> Backend:
         raise BackendError(f"backend {name!r}: capabilities() failed: {_told(error)}") from error
     if not isinstance(capabilities, Capabilities):
         kind = type(capabilities).__name__
-        raise BackendError(f"backend {name!r}: capabilities() gave {kind}, expected backends.base.Capabilities")
+        raise BackendError(
+            f"backend {name!r}: capabilities() gave {kind}, expected dml_conformance.backends.base.Capabilities"
+        )
     try:
         check_claims(capabilities)
     except (ValueError, TypeError, AttributeError) as error:

@@ -26,17 +26,17 @@ from racing import Goal, Peer, Race, Work
 from ratios import Clock, Heading, table
 from sizes import SIZES, Sizes
 
-from backends.base import Batched, Execution
-from backends.torch import TorchBackend
-from conformance.corpus import WHOLE, Header, check_corpus, corpus_lines
-from conformance.corpus_files import open_corpus, write_corpus
-from conformance.judge import Judge, Pending
-from conformance.memory import Stretch
-from conformance.pool import Workers
-from conformance.sweep import InProcess, Setup, blocks_of, describe_sweep
-from reports.records import Ending
-from reports.writing import OutputFolder, ReportFolder
-from spec.registry import spec_of
+from dml_conformance.backends.base import Batched, Execution
+from dml_conformance.backends.torch import TorchBackend
+from dml_conformance.conformance.corpus import WHOLE, Header, check_corpus, corpus_lines
+from dml_conformance.conformance.corpus_files import open_corpus, write_corpus
+from dml_conformance.conformance.judge import Judge, Pending
+from dml_conformance.conformance.memory import Stretch
+from dml_conformance.conformance.pool import Workers
+from dml_conformance.conformance.sweep import InProcess, Setup, blocks_of, describe_sweep
+from dml_conformance.reports.records import Ending
+from dml_conformance.reports.writing import OutputFolder, ReportFolder
+from dml_conformance.spec.registry import spec_of
 
 GOAL = Goal(50_000)
 DEVICES = (

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from racing import Goal, Peer, Race, Work
 from sizes import Sizes
 
-from spec.case import Case
-from spec.levels import HIGHEST
-from spec.registry import operators
-from spec.validator import Outcome
-from strategies import cases
-from strategies.builders import builder
-from strategies.cases import make_case, numbered_case
-from strategies.chooser import SeededChooser
-from strategies.context import Context
-from strategies.violations import breakable_rules, violate
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.validator import Outcome
+from dml_conformance.strategies import cases
+from dml_conformance.strategies.builders import builder
+from dml_conformance.strategies.cases import make_case, numbered_case
+from dml_conformance.strategies.chooser import SeededChooser
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.violations import breakable_rules, violate
 
 GOAL = Goal(50_000)
 

@@ -16,18 +16,18 @@ from onnx.reference import ReferenceEvaluator
 from racing import Peer, Race, Work
 from sizes import Sizes
 
-from backends.base import Binding
-from backends.reference import expected_output
-from spec.datatypes import DataType
-from spec.levels import HIGHEST
-from spec.operator import OperatorDesc
-from spec.operators.gather import GatherDesc
-from spec.operators.gather_elements import GatherElementsDesc
-from spec.operators.gather_nd import GatherNdDesc
-from spec.operators.gather_nd1 import GatherNd1Desc
-from spec.operators.tile import TileDesc
-from spec.tensor import TensorDesc
-from spec.validator import Outcome, decide
+from dml_conformance.backends.base import Binding
+from dml_conformance.backends.reference import expected_output
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
+from dml_conformance.spec.operators.gather_nd import GatherNdDesc
+from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import Outcome, decide
 
 Array = npt.NDArray[Any]
 

@@ -24,13 +24,13 @@ from racing import Goal, Peer, Race, Work
 from ratios import Clock
 from sizes import Sizes
 
-from reports.cases import Cases
-from reports.html import report_html
-from reports.records import Record
-from reports.store import Store, StoreWriter
-from reports.stream import FanOut
-from reports.summary import Summary
-from reports.writing import OutputFolder, ReportFolder
+from dml_conformance.reports.cases import Cases
+from dml_conformance.reports.html import report_html
+from dml_conformance.reports.records import Record
+from dml_conformance.reports.store import Store, StoreWriter
+from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.summary import Summary
+from dml_conformance.reports.writing import OutputFolder, ReportFolder
 
 GOAL = Goal(100_000 / 5)
 MANY_GOAL = Goal(1_000_000 / 60)

@@ -15,15 +15,15 @@ from racing import Goal, Peer, Race, Work
 from ratios import Clock
 from sizes import Sizes
 
-from backends.base import Backend
-from backends.reference import ReferenceBackend
-from backends.torch import TorchBackend
-from conformance.corpus import Header, corpus_lines
-from conformance.judge import Judge
-from conformance.pool import Workers
-from conformance.sweep import InProcess, Setup
-from reports.records import NOT_CONFORMANT, Phase
-from spec.case import Case
+from dml_conformance.backends.base import Backend
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.backends.torch import TorchBackend
+from dml_conformance.conformance.corpus import Header, corpus_lines
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.pool import Workers
+from dml_conformance.conformance.sweep import InProcess, Setup
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase
+from dml_conformance.spec.case import Case
 
 GOAL = Goal(5_000)
 

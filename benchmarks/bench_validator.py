@@ -9,9 +9,9 @@ from corpus import corpus
 from racing import Goal, Peer, Race, Work
 from sizes import Sizes
 
-from backends.reference.decisions import validate
-from spec.case import Case
-from spec.validator import Outcome, decide
+from dml_conformance.backends.reference.decisions import validate
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.validator import Outcome, decide
 
 
 def bench_decide(race: Race, sizes: Sizes) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from conformance.corpus import Header, Line, corpus_lines, in_blocks
-from conformance.pool import Workers
-from conformance.sweep import BLOCK_LINES, Block, InProcess
-from spec.case import Case
-from spec.levels import Level
-from spec.registry import operators
-from strategies.cases import applicable_rules, numbered_case
+from dml_conformance.conformance.corpus import Header, Line, corpus_lines, in_blocks
+from dml_conformance.conformance.pool import Workers
+from dml_conformance.conformance.sweep import BLOCK_LINES, Block, InProcess
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operators
+from dml_conformance.strategies.cases import applicable_rules, numbered_case
 
 # Every operator at every level at which there is a case of it.
 CELLS = tuple((name, level) for name in operators() for level in Level if applicable_rules(name, level))

@@ -15,17 +15,17 @@ from tempfile import TemporaryDirectory
 import click
 import numpy as np
 
-from backends.base import Binding
-from conformance.isolation import backend as isolation
-from conformance.isolation.errors import ProcessLost
-from spec.case import Case
-from spec.levels import Level
-from strategies.cases import numbered_case
-from strategies.values import buffer_size
+from dml_conformance.backends.base import Binding
+from dml_conformance.conformance.isolation import backend as isolation
+from dml_conformance.conformance.isolation.errors import ProcessLost
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.levels import Level
+from dml_conformance.strategies.cases import numbered_case
+from dml_conformance.strategies.values import buffer_size
 
 DIES = """\
 import os
-from backends.reference import ReferenceBackend
+from dml_conformance.backends.reference import ReferenceBackend
 
 class Dies(ReferenceBackend):
     def execute(self, *arguments):

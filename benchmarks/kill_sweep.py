@@ -31,12 +31,12 @@ from typing import Any, NamedTuple
 import msgspec
 import psutil
 
-from conformance.corpus import WHOLE, Header, Line, corpus_lines, in_blocks
-from conformance.pool import Workers
-from conformance.sweep import BLOCK_LINES, Block, Setup, describe_sweep
-from reports.records import Campaign, Ending, Record, Throughput
-from reports.stream import FanOut, Written
-from reports.writing import OutputFolder, ReportFolder
+from dml_conformance.conformance.corpus import WHOLE, Header, Line, corpus_lines, in_blocks
+from dml_conformance.conformance.pool import Workers
+from dml_conformance.conformance.sweep import BLOCK_LINES, Block, Setup, describe_sweep
+from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
+from dml_conformance.reports.stream import FanOut, Written
+from dml_conformance.reports.writing import OutputFolder, ReportFolder
 
 SAMPLES = 100
 MIB = 2**20

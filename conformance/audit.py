@@ -17,23 +17,23 @@ from typing import Any
 
 import msgspec
 
-from backends.base import Backend, Capabilities, Unsupported
-from backends.directml.errors import DirectmlError, LibraryCrash
-from conformance.mutate import mutated
-from conformance.simplify import simplest, size_of
-from spec.divergences import Divergence, divergences, recognise
-from spec.forms import desc_to_json
-from spec.levels import Level
-from spec.observations import observations
-from spec.operator import OperatorDesc
-from spec.registry import operators, spec_of
-from spec.validator import Decision, Outcome, Reading, decide
-from strategies.boundaries import boundary_cases
-from strategies.builders import builder
-from strategies.chooser import SeededChooser
-from strategies.context import Context
-from strategies.scale import Reach, scale_cases
-from strategies.violations import breakable_rules, violate
+from dml_conformance.backends.base import Backend, Capabilities, Unsupported
+from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
+from dml_conformance.conformance.mutate import mutated
+from dml_conformance.conformance.simplify import simplest, size_of
+from dml_conformance.spec.divergences import Divergence, divergences, recognise
+from dml_conformance.spec.forms import desc_to_json
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.observations import observations
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.registry import operators, spec_of
+from dml_conformance.spec.validator import Decision, Outcome, Reading, decide
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.builders import builder
+from dml_conformance.strategies.chooser import SeededChooser
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.scale import Reach, scale_cases
+from dml_conformance.strategies.violations import breakable_rules, violate
 
 SHRUNK = 20  # new disagreements that are made small; there is hardly ever one
 VALID = "valid descriptors"

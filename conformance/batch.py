@@ -17,19 +17,27 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backends.base import Backend, Batched, Binding, Bytes, Execution, Unsupported
-from backends.reference import Result
-from backends.reference.operators import compute_into
-from conformance.isolation.ahead import DecidesAhead, decide_ahead
-from conformance.isolation.errors import ProcessLost, StrayWrite
-from conformance.judge import OUTPUT_BOUNDS, Judge, Judgement, Pending, not_the_first, told
-from conformance.memory import Elements, InputMemory, OutputMemory, Stretch, Unwritten, elements_at, secret_bytes
-from conformance.output_digest import output_digest
-from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
-from spec.case import Case
-from spec.registry import spec_of
-from spec.tensor import TensorDesc
-from strategies.values import overlaps
+from dml_conformance.backends.base import Backend, Batched, Binding, Bytes, Execution, Unsupported
+from dml_conformance.backends.reference import Result
+from dml_conformance.backends.reference.operators import compute_into
+from dml_conformance.conformance.isolation.ahead import DecidesAhead, decide_ahead
+from dml_conformance.conformance.isolation.errors import ProcessLost, StrayWrite
+from dml_conformance.conformance.judge import OUTPUT_BOUNDS, Judge, Judgement, Pending, not_the_first, told
+from dml_conformance.conformance.memory import (
+    Elements,
+    InputMemory,
+    OutputMemory,
+    Stretch,
+    Unwritten,
+    elements_at,
+    secret_bytes,
+)
+from dml_conformance.conformance.output_digest import output_digest
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.values import overlaps
 
 MOST_CASES = 1024  # decided on before the first of them is executed
 MOST_AHEAD = 64  # decided on in one go, where each is executed alone

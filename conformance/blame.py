@@ -7,11 +7,11 @@ from collections import Counter
 
 from msgspec.structs import replace
 
-from conformance.isolation.backend import IsolatedBackend
-from conformance.isolation.errors import GivenUp
-from conformance.isolation.losses import take_losses, was_asked
-from conformance.judge import Judge, reproduce_line
-from reports.records import (
+from dml_conformance.conformance.isolation.backend import IsolatedBackend
+from dml_conformance.conformance.isolation.errors import GivenUp
+from dml_conformance.conformance.isolation.losses import take_losses, was_asked
+from dml_conformance.conformance.judge import Judge, reproduce_line
+from dml_conformance.reports.records import (
     MOST_FORGIVEN,
     NOT_CONFORMANT,
     Campaign,
@@ -21,12 +21,12 @@ from reports.records import (
     Throughput,
     Verdict,
 )
-from reports.stream import Consumer, FanOut, Written
-from reports.summary import FailureKind, failure_kind
-from reports.written import write_down
-from spec.case import Case
-from spec.registry import rule as rule_named
-from spec.validator import Reading
+from dml_conformance.reports.stream import Consumer, FanOut, Written
+from dml_conformance.reports.summary import FailureKind, failure_kind
+from dml_conformance.reports.written import write_down
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.registry import rule as rule_named
+from dml_conformance.spec.validator import Reading
 
 # Failing cases of one operator and rule that are executed again; each costs a start of a process.
 MOST_REPEATED = 3

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from backends.base import Capabilities
-from strategies.scale import Reach
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.strategies.scale import Reach
 
 KIB, MIB = 2**10, 2**20
 # Sizes of the outputs that throughput is measured with, up to the budget's own: the least that every operator's tensors

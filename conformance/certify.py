@@ -11,16 +11,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from conformance.engine import Engine
-from conformance.failures import digest_of
-from conformance.isolation.errors import GivenUp
-from conformance.isolation.losses import take_losses
-from conformance.release import suite_version
-from conformance.throughput import measure
-from conformance.units import Unit
-from reports.records import Campaign, Ending, Loss, describe_rules, utc_now
-from reports.resuming import Begun
-from reports.stream import Consumer, FanOut, Written
+from dml_conformance.conformance.engine import Engine
+from dml_conformance.conformance.failures import digest_of
+from dml_conformance.conformance.isolation.errors import GivenUp
+from dml_conformance.conformance.isolation.losses import take_losses
+from dml_conformance.conformance.release import suite_version
+from dml_conformance.conformance.throughput import measure
+from dml_conformance.conformance.units import Unit
+from dml_conformance.reports.records import Campaign, Ending, Loss, describe_rules, utc_now
+from dml_conformance.reports.resuming import Begun
+from dml_conformance.reports.stream import Consumer, FanOut, Written
 
 # In the environment: what makes the cases of the search, and what compresses the report's page.
 PYTHON, HYPOTHESIS, ZLIB = "python", "hypothesis", "zlib"
@@ -103,7 +103,7 @@ def describe_campaign(engine: Engine) -> Campaign:
 
 def _strength(budget: str) -> dict[str, Any]:
     """How strong the suite was measured to be."""
-    from conformance.strength.score import of_campaign  # it measures with what is here
+    from dml_conformance.conformance.strength.score import of_campaign  # it measures with what is here
 
     return of_campaign(budget)
 

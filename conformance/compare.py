@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reports.records import Difference
-from spec.datatypes import DataType
-from strategies.values import NUMPY_TYPE
+from dml_conformance.reports.records import Difference
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.strategies.values import NUMPY_TYPE
 
 # Differing elements that are recorded: all of a small output, so that it can be drawn whole; of a larger one the first.
 SMALL_OUTPUT = 256

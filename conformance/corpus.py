@@ -16,13 +16,13 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
-from conformance.release import suite_version
-from reports.malformed import MALFORMED
-from spec.case import Case
-from spec.forms import FormError
-from spec.levels import Level
-from spec.registry import operators as all_operators
-from strategies.cases import applicable_rules, numbered_case
+from dml_conformance.conformance.release import suite_version
+from dml_conformance.reports.malformed import MALFORMED
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.forms import FormError
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operators as all_operators
+from dml_conformance.strategies.cases import applicable_rules, numbered_case
 
 FORM = 1  # of the lines; a reader takes no other
 MOST_LINE_BYTES = 2**20

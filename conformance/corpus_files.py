@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, cast
 
 import zstandard
 
-from conformance.corpus import CorpusError, CorpusReader
-from reports.writing import OutputError
+from dml_conformance.conformance.corpus import CorpusError, CorpusReader
+from dml_conformance.reports.writing import OutputError
 
 SUFFIX = ".zst"
 STANDARD_STREAM = "-"

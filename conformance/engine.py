@@ -8,23 +8,23 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, starmap
 
-from backends.base import Capabilities
-from conformance.blame import Blame, Repetition
-from conformance.budget import Budget
-from conformance.judge import Judge
-from conformance.units import Listed, Sought, Unit, UnitJudge
-from reports.records import NOT_CONFORMANT, Phase, Record
-from reports.stream import Written
-from reports.written import write_down
-from spec.case import Case
-from spec.examples import examples
-from spec.levels import Level
-from spec.registry import operator as operator_named
-from spec.registry import rules
-from spec.rules import ACCEPTANCE
-from strategies.boundaries import boundary_cases
-from strategies.cases import applicable_rules, numbered_case
-from strategies.scale import scale_cases
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.conformance.blame import Blame, Repetition
+from dml_conformance.conformance.budget import Budget
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.units import Listed, Sought, Unit, UnitJudge
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record
+from dml_conformance.reports.stream import Written
+from dml_conformance.reports.written import write_down
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.examples import examples
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operator as operator_named
+from dml_conformance.spec.registry import rules
+from dml_conformance.spec.rules import ACCEPTANCE
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.cases import applicable_rules, numbered_case
+from dml_conformance.strategies.scale import scale_cases
 
 # Examples spent on making the smallest case of a rule that the boundaries already broke.
 SHRINK_EXAMPLES = 300

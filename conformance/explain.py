@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from reports.records import FEW_DIFFERENCES, Record
-from reports.text import in_lines
-from spec.registry import rule as rule_named
+from dml_conformance.reports.records import FEW_DIFFERENCES, Record
+from dml_conformance.reports.text import in_lines
+from dml_conformance.spec.registry import rule as rule_named
 
 
 def explain(record: Record) -> str:

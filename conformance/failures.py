@@ -9,12 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from reports.failures import case_file, file_name
-from reports.malformed import MALFORMED
-from reports.records import Record
-from spec.case import Case
-from spec.forms import FormError
-from strategies.values import check_recipes
+from dml_conformance.reports.failures import case_file, file_name
+from dml_conformance.reports.malformed import MALFORMED
+from dml_conformance.reports.records import Record
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.forms import FormError
+from dml_conformance.strategies.values import check_recipes
 
 MAX_BYTES = 16 << 20  # of a file
 ORIGIN = "failures/"  # before a file's name, the origin of its cases

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import msgspec
 import psutil
 
-from backends.base import Answer, Backend, Binding, Bytes, Capabilities, Unsupported
-from backends.reference import LargeResult, Result, expected_output
-from conformance.compare import EQUAL, Comparison, compare
-from conformance.isolation.errors import ProcessLost, StrayWrite
-from conformance.memory import (
+from dml_conformance.backends.base import Answer, Backend, Binding, Bytes, Capabilities, Unsupported
+from dml_conformance.backends.reference import LargeResult, Result, expected_output
+from dml_conformance.conformance.compare import EQUAL, Comparison, compare
+from dml_conformance.conformance.isolation.errors import ProcessLost, StrayWrite
+from dml_conformance.conformance.memory import (
     LARGE_BYTES,
     InputMemory,
     OutputMemory,
@@ -24,17 +24,17 @@ from conformance.memory import (
     bind_overlapping,
     memory_elements,
 )
-from conformance.output_digest import output_digest
-from reports.records import Phase, Record, Verdict
-from spec.case import Case, digest_of
-from spec.divergences import recognise
-from spec.operator import OperatorSpec
-from spec.registry import rule as rule_named
-from spec.registry import spec_of
-from spec.rules import ACCEPTANCE, DESCRIPTOR_CATEGORIES, Category
-from spec.validator import Outcome, Reading, decide
-from strategies.tensors import layout_kind
-from strategies.values import DATA_PATTERNS, buffer_size, materialize, overlaps
+from dml_conformance.conformance.output_digest import output_digest
+from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.spec.case import Case, digest_of
+from dml_conformance.spec.divergences import recognise
+from dml_conformance.spec.operator import OperatorSpec
+from dml_conformance.spec.registry import rule as rule_named
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.rules import ACCEPTANCE, DESCRIPTOR_CATEGORIES, Category
+from dml_conformance.spec.validator import Outcome, Reading, decide
+from dml_conformance.strategies.tensors import layout_kind
+from dml_conformance.strategies.values import DATA_PATTERNS, buffer_size, materialize, overlaps
 
 # Larger cases are decided on, not executed.
 MAX_BYTES = 2**34

@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from backends.base import Binding, Bytes
-from backends.reference import LargeResult, Result
-from spec.tensor import TensorDesc
-from strategies.values import UNSIGNED_OF_SIZE, buffer_size
+from dml_conformance.backends.base import Binding, Bytes
+from dml_conformance.backends.reference import LargeResult, Result
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.values import UNSIGNED_OF_SIZE, buffer_size
 
 Elements = npt.NDArray[np.unsignedinteger]
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 
-from spec.datatypes import DataType
-from spec.operator import Kind, OperatorDesc
-from spec.registry import spec_of
-from spec.tensor import UINT64_MAX, TensorDesc, minimum_size_in_bytes
-from strategies.chooser import Chooser
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.operator import Kind, OperatorDesc
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.tensor import UINT64_MAX, TensorDesc, minimum_size_in_bytes
+from dml_conformance.strategies.chooser import Chooser
 
 STRIDES = (0, 1, 2, 3, 4, 6, 8, 12, 2**31, 2**32 - 1)
 ALIGNMENTS = (0, 16, 32, 256, 2**31, 1, 2, 4, 8, 24)

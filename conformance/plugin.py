@@ -8,13 +8,15 @@ from typing import Any, cast
 import pytest
 
 DEFAULT_EXAMPLES = 25
-SUITE = "conformance.suite"
+SUITE = "dml_conformance.conformance.suite"
 # What a test's report has of processes of the backend: how many were lost and how, and how many no case is blamed for.
 LOST, FORGIVEN = "dml_lost", "dml_forgiven"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("dml-conformance", "conformance of a DirectML backend (pytest --pyargs conformance.suite)")
+    group = parser.getgroup(
+        "dml-conformance", "conformance of a DirectML backend (pytest --pyargs dml_conformance.conformance.suite)"
+    )
     group.addoption(
         "--dml-backend",
         metavar="NAME",
@@ -69,7 +71,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(_Losses(), "dml-conformance losses")
     runs_suite = any(argument.partition("::")[0].startswith(SUITE) for argument in config.args)
     if runs_suite or any(config.getoption(name) for name in ("--dml-backend", "--dml-level", "--dml-operator")):
-        from conformance.suite.base import check_options
+        from dml_conformance.conformance.suite.base import check_options
 
         check_options(config, needs_backend=runs_suite)
 
@@ -108,12 +110,12 @@ class _Losses:
 
     @property
     def _is_losing(self) -> bool:
-        from reports.records import MOST_FORGIVEN
+        from dml_conformance.reports.records import MOST_FORGIVEN
 
         return self._forgiven > MOST_FORGIVEN
 
 
 def pytest_unconfigure() -> None:
     """Let the backends' processes end."""
-    if (suite := sys.modules.get("conformance.suite.base")) is not None:
+    if (suite := sys.modules.get("dml_conformance.conformance.suite.base")) is not None:
         suite.close_backends()

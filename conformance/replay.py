@@ -5,10 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from conformance.isolation.losses import with_losses
-from conformance.judge import Judge
-from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
-from spec.case import Case
+from dml_conformance.conformance.isolation.losses import with_losses
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.spec.case import Case
 
 
 class Change(StrEnum):

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import msgspec
 
-from conformance.errata_document import Document
-from conformance.page_report import CheckedPages
-from conformance.verify import Verification
-from conformance.waivers import WaiversFile
-from reports import schemas
-from reports.package.forms import CaseList, Manifest, Stated, Statement, WaiverList
-from reports.schemas import Schema, of_types
+from dml_conformance.conformance.errata_document import Document
+from dml_conformance.conformance.page_report import CheckedPages
+from dml_conformance.conformance.verify import Verification
+from dml_conformance.conformance.waivers import WaiversFile
+from dml_conformance.reports import schemas
+from dml_conformance.reports.package.forms import CaseList, Manifest, Stated, Statement, WaiverList
+from dml_conformance.reports.schemas import Schema, of_types
 
 
 def errata_schema() -> Schema:

@@ -8,13 +8,13 @@ import hypothesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import Phase as HypothesisPhase
 
-from conformance.judge import Judge
-from conformance.simplify import simplest
-from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
-from spec.case import Case
-from spec.levels import Level
-from spec.operator import OperatorDesc
-from strategies import cases
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.simplify import simplest
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.strategies import cases
 
 
 def quiet_settings(examples: int) -> settings:

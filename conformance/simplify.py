@@ -12,13 +12,13 @@ from typing import Any
 
 import msgspec
 
-from spec.datatypes import DataType
-from spec.forms import desc_to_json
-from spec.levels import HIGHEST
-from spec.operator import INDICES, Field, Kind, OperatorDesc
-from spec.registry import spec_of
-from spec.tensor import UINT64_MAX, TensorDesc, minimum_size_in_bytes, packed_strides
-from spec.validator import decide
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.forms import desc_to_json
+from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.operator import INDICES, Field, Kind, OperatorDesc
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.tensor import UINT64_MAX, TensorDesc, minimum_size_in_bytes, packed_strides
+from dml_conformance.spec.validator import decide
 
 MOST_TRIES = 1000
 

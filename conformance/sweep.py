@@ -12,20 +12,20 @@ from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
 
-from backends import load_backend
-from backends.base import Backend, Capabilities
-from conformance.batch import BatchJudge
-from conformance.certify import environment
-from conformance.corpus import WHOLE, CorpusReader, Header, Line, Shard, in_blocks, read_case
-from conformance.isolation.limits import Limits
-from conformance.judge import REPEAT, Judge
-from conformance.release import suite_version
-from reports.records import Campaign, Phase, Record, describe_rules, utc_now
-from reports.stream import Stream
-from spec.case import Case
-from spec.levels import Level
-from spec.registry import operators
-from spec.validator import Reading
+from dml_conformance.backends import load_backend
+from dml_conformance.backends.base import Backend, Capabilities
+from dml_conformance.conformance.batch import BatchJudge
+from dml_conformance.conformance.certify import environment
+from dml_conformance.conformance.corpus import WHOLE, CorpusReader, Header, Line, Shard, in_blocks, read_case
+from dml_conformance.conformance.isolation.limits import Limits
+from dml_conformance.conformance.judge import REPEAT, Judge
+from dml_conformance.conformance.release import suite_version
+from dml_conformance.reports.records import Campaign, Phase, Record, describe_rules, utc_now
+from dml_conformance.reports.stream import Stream
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.validator import Reading
 
 BLOCK_LINES = 1024
 BLOCK = "block"  # the unit of work that streams are told of

@@ -12,30 +12,22 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from backends.base import Backend, Binding, Bytes, Capabilities, Execution
-from conformance.budget import Budget
-from conformance.judge import Judge
-from conformance.timing import (
-    PATIENT,
-    QUICK,
-    Runs,
-    Series,
-    time_copy,
-    time_execution,
-    time_steadily,
-)
-from reports.records import Caches, Caveat, Throughput
-from spec.case import Case
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.operators.tile import TileDesc
-from spec.registry import operator as operator_named
-from spec.registry import spec_of
-from spec.tensor import TensorDesc
-from strategies.builders import builder
-from strategies.chooser import SeededChooser
-from strategies.context import Context
-from strategies.values import UNSIGNED_OF_SIZE, buffer_size
+from dml_conformance.backends.base import Backend, Binding, Bytes, Capabilities, Execution
+from dml_conformance.conformance.budget import Budget
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.timing import PATIENT, QUICK, Runs, Series, time_copy, time_execution, time_steadily
+from dml_conformance.reports.records import Caches, Caveat, Throughput
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operator as operator_named
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.builders import builder
+from dml_conformance.strategies.chooser import SeededChooser
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.values import UNSIGNED_OF_SIZE, buffer_size
 
 # Times the least that any size takes, up to which a run is the time of a launch for the most part.
 LAUNCHES = 2

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from backends.base import Backend, Execution, Timed, TimedCold, Unsupported
+from dml_conformance.backends.base import Backend, Execution, Timed, TimedCold, Unsupported
 
 Runs = Callable[[int], list[float]]  # seconds of each of so many runs in a row
 STEADY = 0.05  # that the medians of two parts of the runs may differ by

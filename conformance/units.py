@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from conformance.batch import MOST_CASES, BatchJudge
-from conformance.isolation.ahead import decide_ahead
-from conformance.isolation.losses import with_losses
-from conformance.judge import Judge
-from conformance.search import search
-from reports.records import Phase, Record
-from spec.case import Case
-from spec.levels import Level
+from dml_conformance.conformance.batch import MOST_CASES, BatchJudge
+from dml_conformance.conformance.isolation.ahead import decide_ahead
+from dml_conformance.conformance.isolation.losses import with_losses
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.search import search
+from dml_conformance.reports.records import Phase, Record
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.levels import Level
 
 # Cases of a unit that are judged one by one; a slow backend has lost no more of them when a run is interrupted.
 UNIT_CASES = 32

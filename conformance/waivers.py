@@ -15,13 +15,13 @@ from typing import Annotated
 
 import msgspec
 
-from conformance.toml_files import TomlFile
-from reports.package.forms import Level as LevelLabel
-from reports.package.forms import Patterns, Text, Waiver
-from reports.records import NOT_CONFORMANT, Campaign, Ending, Record, Throughput, Verdict
-from reports.stream import Consumer, FanOut, Written
-from spec.levels import Level
-from spec.registry import operators
+from dml_conformance.conformance.toml_files import TomlFile
+from dml_conformance.reports.package.forms import Level as LevelLabel
+from dml_conformance.reports.package.forms import Patterns, Text, Waiver
+from dml_conformance.reports.records import NOT_CONFORMANT, Campaign, Ending, Record, Throughput, Verdict
+from dml_conformance.reports.stream import Consumer, FanOut, Written
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operators
 
 _ANYTHING = re.compile(r"[*?]*")
 

@@ -17,17 +17,17 @@ import click
 import msgspec
 from click.testing import CliRunner
 
-from conformance import plugin
-from conformance.budget import BUDGETS, MIB
-from conformance.cli import main as command_line
-from conformance.errata_document import INTRODUCTION, as_markdown, errata_document
-from conformance.page_check import statements
-from spec.datatypes import DataType
-from spec.divergences import Divergence, divergences
-from spec.levels import HIGHEST, Level
-from spec.observations import observations
-from spec.operator import DATA, INDICES, Field, OperatorSpec, Support
-from spec.registry import operators, rules
+from dml_conformance.conformance import plugin
+from dml_conformance.conformance.budget import BUDGETS, MIB
+from dml_conformance.conformance.cli import main as command_line
+from dml_conformance.conformance.errata_document import INTRODUCTION, as_markdown, errata_document
+from dml_conformance.conformance.page_check import statements
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.divergences import Divergence, divergences
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.observations import observations
+from dml_conformance.spec.operator import DATA, INDICES, Field, OperatorSpec, Support
+from dml_conformance.spec.registry import operators, rules
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"

@@ -20,10 +20,19 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from reports.records import FEW_DIFFERENCES, NOT_CONFORMANT, TRAITS, Campaign, Ending, Record, Throughput, Verdict
-from reports.sample import ALWAYS, BLOCK, KEY_BITS, Codes, Part, Sample
-from reports.stream import Written
-from spec.validator import Reading
+from dml_conformance.reports.records import (
+    FEW_DIFFERENCES,
+    NOT_CONFORMANT,
+    TRAITS,
+    Campaign,
+    Ending,
+    Record,
+    Throughput,
+    Verdict,
+)
+from dml_conformance.reports.sample import ALWAYS, BLOCK, KEY_BITS, Codes, Part, Sample
+from dml_conformance.reports.stream import Written
+from dml_conformance.spec.validator import Reading
 
 MAX_ROWS = 120_000  # rows of a page's list of cases
 MAX_HELD = 12 << 20  # bytes of compressed cases held in memory for each sample of a campaign; a page has half of that

@@ -11,10 +11,20 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from reports.malformed import MALFORMED
-from reports.records import Caches, Caveat, Difference, LossCause, Phase, Record, Repeated, Throughput, Verdict
-from reports.summary import CellVerdict, Conformance, FailureKind, Summary
-from reports.text import indented_json
+from dml_conformance.reports.malformed import MALFORMED
+from dml_conformance.reports.records import (
+    Caches,
+    Caveat,
+    Difference,
+    LossCause,
+    Phase,
+    Record,
+    Repeated,
+    Throughput,
+    Verdict,
+)
+from dml_conformance.reports.summary import CellVerdict, Conformance, FailureKind, Summary
+from dml_conformance.reports.text import indented_json
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reports.records import NOT_CONFORMANT, Record, Verdict
-from reports.store import Store
+from dml_conformance.reports.records import NOT_CONFORMANT, Record, Verdict
+from dml_conformance.reports.store import Store
 
 
 class Change(StrEnum):

@@ -16,18 +16,26 @@ from typing import TypeVar
 
 import msgspec
 
-from reports.cases import SHOWN_DIGITS, Cases
-from reports.changes import CHANGE_MEANINGS, Change, Changed, changes, differing
-from reports.html import CELL_MEANINGS, MAX_FIRST, MatrixCell, ShownRule, render_with_cases, shown_rule
-from reports.plots import Heat, Roofline, rooflines, rules_by_phase, types_by_rank_and_level
-from reports.records import NOT_CONFORMANT, Caches, Record, Room, Throughput, Timing, Verdict
-from reports.store import Store, StoreError
-from reports.stream import Consumer, FanOut, StreamError
-from reports.summary import JUDGED, OTHER_REASONS, CellVerdict, FailureGroup, FailureKind, Summary, case_size
-from reports.text import duration, share_of_copy
-from spec.levels import Level
-from spec.rules import Category
-from spec.validator import Outcome
+from dml_conformance.reports.cases import SHOWN_DIGITS, Cases
+from dml_conformance.reports.changes import CHANGE_MEANINGS, Change, Changed, changes, differing
+from dml_conformance.reports.html import CELL_MEANINGS, MAX_FIRST, MatrixCell, ShownRule, render_with_cases, shown_rule
+from dml_conformance.reports.plots import Heat, Roofline, rooflines, rules_by_phase, types_by_rank_and_level
+from dml_conformance.reports.records import NOT_CONFORMANT, Caches, Record, Room, Throughput, Timing, Verdict
+from dml_conformance.reports.store import Store, StoreError
+from dml_conformance.reports.stream import Consumer, FanOut, StreamError
+from dml_conformance.reports.summary import (
+    JUDGED,
+    OTHER_REASONS,
+    CellVerdict,
+    FailureGroup,
+    FailureKind,
+    Summary,
+    case_size,
+)
+from dml_conformance.reports.text import duration, share_of_copy
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.rules import Category
+from dml_conformance.spec.validator import Outcome
 
 MAX_ROWS = 300  # rows of one table that are shown
 

@@ -17,7 +17,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from reports.records import (
+from dml_conformance.reports.records import (
     NOT_CONFORMANT,
     Caches,
     Campaign,
@@ -28,9 +28,9 @@ from reports.records import (
     Verdict,
     at_largest_size,
 )
-from reports.stream import Written
-from reports.summary import Cell, CellVerdict, Conformance, FailureGroup, FailureKind, Summary
-from reports.text import binary_size, duration, level_ranges, one_line, share_of_copy
+from dml_conformance.reports.stream import Written
+from dml_conformance.reports.summary import Cell, CellVerdict, Conformance, FailureGroup, FailureKind, Summary
+from dml_conformance.reports.text import binary_size, duration, level_ranges, one_line, share_of_copy
 
 _T = TypeVar("_T")
 

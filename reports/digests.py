@@ -10,8 +10,8 @@ import hashlib
 
 import msgspec
 
-from reports.records import Campaign, Ending, Record, Throughput
-from reports.stream import Written
+from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
+from dml_conformance.reports.stream import Written
 
 
 class Digests:

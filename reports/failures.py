@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from reports.records import Record
-from reports.summary import FailureKind, Summary, case_size
-from reports.text import pretty_json
+from dml_conformance.reports.records import Record
+from dml_conformance.reports.summary import FailureKind, Summary, case_size
+from dml_conformance.reports.text import pretty_json
 
 FAILURES = "failures"  # the folder beside the results
 _NAME = re.compile(r"[A-Z0-9_]+-[A-Za-z0-9_.-]+\.json")

@@ -16,10 +16,10 @@ from types import TracebackType
 
 import msgspec
 
-from reports.databases import ADDING, OpenedFile, UnreadableError, guard
-from reports.records import NOT_CONFORMANT, Caches, Timing, Verdict
-from reports.stored_forms import LONGEST_FACT, check_length, check_lengths
-from reports.summary import Summary
+from dml_conformance.reports.databases import ADDING, OpenedFile, UnreadableError, guard
+from dml_conformance.reports.records import NOT_CONFORMANT, Caches, Timing, Verdict
+from dml_conformance.reports.stored_forms import LONGEST_FACT, check_length, check_lengths
+from dml_conformance.reports.summary import Summary
 
 APPLICATION_ID = 0x444D4C48  # "DMLH", in the file's header
 SCHEMA_VERSION = 2  # 1: throughput without size and state of the caches

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.html import render
-from reports.plots import LONGEST_LABEL, Area, Tick
-from reports.records import NOT_CONFORMANT, Timing, Verdict
-from reports.summary import CellVerdict
-from reports.text import binary_size, one_line, rate
-from reports.trends import Rates, Trend, VerdictChange
+from dml_conformance.reports.html import render
+from dml_conformance.reports.plots import LONGEST_LABEL, Area, Tick
+from dml_conformance.reports.records import NOT_CONFORMANT, Timing, Verdict
+from dml_conformance.reports.summary import CellVerdict
+from dml_conformance.reports.text import binary_size, one_line, rate
+from dml_conformance.reports.trends import Rates, Trend, VerdictChange
 
 PANEL = Area(width=340, height=170, left=66, right=14, top=28, bottom=24)
 SPARK = Area(width=150, height=26, left=3, right=3, top=3, bottom=3)

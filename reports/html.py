@@ -23,10 +23,10 @@ from urllib.parse import urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from reports.cases import Cases, all_of, embed
-from reports.plots import PANEL, Roofline, rooflines, rules_by_phase, types_by_rank_and_level
-from reports.records import MOST_FORGIVEN, Caches, Caveat, Record, Throughput, Verdict, at_largest_size
-from reports.summary import (
+from dml_conformance.reports.cases import Cases, all_of, embed
+from dml_conformance.reports.plots import PANEL, Roofline, rooflines, rules_by_phase, types_by_rank_and_level
+from dml_conformance.reports.records import MOST_FORGIVEN, Caches, Caveat, Record, Throughput, Verdict, at_largest_size
+from dml_conformance.reports.summary import (
     FACETS,
     JUDGED,
     Cell,
@@ -36,7 +36,7 @@ from reports.summary import (
     RuleCoverage,
     Summary,
 )
-from reports.text import (
+from dml_conformance.reports.text import (
     binary_size,
     brief_seconds,
     duration,
@@ -47,9 +47,9 @@ from reports.text import (
     rate,
     share_of_copy,
 )
-from spec.levels import Level
-from spec.operator import DATA, INDICES
-from spec.registry import operators
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import DATA, INDICES
+from dml_conformance.spec.registry import operators
 
 MAX_FIRST = 5  # groups of failures named beside the matrix
 MAX_GROUPS = 60  # groups of failures of one kind that are shown
@@ -181,13 +181,13 @@ def render(template: str, scripts: Iterable[str] = STATIC_SCRIPTS, **values: Any
 
 @cache
 def _text(name: str) -> str:
-    return resources.files("reports").joinpath("templates", name).read_text(encoding="utf-8")
+    return resources.files("dml_conformance.reports").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("reports"),
+        loader=PackageLoader("dml_conformance.reports"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

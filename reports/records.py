@@ -16,10 +16,10 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from spec.datatypes import DataType
-from spec.registry import rules_of
-from spec.tensor import UINT64_MAX
-from spec.validator import Reading
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.registry import rules_of
+from dml_conformance.spec.tensor import UINT64_MAX
+from dml_conformance.spec.validator import Reading
 
 
 class Verdict(StrEnum):

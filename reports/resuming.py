@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from reports.records import Campaign, Ending, Record, Throughput
-from reports.store import NOTHING, Mark, Store, StoreError
-from reports.stream import encodable_campaign
+from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
+from dml_conformance.reports.store import NOTHING, Mark, Store, StoreError
+from dml_conformance.reports.stream import encodable_campaign
 
 # What of a campaign may be another one when it is resumed: the moment it began, which stays the first.
 _OWN = ("started",)

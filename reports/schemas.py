@@ -12,16 +12,16 @@ from typing import Any
 
 import msgspec
 
-from reports.certificate import Certificate
-from reports.records import Record
-from spec.case import Case, Recipe
-from spec.datatypes import DataType, TensorType
-from spec.levels import Level
-from spec.operator import Kind, OperatorSpec
-from spec.pages.collection import PageCollection
-from spec.registry import operators
-from spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc
-from spec.validator import Outcome
+from dml_conformance.reports.certificate import Certificate
+from dml_conformance.reports.records import Record
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType, TensorType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import Kind, OperatorSpec
+from dml_conformance.spec.pages.collection import PageCollection
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc
+from dml_conformance.spec.validator import Outcome
 
 Schema = dict[str, Any]
 

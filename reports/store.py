@@ -20,11 +20,17 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from reports.databases import OpenedFile, UnreadableError, guard
-from reports.records import TRAITS as ALL_TRAITS
-from reports.records import Caches, Campaign, Caveat, Ending, Phase, Record, Throughput, Verdict
-from reports.stored_forms import check_campaign, check_ending, check_length, check_record, check_throughput
-from reports.stream import ALL, LONGEST_REASON, Body, Consumer, StreamError, Written
+from dml_conformance.reports.databases import OpenedFile, UnreadableError, guard
+from dml_conformance.reports.records import TRAITS as ALL_TRAITS
+from dml_conformance.reports.records import Caches, Campaign, Caveat, Ending, Phase, Record, Throughput, Verdict
+from dml_conformance.reports.stored_forms import (
+    check_campaign,
+    check_ending,
+    check_length,
+    check_record,
+    check_throughput,
+)
+from dml_conformance.reports.stream import ALL, LONGEST_REASON, Body, Consumer, StreamError, Written
 
 APPLICATION_ID = 0x444D4C43  # "DMLC", in the file's header
 SCHEMA_VERSION = 3  # 1: measurements without size and state of the caches; 2: without caveats

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from reports.records import Campaign, Ending, Record, Throughput, Verdict
-from reports.stream import LONGEST_REASON
-from spec.levels import Level
-from spec.validator import Reading
+from dml_conformance.reports.records import Campaign, Ending, Record, Throughput, Verdict
+from dml_conformance.reports.stream import LONGEST_REASON
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.validator import Reading
 
 # Characters and entries that reports have room for. Names are those of backends, devices, operators, rules and types.
 LONGEST_NAME, LONGEST_TEXT, LONGEST_FACT = 1_000, 10_000, 100_000

@@ -7,8 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 import msgspec
 from msgspec.structs import replace
 
-from reports.records import Campaign, Difference, Ending, Loss, Record, Repeated, Throughput
-from reports.text import encodable
+from dml_conformance.reports.records import Campaign, Difference, Ending, Loss, Record, Repeated, Throughput
+from dml_conformance.reports.text import encodable
 
 LONGEST_REASON = 20_000  # characters; twice what the process of a backend passes on of its words
 

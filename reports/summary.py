@@ -24,8 +24,8 @@ from typing import Any
 
 import msgspec
 
-from reports.digests import Digests
-from reports.records import (
+from dml_conformance.reports.digests import Digests
+from dml_conformance.reports.records import (
     MOST_FORGIVEN,
     NOT_CONFORMANT,
     Campaign,
@@ -40,11 +40,11 @@ from reports.records import (
     Verdict,
     lost_by_backend,
 )
-from reports.store import Store
-from reports.stream import StreamError, Written
-from spec.levels import Level
-from spec.rules import Category
-from spec.validator import Outcome, Reading
+from dml_conformance.reports.store import Store
+from dml_conformance.reports.stream import StreamError, Written
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.rules import Category
+from dml_conformance.spec.validator import Outcome, Reading
 
 SAMPLES_PER_GROUP = 3  # failures shown of one kind, operator and rule
 SAMPLES_PER_TEST = 2  # failures shown of one operator, level, phase and rule ...

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from reports.records import Throughput
+from dml_conformance.reports.records import Throughput
 
 _T = TypeVar("_T")
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from reports.history import Run
-from reports.records import Room, Timing
-from reports.steps import Step, steps
+from dml_conformance.reports.history import Run
+from dml_conformance.reports.records import Room, Timing
+from dml_conformance.reports.steps import Step, steps
 
 
 class VerdictChange(NamedTuple):

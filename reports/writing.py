@@ -12,20 +12,20 @@ from typing import Any
 
 import msgspec
 
-from reports.cases import Cases
-from reports.certificate import Certificate
-from reports.ctrf import ctrf_json
-from reports.failures import FAILURES, failing_cases, holds_failures_alone
-from reports.html import report_html
-from reports.junit import junit_xml
-from reports.locking import LockedError, LockedFile
-from reports.malformed import MALFORMED
-from reports.markdown import markdown
-from reports.records import Campaign, Ending, Record, Throughput
-from reports.resuming import Begun, ResumeError, check_same, check_same_campaign, damaged, is_begun
-from reports.store import StoreError, StoreWriter
-from reports.stream import FanOut, Written
-from reports.summary import Summary
+from dml_conformance.reports.cases import Cases
+from dml_conformance.reports.certificate import Certificate
+from dml_conformance.reports.ctrf import ctrf_json
+from dml_conformance.reports.failures import FAILURES, failing_cases, holds_failures_alone
+from dml_conformance.reports.html import report_html
+from dml_conformance.reports.junit import junit_xml
+from dml_conformance.reports.locking import LockedError, LockedFile
+from dml_conformance.reports.malformed import MALFORMED
+from dml_conformance.reports.markdown import markdown
+from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
+from dml_conformance.reports.resuming import Begun, ResumeError, check_same, check_same_campaign, damaged, is_begun
+from dml_conformance.reports.store import StoreError, StoreWriter
+from dml_conformance.reports.stream import FanOut, Written
+from dml_conformance.reports.summary import Summary
 
 RESULTS, CERTIFICATE, JUNIT, REPORT = "results.sqlite", "certificate.json", "junit.xml", "report.html"
 CTRF, MARKDOWN = "ctrf.json", "summary.md"

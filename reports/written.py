@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from reports.digests import content_line
-from reports.records import Record
-from reports.stream import Body, Written, encodable_record
+from dml_conformance.reports.digests import content_line
+from dml_conformance.reports.records import Record
+from dml_conformance.reports.stream import Body, Written, encodable_record
 
 _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder(list[Written])

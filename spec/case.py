@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from spec.forms import FormError, desc_from_json, desc_from_usual_text, desc_to_json
-from spec.levels import Level
-from spec.operator import OperatorDesc
-from spec.registry import operators, rules_of, spec_of
-from spec.validator import Outcome, Reading, decide
+from dml_conformance.spec.forms import FormError, desc_from_json, desc_from_usual_text, desc_to_json
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.registry import operators, rules_of, spec_of
+from dml_conformance.spec.validator import Outcome, Reading, decide
 
 
 class Recipe(msgspec.Struct, frozen=True, omit_defaults=True):

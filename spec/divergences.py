@@ -14,12 +14,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from spec.datatypes import DataType
-from spec.forms import desc_from_json
-from spec.operator import OperatorDesc
-from spec.registry import spec_of
-from spec.tensor import MAX_ELEMENTS, TensorDesc, from_first_above_one, minimum_size_in_bytes
-from spec.validator import Decision, Outcome
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.forms import desc_from_json
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.tensor import MAX_ELEMENTS, TensorDesc, from_first_above_one, minimum_size_in_bytes
+from dml_conformance.spec.validator import Decision, Outcome
 
 Answer = Literal["accept", "reject", "crash"]
 
@@ -75,7 +75,7 @@ class Divergence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def divergences() -> dict[str, Divergence]:
     """All of them by id, in the order of the data file."""
-    text = resources.files("spec").joinpath("data/divergences.json").read_bytes()
+    text = resources.files("dml_conformance.spec").joinpath("data/divergences.json").read_bytes()
     return {divergence.id: divergence for divergence in msgspec.json.decode(text, type=list[Divergence])}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from spec.sources import Source
+from dml_conformance.spec.sources import Source
 
 
 class Resolution(StrEnum):
@@ -78,7 +78,7 @@ class Erratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def errata() -> dict[str, Erratum]:
     """All errata by id, in the order of the data file."""
-    text = resources.files("spec").joinpath("data/errata.json").read_bytes()
+    text = resources.files("dml_conformance.spec").joinpath("data/errata.json").read_bytes()
     every = msgspec.json.decode(text, type=list[Erratum])
     by_id = {erratum.id: erratum for erratum in every}
     assert len(by_id) == len(every), "two errata have the same id"

@@ -17,13 +17,13 @@ from typing import Any
 
 import msgspec
 
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.forms import desc_from_json
-from spec.levels import Level
-from spec.operator import INDICES, OperatorDesc, OperatorSpec
-from spec.registry import operator
-from spec.sources import Source
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.forms import desc_from_json
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import INDICES, OperatorDesc, OperatorSpec
+from dml_conformance.spec.registry import operator
+from dml_conformance.spec.sources import Source
 
 Value = int | float
 
@@ -181,7 +181,9 @@ class _Figures(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def _figures() -> _Figures:
-    return msgspec.json.decode(resources.files("spec").joinpath("data/examples.json").read_bytes(), type=_Figures)
+    return msgspec.json.decode(
+        resources.files("dml_conformance.spec").joinpath("data/examples.json").read_bytes(), type=_Figures
+    )
 
 
 @cache

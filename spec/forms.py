@@ -20,11 +20,11 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from spec.datatypes import DataType, TensorFlag, TensorType
-from spec.operator import Field, Kind, OperatorDesc, OperatorSpec
-from spec.registry import operators, spec_of
-from spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc, minimum_size_in_bytes
-from spec.tensor_rules import MAX_DIMENSIONS
+from dml_conformance.spec.datatypes import DataType, TensorFlag, TensorType
+from dml_conformance.spec.operator import Field, Kind, OperatorDesc, OperatorSpec
+from dml_conformance.spec.registry import operators, spec_of
+from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc, minimum_size_in_bytes
+from dml_conformance.spec.tensor_rules import MAX_DIMENSIONS
 
 _E = TypeVar("_E", bound=IntEnum)
 

@@ -12,7 +12,7 @@ from importlib import resources
 
 import msgspec
 
-from spec.levels import Level
+from dml_conformance.spec.levels import Level
 
 
 class Aspect(StrEnum):
@@ -64,4 +64,6 @@ class History(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def history() -> History:
     """The data file, read once."""
-    return msgspec.json.decode(resources.files("spec").joinpath("data/history.json").read_bytes(), type=History)
+    return msgspec.json.decode(
+        resources.files("dml_conformance.spec").joinpath("data/history.json").read_bytes(), type=History
+    )

@@ -28,5 +28,5 @@ class Library(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def libraries() -> dict[str, Library]:
     """All of them by the label of their level, the oldest first."""
-    text = resources.files("spec").joinpath("data/libraries.json").read_bytes()
+    text = resources.files("dml_conformance.spec").joinpath("data/libraries.json").read_bytes()
     return {library.level: library for library in msgspec.json.decode(text, type=list[Library])}

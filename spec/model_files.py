@@ -23,9 +23,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from spec.forms import FormError, desc_from_json
-from spec.operator import OperatorDesc
-from spec.registry import operators
+from dml_conformance.spec.forms import FormError, desc_from_json
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.registry import operators
 
 # A descriptor has a few hundred characters. The bound is on memory: parsed JSON takes up to 35 times its length.
 MAX_BYTES = 16 * 2**20

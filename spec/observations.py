@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from spec.forms import desc_from_json
-from spec.libraries import libraries
-from spec.operator import OperatorDesc
-from spec.registry import spec_of
-from spec.tensor import TensorDesc, from_first_above_one, span_in_elements
+from dml_conformance.spec.forms import desc_from_json
+from dml_conformance.spec.libraries import libraries
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.tensor import TensorDesc, from_first_above_one, span_in_elements
 
 
 class Witness(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -111,5 +111,5 @@ CONDITIONS: Mapping[str, Callable[[Any], bool | None]] = {
 @cache
 def observations() -> dict[str, Observation]:
     """All observations by the rule that they are about."""
-    text = resources.files("spec").joinpath("data/observations.json").read_bytes()
+    text = resources.files("dml_conformance.spec").joinpath("data/observations.json").read_bytes()
     return {observation.rule: observation for observation in msgspec.json.decode(text, type=list[Observation])}

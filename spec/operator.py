@@ -15,12 +15,12 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.rules import Breach, Category, Rule
-from spec.sources import Source
-from spec.tensor import TensorDesc, braces
-from spec.tensor_rules import TENSOR_RULES, max_dimension_count
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.rules import Breach, Category, Rule
+from dml_conformance.spec.sources import Source
+from dml_conformance.spec.tensor import TensorDesc, braces
+from dml_conformance.spec.tensor_rules import TENSOR_RULES, max_dimension_count
 
 ONE_TO_EIGHT = frozenset(range(1, 9))
 FOUR_ONLY = frozenset({4})

@@ -6,10 +6,10 @@ import importlib
 import pkgutil
 from functools import cache
 
-import spec.operators
-from spec.operator import SPEC_OF_DESC, OperatorDesc, OperatorSpec, desc_spec
-from spec.rules import Rule
-from spec.tensor_rules import DESCRIPTOR_RULES, EXECUTION_RULES, TENSOR_RULES
+from dml_conformance.spec import operators as operator_modules
+from dml_conformance.spec.operator import SPEC_OF_DESC, OperatorDesc, OperatorSpec, desc_spec
+from dml_conformance.spec.rules import Rule
+from dml_conformance.spec.tensor_rules import DESCRIPTOR_RULES, EXECUTION_RULES, TENSOR_RULES
 
 __all__ = ["desc_spec", "operator", "operators", "rule", "rules", "rules_of", "spec_of"]
 
@@ -18,9 +18,9 @@ __all__ = ["desc_spec", "operator", "operators", "rule", "rules", "rules_of", "s
 def operators() -> dict[str, OperatorSpec]:
     """The operators by name (`GATHER`), in the order of DML_OPERATOR_TYPE."""
     found: list[OperatorSpec] = []
-    for module in pkgutil.iter_modules(spec.operators.__path__):
+    for module in pkgutil.iter_modules(operator_modules.__path__):
         if not module.name.startswith("_"):
-            found.append(importlib.import_module(f"spec.operators.{module.name}").SPEC)
+            found.append(importlib.import_module(f"dml_conformance.spec.operators.{module.name}").SPEC)
     found.sort(key=lambda operator: operator.type_value)
     return {operator.name: operator for operator in found}
 

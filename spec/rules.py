@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from spec.levels import LOWEST, Level
-from spec.sources import Source
+from dml_conformance.spec.levels import LOWEST, Level
+from dml_conformance.spec.sources import Source
 
 
 class Category(StrEnum):

@@ -10,7 +10,7 @@ from math import prod
 
 import msgspec
 
-from spec.datatypes import ELEMENT_SIZE, DataType, TensorFlag, TensorType
+from dml_conformance.spec.datatypes import ELEMENT_SIZE, DataType, TensorFlag, TensorType
 
 MAX_ELEMENTS = 2**32 - 1
 UINT32_MAX = 2**32 - 1

@@ -5,10 +5,10 @@ Order matters only for reading: what a rule needs to make sense is in its `needs
 
 from __future__ import annotations
 
-from spec.datatypes import ELEMENT_SIZE, DataType, TensorFlag, TensorType
-from spec.levels import Level
-from spec.rules import ACCEPTANCE, Breach, Category, Rule
-from spec.sources import (
+from dml_conformance.spec.datatypes import ELEMENT_SIZE, DataType, TensorFlag, TensorType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.rules import ACCEPTANCE, Breach, Category, Rule
+from dml_conformance.spec.sources import (
     BARRIERS_GUIDE,
     BUFFER_TENSOR_DESC,
     CREATE_OPERATOR,
@@ -19,7 +19,7 @@ from spec.sources import (
     TENSOR_FLAGS,
     Source,
 )
-from spec.tensor import (
+from dml_conformance.spec.tensor import (
     MAX_ELEMENTS,
     TensorDesc,
     elements_overlap,

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from spec.levels import Level
-from spec.observations import Observation, observations
-from spec.operator import Field, Kind, OperatorDesc
-from spec.registry import operators
-from spec.rules import Breach, Check, Rule, Violation
-from spec.tensor_rules import TENSOR_RULES, is_sound
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.observations import Observation, observations
+from dml_conformance.spec.operator import Field, Kind, OperatorDesc
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.rules import Breach, Check, Rule, Violation
+from dml_conformance.spec.tensor_rules import TENSOR_RULES, is_sound
 
 
 class Outcome(StrEnum):

@@ -1,6 +1,6 @@
 """How cases are made: Hypothesis strategies for descriptors and cases, valid ones and ones that break one rule.
 
-from strategies import cases, descriptors, invalid_descriptors
+from dml_conformance.strategies import cases, descriptors, invalid_descriptors
 
 @given(descriptors("GATHER", "3_0"))
 def test_my_validator(desc): ...
@@ -8,6 +8,6 @@ def test_my_validator(desc): ...
 
 from __future__ import annotations
 
-from strategies.hypothesis_strategies import cases, descriptors, invalid_descriptors
+from dml_conformance.strategies.hypothesis_strategies import cases, descriptors, invalid_descriptors
 
 __all__ = ["cases", "descriptors", "invalid_descriptors"]

@@ -10,20 +10,20 @@ from collections.abc import Iterator
 from functools import partial
 from math import factorial
 
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.operator import INDICES, Field, Kind, OperatorDesc, OperatorSpec
-from spec.registry import operator as operator_named
-from spec.tensor import TensorDesc, packed_strides
-from spec.validator import Outcome, decide
-from strategies import values
-from strategies.builders import LARGEST, builder
-from strategies.cases import applicable_rules, execution_rules, make_case, recipes
-from strategies.chooser import Chooser, SeededChooser, every_variant
-from strategies.context import Context
-from strategies.edits import edit, edit_tensor, of_ones, resize_at
-from strategies.tensors import STRIDE_CODES, broadcast_along, has_strides_of_kind, strides_of_kind
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import INDICES, Field, Kind, OperatorDesc, OperatorSpec
+from dml_conformance.spec.registry import operator as operator_named
+from dml_conformance.spec.tensor import TensorDesc, packed_strides
+from dml_conformance.spec.validator import Outcome, decide
+from dml_conformance.strategies import values
+from dml_conformance.strategies.builders import LARGEST, builder
+from dml_conformance.strategies.cases import applicable_rules, execution_rules, make_case, recipes
+from dml_conformance.strategies.chooser import Chooser, SeededChooser, every_variant
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import edit, edit_tensor, of_ones, resize_at
+from dml_conformance.strategies.tensors import STRIDE_CODES, broadcast_along, has_strides_of_kind, strides_of_kind
 
 CASES_A_RULE = 3
 ALIGNMENTS = (0, 1, 2, 4, 8, 16, 32, 64, 256, 4096, 65536)

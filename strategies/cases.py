@@ -12,23 +12,23 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import cycle, islice
 
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.operator import OperatorDesc, OperatorSpec
-from spec.registry import operator as operator_named
-from spec.registry import rules, spec_of
-from spec.rules import ACCEPTANCE
-from spec.tensor import TensorDesc
-from spec.tensor_rules import EXECUTION_RULES
-from spec.validator import Outcome
-from strategies import values
-from strategies.builders import builder
-from strategies.chooser import Chooser, SeededChooser
-from strategies.context import Context, Impossible
-from strategies.edits import edit
-from strategies.tensors import layout_kind, tensor
-from strategies.violations import breakable_rules, violate
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc, OperatorSpec
+from dml_conformance.spec.registry import operator as operator_named
+from dml_conformance.spec.registry import rules, spec_of
+from dml_conformance.spec.rules import ACCEPTANCE
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.tensor_rules import EXECUTION_RULES
+from dml_conformance.spec.validator import Outcome
+from dml_conformance.strategies import values
+from dml_conformance.strategies.builders import builder
+from dml_conformance.strategies.chooser import Chooser, SeededChooser
+from dml_conformance.strategies.context import Context, Impossible
+from dml_conformance.strategies.edits import edit
+from dml_conformance.strategies.tensors import layout_kind, tensor
+from dml_conformance.strategies.violations import breakable_rules, violate
 
 # Index tensors of at most this many elements get explicit values, drawn one by one, so that they shrink.
 SHRINKABLE_INDICES = 3

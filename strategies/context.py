@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.operator import DATA, INDICES, OperatorSpec
-from spec.registry import operators
-from strategies.chooser import Chooser
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import DATA, INDICES, OperatorSpec
+from dml_conformance.spec.registry import operators
+from dml_conformance.strategies.chooser import Chooser
 
 
 class Impossible(Exception):

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from spec.operator import Kind, OperatorDesc
-from spec.registry import spec_of
-from spec.tensor import TensorDesc
+from dml_conformance.spec.operator import Kind, OperatorDesc
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.tensor import TensorDesc
 
 D = TypeVar("D", bound=OperatorDesc)
 

@@ -7,15 +7,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from spec.case import Case
-from spec.levels import Level
-from spec.operator import OperatorDesc
-from spec.registry import operator as operator_named
-from strategies.builders import builder
-from strategies.cases import any_case, applicable_rules, make_case
-from strategies.chooser import Chooser, HypothesisChooser
-from strategies.context import Context
-from strategies.violations import breakable_rules, violate
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.registry import operator as operator_named
+from dml_conformance.strategies.builders import builder
+from dml_conformance.strategies.cases import any_case, applicable_rules, make_case
+from dml_conformance.strategies.chooser import Chooser, HypothesisChooser
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.violations import breakable_rules, violate
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 

@@ -15,21 +15,21 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.operator import INDICES, Field, OperatorSpec
-from spec.registry import operator as operator_named
-from spec.registry import spec_of
-from spec.tensor import TensorDesc, minimum_size_in_bytes, packed_strides
-from spec.validator import Outcome
-from strategies import values
-from strategies.builders import Builder, builder
-from strategies.cases import execution_rules
-from strategies.chooser import SeededChooser
-from strategies.context import Context
-from strategies.edits import edit, edit_tensor
-from strategies.tensors import broadcast_along
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import INDICES, Field, OperatorSpec
+from dml_conformance.spec.registry import operator as operator_named
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes, packed_strides
+from dml_conformance.spec.validator import Outcome
+from dml_conformance.strategies import values
+from dml_conformance.strategies.builders import Builder, builder
+from dml_conformance.strategies.cases import execution_rules
+from dml_conformance.strategies.chooser import SeededChooser
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import edit, edit_tensor
+from dml_conformance.strategies.tensors import broadcast_along
 
 
 class Reach(IntEnum):

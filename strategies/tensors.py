@@ -7,9 +7,9 @@ from functools import lru_cache
 from math import factorial, prod
 from operator import mul
 
-from spec.datatypes import ELEMENT_SIZE, DataType, TensorFlag
-from spec.tensor import TensorDesc, elements_overlap, packed_strides
-from strategies.context import Context
+from dml_conformance.spec.datatypes import ELEMENT_SIZE, DataType, TensorFlag
+from dml_conformance.spec.tensor import TensorDesc, elements_overlap, packed_strides
+from dml_conformance.strategies.context import Context
 
 ELEMENT_BUDGET = 48
 WIDE_BUDGET = 400  # crosses the widths of vector units and work groups

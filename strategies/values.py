@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.registry import spec_of
-from spec.tensor import TensorDesc
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.tensor import TensorDesc
 
 Bytes = npt.NDArray[np.uint8]
 Unsigned = npt.NDArray[Any]

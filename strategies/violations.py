@@ -16,16 +16,16 @@ from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import Any
 
-from spec.datatypes import DataType, TensorType
-from spec.levels import Level
-from spec.operator import DATA, INDICES, OperatorDesc, OperatorSpec
-from spec.registry import operator as operator_named
-from spec.tensor import TensorDesc, implied_size_in_bytes, minimum_size_in_bytes, packed_strides
-from spec.tensor_rules import max_dimension_count
-from strategies.builders import TOO_LARGE, builder
-from strategies.chooser import Chooser, SeededChooser
-from strategies.context import SIMPLEST_FIRST, Context, Impossible
-from strategies.edits import edit, edit_tensor, resize
+from dml_conformance.spec.datatypes import DataType, TensorType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import DATA, INDICES, OperatorDesc, OperatorSpec
+from dml_conformance.spec.registry import operator as operator_named
+from dml_conformance.spec.tensor import TensorDesc, implied_size_in_bytes, minimum_size_in_bytes, packed_strides
+from dml_conformance.spec.tensor_rules import max_dimension_count
+from dml_conformance.strategies.builders import TOO_LARGE, builder
+from dml_conformance.strategies.chooser import Chooser, SeededChooser
+from dml_conformance.strategies.context import SIMPLEST_FIRST, Context, Impossible
+from dml_conformance.strategies.edits import edit, edit_tensor, resize
 
 
 @dataclass(frozen=True)

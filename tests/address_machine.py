@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backends.base import Answer, Binding, Bytes, Capabilities, Execution, Unsupported
-from spec.datatypes import DataType, TensorFlag, TensorType
-from spec.levels import Level
-from spec.rules import Category
+from dml_conformance.backends.base import Answer, Binding, Bytes, Capabilities, Execution, Unsupported
+from dml_conformance.spec.datatypes import DataType, TensorFlag, TensorType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.rules import Category
 
 BLOCK = 2**20  # output elements that are computed at once
 

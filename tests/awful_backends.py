@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from backends.base import Answer, Binding, Execution, Unsupported
-from backends.reference import ReferenceBackend
-from spec.levels import Level
+from dml_conformance.backends.base import Answer, Binding, Execution, Unsupported
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.spec.levels import Level
 
 GUILTY = 13
 CHILD = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -138,7 +138,7 @@ class Forges(Awful):
     """Answers in place of its process that all went well, so that the real answer is one too many."""
 
     def do(self, inputs: Mapping[str, Binding]) -> None:
-        from conformance.isolation.wire import Done, encode, message
+        from dml_conformance.conformance.isolation.wire import Done, encode, message
 
         for number in range(1, 200):
             write_everywhere(message(number, encode(Done())))

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from backends.base import Binding, Bytes, Execution, Unsupported
-from backends.reference import ReferenceBackend, expected_output
-from spec.levels import Level
+from dml_conformance.backends.base import Binding, Bytes, Execution, Unsupported
+from dml_conformance.backends.reference import ReferenceBackend, expected_output
+from dml_conformance.spec.levels import Level
 
 Elements = Any  # unsigned integers of the width of an element, in an array
 

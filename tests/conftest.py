@@ -16,7 +16,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import HealthCheck, settings
 
-from conformance import memory
+from dml_conformance.conformance import memory
 
 pytest_plugins = "pytester"
 

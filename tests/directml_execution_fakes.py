@@ -10,13 +10,13 @@ import ctypes
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
-from backends.directml import headers as base
-from backends.directml.com import POINTER, RESULT, UINT, ComObject, HResult, implements
-from backends.directml.execution import headers
-from backends.directml.execution.gpu import Gpu
-from backends.directml.execution.headers import BarrierType, BindingType, HeapType
-from backends.directml.execution.interfaces import Device, DmlDevice, StructReturn
-from backends.directml.execution.structures import (
+from dml_conformance.backends.directml import headers as base
+from dml_conformance.backends.directml.com import POINTER, RESULT, UINT, ComObject, HResult, implements
+from dml_conformance.backends.directml.execution import headers
+from dml_conformance.backends.directml.execution.gpu import Gpu
+from dml_conformance.backends.directml.execution.headers import BarrierType, BindingType, HeapType
+from dml_conformance.backends.directml.execution.interfaces import Device, DmlDevice, StructReturn
+from dml_conformance.backends.directml.execution.structures import (
     BindingDesc,
     BindingProperties,
     BindingTableDesc,

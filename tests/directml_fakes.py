@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from backends.directml import backend as backend_module
-from backends.directml import stubs
-from backends.directml.errors import DirectmlError
-from backends.directml.library import Library, find_library
-from backends.directml.process import Worker
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.operators.gather import GatherDesc
-from spec.operators.tile import TileDesc
-from spec.tensor import TensorDesc
+from dml_conformance.backends.directml import backend as backend_module
+from dml_conformance.backends.directml import stubs
+from dml_conformance.backends.directml.errors import DirectmlError
+from dml_conformance.backends.directml.library import Library, find_library
+from dml_conformance.backends.directml.process import Worker
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.tensor import TensorDesc
 
 GATHER = GatherDesc(
     TensorDesc.of(DataType.FLOAT32, (3, 2)),
@@ -44,8 +44,8 @@ def fake_worker(answers: str, hello: str = "address=4096, level=0x6200, data_typ
     script = f"""
 import os, signal, sys, time
 import msgspec
-from backends.directml.protocol import REPLY, Hello
-from backends.directml.structs import HEADER
+from dml_conformance.backends.directml.protocol import REPLY, Hello
+from dml_conformance.backends.directml.structs import HEADER
 
 def reply(code=0, signal=0, text=b""):
     os.write(1, REPLY.pack(code, signal, len(text)) + text)

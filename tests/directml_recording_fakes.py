@@ -12,22 +12,32 @@ from uuid import UUID
 
 import pytest
 
-from backends.directml import headers as base
-from backends.directml.com import POINTER, RESULT, SIZE_T, UINT, ComObject, HResult, guid_bytes, implements, method
-from backends.directml.com import release as release_object
-from backends.directml.execution import headers
-from backends.directml.execution.headers import BindingType
-from backends.directml.execution.structures import (
+from dml_conformance.backends.directml import headers as base
+from dml_conformance.backends.directml.com import (
+    POINTER,
+    RESULT,
+    SIZE_T,
+    UINT,
+    ComObject,
+    HResult,
+    guid_bytes,
+    implements,
+    method,
+)
+from dml_conformance.backends.directml.com import release as release_object
+from dml_conformance.backends.directml.execution import headers
+from dml_conformance.backends.directml.execution.headers import BindingType
+from dml_conformance.backends.directml.execution.structures import (
     UINT64,
     BindingDesc,
     BindingProperties,
     BindingTableDesc,
     BufferBinding,
 )
-from backends.directml.profiles import FULL
-from backends.directml.recording import structures
-from backends.directml.recording.calls import Call
-from backends.directml.recording.device import RecordingNullDevice
+from dml_conformance.backends.directml.profiles import FULL
+from dml_conformance.backends.directml.recording import structures
+from dml_conformance.backends.directml.recording.calls import Call
+from dml_conformance.backends.directml.recording.device import RecordingNullDevice
 
 ON_LINUX = pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() != "x86_64", reason="the recording device is for Linux on x86-64"

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from backends.base import Binding
-from backends.reference import ReferenceBackend
-from spec.forms import desc_from_json
-from spec.levels import HIGHEST
-from spec.registry import spec_of
+from dml_conformance.backends.base import Binding
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.spec.forms import desc_from_json
+from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.registry import spec_of
 
 _TYPES = ["FLOAT16", "FLOAT32", "FLOAT64", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64"]
 _NAMES = ["UNKNOWN", *_TYPES]

@@ -13,18 +13,18 @@ from typing import Any, NamedTuple
 import slow_reference as slow
 from msgspec.structs import replace
 
-from backends.base import Binding
-from spec.datatypes import DataType
-from spec.levels import HIGHEST, Level
-from spec.operator import OperatorDesc
-from spec.operators.gather import GatherDesc
-from spec.operators.gather_elements import GatherElementsDesc
-from spec.operators.gather_nd import GatherNdDesc
-from spec.operators.gather_nd1 import GatherNd1Desc
-from spec.operators.tile import TileDesc
-from spec.registry import operators, spec_of
-from spec.tensor import TensorDesc, packed_strides
-from spec.validator import Outcome, decide
+from dml_conformance.backends.base import Binding
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
+from dml_conformance.spec.operators.gather_nd import GatherNdDesc
+from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators, spec_of
+from dml_conformance.spec.tensor import TensorDesc, packed_strides
+from dml_conformance.spec.validator import Outcome, decide
 
 Sizes = tuple[int, ...]
 

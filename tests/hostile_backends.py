@@ -9,7 +9,7 @@ TEXT = """
     import ctypes, os, signal, sys, time
     from pathlib import Path
 
-    from backends.reference import ReferenceBackend
+    from dml_conformance.backends.reference import ReferenceBackend
 
     HERE = Path(__file__).parent
 

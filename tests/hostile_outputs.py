@@ -8,8 +8,8 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
-from conformance.cli import main
-from reports.store import Store
+from dml_conformance.conformance.cli import main
+from dml_conformance.reports.store import Store
 
 SCRIPT = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror=alert(1)>'
@@ -27,8 +27,8 @@ CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\
 BACKEND = f'''
 from msgspec.structs import replace
 
-from backends.base import Answer, Unsupported
-from backends.reference import ReferenceBackend
+from dml_conformance.backends.base import Answer, Unsupported
+from dml_conformance.backends.reference import ReferenceBackend
 
 NASTY = {NASTY!a}
 FORMULAS = {FORMULAS!a}

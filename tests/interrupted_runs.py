@@ -21,12 +21,12 @@ from typing import Any
 
 import msgspec
 
-import conformance.cli.certify
-import conformance.cli.run  # noqa: F401 - both are loaded before any process is forked
-from conformance import sweep
-from conformance.cli import main
-from reports import store
-from reports.store import StoreWriter
+import dml_conformance.conformance.cli.certify
+import dml_conformance.conformance.cli.run  # noqa: F401 - both are loaded before any process is forked
+from dml_conformance.conformance import sweep
+from dml_conformance.conformance.cli import main
+from dml_conformance.reports import store
+from dml_conformance.reports.store import StoreWriter
 
 KINDS = RECORD, SQL, FILE = "record", "sql", "file"
 FILE_EVENTS = ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncate")

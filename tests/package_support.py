@@ -10,22 +10,22 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from backends.base import Backend
-from conformance.budget import BUDGETS
-from conformance.certify import certify
-from conformance.engine import Engine
-from conformance.judge import Judge
-from conformance.packaging.make import PackageFolder, manifest_of
-from conformance.packaging.profiles import Profile, narrowed
-from conformance.verify import Verification, verify
-from conformance.waivers import Waivers, Waiving
-from reports.package import MANIFEST, PACKAGE_FILES, RESULTS
-from reports.package.forms import Stated, Waiver
-from reports.records import Campaign, Record
-from reports.store import Store
-from reports.writing import OutputFolder
-from spec.levels import Level
-from spec.validator import Reading
+from dml_conformance.backends.base import Backend
+from dml_conformance.conformance.budget import BUDGETS
+from dml_conformance.conformance.certify import certify
+from dml_conformance.conformance.engine import Engine
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.packaging.make import PackageFolder, manifest_of
+from dml_conformance.conformance.packaging.profiles import Profile, narrowed
+from dml_conformance.conformance.verify import Verification, verify
+from dml_conformance.conformance.waivers import Waivers, Waiving
+from dml_conformance.reports.package import MANIFEST, PACKAGE_FILES, RESULTS
+from dml_conformance.reports.package.forms import Stated, Waiver
+from dml_conformance.reports.records import Campaign, Record
+from dml_conformance.reports.store import Store
+from dml_conformance.reports.writing import OutputFolder
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.validator import Reading
 
 DAY = date(2026, 11, 21)
 STATED = Stated(vendor="Example Ltd", product="Example NPU", product_version="1.2")

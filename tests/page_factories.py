@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from conformance.page_check.subject import registered_types
-from spec.examples import Example, examples
-from spec.operator import DATA, Kind, OperatorSpec
-from spec.pages.model import (
+from dml_conformance.conformance.page_check.subject import registered_types
+from dml_conformance.spec.examples import Example, examples
+from dml_conformance.spec.operator import DATA, Kind, OperatorSpec
+from dml_conformance.spec.pages.model import (
     FORMAT,
     CodeBlock,
     Declaration,
@@ -27,7 +27,7 @@ from spec.pages.model import (
     Row,
     Value,
 )
-from spec.registry import operator
+from dml_conformance.spec.registry import operator
 
 COLUMNS = ("tensor", "kind", "dimension_counts", "data_types")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spec.pages.model import (
+from dml_conformance.spec.pages.model import (
     FORMAT,
     CodeBlock,
     Declaration,

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.pages.model import LevelTable, Page, Place, Quoted, Row
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.pages.model import LevelTable, Page, Place, Quoted, Row
 
 WORDS = {"ru-RU": "ЗНАЧЕНИЕМ", "zh-TW": "數值", "zh-CN": "数值", "ja-JP": "値", "it-IT": "valore"}
 _TYPES = [data_type.name for data_type in DataType if data_type is not DataType.UNKNOWN]

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from spec.pages import Page, parse_page
-from spec.pages.model import Place
+from dml_conformance.spec.pages import Page, parse_page
+from dml_conformance.spec.pages.model import Place
 
 OWN = Path(__file__).parent / "pages"
 OWN_PAGES = sorted(path for path in OWN.iterdir() if path.name != "README.md")

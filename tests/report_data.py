@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reports.records import (
+from dml_conformance.reports.records import (
     Caches,
     Campaign,
     Caveat,
@@ -28,21 +28,21 @@ from reports.records import (
     Verdict,
     describe_rules,
 )
-from reports.stream import Consumer
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.forms import desc_to_json
-from spec.levels import Level
-from spec.operator import DATA, INDICES, OperatorDesc, OperatorSpec, Table
-from spec.operators.gather import GatherDesc
-from spec.operators.gather_elements import GatherElementsDesc
-from spec.operators.gather_nd import GatherNdDesc
-from spec.operators.gather_nd1 import GatherNd1Desc
-from spec.operators.tile import TileDesc
-from spec.registry import operators
-from spec.rules import Category
-from spec.tensor import TensorDesc, packed_strides
-from spec.validator import Outcome, decide
+from dml_conformance.reports.stream import Consumer
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.forms import desc_to_json
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import DATA, INDICES, OperatorDesc, OperatorSpec, Table
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
+from dml_conformance.spec.operators.gather_nd import GatherNdDesc
+from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.rules import Category
+from dml_conformance.spec.tensor import TensorDesc, packed_strides
+from dml_conformance.spec.validator import Outcome, decide
 
 COPY = 2.61e12  # bytes a second
 SIZES = (64 << 10, 4 << 20, 256 << 20)  # of outputs that are timed

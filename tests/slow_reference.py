@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from backends.base import Binding
-from spec.datatypes import DataType
-from spec.operator import OperatorDesc
-from spec.tensor import TensorDesc
+from dml_conformance.backends.base import Binding
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.tensor import TensorDesc
 
 Coordinates = tuple[int, ...]
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from conformance.corpus import WHOLE, CorpusReader, Header, Shard, corpus_lines, in_blocks
-from conformance.sweep import Block
-from reports.digests import Digests
-from reports.records import Record
-from spec.levels import Level
+from dml_conformance.conformance.corpus import WHOLE, CorpusReader, Header, Shard, corpus_lines, in_blocks
+from dml_conformance.conformance.sweep import Block
+from dml_conformance.reports.digests import Digests
+from dml_conformance.reports.records import Record
+from dml_conformance.spec.levels import Level
 
 
 def reader(

@@ -21,27 +21,27 @@ from click.testing import CliRunner
 from generated_cases import Generator, made
 from msgspec.structs import replace
 
-from backends.base import Binding, Execution
-from backends.reference import ReferenceBackend, expected_output
-from conformance.batch import BatchJudge
-from conformance.budget import BUDGETS
-from conformance.cli import main
-from conformance.engine import Engine
-from conformance.isolation.backend import IsolatedBackend
-from conformance.judge import Judge
-from conformance.memory import bind_output
-from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
-from spec.case import Case
-from spec.datatypes import DataType
-from spec.levels import HIGHEST, Level
-from spec.operators.gather import GatherDesc
-from spec.operators.gather_elements import GatherElementsDesc
-from spec.operators.gather_nd1 import GatherNd1Desc
-from spec.operators.tile import TileDesc
-from spec.registry import operators
-from spec.tensor import TensorDesc
-from strategies.boundaries import boundary_cases
-from strategies.cases import applicable_rules, numbered_case
+from dml_conformance.backends.base import Binding, Execution
+from dml_conformance.backends.reference import ReferenceBackend, expected_output
+from dml_conformance.conformance.batch import BatchJudge
+from dml_conformance.conformance.budget import BUDGETS
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.engine import Engine
+from dml_conformance.conformance.isolation.backend import IsolatedBackend
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.memory import bind_output
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
+from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.cases import applicable_rules, numbered_case
 
 SOURCE = Path(address_machine.__file__)
 NAME = f"{SOURCE}:AddressMachine"
@@ -71,7 +71,12 @@ def test_it_shares_nothing_with_the_other_books() -> None:
     own = {
         name for name in imported if name and name.split(".")[0] in ("backends", "spec", "strategies", "conformance")
     }
-    assert own == {"backends.base", "spec.datatypes", "spec.levels", "spec.rules"}
+    assert own == {
+        "dml_conformance.backends.base",
+        "dml_conformance.spec.datatypes",
+        "dml_conformance.spec.levels",
+        "dml_conformance.spec.rules",
+    }
 
 
 # --- conformant -------------------------------------------------------------------------------------------------------
@@ -99,7 +104,7 @@ def test_it_is_certified(tmp_path: Path) -> None:
 def test_the_gate_lets_it_through(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         dedent(f"""
-            from conformance.suite import ConformanceSuite
+            from dml_conformance.conformance.suite import ConformanceSuite
 
 
             class TestMachine(ConformanceSuite):

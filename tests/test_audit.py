@@ -13,26 +13,26 @@ from click.testing import CliRunner, Result
 from directml_fakes import library_or_skip, tile
 from msgspec.structs import replace
 
-from backends.base import Answer, Binding, Capabilities, Unsupported
-from backends.directml import DirectmlBackend, DirectmlError, LibraryCrash
-from backends.directml.library import OVERRIDE
-from conformance import audit as audit_module
-from conformance.audit import Audit, AuditError, Part, Standing, audit
-from conformance.cli import main
-from conformance.cli.audit import audit_command
-from conformance.cli.errors import Exit
-from spec.datatypes import DataType
-from spec.divergences import divergences
-from spec.forms import desc_from_json, desc_to_json
-from spec.levels import Level
-from spec.observations import observations
-from spec.operator import OperatorDesc
-from spec.operators.gather import GatherDesc
-from spec.operators.tile import TileDesc
-from spec.rules import DESCRIPTOR_CATEGORIES
-from spec.tensor import TensorDesc
-from spec.validator import Outcome, Reading, decide
-from strategies.boundaries import boundary_cases
+from dml_conformance.backends.base import Answer, Binding, Capabilities, Unsupported
+from dml_conformance.backends.directml import DirectmlBackend, DirectmlError, LibraryCrash
+from dml_conformance.backends.directml.library import OVERRIDE
+from dml_conformance.conformance import audit as audit_module
+from dml_conformance.conformance.audit import Audit, AuditError, Part, Standing, audit
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.cli.audit import audit_command
+from dml_conformance.conformance.cli.errors import Exit
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.divergences import divergences
+from dml_conformance.spec.forms import desc_from_json, desc_to_json
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.observations import observations
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import Outcome, Reading, decide
+from dml_conformance.strategies.boundaries import boundary_cases
 
 LEVEL = Level.L6_2
 Decide = Callable[[OperatorDesc], "str | None"]
@@ -336,7 +336,7 @@ def run(*arguments: str, monkeypatch: pytest.MonkeyPatch, library: FakeLibrary) 
         asked_for.append(device)
         return library
 
-    monkeypatch.setattr("backends.directml.DirectmlBackend", made)
+    monkeypatch.setattr("dml_conformance.backends.directml.DirectmlBackend", made)
     result = CliRunner().invoke(main, ["spec", "audit", *arguments], env={"COLUMNS": None})
     assert library.closed
     assert asked_for == [arguments[arguments.index("--level") + 1] if "--level" in arguments else ""]
@@ -421,7 +421,7 @@ def test_a_library_by_its_path(few_boundaries: None, monkeypatch: pytest.MonkeyP
 def test_progress_without_a_terminal_is_a_line_now_and_then(
     few_boundaries: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reports.console.LINE_INTERVAL", 0.0)
+    monkeypatch.setattr("dml_conformance.reports.console.LINE_INTERVAL", 0.0)
     result = run("--cases", "2", monkeypatch=monkeypatch, library=FakeLibrary())
     assert "recorded: 1 descriptors\n" in result.stderr
     assert result.stderr.endswith("random: 2 of 2 descriptors\n")

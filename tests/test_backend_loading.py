@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-import backends
-from backends import BackendError, known_backends, load_backend
-from backends.base import Capabilities
-from conformance.isolation.backend import IsolatedBackend
-from spec.levels import Level
-from spec.rules import Category
+from dml_conformance import backends
+from dml_conformance.backends import BackendError, known_backends, load_backend
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.conformance.isolation.backend import IsolatedBackend
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.rules import Category
 
 # A complete backend in a vendor's file, which imports this project's modules by their names.
 VENDOR = """
-from backends.base import Answer, Backend, Capabilities
-from spec.levels import Level
+from dml_conformance.backends.base import Answer, Backend, Capabilities
+from dml_conformance.spec.levels import Level
 {imports}
 
 class Vendor:
@@ -57,7 +57,7 @@ def refusal(name: str) -> str:
 def search_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What a test imports from its own files, or adds to the search for modules, is gone after it."""
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
-    monkeypatch.setattr("backends.loading._SIBLINGS", type(backends.loading._SIBLINGS)())
+    monkeypatch.setattr("dml_conformance.backends.loading._SIBLINGS", type(backends.loading._SIBLINGS)())
     before = set(sys.modules)
     yield
     for name in set(sys.modules) - before:
@@ -84,7 +84,7 @@ def test_torch_and_its_devices(name: str) -> None:
 
 
 def test_a_missing_torch_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("backends.torch")]:
+    for name in [name for name in sys.modules if name.startswith("dml_conformance.backends.torch")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
     message = refusal("torch:cpu")
@@ -280,7 +280,7 @@ def test_a_class_that_takes_no_device(tmp_path: Path) -> None:
 def test_capabilities_that_raise_or_are_of_another_type(tmp_path: Path) -> None:
     raising: dict[str, Any] = COMPLETE | {"capabilities": "raise RuntimeError('no answer')"}
     assert "capabilities() failed: RuntimeError: no answer" in refusal(written(tmp_path, "", **raising))
-    assert "capabilities() gave dict, expected backends.base.Capabilities" in refusal(
+    assert "capabilities() gave dict, expected dml_conformance.backends.base.Capabilities" in refusal(
         written(tmp_path, "", **COMPLETE | {"capabilities": "return {}"})
     )
 

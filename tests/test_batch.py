@@ -12,28 +12,28 @@ import numpy as np
 import pytest
 import torch
 
-from backends.base import Answer, Batched, Execution, OutOfMemory, Unsupported
-from backends.reference import ReferenceBackend
-from backends.torch import TorchBackend
-from backends.torch import batch as torch_batch
-from conformance import batch as batch_module
-from conformance.batch import BatchJudge, takes_batches
-from conformance.budget import MIB, Budget
-from conformance.engine import Engine
-from conformance.judge import Judge
-from conformance.memory import GUARD_BYTES, STRETCH_ALIGNMENT, Stretch
-from conformance.strength import mutants
-from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.operators.gather import GatherDesc
-from spec.operators.tile import TileDesc
-from spec.registry import operators
-from spec.tensor import TensorDesc
-from strategies.cases import applicable_rules, make_case, numbered_case
-from strategies.chooser import SeededChooser
-from strategies.values import UNSIGNED_OF_SIZE, materialize
+from dml_conformance.backends.base import Answer, Batched, Execution, OutOfMemory, Unsupported
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.backends.torch import TorchBackend
+from dml_conformance.backends.torch import batch as torch_batch
+from dml_conformance.conformance import batch as batch_module
+from dml_conformance.conformance.batch import BatchJudge, takes_batches
+from dml_conformance.conformance.budget import MIB, Budget
+from dml_conformance.conformance.engine import Engine
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.memory import GUARD_BYTES, STRETCH_ALIGNMENT, Stretch
+from dml_conformance.conformance.strength import mutants
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.cases import applicable_rules, make_case, numbered_case
+from dml_conformance.strategies.chooser import SeededChooser
+from dml_conformance.strategies.values import UNSIGNED_OF_SIZE, materialize
 
 LEVEL = Level.L6_4
 

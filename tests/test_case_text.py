@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from conformance.corpus import Header
-from spec.case import Case
-from spec.forms import FormError
-from spec.tensor import UINT32_MAX, UINT64_MAX
+from dml_conformance.conformance.corpus import Header
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.forms import FormError
+from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX
 
 CASES = [case.to_json() for case in Header.of(600, 5).numbered_cases()]
 JUNK: tuple[Any, ...] = (

@@ -29,24 +29,24 @@ from click.testing import CliRunner, Result
 from msgspec.structs import replace
 from package_support import make, told, verified
 
-from backends.base import Execution
-from backends.reference import ReferenceBackend
-from conformance.batch import BatchJudge
-from conformance.budget import BUDGETS
-from conformance.cli import main
-from conformance.engine import Engine
-from conformance.isolation.backend import IsolatedBackend
-from conformance.isolation.limits import Limits
-from conformance.judge import Judge
-from conformance.verify.rerun import Rerun
-from reports.records import NOT_CONFORMANT, Phase, Record
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.levels import HIGHEST, Level
-from spec.operators.tile import TileDesc
-from spec.registry import operators
-from spec.tensor import TensorDesc
-from strategies.cases import applicable_rules, numbered_case
+from dml_conformance.backends.base import Execution
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.batch import BatchJudge
+from dml_conformance.conformance.budget import BUDGETS
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.engine import Engine
+from dml_conformance.conformance.isolation.backend import IsolatedBackend
+from dml_conformance.conformance.isolation.limits import Limits
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.verify.rerun import Rerun
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.cases import applicable_rules, numbered_case
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="some cheats look for memory in /proc")
 
@@ -205,7 +205,9 @@ def test_a_run_finds_it(cheat: type[Cheat], how: Sequence[str], tmp_path: Path) 
 @few_cheats
 def test_the_gate_stops_it(cheat: type[Cheat], pytester: pytest.Pytester) -> None:
     options = ("--dml-backend", name_of(cheat), "--dml-operator", "TILE", "--dml-level", "3_0", "--dml-examples", "2")
-    result = pytester.runpytest_inprocess("--pyargs", "conformance.suite", "-p", "no:cacheprovider", *options)
+    result = pytester.runpytest_inprocess(
+        "--pyargs", "dml_conformance.conformance.suite", "-p", "no:cacheprovider", *options
+    )
     assert result.ret is pytest.ExitCode.TESTS_FAILED
     assert result.parseoutcomes()["failed"] >= 1
 

@@ -8,8 +8,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from conformance.cli import main
-from conformance.cli.options import with_device_words
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.cli.options import with_device_words
 
 LIBRARY = Path("/opt/libd3d12.so")
 

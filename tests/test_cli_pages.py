@@ -13,15 +13,15 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.cli import main
-from conformance.cli.errors import Exit
-from conformance.page_check import check_pages, statements
-from conformance.page_check.model import PageFinding, Severity
-from conformance.page_check.report import PageFindings, PageReport
-from conformance.page_report import CheckedPages, Failure, Skipped, collect, sarif
-from conformance.page_report.text import count_line, finding_lines
-from spec.pages import MAX_BYTES, read_page
-from spec.pages.model import Page, Place
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.cli.errors import Exit
+from dml_conformance.conformance.page_check import check_pages, statements
+from dml_conformance.conformance.page_check.model import PageFinding, Severity
+from dml_conformance.conformance.page_check.report import PageFindings, PageReport
+from dml_conformance.conformance.page_report import CheckedPages, Failure, Skipped, collect, sarif
+from dml_conformance.conformance.page_report.text import count_line, finding_lines
+from dml_conformance.spec.pages import MAX_BYTES, read_page
+from dml_conformance.spec.pages.model import Page, Place
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "docs" / "examples" / "pages"

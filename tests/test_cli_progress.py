@@ -9,12 +9,12 @@ import pytest
 import report_data
 from click.testing import CliRunner
 
-from conformance.cli import main
-from conformance.cli.errors import State
-from conformance.engine import example_cases
-from reports import console
-from reports.store import StoreWriter
-from spec.levels import HIGHEST
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.cli.errors import State
+from dml_conformance.conformance.engine import example_cases
+from dml_conformance.reports import console
+from dml_conformance.reports.store import StoreWriter
+from dml_conformance.spec.levels import HIGHEST
 
 COMMANDS = {
     "report": ["report", "{results}", "-o", "{folder}/report.html"],

@@ -16,17 +16,17 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.cli import COMMANDS, main
-from conformance.cli.errors import KNOWN, Exit, explain
-from conformance.cli.lazy import CommandLine
-from conformance.cli.lines import complain
-from spec.errata import errata
-from spec.examples import examples
-from spec.forms import desc_to_json
-from spec.levels import Level
-from spec.model_files import MAX_BYTES
-from spec.observations import observations
-from spec.registry import operators, rules
+from dml_conformance.conformance.cli import COMMANDS, main
+from dml_conformance.conformance.cli.errors import KNOWN, Exit, explain
+from dml_conformance.conformance.cli.lazy import CommandLine
+from dml_conformance.conformance.cli.lines import complain
+from dml_conformance.spec.errata import errata
+from dml_conformance.spec.examples import examples
+from dml_conformance.spec.forms import desc_to_json
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.model_files import MAX_BYTES
+from dml_conformance.spec.observations import observations
+from dml_conformance.spec.registry import operators, rules
 
 Run = Callable[..., Result]
 
@@ -512,7 +512,7 @@ def test_spec_check_as_json() -> None:
 def test_spec_check_fails_on_news(monkeypatch: pytest.MonkeyPatch) -> None:
     import msgspec
 
-    from conformance.spec_check import model
+    from dml_conformance.conformance.spec_check import model
 
     known = dict(errata())
     del known["GATHER-5"]
@@ -625,7 +625,7 @@ def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_closed_pipe_ends_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conformance.cli.errors._discard_output", lambda: None)
+    monkeypatch.setattr("dml_conformance.conformance.cli.errors._discard_output", lambda: None)
     result = CliRunner().invoke(with_command(monkeypatch, raising(BrokenPipeError(32, "Broken pipe"))), ["boom"])
     assert (result.exit_code, result.output) == (Exit.BROKEN, "")
 
@@ -667,7 +667,7 @@ def test_a_complaint_is_one_line_of_bounded_length(capsys: pytest.CaptureFixture
 def test_nothing_heavy_is_imported_before_a_command_runs() -> None:
     code = (
         "import sys\n"
-        "from conformance.cli import main\n"
+        "from dml_conformance.conformance.cli import main\n"
         "try:\n    main(['--version'], prog_name='dml-conformance')\n"
         "except SystemExit as end:\n    assert end.code == 0\n"
         "heavy = {'numpy', 'torch', 'msgspec', 'rich', 'jinja2', 'hypothesis', 'spec', 'backends', 'reports'}\n"
@@ -696,7 +696,7 @@ def test_the_program_itself(folder: Path) -> None:
 @pytest.mark.parametrize("count", [1, 2000], ids=["less than a pipe holds", "more than a pipe holds"])
 def test_a_reader_that_goes_away(count: int, folder: Path) -> None:
     (folder / "many.json").write_text(json.dumps([REJECTED] * count))
-    code = "import sys; from conformance.cli import main; main(['check', 'many.json'], prog_name='dml-conformance')"
+    code = "from dml_conformance.conformance.cli import main; main(['check', 'many.json'], prog_name='dml-conformance')"
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=buffered

@@ -25,26 +25,26 @@ import pytest
 from click.testing import CliRunner, Result
 from sweep_support import untimed
 
-from backends import load_backend
-from backends.loading import BackendError
-from backends.reference import ReferenceBackend
-from conformance.cli import main
-from conformance.cluster import client as client_module
-from conformance.cluster import worker
-from conformance.cluster.client import Cluster
-from conformance.cluster.errors import ClusterError, ClusterLost
-from conformance.cluster.identity import environment_of, first_difference
-from conformance.cluster.members import Member
-from conformance.cluster.messages import Introduction, Order, encode
-from conformance.corpus import CorpusError, Header, corpus_lines
-from conformance.corpus_files import write_corpus
-from conformance.pool.messages import Failed, Judged, decode_reply
-from conformance.release import suite_version
-from conformance.sweep import Block, InProcess, Setup, WorkerError, read_cases
-from reports.digests import Digests
-from reports.records import Record, Verdict
-from reports.written import decoded_records
-from spec.levels import Level
+from dml_conformance.backends import load_backend
+from dml_conformance.backends.loading import BackendError
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.cluster import client as client_module
+from dml_conformance.conformance.cluster import worker
+from dml_conformance.conformance.cluster.client import Cluster
+from dml_conformance.conformance.cluster.errors import ClusterError, ClusterLost
+from dml_conformance.conformance.cluster.identity import environment_of, first_difference
+from dml_conformance.conformance.cluster.members import Member
+from dml_conformance.conformance.cluster.messages import Introduction, Order, encode
+from dml_conformance.conformance.corpus import CorpusError, Header, corpus_lines
+from dml_conformance.conformance.corpus_files import write_corpus
+from dml_conformance.conformance.pool.messages import Failed, Judged, decode_reply
+from dml_conformance.conformance.release import suite_version
+from dml_conformance.conformance.sweep import Block, InProcess, Setup, WorkerError, read_cases
+from dml_conformance.reports.digests import Digests
+from dml_conformance.reports.records import Record, Verdict
+from dml_conformance.reports.written import decoded_records
+from dml_conformance.spec.levels import Level
 
 pytest.importorskip("distributed")
 
@@ -122,7 +122,7 @@ BACKEND = """
 
     import msgspec
 
-    from backends.reference import ReferenceBackend
+    from dml_conformance.backends.reference import ReferenceBackend
 
 
     class Mine(ReferenceBackend):
@@ -406,7 +406,7 @@ def changed(client: Client, name: str, change: Callable[..., None], *arguments: 
 
 
 def be_of_version(version: str) -> None:
-    from conformance.cluster import messages
+    from dml_conformance.conformance.cluster import messages
 
     messages.suite_version = lambda: version
 

@@ -10,21 +10,21 @@ import msgspec
 import numpy as np
 import pytest
 
-from backends.base import Answer, Binding
-from backends.reference import ReferenceBackend, Result
-from conformance import judge as judge_module
-from conformance.compare import EQUAL, RECORDED, compare
-from conformance.isolation.errors import ProcessLost
-from conformance.judge import Judge, Pending, told, verdict_on
-from conformance.memory import Unwritten, bind_output
-from conformance.output_digest import output_digest
-from reports.records import LossCause, Phase, Verdict
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.operators.gather import GatherDesc
-from spec.operators.tile import TileDesc
-from spec.tensor import TensorDesc
+from dml_conformance.backends.base import Answer, Binding
+from dml_conformance.backends.reference import ReferenceBackend, Result
+from dml_conformance.conformance import judge as judge_module
+from dml_conformance.conformance.compare import EQUAL, RECORDED, compare
+from dml_conformance.conformance.isolation.errors import ProcessLost
+from dml_conformance.conformance.judge import Judge, Pending, told, verdict_on
+from dml_conformance.conformance.memory import Unwritten, bind_output
+from dml_conformance.conformance.output_digest import output_digest
+from dml_conformance.reports.records import LossCause, Phase, Verdict
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.tensor import TensorDesc
 
 LEVEL = Level.L3_1
 PAIR = TensorDesc.of(DataType.FLOAT32, (2,))

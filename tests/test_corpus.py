@@ -19,8 +19,8 @@ import msgspec
 import pytest
 import zstandard
 
-from conformance import corpus_files
-from conformance.corpus import (
+from dml_conformance.conformance import corpus_files
+from dml_conformance.conformance.corpus import (
     MOST_LINE_BYTES,
     WHOLE,
     CorpusError,
@@ -33,16 +33,16 @@ from conformance.corpus import (
     in_blocks,
     read_case,
 )
-from conformance.corpus_files import FRAME_LINES, open_corpus, write_corpus
-from conformance.release import suite_version
-from reports.writing import OutputError
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.operators.tile import TileDesc
-from spec.registry import operators
-from spec.tensor import TensorDesc
-from strategies.cases import applicable_rules, numbered_case
+from dml_conformance.conformance.corpus_files import FRAME_LINES, open_corpus, write_corpus
+from dml_conformance.conformance.release import suite_version
+from dml_conformance.reports.writing import OutputError
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.cases import applicable_rules, numbered_case
 
 ROOT = Path(__file__).parents[1]
 
@@ -136,7 +136,7 @@ def test_the_same_seed_gives_the_same_lines(lines: list[bytes]) -> None:
 def test_lines_do_not_depend_on_the_process() -> None:
     """On no order of a set, that is, nor on what was made before, nor on the locale."""
     program = (
-        "import sys; from conformance.corpus import Header, corpus_lines; "
+        "import sys; from dml_conformance.conformance.corpus import Header, corpus_lines; "
         "sys.stdout.buffer.writelines(corpus_lines(Header.of(200, 7)))"
     )
     printed = {
@@ -165,7 +165,7 @@ def test_its_cases_are_those_of_a_sweep() -> None:
 
 
 def test_a_corpus_without_cases_that_exist_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conformance.corpus.applicable_rules", lambda name, level: ())
+    monkeypatch.setattr("dml_conformance.conformance.corpus.applicable_rules", lambda name, level: ())
     with pytest.raises(CorpusError, match="there are no cases of TILE at 1_0"):
         Header.of(3, 0, ["TILE"], [Level.L1_0])
 
@@ -182,8 +182,8 @@ def test_the_release_is_known_without_an_installation(monkeypatch: pytest.Monkey
         raise PackageNotFoundError(name)
 
     checkout = Path(__file__).parents[1]
-    monkeypatch.setattr("conformance.certify.__file__", str(checkout / "conformance" / "certify.py"))
-    monkeypatch.setattr("conformance.certify.version", missing)
+    monkeypatch.setattr("dml_conformance.conformance.certify.__file__", str(checkout / "conformance" / "certify.py"))
+    monkeypatch.setattr("dml_conformance.conformance.certify.version", missing)
     assert suite_version.__wrapped__() == suite_version()
 
 
@@ -205,7 +205,7 @@ def test_shards_are_the_whole(lines: list[bytes], parts: int) -> None:
 @pytest.mark.parametrize("parts", [2, 3, 5, 15, 16, 75, 150])
 def test_every_shard_has_every_operator_at_every_level(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether the number of shards has something in common with that of operators and levels or not."""
-    monkeypatch.setattr("conformance.corpus.numbered_case", lambda seed, *cell_and_turn: cell_and_turn)
+    monkeypatch.setattr("dml_conformance.conformance.corpus.numbered_case", lambda seed, *cell_and_turn: cell_and_turn)
     cells = [(name, level) for name in operators() for level in Level if applicable_rules(name, level)]
     made = list(Header.of(len(cells) * 40 * parts, 0, shard=Shard(2, parts)).numbered_cases())
     found = Counter((name, level) for name, level, _ in made)  # type: ignore[misc, attr-defined]
@@ -214,7 +214,7 @@ def test_every_shard_has_every_operator_at_every_level(parts: int, monkeypatch: 
 
 
 def test_a_turn_has_every_operator_at_every_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conformance.corpus.numbered_case", lambda seed, *cell_and_turn: cell_and_turn)
+    monkeypatch.setattr("dml_conformance.conformance.corpus.numbered_case", lambda seed, *cell_and_turn: cell_and_turn)
     header = Header.of(10 * len(Header.of(1, 0).cells()), 0)
     assert Counter(header.numbered_cases()) == Counter(  # type: ignore[comparison-overlap]
         (*cell, turn) for turn in range(10) for cell in header.cells()

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from reports.records import Throughput
+from dml_conformance.reports.records import Throughput
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "benchmarks" / "cuda"

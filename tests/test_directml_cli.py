@@ -9,12 +9,12 @@ import pytest
 from click.testing import CliRunner
 from directml_fakes import fake_worker
 
-from backends.directml.errors import DirectmlError
-from backends.directml.library import RELEASES, Library, Release
-from backends.directml.process import Worker
-from backends.directml.profiles import PROFILES, Profile
-from conformance.cli.directml import directml
-from spec.levels import Level
+from dml_conformance.backends.directml.errors import DirectmlError
+from dml_conformance.backends.directml.library import RELEASES, Library, Release
+from dml_conformance.backends.directml.process import Worker
+from dml_conformance.backends.directml.profiles import PROFILES, Profile
+from dml_conformance.conformance.cli.directml import directml
+from dml_conformance.spec.levels import Level
 
 
 def run(*arguments: str) -> str:
@@ -35,7 +35,7 @@ def test_install_takes_the_release_of_the_level(monkeypatch: pytest.MonkeyPatch,
         asked.append((release.level, wheel))
         return Library(Path("cache/libdirectml.so"), release.library_sha256, release)
 
-    monkeypatch.setattr("backends.directml.install.install", install)
+    monkeypatch.setattr("dml_conformance.backends.directml.install.install", install)
     wheel = tmp_path / "some.whl"
     wheel.touch()
     assert run("install").startswith("torch-directml 0.2.5.dev240914, level 6_2, SHA-256 fd54a8c5")
@@ -57,9 +57,9 @@ def started(no_cache: None, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return fake_worker("reply(0)", hello=f"level=0x5200, data_types={types}, unexpected={calls}")
 
     library = Library(Path("some/libdirectml.so"), "0" * 64, None)
-    monkeypatch.setattr("backends.directml.library.find_library", lambda level: library)
-    monkeypatch.setattr("backends.directml.library.settings_files", lambda: (Path("settings.conf"),))
-    monkeypatch.setattr("backends.directml.process.start", start)
+    monkeypatch.setattr("dml_conformance.backends.directml.library.find_library", lambda level: library)
+    monkeypatch.setattr("dml_conformance.backends.directml.library.settings_files", lambda: (Path("settings.conf"),))
+    monkeypatch.setattr("dml_conformance.backends.directml.process.start", start)
     return profiles
 
 

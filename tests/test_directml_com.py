@@ -11,8 +11,8 @@ from uuid import UUID
 
 import pytest
 
-from backends.directml import com, headers
-from backends.directml.com import ComObject, HResult, implements, method
+from dml_conformance.backends.directml import com, headers
+from dml_conformance.backends.directml.com import ComObject, HResult, implements, method
 
 IID = UUID("00112233-4455-6677-8899-aabbccddeeff")
 OTHER = UUID("ffffffff-4455-6677-8899-aabbccddeeff")

@@ -12,23 +12,23 @@ import numpy as np
 import pytest
 from directml_fakes import GATHER, tile
 
-from backends.base import Answer, Binding, Timed, Unsupported
-from backends.directml import DirectmlBackend
-from backends.directml.errors import DirectmlError, LibraryCrash
-from backends.directml.execution import backend as backend_module
-from backends.directml.execution.backend import ExecutingBackend
-from backends.directml.execution.loader import Setup
-from backends.directml.execution.process import DeviceProcess, ExecutionError, NoMemory
-from backends.directml.execution.protocol import Ready
-from backends.directml.library import Library
-from backends.directml.process import Reply
-from backends.directml.profiles import PROFILES, Profile
-from backends.directml.structs import OPERATOR_DESC_AT
-from spec.datatypes import DataType, TensorFlag
-from spec.levels import Level
-from spec.operators.gather import GatherDesc
-from spec.rules import Category
-from spec.tensor import TensorDesc
+from dml_conformance.backends.base import Answer, Binding, Timed, Unsupported
+from dml_conformance.backends.directml import DirectmlBackend
+from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
+from dml_conformance.backends.directml.execution import backend as backend_module
+from dml_conformance.backends.directml.execution.backend import ExecutingBackend
+from dml_conformance.backends.directml.execution.loader import Setup
+from dml_conformance.backends.directml.execution.process import DeviceProcess, ExecutionError, NoMemory
+from dml_conformance.backends.directml.execution.protocol import Ready
+from dml_conformance.backends.directml.library import Library
+from dml_conformance.backends.directml.process import Reply
+from dml_conformance.backends.directml.profiles import PROFILES, Profile
+from dml_conformance.backends.directml.structs import OPERATOR_DESC_AT
+from dml_conformance.spec.datatypes import DataType, TensorFlag
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.rules import Category
+from dml_conformance.spec.tensor import TensorDesc
 
 L = Level.L6_2
 NO_DOUBLES = tuple(sorted(t for t in DataType if t.size and t is not DataType.FLOAT64))

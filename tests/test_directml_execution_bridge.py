@@ -15,16 +15,22 @@ from typing import Any
 
 import pytest
 
-from backends.directml import headers as d3d12
-from backends.directml import stubs
-from backends.directml.com import POINTER
-from backends.directml.errors import DirectmlError
-from backends.directml.execution import bridge as bridge_module
-from backends.directml.execution import headers
-from backends.directml.execution.bridge import RETURNING, Bridge, memory_map
-from backends.directml.execution.interfaces import DescriptorHeap, Device, Function, Resource, StructReturn
-from backends.directml.execution.opening import struct_return_of
-from backends.directml.execution.structures import ResourceDesc
+from dml_conformance.backends.directml import headers as d3d12
+from dml_conformance.backends.directml import stubs
+from dml_conformance.backends.directml.com import POINTER
+from dml_conformance.backends.directml.errors import DirectmlError
+from dml_conformance.backends.directml.execution import bridge as bridge_module
+from dml_conformance.backends.directml.execution import headers
+from dml_conformance.backends.directml.execution.bridge import RETURNING, Bridge, memory_map
+from dml_conformance.backends.directml.execution.interfaces import (
+    DescriptorHeap,
+    Device,
+    Function,
+    Resource,
+    StructReturn,
+)
+from dml_conformance.backends.directml.execution.opening import struct_return_of
+from dml_conformance.backends.directml.execution.structures import ResourceDesc
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() != "x86_64", reason="the bridge is for Linux on x86-64"

@@ -15,21 +15,21 @@ import numpy as np
 import pytest
 from directml_fakes import GATHER
 
-from backends.base import Binding
-from backends.directml import DirectmlBackend
-from backends.directml.errors import DirectmlError
-from backends.directml.execution.backend import ExecutingBackend
-from backends.directml.execution.process import ExecutionError
-from conformance.judge import Judge
-from reports.records import Phase, Record, Verdict
-from spec import registry
-from spec.case import Case
-from spec.datatypes import DataType, TensorFlag
-from spec.operators.gather import GatherDesc
-from spec.tensor import TensorDesc
-from strategies.boundaries import boundary_cases
-from strategies.cases import execution_rules, make_case
-from strategies.chooser import SeededChooser
+from dml_conformance.backends.base import Binding
+from dml_conformance.backends.directml import DirectmlBackend
+from dml_conformance.backends.directml.errors import DirectmlError
+from dml_conformance.backends.directml.execution.backend import ExecutingBackend
+from dml_conformance.backends.directml.execution.process import ExecutionError
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.spec import registry
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.datatypes import DataType, TensorFlag
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.cases import execution_rules, make_case
+from dml_conformance.strategies.chooser import SeededChooser
 
 pytestmark = [
     pytest.mark.directml,
@@ -147,12 +147,12 @@ import ctypes, sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 import numpy as np
 from directml_fakes import tile
-from backends.directml.execution.loader import choose
-from backends.directml.execution.opening import open_device
-from backends.directml.execution.submission import Bound, Submission
-from backends.directml.execution.work import Program
-from backends.directml.structs import BLOCK_SIZE, OPERATOR_DESC_AT, Packer
-from spec.datatypes import DataType
+from dml_conformance.backends.directml.execution.loader import choose
+from dml_conformance.backends.directml.execution.opening import open_device
+from dml_conformance.backends.directml.execution.submission import Bound, Submission
+from dml_conformance.backends.directml.execution.work import Program
+from dml_conformance.backends.directml.structs import BLOCK_SIZE, OPERATOR_DESC_AT, Packer
+from dml_conformance.spec.datatypes import DataType
 
 opened = open_device(choose("d3d12")[0])
 gpu = opened.gpu

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from backends.directml.errors import DirectmlError
-from backends.directml.execution import loader
-from backends.directml.execution.loader import Setup, choose, names_device
-from backends.directml.library import Library
-from spec.levels import Level
+from dml_conformance.backends.directml.errors import DirectmlError
+from dml_conformance.backends.directml.execution import loader
+from dml_conformance.backends.directml.execution.loader import Setup, choose, names_device
+from dml_conformance.backends.directml.library import Library
+from dml_conformance.spec.levels import Level
 
 LINUX_LIBRARY = Library(Path("/cache/libdirectml.so"), "0" * 64, None)
 

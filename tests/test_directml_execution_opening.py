@@ -10,13 +10,22 @@ from typing import Any, ClassVar
 import pytest
 from directml_execution_fakes import FakeDevice, FakeDml, World
 
-from backends.directml import headers as base
-from backends.directml.com import POINTER, RESULT, ComError, ComObject, HResult, guid_bytes, implements, read_guid
-from backends.directml.errors import DirectmlError
-from backends.directml.execution import headers, opening
-from backends.directml.execution.interfaces import Device, DxgiAdapter, Interface, StructReturn
-from backends.directml.execution.loader import Setup
-from backends.directml.execution.opening import (
+from dml_conformance.backends.directml import headers as base
+from dml_conformance.backends.directml.com import (
+    POINTER,
+    RESULT,
+    ComError,
+    ComObject,
+    HResult,
+    guid_bytes,
+    implements,
+    read_guid,
+)
+from dml_conformance.backends.directml.errors import DirectmlError
+from dml_conformance.backends.directml.execution import headers, opening
+from dml_conformance.backends.directml.execution.interfaces import Device, DxgiAdapter, Interface, StructReturn
+from dml_conformance.backends.directml.execution.loader import Setup
+from dml_conformance.backends.directml.execution.opening import (
     StandIns,
     adapt,
     create_device,
@@ -28,9 +37,9 @@ from backends.directml.execution.opening import (
     struct_return_of,
     warp_adapter,
 )
-from backends.directml.null_device import Adapter, AdapterFactory, NullDevice
-from backends.directml.profiles import FULL, LEAST, Profile
-from spec.levels import Level
+from dml_conformance.backends.directml.null_device import Adapter, AdapterFactory, NullDevice
+from dml_conformance.backends.directml.profiles import FULL, LEAST, Profile
+from dml_conformance.spec.levels import Level
 
 LUID = 0x1_0000_0002
 

@@ -15,13 +15,13 @@ import pytest
 from directml_execution_fakes import World
 from directml_fakes import GATHER
 
-from backends.base import Binding
-from backends.directml.com import HResult
-from backends.directml.errors import DirectmlError, LibraryCrash
-from backends.directml.execution.loader import Setup
-from backends.directml.execution.opening import Opened
-from backends.directml.execution.process import DeviceProcess, ExecutionError, NoMemory, Resource, start
-from backends.directml.execution.protocol import (
+from dml_conformance.backends.base import Binding
+from dml_conformance.backends.directml.com import HResult
+from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
+from dml_conformance.backends.directml.execution.loader import Setup
+from dml_conformance.backends.directml.execution.opening import Opened
+from dml_conformance.backends.directml.execution.process import DeviceProcess, ExecutionError, NoMemory, Resource, start
+from dml_conformance.backends.directml.execution.protocol import (
     Buffer,
     Copy,
     Decide,
@@ -35,11 +35,11 @@ from backends.directml.execution.protocol import (
     receive,
     send,
 )
-from backends.directml.execution.worker import TOOK_TOO_LONG, Server, Watchdog
-from backends.directml.process import Reply as DecisionReply
-from backends.directml.structs import BLOCK_SIZE, Packer
-from spec.datatypes import DataType
-from spec.levels import Level
+from dml_conformance.backends.directml.execution.worker import TOOK_TOO_LONG, Server, Watchdog
+from dml_conformance.backends.directml.process import Reply as DecisionReply
+from dml_conformance.backends.directml.structs import BLOCK_SIZE, Packer
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
 
 BLOCK = bytes(range(40))
 
@@ -53,7 +53,7 @@ def fake_process(answers: str, hello: str = "address=4096, level=0x6200, data_ty
     """
     script = f"""
 import os, sys
-from backends.directml.execution.protocol import *
+from dml_conformance.backends.directml.execution.protocol import *
 
 requests, replies = sys.stdin.buffer, sys.stdout.buffer
 
@@ -306,7 +306,7 @@ def test_the_block_lies_where_the_packer_was_told() -> None:
 def test_what_takes_too_long_ends_the_process() -> None:
     script = """
 import sys, time
-from backends.directml.execution.worker import Watchdog
+from dml_conformance.backends.directml.execution.worker import Watchdog
 dog = Watchdog(0.3)
 with dog:
     pass
@@ -327,10 +327,10 @@ def test_the_worker_tells_of_itself_and_ends_with_its_requests() -> None:
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from directml_execution_fakes import World
-from backends.directml.execution import worker
-from backends.directml.execution.opening import Opened
-from spec.datatypes import DataType
-from spec.levels import Level
+from dml_conformance.backends.directml.execution import worker
+from dml_conformance.backends.directml.execution.opening import Opened
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
 
 class Directml:
     def level(self): return Level.L6_2

@@ -6,9 +6,9 @@ import ctypes
 
 import pytest
 
-from backends.directml import headers as base
-from backends.directml.execution import headers, interfaces, structures
-from backends.directml.execution.interfaces import Function, Interface
+from dml_conformance.backends.directml import headers as base
+from dml_conformance.backends.directml.execution import headers, interfaces, structures
+from dml_conformance.backends.directml.execution.interfaces import Function, Interface
 
 # From d3d12.h and DirectML.h, as a C compiler for 64-bit machines lays them out.
 SIZES = {

@@ -15,12 +15,12 @@ from directml_execution_fakes import (
     World,
 )
 
-from backends.directml.com import ComError, HResult
-from backends.directml.execution import gpu as gpu_module
-from backends.directml.execution.gpu import DeviceRemoved, OutOfMemory
-from backends.directml.execution.headers import HeapType
-from backends.directml.execution.submission import WARM_UP, Bound, Submission, time_copies
-from backends.directml.execution.work import Program
+from dml_conformance.backends.directml.com import ComError, HResult
+from dml_conformance.backends.directml.execution import gpu as gpu_module
+from dml_conformance.backends.directml.execution.gpu import DeviceRemoved, OutOfMemory
+from dml_conformance.backends.directml.execution.headers import HeapType
+from dml_conformance.backends.directml.execution.submission import WARM_UP, Bound, Submission, time_copies
+from dml_conformance.backends.directml.execution.work import Program
 
 DESC = 0xD0  # nobody looks at it here
 

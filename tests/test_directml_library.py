@@ -12,12 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from backends.directml import library as library_module
-from backends.directml import stubs
-from backends.directml.errors import DirectmlError
-from backends.directml.install import download_command, install
-from backends.directml.library import OVERRIDE, RELEASES, Release, find_library, installed, installed_path
-from spec.levels import Level
+from dml_conformance.backends.directml import library as library_module
+from dml_conformance.backends.directml import stubs
+from dml_conformance.backends.directml.errors import DirectmlError
+from dml_conformance.backends.directml.install import download_command, install
+from dml_conformance.backends.directml.library import (
+    OVERRIDE,
+    RELEASES,
+    Release,
+    find_library,
+    installed,
+    installed_path,
+)
+from dml_conformance.spec.levels import Level
 
 CONTENT = b"not a library at all"
 
@@ -32,7 +39,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv(OVERRIDE, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setattr("backends.directml.library.platform.machine", lambda: "x86_64")
+    monkeypatch.setattr("dml_conformance.backends.directml.library.platform.machine", lambda: "x86_64")
     return tmp_path / "cache"
 
 
@@ -71,7 +78,7 @@ class FakePip:
 
 
 def use_pip(monkeypatch: pytest.MonkeyPatch, pip: FakePip) -> FakePip:
-    monkeypatch.setattr("backends.directml.install.subprocess.run", pip)
+    monkeypatch.setattr("dml_conformance.backends.directml.install.subprocess.run", pip)
     return pip
 
 
@@ -147,7 +154,7 @@ def test_pips_reason_is_told(release: Release, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_an_environment_without_pip_is_told(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("backends.directml.install.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("dml_conformance.backends.directml.install.importlib.util.find_spec", lambda name: None)
     with pytest.raises(DirectmlError, match=r"needs pip in this environment; .* name it with --wheel"):
         install(release)
 
@@ -198,7 +205,7 @@ def test_a_level_asked_for_outweighs_the_library_named(
 @pytest.mark.parametrize(("system", "machine"), [("win32", "AMD64"), ("linux", "aarch64"), ("darwin", "x86_64")])
 def test_other_platforms_are_told_so(system: str, machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", system)
-    monkeypatch.setattr("backends.directml.library.platform.machine", lambda: machine)
+    monkeypatch.setattr("dml_conformance.backends.directml.library.platform.machine", lambda: machine)
     with pytest.raises(DirectmlError, match=f"Linux on x86-64, this is {system} on {machine.lower()}"):
         find_library()
 
@@ -254,7 +261,7 @@ def test_the_stubs_forward_and_are_found_by_name_and_version(cache: Path) -> Non
     script = """
 import ctypes, sys
 from pathlib import Path
-from backends.directml import stubs
+from dml_conformance.backends.directml import stubs
 calls = []
 kept = stubs.load(Path(sys.argv[1]), lambda iid, out: calls.append((iid, out)) or 5, lambda *a: calls.append(a) or 7)
 versioned = ctypes.CDLL(None).dlvsym

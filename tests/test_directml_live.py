@@ -15,17 +15,17 @@ import pytest
 from directml_fakes import GATHER, library_or_skip, tile
 from msgspec.structs import replace
 
-from backends.base import Unsupported
-from backends.directml import DirectmlBackend, LibraryCrash, stubs
-from backends.directml.library import OVERRIDE, cache_folder
-from backends.directml.process import start
-from backends.directml.profiles import PROFILES
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.operators.gather_nd import GatherNdDesc
-from spec.tensor import TensorDesc
-from spec.validator import Outcome
-from strategies.boundaries import boundary_cases
+from dml_conformance.backends.base import Unsupported
+from dml_conformance.backends.directml import DirectmlBackend, LibraryCrash, stubs
+from dml_conformance.backends.directml.library import OVERRIDE, cache_folder
+from dml_conformance.backends.directml.process import start
+from dml_conformance.backends.directml.profiles import PROFILES
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators.gather_nd import GatherNdDesc
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import Outcome
+from dml_conformance.strategies.boundaries import boundary_cases
 
 pytestmark = pytest.mark.directml
 
@@ -170,14 +170,14 @@ def test_a_file_that_is_no_library_is_told(monkeypatch: pytest.MonkeyPatch) -> N
 IN_PROCESS = """
 import ctypes, resource, sys
 from pathlib import Path
-from backends.base import Unsupported
-from backends.directml import stubs
-from backends.directml.device import DirectmlDevice
-from backends.directml.null_device import NullDevice
-from backends.directml.profiles import FULL
-from backends.directml.structs import BLOCK_SIZE, OPERATOR_DESC_AT, Packer
-from spec.levels import Level
-from strategies.boundaries import boundary_cases
+from dml_conformance.backends.base import Unsupported
+from dml_conformance.backends.directml import stubs
+from dml_conformance.backends.directml.device import DirectmlDevice
+from dml_conformance.backends.directml.null_device import NullDevice
+from dml_conformance.backends.directml.profiles import FULL
+from dml_conformance.backends.directml.structs import BLOCK_SIZE, OPERATOR_DESC_AT, Packer
+from dml_conformance.spec.levels import Level
+from dml_conformance.strategies.boundaries import boundary_cases
 
 null = NullDevice(FULL)
 kept = stubs.load(Path(sys.argv[2]), null.create_adapter_factory, null.serialize_versioned_root_signature)

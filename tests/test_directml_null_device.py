@@ -10,11 +10,11 @@ from uuid import UUID
 
 import pytest
 
-from backends.directml import com, headers
-from backends.directml.com import POINTER, RESULT, SIZE_T, UINT, HResult, method
-from backends.directml.headers import AdapterProperty, D3D12Feature
-from backends.directml.null_device import DESCRIPTION, LUID, NULL_LUID, NullDevice
-from backends.directml.profiles import FULL, LEAST, PROFILES, SHADER_MODEL_6_6, Profile
+from dml_conformance.backends.directml import com, headers
+from dml_conformance.backends.directml.com import POINTER, RESULT, SIZE_T, UINT, HResult, method
+from dml_conformance.backends.directml.headers import AdapterProperty, D3D12Feature
+from dml_conformance.backends.directml.null_device import DESCRIPTION, LUID, NULL_LUID, NullDevice
+from dml_conformance.backends.directml.profiles import FULL, LEAST, PROFILES, SHADER_MODEL_6_6, Profile
 
 
 def call(pointer: int, table: tuple[str, ...], name: str, restype: Any, *arguments: tuple[Any, Any]) -> int:

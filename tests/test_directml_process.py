@@ -11,15 +11,15 @@ import pytest
 from directml_fakes import GATHER, fake_worker, tile, use_fake_worker
 from msgspec.structs import replace
 
-from backends.base import Answer, Backend, Unsupported
-from backends.directml import DirectmlBackend, DirectmlError, LibraryCrash
-from backends.directml import backend as backend_module
-from backends.directml.library import RELEASES, Library
-from backends.directml.process import Reply, Worker
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.rules import DESCRIPTOR_CATEGORIES
-from spec.tensor import TensorDesc
+from dml_conformance.backends.base import Answer, Backend, Unsupported
+from dml_conformance.backends.directml import DirectmlBackend, DirectmlError, LibraryCrash
+from dml_conformance.backends.directml import backend as backend_module
+from dml_conformance.backends.directml.library import RELEASES, Library
+from dml_conformance.backends.directml.process import Reply, Worker
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES
+from dml_conformance.spec.tensor import TensorDesc
 
 E_INVALIDARG = -2147024809
 REJECT = f"reply({E_INVALIDARG})"
@@ -47,7 +47,7 @@ def test_an_answer_in_pieces_is_put_together() -> None:
 def test_a_question_is_sent_whole_though_the_pipe_takes_it_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     worker = fake_worker("\n    while len(block) < 20: block += os.read(0, 1 << 16)\n    reply(block.count(b'x'))")
     write = os.write
-    monkeypatch.setattr("backends.directml.process.os.write", lambda file, data: write(file, data[:7]))
+    monkeypatch.setattr("dml_conformance.backends.directml.process.os.write", lambda file, data: write(file, data[:7]))
     assert worker.ask(b"x" * 20).code == 20
     worker.close()
 

@@ -11,19 +11,19 @@ import pytest
 from click.testing import CliRunner, Result
 from directml_fakes import GATHER, tile
 
-from backends.base import Unsupported
-from backends.directml.errors import LibraryCrash
-from backends.directml.library import Library
-from backends.directml.profiles import Profile
-from backends.directml.protocol import Hello
-from backends.directml.recording.calls import BindingProperties, Dispatch, Recording, Stage
-from backends.directml.recording.process import OperatorRefused, RecordingError
-from conformance.cli import main
-from spec.datatypes import DataType
-from spec.examples import examples
-from spec.forms import desc_to_json
-from spec.levels import Level
-from spec.operator import OperatorDesc
+from dml_conformance.backends.base import Unsupported
+from dml_conformance.backends.directml.errors import LibraryCrash
+from dml_conformance.backends.directml.library import Library
+from dml_conformance.backends.directml.profiles import Profile
+from dml_conformance.backends.directml.protocol import Hello
+from dml_conformance.backends.directml.recording.calls import BindingProperties, Dispatch, Recording, Stage
+from dml_conformance.backends.directml.recording.process import OperatorRefused, RecordingError
+from dml_conformance.conformance.cli import main
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.examples import examples
+from dml_conformance.spec.forms import desc_to_json
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
 
 TILE = tile(DataType.FLOAT32)
 REFUSED = OperatorRefused(0, "IDMLDevice::CreateOperator answered E_INVALIDARG")
@@ -77,8 +77,8 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Result
         levels.append(level)
         return Library(Path("some.so"), "a" * 64, None)
 
-    monkeypatch.setattr("backends.directml.library.find_library", find_library)
-    monkeypatch.setattr("backends.directml.recording.process.Recorder", FakeRecorder)
+    monkeypatch.setattr("dml_conformance.backends.directml.library.find_library", find_library)
+    monkeypatch.setattr("dml_conformance.backends.directml.recording.process.Recorder", FakeRecorder)
 
     def run(*arguments: str, gather: Recording | Exception = RECORDED, tile: Recording | Exception = RECORDED) -> Any:
         FakeRecorder.answers, FakeRecorder.asked = {"GATHER": gather, "TILE": tile}, []

@@ -11,12 +11,18 @@ from typing import Any
 import pytest
 from directml_recording_fakes import ON_LINUX, D3d12, call, guid_pointer, shader, view
 
-from backends.directml import headers as base
-from backends.directml.com import IID_IUNKNOWN, POINTER, RESULT, SIZE_T, UINT, HResult, method, release
-from backends.directml.execution import headers
-from backends.directml.execution.headers import CommandListType, HeapType, ResourceState
-from backends.directml.execution.interfaces import CommandList, DescriptorHeap, Device, Resource, StructReturn
-from backends.directml.execution.structures import (
+from dml_conformance.backends.directml import headers as base
+from dml_conformance.backends.directml.com import IID_IUNKNOWN, POINTER, RESULT, SIZE_T, UINT, HResult, method, release
+from dml_conformance.backends.directml.execution import headers
+from dml_conformance.backends.directml.execution.headers import CommandListType, HeapType, ResourceState
+from dml_conformance.backends.directml.execution.interfaces import (
+    CommandList,
+    DescriptorHeap,
+    Device,
+    Resource,
+    StructReturn,
+)
+from dml_conformance.backends.directml.execution.structures import (
     UINT64,
     DescriptorHeapDesc,
     HeapProperties,
@@ -24,8 +30,8 @@ from backends.directml.execution.structures import (
     ResourceDesc,
     TransitionBarrier,
 )
-from backends.directml.recording import calls, structures
-from backends.directml.recording.objects import INCREMENT
+from dml_conformance.backends.directml.recording import calls, structures
+from dml_conformance.backends.directml.recording.objects import INCREMENT
 
 pytestmark = ON_LINUX
 

@@ -19,9 +19,9 @@ from click.testing import CliRunner
 from directml_fakes import library_or_skip
 from msgspec.structs import replace
 
-from backends.directml import LibraryCrash
-from backends.directml.profiles import PROFILES
-from backends.directml.recording.calls import (
+from dml_conformance.backends.directml import LibraryCrash
+from dml_conformance.backends.directml.profiles import PROFILES
+from dml_conformance.backends.directml.recording.calls import (
     BindingProperties,
     CopyBufferRegion,
     CreateComputePipelineState,
@@ -42,19 +42,19 @@ from backends.directml.recording.calls import (
     Transition,
     UavBarrier,
 )
-from backends.directml.recording.process import OperatorRefused, Recorder
-from conformance.cli.directml import directml
-from spec import registry
-from spec.datatypes import DataType, TensorFlag
-from spec.levels import Level
-from spec.operator import Field, OperatorDesc
-from spec.operators.gather import GatherDesc
-from spec.tensor import TensorDesc
-from spec.validator import Outcome
-from strategies.boundaries import boundary_cases
-from strategies.builders import builder
-from strategies.chooser import SeededChooser
-from strategies.context import Context
+from dml_conformance.backends.directml.recording.process import OperatorRefused, Recorder
+from dml_conformance.conformance.cli.directml import directml
+from dml_conformance.spec import registry
+from dml_conformance.spec.datatypes import DataType, TensorFlag
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import Field, OperatorDesc
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import Outcome
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.builders import builder
+from dml_conformance.strategies.chooser import SeededChooser
+from dml_conformance.strategies.context import Context
 
 pytestmark = pytest.mark.directml
 

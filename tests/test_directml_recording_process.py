@@ -11,19 +11,19 @@ import pytest
 from directml_fakes import GATHER, fake_library, tile
 from msgspec.structs import replace
 
-from backends.base import Unsupported
-from backends.directml import DirectmlError, LibraryCrash, stubs
-from backends.directml.library import Library
-from backends.directml.process import Worker
-from backends.directml.recording import process as process_module
-from backends.directml.recording.calls import BindingProperties, Recording, Stage
-from backends.directml.recording.process import OperatorRefused, Recorder, RecordingError, header_name
-from backends.directml.recording.protocol import Recorded, Request, Tensor
-from backends.directml.structs import HEADER, Packer
-from spec.datatypes import DataType, TensorFlag
-from spec.levels import Level
-from spec.operators.gather_elements import GatherElementsDesc
-from spec.tensor import TensorDesc
+from dml_conformance.backends.base import Unsupported
+from dml_conformance.backends.directml import DirectmlError, LibraryCrash, stubs
+from dml_conformance.backends.directml.library import Library
+from dml_conformance.backends.directml.process import Worker
+from dml_conformance.backends.directml.recording import process as process_module
+from dml_conformance.backends.directml.recording.calls import BindingProperties, Recording, Stage
+from dml_conformance.backends.directml.recording.process import OperatorRefused, Recorder, RecordingError, header_name
+from dml_conformance.backends.directml.recording.protocol import Recorded, Request, Tensor
+from dml_conformance.backends.directml.structs import HEADER, Packer
+from dml_conformance.spec.datatypes import DataType, TensorFlag
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
+from dml_conformance.spec.tensor import TensorDesc
 
 ADDRESS = 4096
 NOTHING = Stage(BindingProperties(0, 0, 0), ())
@@ -38,9 +38,9 @@ def recorder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str],
         script = f"""
 import os, signal
 import msgspec
-from backends.directml.protocol import REPLY, Hello
-from backends.directml.recording.protocol import *
-from backends.directml.structs import HEADER
+from dml_conformance.backends.directml.protocol import REPLY, Hello
+from dml_conformance.backends.directml.recording.protocol import *
+from dml_conformance.backends.directml.structs import HEADER
 
 def reply(answer=None, signal=0):
     text = b"" if answer is None else msgspec.json.encode(answer)

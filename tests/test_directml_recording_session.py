@@ -10,15 +10,23 @@ import pytest
 from directml_fakes import tile
 from directml_recording_fakes import GROUPS, ON_LINUX, D3d12, FakeDirectml, call
 
-from backends.directml import headers as base
-from backends.directml.com import POINTER, RESULT, SIZE_T, HResult
-from backends.directml.execution.structures import BindingProperties
-from backends.directml.recording import calls
-from backends.directml.recording.protocol import Answer, Failed, Operator, Recorded, Refused, Request, Tensor
-from backends.directml.recording.session import Session
-from backends.directml.recording.text import lines, told
-from backends.directml.structs import BLOCK_SIZE, Packer
-from spec.datatypes import DataType
+from dml_conformance.backends.directml import headers as base
+from dml_conformance.backends.directml.com import POINTER, RESULT, SIZE_T, HResult
+from dml_conformance.backends.directml.execution.structures import BindingProperties
+from dml_conformance.backends.directml.recording import calls
+from dml_conformance.backends.directml.recording.protocol import (
+    Answer,
+    Failed,
+    Operator,
+    Recorded,
+    Refused,
+    Request,
+    Tensor,
+)
+from dml_conformance.backends.directml.recording.session import Session
+from dml_conformance.backends.directml.recording.text import lines, told
+from dml_conformance.backends.directml.structs import BLOCK_SIZE, Packer
+from dml_conformance.spec.datatypes import DataType
 
 pytestmark = ON_LINUX
 

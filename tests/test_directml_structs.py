@@ -11,9 +11,9 @@ import pytest
 from directml_fakes import GATHER, tile
 from msgspec.structs import replace
 
-from backends.base import Unsupported
-from backends.directml.headers import OperatorType
-from backends.directml.structs import (
+from dml_conformance.backends.base import Unsupported
+from dml_conformance.backends.directml.headers import OperatorType
+from dml_conformance.backends.directml.structs import (
     BLOCK_SIZE,
     HEADER,
     MOST_ENTRIES,
@@ -23,12 +23,12 @@ from backends.directml.structs import (
     struct_format,
     tensor_members,
 )
-from spec.datatypes import DataType, TensorType
-from spec.levels import HIGHEST
-from spec.operator import OperatorDesc
-from spec.registry import operators, spec_of
-from spec.tensor import TensorDesc
-from strategies.boundaries import boundary_cases
+from dml_conformance.spec.datatypes import DataType, TensorType
+from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.registry import operators, spec_of
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.boundaries import boundary_cases
 
 
 class BufferTensorDesc(Structure):

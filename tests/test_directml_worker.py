@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from directml_fakes import GATHER, fake_library, tile
 
-from backends.directml import DirectmlError, LibraryCrash, stubs
-from backends.directml.process import Reply, Worker
-from backends.directml.structs import Packer
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.operators.gather_elements import GatherElementsDesc
-from spec.operators.gather_nd import GatherNdDesc
+from dml_conformance.backends.directml import DirectmlError, LibraryCrash, stubs
+from dml_conformance.backends.directml.process import Reply, Worker
+from dml_conformance.backends.directml.structs import Packer
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
+from dml_conformance.spec.operators.gather_nd import GatherNdDesc
 
 TENSORS = (GATHER.input_tensor, GATHER.indices_tensor, GATHER.output_tensor)
 CRASHES = GatherElementsDesc(*TENSORS, 0)
@@ -31,7 +31,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start(library: Path, folder: Path) -> Worker:
-    code = f"from backends.directml import worker; worker.ANSWER_SECONDS = {ANSWER_SECONDS}; import sys; "
+    code = (
+        f"from dml_conformance.backends.directml import worker; worker.ANSWER_SECONDS = {ANSWER_SECONDS}; import sys; "
+    )
     arguments = (str(library), str(stubs.build(folder)), "full")
     return Worker([sys.executable, "-c", code + "worker.main(*sys.argv[1:])", *arguments])
 
@@ -95,4 +97,4 @@ def test_a_missing_file_is_told(folder: Path) -> None:
 def test_an_unknown_profile_is_told(folder: Path) -> None:
     arguments = (str(folder / "fake.so"), str(stubs.build(folder)), "no-such")
     with pytest.raises(DirectmlError, match=r"ended with code 1: .*KeyError: 'no-such'"):
-        Worker([sys.executable, "-m", "backends.directml.worker", *arguments])
+        Worker([sys.executable, "-m", "dml_conformance.backends.directml.worker", *arguments])

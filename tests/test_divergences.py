@@ -12,22 +12,22 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from backends.directml.library import DISTRIBUTION, RELEASES
-from spec.case import Case
-from spec.datatypes import DataType
-from spec.divergences import RECOGNISED_BY, Divergence, divergences, recognise
-from spec.forms import desc_to_json
-from spec.levels import Level
-from spec.libraries import libraries
-from spec.observations import CONDITIONS, Observation, observations
-from spec.operator import OperatorDesc
-from spec.operators.gather import GatherDesc
-from spec.operators.gather_nd1 import GatherNd1Desc
-from spec.operators.tile import TileDesc
-from spec.registry import operators, rules
-from spec.tensor import TensorDesc
-from spec.validator import ACCEPTED, Decision, Outcome, Reading, decide
-from strategies.boundaries import boundary_cases
+from dml_conformance.backends.directml.library import DISTRIBUTION, RELEASES
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.divergences import RECOGNISED_BY, Divergence, divergences, recognise
+from dml_conformance.spec.forms import desc_to_json
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.libraries import libraries
+from dml_conformance.spec.observations import CONDITIONS, Observation, observations
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators, rules
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import ACCEPTED, Decision, Outcome, Reading, decide
+from dml_conformance.strategies.boundaries import boundary_cases
 
 EVERY = list(divergences().values())
 OBSERVED = list(observations().values())

@@ -14,25 +14,25 @@ import pytest
 from click.testing import CliRunner
 from dxdispatch_model import ACCEPTED, PUBLISHED, Machine, loaded
 
-from conformance.cli import main
-from conformance.cli.errors import State
-from conformance.dxdispatch import NOTE
-from conformance.dxdispatch.exporting import Exported, NotExpressible, export, is_executed
-from conformance.dxdispatch.importing import import_document, import_model
-from conformance.engine import example_cases
-from spec.case import Case, Recipe
-from spec.datatypes import DataType, TensorFlag
-from spec.levels import HIGHEST, Level
-from spec.model_files import ModelError
-from spec.operators.gather import GatherDesc
-from spec.operators.tile import TileDesc
-from spec.registry import operators, spec_of
-from spec.tensor import TensorDesc
-from spec.validator import Outcome
-from strategies.boundaries import boundary_cases
-from strategies.cases import applicable_rules, numbered_case
-from strategies.scale import Reach, scale_cases
-from strategies.values import materialize
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.cli.errors import State
+from dml_conformance.conformance.dxdispatch import NOTE
+from dml_conformance.conformance.dxdispatch.exporting import Exported, NotExpressible, export, is_executed
+from dml_conformance.conformance.dxdispatch.importing import import_document, import_model
+from dml_conformance.conformance.engine import example_cases
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType, TensorFlag
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.model_files import ModelError
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators, spec_of
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import Outcome
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.cases import applicable_rules, numbered_case
+from dml_conformance.strategies.scale import Reach, scale_cases
+from dml_conformance.strategies.values import materialize
 
 ALL_TYPES = [data_type for data_type in DataType if data_type.size]
 

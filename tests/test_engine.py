@@ -11,22 +11,22 @@ from typing import Any
 import msgspec
 import pytest
 
-from backends.base import Answer
-from backends.reference import ReferenceBackend
-from conformance.budget import BUDGETS, MIB, Budget
-from conformance.engine import Engine, example_cases
-from conformance.judge import Judge
-from conformance.search import search
-from conformance.strength import mutants
-from conformance.units import UNIT_CASES
-from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
-from spec.case import Case
-from spec.examples import examples
-from spec.levels import HIGHEST, Level
-from spec.registry import operators
-from strategies.boundaries import boundary_cases
-from strategies.cases import applicable_rules
-from strategies.scale import scale_cases
+from dml_conformance.backends.base import Answer
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.budget import BUDGETS, MIB, Budget
+from dml_conformance.conformance.engine import Engine, example_cases
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.search import search
+from dml_conformance.conformance.strength import mutants
+from dml_conformance.conformance.units import UNIT_CASES
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.examples import examples
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.registry import operators
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.cases import applicable_rules
+from dml_conformance.strategies.scale import scale_cases
 
 SMALL = Budget("small", search=5, sweep=25, large_bytes=MIB, large_device_bytes=MIB, repeats=1)
 OPERATORS = ("GATHER_ND1", "TILE")
@@ -205,9 +205,9 @@ def test_a_smallest_case_comes_at_the_lowest_level_that_failed() -> None:
 
 
 def test_the_search_finds_what_the_boundaries_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conformance.engine.boundary_cases", lambda operator, level: iter(()))
-    monkeypatch.setattr("conformance.engine.scale_cases", lambda operator, level, reach: iter(()))
-    monkeypatch.setattr("conformance.engine.example_cases", lambda operator, level: {})
+    monkeypatch.setattr("dml_conformance.conformance.engine.boundary_cases", lambda operator, level: iter(()))
+    monkeypatch.setattr("dml_conformance.conformance.engine.scale_cases", lambda operator, level, reach: iter(()))
+    monkeypatch.setattr("dml_conformance.conformance.engine.example_cases", lambda operator, level: {})
     budget = Budget("", search=20, sweep=0, large_bytes=MIB, large_device_bytes=MIB, repeats=1)
     records = failures(campaign(mutants.shapes.RepeatsElements(), budget, operators=("TILE",), levels=(HIGHEST,)))
     assert {record.phase for record in records} == {Phase.SEARCH}

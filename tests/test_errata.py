@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from spec.errata import Concern, Erratum, Resolution, errata
-from spec.examples import examples, layouts
-from spec.registry import operators, rules
+from dml_conformance.spec.errata import Concern, Erratum, Resolution, errata
+from dml_conformance.spec.examples import examples, layouts
+from dml_conformance.spec.registry import operators, rules
 
 FACTS = Path(__file__).parents[2] / "shared" / "directml-facts" / "operators.json"
 EVERY = list(errata().values())

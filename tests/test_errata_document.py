@@ -14,22 +14,30 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from backends.reference import Result as Computed
-from backends.reference import expected_output
-from conformance import schemas
-from conformance.cli import main
-from conformance.cli.errors import Exit
-from conformance.errata_document import Document, Entry, Exhibit, as_html, as_markdown, errata_document, evidence
-from conformance.errata_document.words import listed, told
-from spec.case import Case
-from spec.divergences import divergences
-from spec.errata import Concern, Erratum, errata
-from spec.examples import examples, illustrations
-from spec.forms import desc_from_json
-from spec.levels import Level
-from spec.observations import observations
-from spec.registry import operators, rules
-from spec.validator import Outcome, decide
+from dml_conformance.backends.reference import Result as Computed
+from dml_conformance.backends.reference import expected_output
+from dml_conformance.conformance import schemas
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.cli.errors import Exit
+from dml_conformance.conformance.errata_document import (
+    Document,
+    Entry,
+    Exhibit,
+    as_html,
+    as_markdown,
+    errata_document,
+    evidence,
+)
+from dml_conformance.conformance.errata_document.words import listed, told
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.divergences import divergences
+from dml_conformance.spec.errata import Concern, Erratum, errata
+from dml_conformance.spec.examples import examples, illustrations
+from dml_conformance.spec.forms import desc_from_json
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.observations import observations
+from dml_conformance.spec.registry import operators, rules
+from dml_conformance.spec.validator import Outcome, decide
 
 EVERY = list(errata().values())
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from spec.case import Case
-from spec.datatypes import DataType
-from spec.examples import Example, examples, illustrations, layouts
-from spec.levels import Level
-from spec.registry import operators
-from spec.validator import Outcome, decide
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.examples import Example, examples, illustrations, layouts
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.validator import Outcome, decide
 
 FACTS = Path(__file__).parents[2] / "shared" / "directml-facts" / "examples.json"
 EVERY = list(examples().values())

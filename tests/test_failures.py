@@ -13,30 +13,30 @@ import report_data
 from click.testing import CliRunner, Result
 from report_data import plain
 
-from conformance.budget import BUDGETS
-from conformance.certify import describe_campaign
-from conformance.cli import main
-from conformance.cli.errors import State
-from conformance.engine import Engine
-from conformance.failures import read_failures, save_failure
-from conformance.judge import Judge
-from conformance.search import search
-from reports.failures import FAILURES, failing_cases
-from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
-from reports.store import Store
-from reports.stream import FanOut
-from reports.summary import FailureKind, Summary, case_size
-from reports.writing import RESULTS, OutputError, OutputFolder, ReportFolder
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.forms import FormError
-from spec.levels import HIGHEST, Level
-from spec.operators.tile import TileDesc
-from spec.tensor import TensorDesc
+from dml_conformance.conformance.budget import BUDGETS
+from dml_conformance.conformance.certify import describe_campaign
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.cli.errors import State
+from dml_conformance.conformance.engine import Engine
+from dml_conformance.conformance.failures import read_failures, save_failure
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.search import search
+from dml_conformance.reports.failures import FAILURES, failing_cases
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.reports.store import Store
+from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.summary import FailureKind, Summary, case_size
+from dml_conformance.reports.writing import RESULTS, OutputError, OutputFolder, ReportFolder
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.forms import FormError
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.tensor import TensorDesc
 
 # Wrong for every third number of elements, which no boundary but the search finds at some rules.
 EVERY_THIRD = dedent("""
-    from backends.reference import ReferenceBackend
+    from dml_conformance.backends.reference import ReferenceBackend
 
 
     class Wrong(ReferenceBackend):
@@ -139,7 +139,7 @@ def test_a_larger_case_is_only_saved_for_one_that_is_well_again(tmp_path: Path) 
 
 
 def test_saved_cases_come_first_and_are_told_of() -> None:
-    from backends.reference import ReferenceBackend
+    from dml_conformance.backends.reference import ReferenceBackend
 
     judge = Judge(ReferenceBackend(), "reference")
     saved = [tile(3, Level.L4_1), tile(4), tile(5)]
@@ -209,7 +209,7 @@ def test_a_folder_of_failures_with_something_else_in_it_is_not_replaced(tmp_path
 
 
 def test_explicit_cases_come_first() -> None:
-    from backends.reference import ReferenceBackend
+    from dml_conformance.backends.reference import ReferenceBackend
 
     judge = Judge(ReferenceBackend(), "reference")
     explicit = [tile(300), tile(7)]
@@ -228,7 +228,14 @@ def gate(pytester: pytest.Pytester) -> Gate:
     def run(backend: str, *more: str) -> pytest.RunResult:
         options = ("--dml-operator", "TILE", "--dml-level", "3_0", "--dml-failures", "saved", "-k", "test_rule")
         return pytester.runpytest_inprocess(
-            "--pyargs", "conformance.suite", "-p", "no:cacheprovider", "--dml-backend", backend, *options, *more
+            "--pyargs",
+            "dml_conformance.conformance.suite",
+            "-p",
+            "no:cacheprovider",
+            "--dml-backend",
+            backend,
+            *options,
+            *more,
         )
 
     return run

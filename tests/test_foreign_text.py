@@ -18,17 +18,17 @@ from click.testing import CliRunner, Result
 from package_support import make
 from rich.console import Console
 
-from backends.base import LONGEST_NAME, MOST_NAMES
-from backends.reference import ReferenceBackend
-from conformance.cli import main
-from reports.console import Progress, Steps, print_summary
-from reports.package import STATEMENT
-from reports.records import Verdict
-from reports.store import Store, StoreWriter
-from reports.stored_forms import LONGEST_NAME as LONGEST_STORED
-from reports.stream import FanOut
-from reports.summary import Summary
-from reports.writing import RESULTS
+from dml_conformance.backends.base import LONGEST_NAME, MOST_NAMES
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.cli import main
+from dml_conformance.reports.console import Progress, Steps, print_summary
+from dml_conformance.reports.package import STATEMENT
+from dml_conformance.reports.records import Verdict
+from dml_conformance.reports.store import Store, StoreWriter
+from dml_conformance.reports.stored_forms import LONGEST_NAME as LONGEST_STORED
+from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.summary import Summary
+from dml_conformance.reports.writing import RESULTS
 
 FORGED = "package: verifies. conformant"
 # A line of its own, a cursor at the line's start, an escape, what reorders, C1, DEL, NUL, line ends of Unicode.
@@ -39,8 +39,8 @@ ACTS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-
 BACKEND = f"""
 from msgspec.structs import replace
 
-from backends.base import Answer, Unsupported
-from backends.reference import ReferenceBackend
+from dml_conformance.backends.base import Answer, Unsupported
+from dml_conformance.backends.reference import ReferenceBackend
 
 ACTING = {ACTING + SURROGATE!a}
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from spec.datatypes import DataType, TensorFlag, TensorType
-from spec.examples import examples
-from spec.forms import FormError, desc_from_json, desc_to_json, tensor_from_json, tensor_to_json
-from spec.operators.gather import GatherDesc
-from spec.operators.tile import TileDesc
-from spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc
+from dml_conformance.spec.datatypes import DataType, TensorFlag, TensorType
+from dml_conformance.spec.examples import examples
+from dml_conformance.spec.forms import FormError, desc_from_json, desc_to_json, tensor_from_json, tensor_to_json
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc
 
 GATHER: dict[str, Any] = {
     "type": "DML_OPERATOR_GATHER",

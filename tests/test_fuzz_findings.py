@@ -22,25 +22,25 @@ from cryptography.exceptions import InternalError
 from cryptography.hazmat.primitives import serialization
 from report_data import plain
 
-from backends.reference import ReferenceBackend
-from conformance.cli import main
-from conformance.cli.output import print_json, print_table
-from conformance.failures import read_failures
-from conformance.toml_files import TomlError, TomlFile
-from conformance.waivers import WaiversFile, read_waivers
-from reports.databases import MOST_VALUE_BYTES, guard
-from reports.history import History, HistoryError
-from reports.package.archive import write_archive
-from reports.package.signature import KeyFileError, read_private_key, read_public_key
-from reports.records import Verdict
-from reports.store import Store, StoreError, StoreWriter
-from reports.stream import FanOut
-from reports.summary import Summary
-from reports.text import indented_json
-from spec.case import Case
-from spec.forms import FormError
-from spec.levels import HIGHEST
-from strategies.cases import numbered_case
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.cli.output import print_json, print_table
+from dml_conformance.conformance.failures import read_failures
+from dml_conformance.conformance.toml_files import TomlError, TomlFile
+from dml_conformance.conformance.waivers import WaiversFile, read_waivers
+from dml_conformance.reports.databases import MOST_VALUE_BYTES, guard
+from dml_conformance.reports.history import History, HistoryError
+from dml_conformance.reports.package.archive import write_archive
+from dml_conformance.reports.package.signature import KeyFileError, read_private_key, read_public_key
+from dml_conformance.reports.records import Verdict
+from dml_conformance.reports.store import Store, StoreError, StoreWriter
+from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.summary import Summary
+from dml_conformance.reports.text import indented_json
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.forms import FormError
+from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.strategies.cases import numbered_case
 
 DEEP = "[" * 100_000 + "]" * 100_000
 
@@ -177,7 +177,7 @@ expires = 2999-01-01
 
 def test_lines_of_a_large_file_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each took as many readings of the file as it has lines before."""
-    import conformance.toml_files as module
+    import dml_conformance.conformance.toml_files as module
 
     path = tmp_path / "w.toml"
     path.write_text("# first\n" + WAIVER * 1000)

@@ -1,6 +1,4 @@
-"""The gate as its users run it: `pytest --pyargs conformance.suite` on a backend by name, and the suite as a class in a
-backend's own repository.
-"""
+"""The gate as its users run it: by `pytest --pyargs` on a backend by name, and as a class in a backend's own files."""
 
 from __future__ import annotations
 
@@ -17,9 +15,9 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 
-from conformance.cli import main
-from spec.levels import Level
-from strategies.cases import applicable_rules, execution_rules
+from dml_conformance.conformance.cli import main
+from dml_conformance.spec.levels import Level
+from dml_conformance.strategies.cases import applicable_rules, execution_rules
 
 Run = Callable[..., pytest.RunResult]
 
@@ -27,7 +25,7 @@ Run = Callable[..., pytest.RunResult]
 OTHERS = len(applicable_rules("TILE", Level.L3_0))
 
 FLIPS_A_BIT = """
-    from backends.reference import ReferenceBackend
+    from dml_conformance.backends.reference import ReferenceBackend
 
 
     class Wrong(ReferenceBackend):
@@ -40,9 +38,9 @@ FLIPS_A_BIT = """
 TILE_ONLY = """
     import numpy as np
 
-    from backends.base import Answer, Capabilities
-    from spec.levels import Level
-    from spec.rules import Category
+    from dml_conformance.backends.base import Answer, Capabilities
+    from dml_conformance.spec.levels import Level
+    from dml_conformance.spec.rules import Category
 
 
     class TileBackend:
@@ -70,7 +68,9 @@ def gate(pytester: pytest.Pytester) -> Run:
     """Run the suite with more arguments, in this process unless told otherwise."""
 
     def run(*arguments: str) -> pytest.RunResult:
-        return pytester.runpytest_inprocess("--pyargs", "conformance.suite", "-p", "no:cacheprovider", *arguments)
+        return pytester.runpytest_inprocess(
+            "--pyargs", "dml_conformance.conformance.suite", "-p", "no:cacheprovider", *arguments
+        )
 
     return run
 
@@ -151,8 +151,8 @@ def test_strict_markers_know_the_markers(gate: Run) -> None:
 
 
 REFUSES = """
-    from backends.base import Answer
-    from backends.reference import ReferenceBackend
+    from dml_conformance.backends.base import Answer
+    from dml_conformance.backends.reference import ReferenceBackend
 
 
     class RefusesAligned(ReferenceBackend):
@@ -192,7 +192,7 @@ COUNTS_CASES = """
     import hashlib
     from pathlib import Path
 
-    from backends.reference import ReferenceBackend
+    from dml_conformance.backends.reference import ReferenceBackend
 
 
     class Counting(ReferenceBackend):
@@ -264,8 +264,8 @@ def test_decisions_alone_pass_no_test_of_execution(gate: Run, pytester: pytest.P
         checker="""
         from msgspec.structs import replace
 
-        from backends.base import Answer
-        from backends.reference import ReferenceBackend
+        from dml_conformance.backends.base import Answer
+        from dml_conformance.backends.reference import ReferenceBackend
 
 
         class Checker(ReferenceBackend):
@@ -291,7 +291,7 @@ def test_a_wrong_decision_fails_at_its_rule_alone(gate: Run, pytester: pytest.Py
     file = pytester.makepyfile(
         takes_flags=dedent("""
             from msgspec.structs import replace
-            from backends.reference import ReferenceBackend
+            from dml_conformance.backends.reference import ReferenceBackend
 
             class Wrong(ReferenceBackend):
                 def validate(self, desc, level):
@@ -311,7 +311,7 @@ def test_a_wrong_decision_fails_at_its_rule_alone(gate: Run, pytester: pytest.Py
 def test_a_crash_is_a_failure_with_its_reason(gate: Run, pytester: pytest.Pytester) -> None:
     file = pytester.makepyfile(
         crashes=dedent("""
-            from backends.reference import ReferenceBackend
+            from dml_conformance.backends.reference import ReferenceBackend
 
             class Wrong(ReferenceBackend):
                 def execute(self, desc, level, inputs, outputs):
@@ -342,7 +342,7 @@ def test_a_stranger_s_repository(tmp_path: Path) -> None:
         dedent("""
             from pathlib import Path
 
-            from conformance.suite import ConformanceSuite
+            from dml_conformance.conformance.suite import ConformanceSuite
 
             FILE = Path(__file__).parents[1] / "backends" / "tile.py"
 
@@ -369,7 +369,7 @@ def test_a_subclass_takes_a_class_an_instance_or_a_name(pytester: pytest.Pyteste
     pytester.makepyfile(
         dedent(FLIPS_A_BIT)
         + dedent("""
-            from conformance.suite import ConformanceSuite
+            from dml_conformance.conformance.suite import ConformanceSuite
 
 
             class Of:
@@ -406,7 +406,7 @@ def test_a_subclass_takes_a_class_an_instance_or_a_name(pytester: pytest.Pyteste
 
 def test_a_subclass_goes_before_the_options(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("""
-        from conformance.suite import ConformanceSuite
+        from dml_conformance.conformance.suite import ConformanceSuite
 
 
         class TestOnlyBackend(ConformanceSuite):

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.cli import main
-from conformance.corpus import Header, Shard, check_corpus, corpus_lines
-from conformance.corpus_files import open_corpus
-from spec.levels import Level
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.corpus import Header, Shard, check_corpus, corpus_lines
+from dml_conformance.conformance.corpus_files import open_corpus
+from dml_conformance.spec.levels import Level
 
 
 def generate(*arguments: str) -> Result:
@@ -106,7 +106,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
 def test_being_stopped_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     # A process that was started in the background ignores Ctrl-C, and so would its children.
     heeded = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    program = f"{heeded}; from conformance.cli import main; main()"
+    program = f"{heeded}; from dml_conformance.conformance.cli import main; main()"
     with subprocess.Popen(
         [sys.executable, "-c", program, "generate", "--cases", "10000000", "-o", str(tmp_path / "a.zst")],
         stderr=subprocess.PIPE,

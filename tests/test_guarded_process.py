@@ -14,7 +14,7 @@ from typing import IO
 import psutil
 import pytest
 
-from conformance.isolation.guarded import GuardedProcess, how_it_ended
+from dml_conformance.conformance.isolation.guarded import GuardedProcess, how_it_ended
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="where there are no groups, nothing guards them")
 

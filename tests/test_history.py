@@ -16,17 +16,17 @@ from msgspec.structs import replace
 from report_data import plain
 from test_reports_html import Page
 
-from conformance.cli import main
-from conformance.cli.errors import State
-from reports.history import History, HistoryError
-from reports.history_page import MAX_PANELS, PANEL, _rate_chart
-from reports.records import Verdict
-from reports.steps import steps
-from reports.store import StoreWriter
-from reports.stream import FanOut
-from reports.summary import Summary
-from reports.text import rate
-from reports.trends import Trend
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.cli.errors import State
+from dml_conformance.reports.history import History, HistoryError
+from dml_conformance.reports.history_page import MAX_PANELS, PANEL, _rate_chart
+from dml_conformance.reports.records import Verdict
+from dml_conformance.reports.steps import steps
+from dml_conformance.reports.store import StoreWriter
+from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.summary import Summary
+from dml_conformance.reports.text import rate
+from dml_conformance.reports.trends import Trend
 
 
 def noisy(level: float, count: int, seed: int, spread: float = 0.02) -> list[float]:

@@ -21,30 +21,30 @@ import pytest
 from awful_backends import GUILTY
 from click.testing import CliRunner
 
-from backends import BackendError, load_backend
-from backends.base import Binding, Execution, Unsupported
-from conformance.batch import BatchJudge, takes_batches
-from conformance.cli import main
-from conformance.isolation import arena as arenas
-from conformance.isolation import backend as isolated_backend
-from conformance.isolation.ahead import decide_ahead
-from conformance.isolation.arena import Arena, Mapped
-from conformance.isolation.backend import AGAIN, ALONE, IsolatedBackend
-from conformance.isolation.errors import GivenUp, ProcessLost
-from conformance.isolation.limits import Limits, parse_size
-from conformance.isolation.watchdog import WATCHDOG
-from conformance.isolation.wire import describe, descriptor
-from conformance.isolation.zygote import CAN_FORK
-from conformance.judge import Judge
-from conformance.search import MOST_LOST, MOST_TIMED_OUT, search
-from reports.records import NOT_CONFORMANT, Loss, LossCause, Phase, Record, Verdict
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.operators.tile import TileDesc
-from spec.registry import operators
-from spec.tensor import TensorDesc
-from strategies.cases import numbered_case
+from dml_conformance.backends import BackendError, load_backend
+from dml_conformance.backends.base import Binding, Execution, Unsupported
+from dml_conformance.conformance.batch import BatchJudge, takes_batches
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.isolation import arena as arenas
+from dml_conformance.conformance.isolation import backend as isolated_backend
+from dml_conformance.conformance.isolation.ahead import decide_ahead
+from dml_conformance.conformance.isolation.arena import Arena, Mapped
+from dml_conformance.conformance.isolation.backend import AGAIN, ALONE, IsolatedBackend
+from dml_conformance.conformance.isolation.errors import GivenUp, ProcessLost
+from dml_conformance.conformance.isolation.limits import Limits, parse_size
+from dml_conformance.conformance.isolation.watchdog import WATCHDOG
+from dml_conformance.conformance.isolation.wire import describe, descriptor
+from dml_conformance.conformance.isolation.zygote import CAN_FORK
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.search import MOST_LOST, MOST_TIMED_OUT, search
+from dml_conformance.reports.records import NOT_CONFORMANT, Loss, LossCause, Phase, Record, Verdict
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.cases import numbered_case
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="what is done to processes here is done on POSIX")
 
@@ -562,7 +562,7 @@ def open_files() -> int:
 HARNESS = """
 import sys
 sys.path.insert(0, "tests")
-from conformance.isolation.backend import IsolatedBackend
+from dml_conformance.conformance.isolation.backend import IsolatedBackend
 from test_isolation import CASES, awful, execute
 backend = IsolatedBackend(awful(sys.argv[1]))
 print("ready", flush=True)
@@ -721,7 +721,7 @@ def test_a_large_execution_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> N
 
     original = IsolatedBackend._ask
     monkeypatch.setattr(IsolatedBackend, "_ask", ask)
-    monkeypatch.setattr("conformance.isolation.backend.UNHURRIED_BYTES", 2**16)
+    monkeypatch.setattr("dml_conformance.conformance.isolation.backend.UNHURRIED_BYTES", 2**16)
     backend = IsolatedBackend("reference", Limits(seconds=7))
     try:
         for size in (10, 2**17):
@@ -734,7 +734,16 @@ def test_a_large_execution_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_gate_survives_a_crash(pytester: pytest.Pytester, marked: Callable[[], list[psutil.Process]]) -> None:
-    arguments = ("--pyargs", "conformance.suite", "-p", "no:cacheprovider", "--dml-level", "1_0", "--dml-examples", "2")
+    arguments = (
+        "--pyargs",
+        "dml_conformance.conformance.suite",
+        "-p",
+        "no:cacheprovider",
+        "--dml-level",
+        "1_0",
+        "--dml-examples",
+        "2",
+    )
     result = pytester.runpytest_inprocess(
         *arguments, "--dml-operator", "TILE", "--dml-backend", awful("DiesOfLarge"), "-k", "TILE.values or TILE.repeats"
     )
@@ -754,15 +763,17 @@ def test_the_gate_survives_a_crash(pytester: pytest.Pytester, marked: Callable[[
     ],
 )
 def test_limits_of_the_gate_that_mean_nothing(more: list[str], told: str, pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest_inprocess("--pyargs", "conformance.suite", "--dml-backend", "reference", *more)
+    result = pytester.runpytest_inprocess(
+        "--pyargs", "dml_conformance.conformance.suite", "--dml-backend", "reference", *more
+    )
     assert result.ret is pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{told}*"])
 
 
 SUITE = """
 import os
-from backends.reference import ReferenceBackend
-from conformance.suite import ConformanceSuite
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.suite import ConformanceSuite
 
 class Mine(ReferenceBackend):
     def execute(self, *arguments):

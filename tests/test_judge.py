@@ -13,27 +13,27 @@ import msgspec
 import numpy as np
 import pytest
 
-from backends.base import Answer, Binding, Capabilities, Unsupported
-from backends.reference import ReferenceBackend
-from conformance import judge as judge_module
-from conformance.explain import explain
-from conformance.judge import Judge, reproduce_line
-from conformance.memory import GUARD_BYTES
-from reports.records import Phase, Record, Verdict
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.divergences import divergences
-from spec.forms import FormError
-from spec.levels import Level
-from spec.observations import observations
-from spec.operators.gather import GatherDesc
-from spec.operators.tile import TileDesc
-from spec.registry import rule as rule_named
-from spec.rules import DESCRIPTOR_CATEGORIES, Category
-from spec.tensor import TensorDesc
-from spec.validator import Outcome, Reading, decide
-from strategies.cases import make_case
-from strategies.chooser import SeededChooser
+from dml_conformance.backends.base import Answer, Binding, Capabilities, Unsupported
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance import judge as judge_module
+from dml_conformance.conformance.explain import explain
+from dml_conformance.conformance.judge import Judge, reproduce_line
+from dml_conformance.conformance.memory import GUARD_BYTES
+from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.divergences import divergences
+from dml_conformance.spec.forms import FormError
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.observations import observations
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import rule as rule_named
+from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import Outcome, Reading, decide
+from dml_conformance.strategies.cases import make_case
+from dml_conformance.strategies.chooser import SeededChooser
 
 LEVEL = Level.L3_1
 PAIR = TensorDesc.of(DataType.FLOAT32, (2,))

@@ -10,25 +10,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backends import reference
-from backends.base import OutOfMemory
-from backends.reference import LargeResult, ReferenceBackend, expected_output, parts
-from conformance import judge as judge_module
-from conformance import memory as memory_module
-from conformance.compare import RECORDED
-from conformance.judge import Judge, Pending, bind_inputs
-from conformance.memory import bind_output
-from conformance.strength.mutants import MUTANTS
-from reports.records import Phase, Record, Verdict
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.operators.gather import GatherDesc
-from spec.operators.tile import TileDesc
-from spec.registry import operators
-from spec.tensor import TensorDesc
-from strategies.cases import numbered_case
-from strategies.values import OVERLAPPING, materialize
+from dml_conformance.backends import reference
+from dml_conformance.backends.base import OutOfMemory
+from dml_conformance.backends.reference import LargeResult, ReferenceBackend, expected_output, parts
+from dml_conformance.conformance import judge as judge_module
+from dml_conformance.conformance import memory as memory_module
+from dml_conformance.conformance.compare import RECORDED
+from dml_conformance.conformance.judge import Judge, Pending, bind_inputs
+from dml_conformance.conformance.memory import bind_output
+from dml_conformance.conformance.strength.mutants import MUTANTS
+from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.cases import numbered_case
+from dml_conformance.strategies.values import OVERLAPPING, materialize
 
 LEVEL = Level.L6_4
 

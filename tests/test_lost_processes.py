@@ -16,21 +16,21 @@ from package_support import changed, edit, forge, make, told, verified
 from report_data import campaign, plain
 from test_isolation import CASES, awful, case_of
 
-from backends.reference import ReferenceBackend
-from conformance.blame import MOST_REPEATED, Blame
-from conformance.cli import main
-from conformance.isolation.backend import IsolatedBackend
-from conformance.isolation.errors import GivenUp
-from conformance.isolation.losses import with_losses
-from conformance.isolation.oom import OomKills, cause_of
-from conformance.judge import Judge
-from conformance.units import UnitJudge
-from reports.certificate import Certificate
-from reports.records import MOST_FORGIVEN, Ending, Loss, LossCause, Record, Repeated, Verdict
-from reports.store import Store
-from reports.summary import Conformance, Summary
-from reports.writing import CERTIFICATE, REPORT, RESULTS
-from spec.validator import Reading
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.blame import MOST_REPEATED, Blame
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.isolation.backend import IsolatedBackend
+from dml_conformance.conformance.isolation.errors import GivenUp
+from dml_conformance.conformance.isolation.losses import with_losses
+from dml_conformance.conformance.isolation.oom import OomKills, cause_of
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.units import UnitJudge
+from dml_conformance.reports.certificate import Certificate
+from dml_conformance.reports.records import MOST_FORGIVEN, Ending, Loss, LossCause, Record, Repeated, Verdict
+from dml_conformance.reports.store import Store
+from dml_conformance.reports.summary import Conformance, Summary
+from dml_conformance.reports.writing import CERTIFICATE, REPORT, RESULTS
+from dml_conformance.spec.validator import Reading
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="what is done to processes here is done on POSIX")
 
@@ -212,7 +212,7 @@ def test_a_run_that_is_resumed_keeps_what_was_lost_before(
         return whole(self, unit)
 
     monkeypatch.setattr(UnitJudge, "records", interrupted)
-    monkeypatch.setattr("reports.store.COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr("dml_conformance.reports.store.COMMIT_SECONDS", 0.0)
     assert certify("IsKilledOnce").exit_code not in (0, 1)
     assert not list((here / "times").iterdir())
     times(1)
@@ -279,7 +279,16 @@ def test_in_process_nothing_is_repeated(here: Path) -> None:
 
 # --- the gate and sweeps ----------------------------------------------------------------------------------------------
 
-GATE = ("--pyargs", "conformance.suite", "-p", "no:cacheprovider", "--dml-level", "1_0", "--dml-operator", "TILE")
+GATE = (
+    "--pyargs",
+    "dml_conformance.conformance.suite",
+    "-p",
+    "no:cacheprovider",
+    "--dml-level",
+    "1_0",
+    "--dml-operator",
+    "TILE",
+)
 
 
 @pytest.mark.parametrize(("name", "cause"), [way[:2] for way in WAYS[::2]], ids=[way[0] for way in WAYS[::2]])

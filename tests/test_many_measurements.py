@@ -14,13 +14,13 @@ import report_data
 from click.testing import CliRunner
 from rich.console import Console
 
-from conformance.cli import main
-from reports.certificate import Certificate
-from reports.console import print_summary
-from reports.markdown import MAX_CHARACTERS, markdown
-from reports.records import MOST_MEASUREMENTS, MOST_SIZES, MOST_TIMED, Caches, Room, Throughput, Timing
-from reports.store import Store, StoreWriter
-from reports.summary import Summary
+from dml_conformance.conformance.cli import main
+from dml_conformance.reports.certificate import Certificate
+from dml_conformance.reports.console import print_summary
+from dml_conformance.reports.markdown import MAX_CHARACTERS, markdown
+from dml_conformance.reports.records import MOST_MEASUREMENTS, MOST_SIZES, MOST_TIMED, Caches, Room, Throughput, Timing
+from dml_conformance.reports.store import Store, StoreWriter
+from dml_conformance.reports.summary import Summary
 
 MIB = 1 << 20
 
@@ -138,7 +138,7 @@ def test_a_history_is_bounded_and_says_so(results: Path, tmp_path: Path) -> None
 
 
 def test_a_history_of_many_series_is_bounded_and_says_so(tmp_path: Path) -> None:
-    from reports.history import History
+    from dml_conformance.reports.history import History
 
     history = tmp_path / "h.sqlite"
     summary = Summary()

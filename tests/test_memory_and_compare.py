@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from backends.reference import Result
-from conformance.compare import EQUAL, OPEN, RECORDED, SMALL_OUTPUT, compare, shown, shown_bits
-from conformance.memory import (
+from dml_conformance.backends.reference import Result
+from dml_conformance.conformance.compare import EQUAL, OPEN, RECORDED, SMALL_OUTPUT, compare, shown, shown_bits
+from dml_conformance.conformance.memory import (
     GUARD_BYTES,
     STRETCH_ALIGNMENT,
     OutputMemory,
@@ -20,10 +20,10 @@ from conformance.memory import (
     memory_elements,
     secret_bytes,
 )
-from conformance.memory import bind_output as bind_expected_output
-from spec.datatypes import DataType
-from spec.tensor import TensorDesc
-from strategies.values import NUMPY_TYPE, UNSIGNED_OF_SIZE
+from dml_conformance.conformance.memory import bind_output as bind_expected_output
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.values import NUMPY_TYPE, UNSIGNED_OF_SIZE
 
 MOVED = [data_type for data_type in DataType if data_type.size]
 

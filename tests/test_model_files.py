@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from spec.examples import examples
-from spec.forms import desc_from_json, desc_to_json
-from spec.levels import Level
-from spec.model_files import MAX_BYTES, ModelError, ModelFile, read_model
+from dml_conformance.spec.examples import examples
+from dml_conformance.spec.forms import desc_from_json, desc_to_json
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.model_files import MAX_BYTES, ModelError, ModelFile, read_model
 
 EXAMPLE = examples()["GATHER/2"].corrected
 assert EXAMPLE is not None

@@ -13,10 +13,10 @@ import pytest
 import zstandard
 from click.testing import CliRunner
 
-from conformance.cli import main
-from reports.package import LISTED, MANIFEST, MOST_BYTES, PACKAGE_FILES, PackageError
-from reports.package import archive as archives
-from reports.package.archive import folder_name, take_snapshot, write_archive
+from dml_conformance.conformance.cli import main
+from dml_conformance.reports.package import LISTED, MANIFEST, MOST_BYTES, PACKAGE_FILES, PackageError
+from dml_conformance.reports.package import archive as archives
+from dml_conformance.reports.package.archive import folder_name, take_snapshot, write_archive
 
 
 def entry(name: str, content: bytes = b"", **fields: object) -> tuple[tarfile.TarInfo, bytes]:

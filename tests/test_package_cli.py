@@ -13,19 +13,19 @@ from click.testing import CliRunner, Result
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from backends.base import Capabilities
-from backends.reference import ReferenceBackend
-from conformance.cli import main
-from conformance.packaging.profiles import Profile, ProfileError, narrowed, widest
-from reports.package import MANIFEST, PACKAGE_FILES, SIGNATURE, STATEMENT
-from reports.package.signature import KeyFileError, key_id, read_private_key, read_public_key
-from reports.records import Verdict
-from reports.store import Store
-from reports.writing import FILES, FOR_CI, RESULTS
-from spec.rules import DESCRIPTOR_CATEGORIES, Category
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.packaging.profiles import Profile, ProfileError, narrowed, widest
+from dml_conformance.reports.package import MANIFEST, PACKAGE_FILES, SIGNATURE, STATEMENT
+from dml_conformance.reports.package.signature import KeyFileError, key_id, read_private_key, read_public_key
+from dml_conformance.reports.records import Verdict
+from dml_conformance.reports.store import Store
+from dml_conformance.reports.writing import FILES, FOR_CI, RESULTS
+from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category
 
 BACKEND = """\
-from backends.reference import ReferenceBackend
+from dml_conformance.backends.reference import ReferenceBackend
 
 class Wrong(ReferenceBackend):
     def execute(self, desc, level, inputs, outputs):

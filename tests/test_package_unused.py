@@ -16,11 +16,11 @@ import pytest
 import zstandard
 from package_support import make, told, verified
 
-from backends.reference import ReferenceBackend
-from conformance.packaging.make import manifest_of
-from conformance.verify import Verification
-from reports.package import MANIFEST, RESULTS, SUFFIX
-from reports.package.archive import write_archive
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.packaging.make import manifest_of
+from dml_conformance.conformance.verify import Verification
+from dml_conformance.reports.package import MANIFEST, RESULTS, SUFFIX
+from dml_conformance.reports.package.archive import write_archive
 
 HIDDEN = "paid for by nobody"
 
@@ -203,7 +203,7 @@ def test_unused_content_of_an_archive_is_named(honest: Path, tmp_path: Path, nam
 
 def test_frames_of_every_form_are_walked(tmp_path: Path) -> None:
     """With and without a size, a checksum and several blocks, incompressible ones and runs."""
-    from reports.package.archive import _unused_frames
+    from dml_conformance.reports.package.archive import _unused_frames
 
     for content in (b"", b"a", bytes(10**6), zlib.compress(bytes(range(256)) * 4000), b"x" * 300_000):
         for size in (False, True):

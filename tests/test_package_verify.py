@@ -21,15 +21,15 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 from package_support import DAY, WAIVER, changed, edit, forge, make, told, verified
 
-from backends.base import Answer, Binding, Capabilities, Unsupported
-from backends.reference import ReferenceBackend
-from conformance.judge import Judge
-from conformance.packaging.make import manifest_of
-from conformance.packaging.profiles import Profile
-from conformance.search import search
-from conformance.strength import mutants
-from conformance.verify import Verification, rerun, verdicts
-from reports.package import (
+from dml_conformance.backends.base import Answer, Binding, Capabilities, Unsupported
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.packaging.make import manifest_of
+from dml_conformance.conformance.packaging.profiles import Profile
+from dml_conformance.conformance.search import search
+from dml_conformance.conformance.strength import mutants
+from dml_conformance.conformance.verify import Verification, rerun, verdicts
+from dml_conformance.reports.package import (
     CASES,
     LISTED,
     MANIFEST,
@@ -40,15 +40,15 @@ from reports.package import (
     WAIVERS,
     PackageError,
 )
-from reports.package.forms import CaseList, Manifest, Statement, WaiverList
-from reports.records import Campaign, Difference, Phase, Record, Verdict
-from reports.store import Store
-from reports.writing import CERTIFICATE, JUNIT, REPORT, RESULTS
-from spec.case import digest_of
-from spec.levels import Level
-from spec.operator import OperatorDesc
-from spec.rules import Category
-from spec.validator import Reading
+from dml_conformance.reports.package.forms import CaseList, Manifest, Statement, WaiverList
+from dml_conformance.reports.records import Campaign, Difference, Phase, Record, Verdict
+from dml_conformance.reports.store import Store
+from dml_conformance.reports.writing import CERTIFICATE, JUNIT, REPORT, RESULTS
+from dml_conformance.spec.case import digest_of
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.rules import Category
+from dml_conformance.spec.validator import Reading
 
 PHASES = [Phase.EXAMPLES, Phase.BOUNDARIES, Phase.SEARCH, Phase.SWEEP]
 
@@ -165,7 +165,7 @@ def test_profiles_judge_what_they_say(tmp_path: Path, profile: Profile) -> None:
 
 
 def test_the_archive_is_the_same_for_the_same_files(honest: Path, tmp_path: Path) -> None:
-    from reports.package.archive import write_archive
+    from dml_conformance.reports.package.archive import write_archive
 
     copy = Path(shutil.copytree(honest, tmp_path / "copy"))
     with (tmp_path / "again").open("wb") as file:
@@ -735,7 +735,7 @@ def test_a_waiver_holds_on_its_last_day_and_not_after(failing: Path, tmp_path: P
 def verify_on(package: Path, day: str) -> Verification:
     from datetime import date
 
-    from conformance.verify import verify
+    from dml_conformance.conformance.verify import verify
 
     return verify(package, today=date.fromisoformat(day))
 
@@ -816,8 +816,8 @@ def test_a_manifest_made_again_without_signing_again_is_found(signed: Path, tmp_
 
 def test_an_envelope_around_something_else_is_found(signed: Path, honest: Path, tmp_path: Path) -> None:
     """A right signature of another package."""
-    from reports.package.forms import Predicate
-    from reports.package.signature import signed as signed_content
+    from dml_conformance.reports.package.forms import Predicate
+    from dml_conformance.reports.package.signature import signed as signed_content
 
     predicate = Predicate(suite_version="0.1.0", outcome="conformant", profile="full", product="", vendor="")
     contents = {
@@ -879,7 +879,7 @@ def test_a_signature_that_is_spelled_otherwise_is_found(signed: Path, tmp_path: 
 
 
 def test_a_payload_that_is_spelled_otherwise_is_found_though_it_is_signed(signed: Path, tmp_path: Path) -> None:
-    from reports.package.signature import PAYLOAD_TYPE, key_id, opened, pre_authentication_encoding
+    from dml_conformance.reports.package.signature import PAYLOAD_TYPE, key_id, opened, pre_authentication_encoding
 
     package = Path(shutil.copytree(signed, tmp_path / "package"))
     payload = msgspec.json.encode(opened((package / SIGNATURE).read_bytes()).statement) + b"\n"
@@ -959,8 +959,8 @@ def test_running_again_on_another_backend_is_found(
 
 
 def test_answers_learned_by_heart_are_found(monkeypatch: pytest.MonkeyPatch, honest: Path) -> None:
-    from spec.case import Case
-    from strategies.values import materialize
+    from dml_conformance.spec.case import Case
+    from dml_conformance.strategies.values import materialize
 
     memorising = Memorising()
     memorising.seen = {
@@ -990,7 +990,7 @@ def test_no_other_shares_are_read(text: str) -> None:
 def test_the_files_keep_to_their_published_schemas(signed: Path, waived: Path) -> None:
     import jsonschema
 
-    from conformance.schemas import SCHEMAS
+    from dml_conformance.conformance.schemas import SCHEMAS
 
     for package in (signed, waived):
         for name, schema in (

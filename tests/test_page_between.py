@@ -9,9 +9,19 @@ import msgspec
 import pytest
 from page_models import TENSOR, gather, place, quoted, row, table, value
 
-from conformance.page_check.between import STATEMENTS, DifferentOperators, check_between
-from conformance.page_check.model import Severity
-from spec.pages.model import CodeBlock, Declaration, ExampleTensor, Member, Page, PageExample, Passage, Quoted, Range
+from dml_conformance.conformance.page_check.between import STATEMENTS, DifferentOperators, check_between
+from dml_conformance.conformance.page_check.model import Severity
+from dml_conformance.spec.pages.model import (
+    CodeBlock,
+    Declaration,
+    ExampleTensor,
+    Member,
+    Page,
+    PageExample,
+    Passage,
+    Quoted,
+    Range,
+)
 
 OTHER = gather("other.md")
 

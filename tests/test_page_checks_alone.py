@@ -25,11 +25,11 @@ from page_factories import (
     with_passages,
 )
 
-from conformance.page_check.alone import CHECKS, STATEMENTS, check_page
-from conformance.page_check.model import PageFinding, Severity
-from spec.errata import errata
-from spec.pages.model import CodeBlock, Declaration, Page, Passage, Place, Problem, Quoted, Row
-from spec.registry import operator, operators
+from dml_conformance.conformance.page_check.alone import CHECKS, STATEMENTS, check_page
+from dml_conformance.conformance.page_check.model import PageFinding, Severity
+from dml_conformance.spec.errata import errata
+from dml_conformance.spec.pages.model import CodeBlock, Declaration, Page, Passage, Place, Problem, Quoted, Row
+from dml_conformance.spec.registry import operator, operators
 
 FLOATS = ["FLOAT32", "FLOAT16"]
 UP_TO_32 = [*FLOATS, "INT32", "INT16", "INT8", "UINT32", "UINT16", "UINT8"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.page_check.formulas import (
+from dml_conformance.conformance.page_check.formulas import (
     Environment,
     FormulaError,
     NoValue,

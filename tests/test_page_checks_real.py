@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.page_check.alone import check_page
-from conformance.page_check.model import Severity
-from spec.pages import read_page
+from dml_conformance.conformance.page_check.alone import check_page
+from dml_conformance.conformance.page_check.model import Severity
+from dml_conformance.spec.pages import read_page
 
 PAGES = Path(__file__).resolve().parents[2] / "shared" / "spec-pages"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.page_check.alone import check_page
-from conformance.page_check.model import Severity
-from spec.pages import parse_page, read_page
+from dml_conformance.conformance.page_check.alone import check_page
+from dml_conformance.conformance.page_check.model import Severity
+from dml_conformance.spec.pages import parse_page, read_page
 
 PAGES = Path(__file__).parent / "pages"
 EVERY = sorted(path.name for path in PAGES.iterdir() if path.name != "README.md")

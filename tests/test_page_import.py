@@ -17,13 +17,13 @@ import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.cli import main
-from conformance.cli.errors import Exit
-from conformance.spec_check import printed
-from spec.examples import Example, examples, illustrations
-from spec.operator import Kind, OperatorSpec
-from spec.pages.collection import PageCollection
-from spec.registry import operators, rules
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.cli.errors import Exit
+from dml_conformance.conformance.spec_check import printed
+from dml_conformance.spec.examples import Example, examples, illustrations
+from dml_conformance.spec.operator import Kind, OperatorSpec
+from dml_conformance.spec.pages.collection import PageCollection
+from dml_conformance.spec.registry import operators, rules
 
 ROOT = Path(__file__).parents[1]
 OWN = ROOT / "docs" / "examples" / "pages"

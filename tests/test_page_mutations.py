@@ -22,10 +22,10 @@ from page_mutations import (
     table_mutations,
 )
 
-from conformance.page_check import check_pages
-from conformance.page_check.between import check_between
-from spec.pages import Page, PageError, parse_page
-from spec.registry import operators
+from dml_conformance.conformance.page_check import check_pages
+from dml_conformance.conformance.page_check.between import check_between
+from dml_conformance.spec.pages import Page, PageError, parse_page
+from dml_conformance.spec.registry import operators
 
 TESTS = Path(__file__).parent
 OWN = sorted(path for path in (TESTS / "pages").iterdir() if path.name != "README.md")

@@ -8,13 +8,13 @@ import msgspec
 import pytest
 from page_models import gather, quoted
 
-from conformance.page_check import DifferentOperators, check_pages, statements
-from conformance.page_check.between import check_between
-from conformance.page_check.checks import REGISTRY
-from conformance.page_check.model import PageFinding, Severity
-from conformance.page_check.overview import overview
-from spec.pages import read_page
-from spec.pages.model import Member, Page, Place
+from dml_conformance.conformance.page_check import DifferentOperators, check_pages, statements
+from dml_conformance.conformance.page_check.between import check_between
+from dml_conformance.conformance.page_check.checks import REGISTRY
+from dml_conformance.conformance.page_check.model import PageFinding, Severity
+from dml_conformance.conformance.page_check.overview import overview
+from dml_conformance.spec.pages import read_page
+from dml_conformance.spec.pages.model import Member, Page, Place
 
 
 def finding(severity: Severity) -> PageFinding:

@@ -10,12 +10,12 @@ import msgspec
 import pytest
 from page_models import gather, quoted, row, table
 
-from conformance.page_check import translation_text
-from conformance.page_check.identifiers import likeness, romanised, take_apart
-from conformance.page_check.model import Severity
-from conformance.page_check.translation import STATEMENTS, check_translation
-from spec.pages import read_page
-from spec.pages.model import Member, Page, Passage, Place, Quoted
+from dml_conformance.conformance.page_check import translation_text
+from dml_conformance.conformance.page_check.identifiers import likeness, romanised, take_apart
+from dml_conformance.conformance.page_check.model import Severity
+from dml_conformance.conformance.page_check.translation import STATEMENTS, check_translation
+from dml_conformance.spec.pages import read_page
+from dml_conformance.spec.pages.model import Member, Page, Passage, Place, Quoted
 
 PLACE = Place(7, 3)
 

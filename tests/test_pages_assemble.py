@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from pages_support import FRONT, STRUCT, at, parsed
 
-from spec.pages import PageError
-from spec.pages.assemble import assemble
-from spec.pages.model import Form, Page
-from spec.pages.pieces import Contents, Fault, Heading, Piece, shown
-from spec.pages.source import Document
+from dml_conformance.spec.pages import PageError
+from dml_conformance.spec.pages.assemble import assemble
+from dml_conformance.spec.pages.model import Form, Page
+from dml_conformance.spec.pages.pieces import Contents, Fault, Heading, Piece, shown
+from dml_conformance.spec.pages.source import Document
 
 START = f"{FRONT}# DML_X_OPERATOR_DESC structure\n\nWords on it.\n\n"
 MEMBERS = "## Members\n\n`Axis`\n\nType: UINT\n\nWords.\n\n"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pages_support import FRONT, STRUCT, at, parsed
 
-from spec.pages.model import Page, PageExample
-from spec.pages.syntax import one_spelling
+from dml_conformance.spec.pages.model import Page, PageExample
+from dml_conformance.spec.pages.syntax import one_spelling
 
 
 def with_example(code: str) -> Page:

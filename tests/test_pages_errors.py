@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pages_support import FRONT, OWN, STRUCT, parsed
 
-from spec.pages import MAX_BYTES, PageError, parse_page, read_page
-from spec.pages.source import MAX_LINES
+from dml_conformance.spec.pages import MAX_BYTES, PageError, parse_page, read_page
+from dml_conformance.spec.pages.source import MAX_LINES
 
 TILE = OWN / "tile.en-US.md"
 

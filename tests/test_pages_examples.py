@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pages_support import FRONT, STRUCT, parsed
 
-from spec.pages.model import Page, PageExample
+from dml_conformance.spec.pages.model import Page, PageExample
 
 
 def with_example(code: str) -> Page:

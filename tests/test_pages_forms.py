@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pages_support import FRONT, OWN, STRUCT, parsed
 
-from spec.pages import read_page
-from spec.pages.model import Form, Page
+from dml_conformance.spec.pages import read_page
+from dml_conformance.spec.pages.model import Form, Page
 
 TABLE = """| Tensor | Kind | Supported dimension counts | Supported data types |
 | ------ | ---- | -------------------------- | -------------------- |

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pages_support import FRONT, OWN_PAGES, STRUCT, placed
 
-from spec.pages import PageError, parse_page
+from dml_conformance.spec.pages import PageError, parse_page
 
 # What an edit puts in: markup, punctuation of several widths, and pieces of a page.
 PIECES = [

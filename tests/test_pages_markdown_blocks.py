@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from pages_support import FRONT, at, parsed
 
-from spec.pages.markdown import MAX_INLINE, read_markdown, split_row
-from spec.pages.model import Page, Place
-from spec.pages.pieces import Code
-from spec.pages.source import Document
+from dml_conformance.spec.pages.markdown import MAX_INLINE, read_markdown, split_row
+from dml_conformance.spec.pages.model import Page, Place
+from dml_conformance.spec.pages.pieces import Code
+from dml_conformance.spec.pages.source import Document
 
 TITLE = "# DML_X_OPERATOR_DESC\n"
 COLUMNS = "| Tensor | Kind | Supported dimension counts | Supported data types |\n"

@@ -8,10 +8,10 @@ import pytest
 from markdown_it.parser_inline import ParserInline
 from pages_support import FRONT, at, parsed
 
-from spec.pages.markdown import MAX_INLINE, read_markdown
-from spec.pages.model import Quoted
-from spec.pages.pieces import Paragraph, Piece
-from spec.pages.source import Document
+from dml_conformance.spec.pages.markdown import MAX_INLINE, read_markdown
+from dml_conformance.spec.pages.model import Quoted
+from dml_conformance.spec.pages.pieces import Paragraph, Piece
+from dml_conformance.spec.pages.source import Document
 
 
 def pieces(text: str) -> tuple[Piece, ...]:

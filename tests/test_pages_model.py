@@ -12,10 +12,10 @@ import msgspec
 import pytest
 from pages_support import OWN, OWN_PAGES, parsed
 
-from spec import pages
-from spec.pages import model, read_page
-from spec.pages.collection import PageCollection
-from spec.pages.model import FORMAT
+from dml_conformance.spec import pages
+from dml_conformance.spec.pages import model, read_page
+from dml_conformance.spec.pages.collection import PageCollection
+from dml_conformance.spec.pages.model import FORMAT
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "docs/schemas/pages.schema.json").read_text(encoding="utf-8"))
 KINDS = {

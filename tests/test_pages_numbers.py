@@ -7,8 +7,8 @@ import unicodedata
 import pytest
 from pages_support import FRONT, STRUCT, parsed
 
-from spec.pages import words
-from spec.pages.model import Form
+from dml_conformance.spec.pages import words
+from dml_conformance.spec.pages.model import Form
 
 
 def test_full_width_forms_are_those_of_unicode() -> None:

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 from pages_support import OWN, OWN_PAGES
 
-from spec.operator import Kind
-from spec.pages import read_page
-from spec.pages.model import Form, Page
-from spec.registry import operators
+from dml_conformance.spec.operator import Kind
+from dml_conformance.spec.pages import read_page
+from dml_conformance.spec.pages.model import Form, Page
+from dml_conformance.spec.registry import operators
 
 KNOWN = [path for path in OWN_PAGES if read_page(path).operator in operators()]
 

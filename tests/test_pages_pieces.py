@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from pages_support import FRONT, OWN, at, parsed
 
-from spec.pages.model import Place, Quoted
-from spec.pages.pieces import Piece, Shown, ShownBuilder, joined, shown
-from spec.pages.source import Document
+from dml_conformance.spec.pages.model import Place, Quoted
+from dml_conformance.spec.pages.pieces import Piece, Shown, ShownBuilder, joined, shown
+from dml_conformance.spec.pages.source import Document
 
 MEMBER = f"{FRONT}## Members\n\n`Axis`\n\nType: UINT\n\n"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pages_support import FRONT, OWN_PAGES, STRUCT, at, first_word, parsed, placed
 
-from spec.pages import read_page
+from dml_conformance.spec.pages import read_page
 
 
 @pytest.mark.parametrize("path", OWN_PAGES, ids=lambda path: path.name)

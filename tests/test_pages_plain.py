@@ -7,8 +7,8 @@ import re
 import pytest
 from pages_support import OWN, STRUCT, parsed
 
-from spec.pages import read_page
-from spec.pages.model import Page
+from dml_conformance.spec.pages import read_page
+from dml_conformance.spec.pages.model import Page
 
 TITLE = "DML_X_OPERATOR_DESC structure"
 FIELDS = """InputTensor

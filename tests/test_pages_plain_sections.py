@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from pages_support import STRUCT, at, parsed
 
-from spec.pages.model import LevelTable
-from spec.pages.pieces import Code, Heading
-from spec.pages.plain import read_plain
-from spec.pages.source import Document
+from dml_conformance.spec.pages.model import LevelTable
+from dml_conformance.spec.pages.pieces import Code, Heading
+from dml_conformance.spec.pages.plain import read_plain
+from dml_conformance.spec.pages.source import Document
 
 TITLE = "DML_X_OPERATOR_DESC structure"
 FIELD = "Axis\nType: UINT\nThe axis."

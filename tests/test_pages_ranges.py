@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pages_support import FRONT, at, parsed
 
-from spec.pages.model import Range
+from dml_conformance.spec.pages.model import Range
 
 
 def written(interval: Range) -> str:

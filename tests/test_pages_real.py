@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pages_support import REAL, at, first_word, placed
 
-from spec.pages import Page, read_page
-from spec.pages.model import Form
+from dml_conformance.spec.pages import Page, read_page
+from dml_conformance.spec.pages.model import Form
 
 pytestmark = pytest.mark.skipif(not REAL.is_dir(), reason="the real pages are not here; they are not shipped")
 

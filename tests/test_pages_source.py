@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from spec.pages import PageError
-from spec.pages.source import Document, decode, read_bytes
+from dml_conformance.spec.pages import PageError
+from dml_conformance.spec.pages.source import Document, decode, read_bytes
 
 LONGEST = 1 << 20
 MOST_LINES = 20_000

@@ -7,7 +7,7 @@ import re
 import pytest
 from pages_support import FRONT, STRUCT, at, parsed
 
-from spec.pages.model import Page
+from dml_conformance.spec.pages.model import Page
 
 START = f"{FRONT}# DML_X_OPERATOR_DESC\n\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pages_support import FRONT, at, parsed
 
-from spec.pages.model import LevelTable
+from dml_conformance.spec.pages.model import LevelTable
 
 HEADER = ("Tensor", "Kind", "Supported dimension counts", "Supported data types")
 USUAL = ("tensor", "kind", "dimension_counts", "data_types")

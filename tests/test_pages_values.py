@@ -7,7 +7,7 @@ import math
 import pytest
 from pages_support import FRONT, STRUCT, at, parsed
 
-from spec.pages.model import Page, PageExample
+from dml_conformance.spec.pages.model import Page, PageExample
 
 
 def page_with(code: str) -> tuple[Page, PageExample]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spec.pages import words
+from dml_conformance.spec.pages import words
 
 EIGHT = tuple(range(1, 9))
 

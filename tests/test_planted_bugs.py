@@ -12,21 +12,21 @@ from functools import cache
 
 import pytest
 
-from backends.base import Answer
-from backends.reference import ReferenceBackend
-from conformance.budget import BUDGETS
-from conformance.judge import Judge
-from conformance.strength.by_rule import FORGETS, LOOSENS, OVER_APPLIES, derived
-from conformance.strength.measure import BY_RULE, Planted, failures, planted
-from conformance.strength.mutants import FAMILIES, MUTANTS, Mutant, RejectsValid, WrongDecision
-from conformance.strength.mutants.shapes import AcceptsOutputThatBroadcasts
-from conformance.strength.streams import Streams
-from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
-from spec.case import Case
-from spec.levels import HIGHEST, LOWEST, Level
-from spec.registry import operators, rules
-from strategies.boundaries import boundary_cases
-from strategies.violations import breakable_rules
+from dml_conformance.backends.base import Answer
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.budget import BUDGETS
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.strength.by_rule import FORGETS, LOOSENS, OVER_APPLIES, derived
+from dml_conformance.conformance.strength.measure import BY_RULE, Planted, failures, planted
+from dml_conformance.conformance.strength.mutants import FAMILIES, MUTANTS, Mutant, RejectsValid, WrongDecision
+from dml_conformance.conformance.strength.mutants.shapes import AcceptsOutputThatBroadcasts
+from dml_conformance.conformance.strength.streams import Streams
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
+from dml_conformance.spec.registry import operators, rules
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.violations import breakable_rules
 
 LEVELS = ("2_1", "3_0", "4_1", "6_4")
 STANDARD = BUDGETS["standard"]

@@ -20,16 +20,16 @@ import pytest
 from hostile_backends import write_backend
 from sweep_support import blocks, digest_of, untimed
 
-from backends.loading import BackendError
-from backends.loading import devices_of as backend_devices
-from conformance.corpus import CorpusError
-from conformance.isolation.limits import Limits
-from conformance.pool import Workers, careful, devices_of, elsewhere, places_on
-from conformance.pool.messages import Losses, Suspicion
-from conformance.sweep import Block, InProcess, Setup, WorkerError, read_cases
-from reports.records import Phase, Record, Verdict
-from spec.levels import Level
-from spec.validator import Reading
+from dml_conformance.backends.loading import BackendError
+from dml_conformance.backends.loading import devices_of as backend_devices
+from dml_conformance.conformance.corpus import CorpusError
+from dml_conformance.conformance.isolation.limits import Limits
+from dml_conformance.conformance.pool import Workers, careful, devices_of, elsewhere, places_on
+from dml_conformance.conformance.pool.messages import Losses, Suspicion
+from dml_conformance.conformance.sweep import Block, InProcess, Setup, WorkerError, read_cases
+from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.validator import Reading
 
 REFERENCE = Setup(("reference",))
 GIB = 2**30
@@ -376,9 +376,9 @@ def test_a_suspicion_against_one_of_several(tmp_path: Path) -> None:
 PARENT = """
 import sys
 from contextlib import closing
-from conformance.isolation.limits import Limits
-from conformance.pool import Workers
-from conformance.sweep import Setup
+from dml_conformance.conformance.isolation.limits import Limits
+from dml_conformance.conformance.pool import Workers
+from dml_conformance.conformance.sweep import Setup
 from sweep_support import blocks
 if __name__ == "__main__":
     with closing(Workers(Setup((sys.argv[1],), limits=Limits(1000)), 2)) as workers:
@@ -488,7 +488,7 @@ def test_places() -> None:
 
 
 def test_the_devices_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    device = pytest.importorskip("backends.torch.device")
+    device = pytest.importorskip("dml_conformance.backends.torch.device")
     monkeypatch.setattr(device.torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(device.torch.cuda, "device_count", lambda: 3)
     assert backend_devices("torch:cuda") == backend_devices("torch") == ("cuda:0", "cuda:1", "cuda:2")

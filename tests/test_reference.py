@@ -16,21 +16,21 @@ import slow_reference as slow
 from generated_cases import INPUTS, Case, Generator, bound, made
 from msgspec.structs import replace
 
-from backends.base import Backend, Binding, Timed, Unsupported
-from backends.reference import ReferenceBackend, Result, decisions, expected_output
-from backends.reference.movement import positions
-from spec.datatypes import ALL, INDEX_TYPES, UP_TO_64_BIT_NO_FLOAT64, DataType, TensorType
-from spec.levels import HIGHEST, Level
-from spec.operator import OperatorDesc
-from spec.operators.gather import GatherDesc
-from spec.operators.gather_elements import GatherElementsDesc
-from spec.operators.gather_nd import GatherNdDesc
-from spec.operators.gather_nd1 import GatherNd1Desc
-from spec.operators.tile import TileDesc
-from spec.registry import operators, spec_of
-from spec.rules import Category
-from spec.tensor import MAX_ELEMENTS, TensorDesc, elements_overlap
-from spec.validator import Outcome, decide
+from dml_conformance.backends.base import Backend, Binding, Timed, Unsupported
+from dml_conformance.backends.reference import ReferenceBackend, Result, decisions, expected_output
+from dml_conformance.backends.reference.movement import positions
+from dml_conformance.spec.datatypes import ALL, INDEX_TYPES, UP_TO_64_BIT_NO_FLOAT64, DataType, TensorType
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
+from dml_conformance.spec.operators.gather_nd import GatherNdDesc
+from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators, spec_of
+from dml_conformance.spec.rules import Category
+from dml_conformance.spec.tensor import MAX_ELEMENTS, TensorDesc, elements_overlap
+from dml_conformance.spec.validator import Outcome, decide
 
 Sizes = tuple[int, ...]
 

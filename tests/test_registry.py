@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from spec import registry
-from spec.history import history
-from spec.levels import LOWEST, Level
-from spec.operator import Kind, OperatorSpec
-from spec.registry import operator, operators, rules, rules_of, spec_of
-from spec.rules import DESCRIPTOR_CATEGORIES, Category, Rule
-from spec.tensor_rules import DESCRIPTOR_RULES, EXECUTION_RULES, TENSOR_RULES
+from dml_conformance.spec import registry
+from dml_conformance.spec.history import history
+from dml_conformance.spec.levels import LOWEST, Level
+from dml_conformance.spec.operator import Kind, OperatorSpec
+from dml_conformance.spec.registry import operator, operators, rules, rules_of, spec_of
+from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category, Rule
+from dml_conformance.spec.tensor_rules import DESCRIPTOR_RULES, EXECUTION_RULES, TENSOR_RULES
 
 FACTS = Path(__file__).parents[2] / "shared" / "directml-facts" / "operators.json"
 SPECS = list(operators().values())
@@ -159,7 +159,7 @@ def test_history_is_that_on_record(spec: OperatorSpec) -> None:
 
 
 def test_spec_of_a_descriptor() -> None:
-    from spec.examples import examples
+    from dml_conformance.spec.examples import examples
 
     for example in examples().values():
         assert spec_of(example.with_types()) is example.spec

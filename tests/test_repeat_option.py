@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from conformance.cli import main
-from reports.store import Store
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.operators.tile import TileDesc
-from spec.tensor import TensorDesc
+from dml_conformance.conformance.cli import main
+from dml_conformance.reports.store import Store
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.tensor import TensorDesc
 
 ONCE = """
-from backends.reference import ReferenceBackend
+from dml_conformance.backends.reference import ReferenceBackend
 
 
 class Once(ReferenceBackend):

@@ -12,23 +12,23 @@ import pytest
 from click.testing import CliRunner, Result
 from report_data import campaign, ending
 
-from backends.base import Answer, Binding
-from backends.reference import ReferenceBackend
-from conformance.cli import main
-from conformance.cli.cases import read_cases
-from conformance.judge import Judge
-from conformance.replay import Change, replay
-from reports.package.archive import write_archive
-from reports.records import Phase, Record, Verdict
-from reports.store import StoreWriter
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.forms import FormError
-from spec.levels import HIGHEST, Level
-from spec.operator import OperatorDesc
-from spec.operators.tile import TileDesc
-from spec.tensor import TensorDesc
-from spec.validator import Reading
+from dml_conformance.backends.base import Answer, Binding
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.cli.cases import read_cases
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.replay import Change, replay
+from dml_conformance.reports.package.archive import write_archive
+from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.reports.store import StoreWriter
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.forms import FormError
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import Reading
 
 Fault = Callable[[Mapping[str, Binding]], None]
 

@@ -13,10 +13,10 @@ import pytest
 import report_data
 from report_data import plain
 
-from reports import cases as cases_module
-from reports.cases import DIFFERING, FIRST_KEPT, Cases, Embedded, embed
-from reports.records import FEW_DIFFERENCES, TRAITS, Difference, Record, Verdict
-from reports.sample import ALWAYS, BLOCK, Sample
+from dml_conformance.reports import cases as cases_module
+from dml_conformance.reports.cases import DIFFERING, FIRST_KEPT, Cases, Embedded, embed
+from dml_conformance.reports.records import FEW_DIFFERENCES, TRAITS, Difference, Record, Verdict
+from dml_conformance.reports.sample import ALWAYS, BLOCK, Sample
 
 PLENTY = 50_000_000
 

@@ -13,11 +13,11 @@ import pytest
 import report_data
 from report_data import plain
 
-from conformance import schemas
-from conformance.schemas import SCHEMAS
-from reports.certificate import Certificate, CertificateError, VerdictCounts
-from reports.records import Record, Verdict
-from reports.summary import Summary
+from dml_conformance.conformance import schemas
+from dml_conformance.conformance.schemas import SCHEMAS
+from dml_conformance.reports.certificate import Certificate, CertificateError, VerdictCounts
+from dml_conformance.reports.records import Record, Verdict
+from dml_conformance.reports.summary import Summary
 
 DOCS = Path(__file__).parent.parent / "docs" / "schemas"
 
@@ -228,9 +228,9 @@ def test_every_verdict_is_counted() -> None:
 
 
 def test_capabilities_of_a_real_backend_fit() -> None:
-    from backends.base import Capabilities
-    from spec.levels import Level
-    from spec.rules import Category
+    from dml_conformance.backends.base import Capabilities
+    from dml_conformance.spec.levels import Level
+    from dml_conformance.spec.rules import Category
 
     claims = Capabilities("mine", "card", {"driver": "1"}, tuple(Level), ("GATHER",), frozenset(Category))
     assert certified((), backend=claims.as_json()).backend.enforces == sorted(map(str, Category))

@@ -15,20 +15,20 @@ from msgspec.structs import replace
 from report_data import plain
 from test_reports_html import SCRIPT, URL_ATTRIBUTES, Page, assert_only_own_scripts, hostile
 
-from conformance.cli import main
-from reports import comparison as comparison_module
-from reports import html as html_module
-from reports.cases import Cases
-from reports.changes import Change
-from reports.comparison import Comparison, Row, Told, comparison_html
-from reports.html import report_html
-from reports.records import NOT_CONFORMANT, Caches, Phase, Record, Timing, Verdict, describe_rules
-from reports.store import Store, StoreError, StoreWriter
-from reports.stream import FanOut
-from reports.summary import CellVerdict, Summary, case_size
-from reports.text import binary_size, share_of_copy
-from reports.writing import OutputError
-from spec.validator import Outcome
+from dml_conformance.conformance.cli import main
+from dml_conformance.reports import comparison as comparison_module
+from dml_conformance.reports import html as html_module
+from dml_conformance.reports.cases import Cases
+from dml_conformance.reports.changes import Change
+from dml_conformance.reports.comparison import Comparison, Row, Told, comparison_html
+from dml_conformance.reports.html import report_html
+from dml_conformance.reports.records import NOT_CONFORMANT, Caches, Phase, Record, Timing, Verdict, describe_rules
+from dml_conformance.reports.store import Store, StoreError, StoreWriter
+from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.summary import CellVerdict, Summary, case_size
+from dml_conformance.reports.text import binary_size, share_of_copy
+from dml_conformance.reports.writing import OutputError
+from dml_conformance.spec.validator import Outcome
 
 RIGHT = {Outcome.ACCEPT: "accept", Outcome.REJECT: "reject"}
 
@@ -590,7 +590,7 @@ def test_the_command_takes_a_baseline(tmp_path: Path, results: list[Path]) -> No
 
 
 def test_a_store_knows_what_became_of_a_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reports.store._MAX_PARAMETERS", 2)
+    monkeypatch.setattr("dml_conformance.reports.store._MAX_PARAMETERS", 2)
     records = [plain(Verdict.FAIL, case=f"{i}" * 64, answered="reject") for i in range(5)]
     records[3] = replace(records[3], verdict=Verdict.CRASH, answered="")
     with Store(stored(tmp_path / "results.sqlite", records)) as store:

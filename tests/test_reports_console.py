@@ -10,11 +10,11 @@ import report_data
 from report_data import plain
 from rich.console import Console
 
-from reports.console import LINE_INTERVAL, SHOWN_FAILURES, Progress, Steps, print_summary
-from reports.records import Caches, Phase, Record, Verdict, at_largest_size
-from reports.stream import FanOut
-from reports.summary import CellVerdict, Summary
-from reports.text import share_of_copy
+from dml_conformance.reports.console import LINE_INTERVAL, SHOWN_FAILURES, Progress, Steps, print_summary
+from dml_conformance.reports.records import Caches, Phase, Record, Verdict, at_largest_size
+from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.summary import CellVerdict, Summary
+from dml_conformance.reports.text import share_of_copy
 
 
 def summary_of(records: tuple[Record, ...] | list[Record], **changes: object) -> Summary:
@@ -132,7 +132,7 @@ def test_words_from_outside_do_not_steer_the_terminal(verdict: Verdict) -> None:
 
 
 def test_every_verdict_of_a_cell_has_a_style_and_a_letter() -> None:
-    from reports.console import LETTERS, STYLES
+    from dml_conformance.reports.console import LETTERS, STYLES
 
     assert set(LETTERS) == set(STYLES) == set(CellVerdict)
     assert len(set(LETTERS.values())) == len({verdict.symbol for verdict in CellVerdict}) == len(CellVerdict)

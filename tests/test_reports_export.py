@@ -20,19 +20,19 @@ from click.testing import CliRunner, Result
 from ctrf_schema import CTRF
 from report_data import plain
 
-from conformance.cli import main
-from conformance.cli.errors import State
-from reports.csv_rows import COLUMNS, CsvWriter, cell
-from reports.ctrf import ctrf_json
-from reports.junit import junit_xml
-from reports.markdown import MAX_CHARACTERS, markdown
-from reports.records import NOT_CONFORMANT, Caches, Difference, Record, Verdict, at_largest_size
-from reports.store import Store, StoreWriter
-from reports.stream import FanOut
-from reports.summary import FailureKind, Summary
-from reports.text import share_of_copy
-from reports.writing import CTRF as CTRF_FILE
-from reports.writing import FILES, MARKDOWN, OutputFolder, ReportFolder
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.cli.errors import State
+from dml_conformance.reports.csv_rows import COLUMNS, CsvWriter, cell
+from dml_conformance.reports.ctrf import ctrf_json
+from dml_conformance.reports.junit import junit_xml
+from dml_conformance.reports.markdown import MAX_CHARACTERS, markdown
+from dml_conformance.reports.records import NOT_CONFORMANT, Caches, Difference, Record, Verdict, at_largest_size
+from dml_conformance.reports.store import Store, StoreWriter
+from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.summary import FailureKind, Summary
+from dml_conformance.reports.text import share_of_copy
+from dml_conformance.reports.writing import CTRF as CTRF_FILE
+from dml_conformance.reports.writing import FILES, MARKDOWN, OutputFolder, ReportFolder
 
 NASTY = "[x](javascript:1)\x1b[2J\x07 <script>alert(1)</script> @team `tick` |pipe| \u202e\ud800 ```"
 

@@ -15,13 +15,13 @@ import pytest
 import report_data
 from report_data import plain
 
-from reports import html as html_module
-from reports.cases import Cases
-from reports.html import MAX_PAGE, report_html
-from reports.records import Caches, Caveat, Record, Verdict, at_largest_size
-from reports.stream import FanOut
-from reports.summary import CellVerdict, Conformance, FailureKind, Summary
-from reports.text import brief_seconds, share_of_copy
+from dml_conformance.reports import html as html_module
+from dml_conformance.reports.cases import Cases
+from dml_conformance.reports.html import MAX_PAGE, report_html
+from dml_conformance.reports.records import Caches, Caveat, Record, Verdict, at_largest_size
+from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.summary import CellVerdict, Conformance, FailureKind, Summary
+from dml_conformance.reports.text import brief_seconds, share_of_copy
 
 VOID = {"meta", "link", "br", "wbr", "rect", "line", "img", "input"}
 URL_ATTRIBUTES = {"src", "href", "action", "poster", "data", "srcset", "xlink:href", "formaction"}

@@ -11,11 +11,20 @@ import pytest
 import report_data
 from report_data import plain
 
-from reports.html import report_html
-from reports.plots import MARKERS, PANEL, SHADES, Heat, Roofline, rooflines, rules_by_phase, types_by_rank_and_level
-from reports.records import Caches, Phase, Record, Throughput, Verdict, at_largest_size
-from reports.summary import Summary
-from reports.text import share_of_copy
+from dml_conformance.reports.html import report_html
+from dml_conformance.reports.plots import (
+    MARKERS,
+    PANEL,
+    SHADES,
+    Heat,
+    Roofline,
+    rooflines,
+    rules_by_phase,
+    types_by_rank_and_level,
+)
+from dml_conformance.reports.records import Caches, Phase, Record, Throughput, Verdict, at_largest_size
+from dml_conformance.reports.summary import Summary
+from dml_conformance.reports.text import share_of_copy
 
 KIB, MIB = 1 << 10, 1 << 20
 

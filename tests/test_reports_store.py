@@ -19,12 +19,12 @@ import report_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reports import store
-from reports.digests import Digests
-from reports.records import Caches, Phase, Record, Throughput, Verdict
-from reports.store import BATCH, BLOCK, NOTHING, SCHEMA_VERSION, TRAITS, Store, StoreError, StoreWriter
-from reports.stream import ALL, StreamError
-from reports.summary import Conformance, Summary
+from dml_conformance.reports import store
+from dml_conformance.reports.digests import Digests
+from dml_conformance.reports.records import Caches, Phase, Record, Throughput, Verdict
+from dml_conformance.reports.store import BATCH, BLOCK, NOTHING, SCHEMA_VERSION, TRAITS, Store, StoreError, StoreWriter
+from dml_conformance.reports.stream import ALL, StreamError
+from dml_conformance.reports.summary import Conformance, Summary
 
 
 @pytest.fixture(scope="module")
@@ -380,7 +380,7 @@ def test_a_wal_that_is_begun_anew_while_it_is_copied_is_copied_again(
             connection.execute("PRAGMA wal_checkpoint(RESTART)")
             connection.execute("DELETE FROM record WHERE id = (SELECT max(id) FROM record)")
 
-    monkeypatch.setattr("reports.databases.shutil.copyfile", copy)
+    monkeypatch.setattr("dml_conformance.reports.databases.shutil.copyfile", copy)
     writes = 1
     with Store(own) as opened:
         assert len(opened) == len(report_data.some_faulty()) - 2

@@ -10,11 +10,11 @@ import pytest
 import report_data
 from report_data import plain
 
-from reports.digests import Digests
-from reports.records import Ending, Phase, Record, Verdict
-from reports.store import Store, StoreWriter
-from reports.stream import FanOut, StreamError
-from reports.summary import (
+from dml_conformance.reports.digests import Digests
+from dml_conformance.reports.records import Ending, Phase, Record, Verdict
+from dml_conformance.reports.store import Store, StoreWriter
+from dml_conformance.reports.stream import FanOut, StreamError
+from dml_conformance.reports.summary import (
     MAX_REASONS,
     OTHER_REASONS,
     SAMPLES_PER_GROUP,
@@ -25,7 +25,7 @@ from reports.summary import (
     Summary,
     failure_kind,
 )
-from spec.rules import Category
+from dml_conformance.spec.rules import Category
 
 ONE_CELL = {"operators": ("GATHER",), "levels": ("3_0",)}
 
@@ -296,7 +296,7 @@ def test_memory_does_not_follow_the_number_of_failures() -> None:
 
 
 def test_samples_of_tests_are_capped_over_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reports.summary.MAX_TEST_SAMPLES", 5)
+    monkeypatch.setattr("dml_conformance.reports.summary.MAX_TEST_SAMPLES", 5)
     summary = summed(*(plain(Verdict.FAIL, rule=f"GATHER.rule-{i}") for i in range(9)))
     assert [len(test.samples) for test in summary.tests.values()] == [1] * 5 + [0] * 4
 

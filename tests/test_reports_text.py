@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.text import duration, encodable, level_ranges, one_line, pretty_json, printable
-from spec.levels import Level
+from dml_conformance.reports.text import duration, encodable, level_ranges, one_line, pretty_json, printable
+from dml_conformance.spec.levels import Level
 
 LEVELS = [level.label for level in Level]
 

@@ -10,17 +10,17 @@ import msgspec
 import pytest
 import report_data
 
-from reports import stream, writing
-from reports.cases import Cases
-from reports.certificate import Certificate
-from reports.failures import FAILURES
-from reports.html import report_html
-from reports.junit import junit_xml
-from reports.resuming import ResumeError, check_same, check_same_campaign
-from reports.store import Store
-from reports.stream import FanOut
-from reports.summary import Conformance, Summary
-from reports.writing import (
+from dml_conformance.reports import stream, writing
+from dml_conformance.reports.cases import Cases
+from dml_conformance.reports.certificate import Certificate
+from dml_conformance.reports.failures import FAILURES
+from dml_conformance.reports.html import report_html
+from dml_conformance.reports.junit import junit_xml
+from dml_conformance.reports.resuming import ResumeError, check_same, check_same_campaign
+from dml_conformance.reports.store import Store
+from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.summary import Conformance, Summary
+from dml_conformance.reports.writing import (
     CERTIFICATE,
     FILES,
     JUNIT,

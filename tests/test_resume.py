@@ -17,13 +17,13 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.cli import main
-from reports.certificate import Certificate
-from reports.locking import LockedFile
-from reports.records import Record
-from reports.store import Store
-from reports.summary import Summary
-from reports.writing import CERTIFICATE, RESULTS
+from dml_conformance.conformance.cli import main
+from dml_conformance.reports.certificate import Certificate
+from dml_conformance.reports.locking import LockedFile
+from dml_conformance.reports.records import Record
+from dml_conformance.reports.store import Store
+from dml_conformance.reports.summary import Summary
+from dml_conformance.reports.writing import CERTIFICATE, RESULTS
 
 SCOPE = ("--in-process", "--operator", "TILE", "--level", "1_0", "--budget", "quick", "--out", "out")
 SOUND = ("certify", "--backend", "reference", *SCOPE)
@@ -31,8 +31,8 @@ WRONG = ("certify", "--backend", "wrong.py:Wrong", *SCOPE, "--waivers", "waivers
 RECORD, SQL, FILE = "record", "sql", "file"
 # Wrong in what the boundaries find, so that the search has something to make smaller; a part of it is waived.
 BACKEND = """\
-from backends.base import Answer
-from backends.reference import ReferenceBackend
+from dml_conformance.backends.base import Answer
+from dml_conformance.backends.reference import ReferenceBackend
 
 class Wrong(ReferenceBackend):
     def validate(self, desc, level):
@@ -284,7 +284,7 @@ def test_interrupted_whenever_it_happens_a_run_is_completed(tmp_path: Path, runs
     _, expected = undisturbed(runs, *SOUND)
     # A process that was started in the background ignores Ctrl-C, and so would its children.
     heeded = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    command = [sys.executable, "-c", f"{heeded}; from conformance.cli import main; main()", *arguments]
+    command = [sys.executable, "-c", f"{heeded}; from dml_conformance.conformance.cli import main; main()", *arguments]
     chance = random.Random(11)
     here = tmp_path / "here"
     here.mkdir()
@@ -474,7 +474,7 @@ def test_a_backend_that_was_edited_is_another(runs: Runs, monkeypatch: pytest.Mo
 
 def test_another_device_or_release_is_another_run(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = interrupted(runs)
-    monkeypatch.setattr("conformance.certify.suite_version", lambda: "99.0")
+    monkeypatch.setattr("dml_conformance.conformance.certify.suite_version", lambda: "99.0")
     result = command(ran.here, *SOUND, "--resume", monkeypatch=monkeypatch)
     assert result.exit_code == 2
     assert "suite_version was " in result.stderr

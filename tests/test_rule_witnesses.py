@@ -6,16 +6,16 @@ from __future__ import annotations
 
 import pytest
 
-from spec.case import Case
-from spec.levels import HIGHEST, Level
-from spec.registry import operators, rules, rules_of
-from spec.rules import ACCEPTANCE, Rule
-from spec.validator import Outcome, decide
-from strategies.builders import builder
-from strategies.cases import applicable_rules, execution_rules, make_case
-from strategies.chooser import SeededChooser, every_variant
-from strategies.context import Context, Impossible
-from strategies.violations import OPERATOR_VIOLATIONS, breakable_rules, violate, violations
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.registry import operators, rules, rules_of
+from dml_conformance.spec.rules import ACCEPTANCE, Rule
+from dml_conformance.spec.validator import Outcome, decide
+from dml_conformance.strategies.builders import builder
+from dml_conformance.strategies.cases import applicable_rules, execution_rules, make_case
+from dml_conformance.strategies.chooser import SeededChooser, every_variant
+from dml_conformance.strategies.context import Context, Impossible
+from dml_conformance.strategies.violations import OPERATOR_VIOLATIONS, breakable_rules, violate, violations
 
 DESCRIPTOR_RULES = [rule for rule in rules().values() if rule.kind == "descriptor"]
 EXECUTION_RULES = [rule for rule in rules().values() if rule.kind == "execution"]

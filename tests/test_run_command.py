@@ -16,13 +16,13 @@ import psutil
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.cli import main
-from conformance.corpus import Header, Shard, corpus_lines
-from conformance.corpus_files import write_corpus
-from conformance.release import suite_version
-from reports.store import Store
-from reports.writing import FILES
-from spec.levels import Level
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.corpus import Header, Shard, corpus_lines
+from dml_conformance.conformance.corpus_files import write_corpus
+from dml_conformance.conformance.release import suite_version
+from dml_conformance.reports.store import Store
+from dml_conformance.reports.writing import FILES
+from dml_conformance.spec.levels import Level
 
 LEVEL = [Level.L6_4]
 CASES = 60
@@ -35,7 +35,7 @@ def run(*arguments: str | Path) -> Result:
 def piped(content: bytes, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """A run of its own, with something at its standard input."""
     done = subprocess.run(
-        [sys.executable, "-c", "from conformance.cli import main; main()", "run", *map(str, arguments)],
+        [sys.executable, "-c", "from dml_conformance.conformance.cli import main; main()", "run", *map(str, arguments)],
         input=content,
         capture_output=True,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
@@ -56,8 +56,8 @@ def tile(tmp_path: Path) -> Path:
 
 def backend(folder: Path, does: str, name: str = "mine.py") -> str:
     text = """
-        from backends.base import Answer, Unsupported
-        from backends.reference import ReferenceBackend
+        from dml_conformance.backends.base import Answer, Unsupported
+        from dml_conformance.backends.reference import ReferenceBackend
 
 
         class Mine(ReferenceBackend):
@@ -300,7 +300,7 @@ def test_several_devices(tmp_path: Path, tile: Path) -> None:
     path.write_text(
         textwrap.dedent("""
         from msgspec.structs import replace
-        from backends.reference import ReferenceBackend
+        from dml_conformance.backends.reference import ReferenceBackend
 
         class Many(ReferenceBackend):
             def __init__(self, device=""):
@@ -335,7 +335,7 @@ def test_an_interrupt(tmp_path: Path, tile: Path) -> None:
     name = backend(tmp_path, f"__import__('pathlib').Path({str(begun)!r}).touch(); __import__('time').sleep(1000)")
     # A process that was started in the background ignores Ctrl-C, and so would its children.
     heeded = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    program = f"{heeded}; from conformance.cli import main; main()"
+    program = f"{heeded}; from dml_conformance.conformance.cli import main; main()"
     with subprocess.Popen(
         [sys.executable, "-c", program, "run", tile, "--backend", name, "-n", "2"],
         stdout=subprocess.PIPE,

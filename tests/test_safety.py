@@ -132,8 +132,8 @@ def test_a_rule_out_of_a_file_names_no_file_elsewhere(outputs: Outputs, tmp_path
     """A results file says under which name its failing case is to be written; the name is made of plain letters."""
     from report_data import plain
 
-    from reports.failures import file_name
-    from reports.records import Verdict
+    from dml_conformance.reports.failures import file_name
+    from dml_conformance.reports.records import Verdict
 
     record = plain(Verdict.FAIL, operator="../../x", rule="/etc/passwd\0\x1b")
     assert re.fullmatch(r"[A-Za-z0-9_.-]+", file_name(record.operator, record.rule))
@@ -142,7 +142,14 @@ def test_a_rule_out_of_a_file_names_no_file_elsewhere(outputs: Outputs, tmp_path
 
 def test_words_on_a_terminal_in_a_narrow_encoding(outputs: Outputs) -> None:
     """A real process, with a terminal's encoding that has none of these characters."""
-    command = [sys.executable, "-c", "from conformance.cli import main; main()", "history", "show", "history.sqlite"]
+    command = [
+        sys.executable,
+        "-c",
+        "from dml_conformance.conformance.cli import main; main()",
+        "history",
+        "show",
+        "history.sqlite",
+    ]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     found = subprocess.run(command, capture_output=True, env=environment, cwd=outputs.folder, check=False)
     assert found.returncode == 0, found.stderr

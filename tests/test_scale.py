@@ -12,30 +12,30 @@ import numpy as np
 import pytest
 from address_machine import AddressMachine
 
-from backends.base import Capabilities
-from backends.reference import ReferenceBackend
-from backends.torch import TorchBackend
-from conformance.batch import MOST_CASES
-from conformance.budget import BUDGETS
-from conformance.corpus import Header
-from conformance.engine import Engine, level_of_scale
-from conformance.judge import Judge
-from conformance.strength.measure import _FirstKills, _witness, failures, planted
-from conformance.strength.mutants import Mutant
-from conformance.strength.mutants import scale as mutants
-from conformance.strength.streams import MOST_KEPT, Streams
-from conformance.suite import base as suite
-from reports.records import NOT_CONFORMANT, Phase, Verdict
-from spec.case import Case
-from spec.levels import HIGHEST, Level
-from spec.operator import INDICES
-from spec.operators.tile import TileDesc
-from spec.registry import operators
-from spec.tensor import TensorDesc
-from spec.validator import Outcome, decide
-from strategies.boundaries import boundary_cases
-from strategies.scale import PLACES, Reach, scale_cases
-from strategies.values import FAR, FAR_NEGATIVE, NUMPY_TYPE, OVERLAPPING, buffer_size, materialize
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.backends.torch import TorchBackend
+from dml_conformance.conformance.batch import MOST_CASES
+from dml_conformance.conformance.budget import BUDGETS
+from dml_conformance.conformance.corpus import Header
+from dml_conformance.conformance.engine import Engine, level_of_scale
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.strength.measure import _FirstKills, _witness, failures, planted
+from dml_conformance.conformance.strength.mutants import Mutant
+from dml_conformance.conformance.strength.mutants import scale as mutants
+from dml_conformance.conformance.strength.streams import MOST_KEPT, Streams
+from dml_conformance.conformance.suite import base as suite
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Verdict
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.operator import INDICES
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import Outcome, decide
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.scale import PLACES, Reach, scale_cases
+from dml_conformance.strategies.values import FAR, FAR_NEGATIVE, NUMPY_TYPE, OVERLAPPING, buffer_size, materialize
 
 EVERY_OPERATOR = pytest.mark.parametrize("operator", operators())
 INDEXING = [name for name, spec in operators().items() if spec.index is not None]
@@ -383,7 +383,7 @@ def test_a_kill_is_looked_for_once_in_what_streams_begin_with(monkeypatch: pytes
         asked.append(arguments)
         return failures(*arguments, **options)
 
-    monkeypatch.setattr("conformance.strength.measure.failures", counted)
+    monkeypatch.setattr("dml_conformance.conformance.strength.measure.failures", counted)
     number = first.kill(streams("TILE").boundaries(Reach.BITS_16), in_batches=False)
     assert number > 0
     assert first.kill(streams("TILE").boundaries(Reach.BITS_24), in_batches=False) == number

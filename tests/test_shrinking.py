@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from conformance.judge import Judge
-from conformance.search import search
-from conformance.strength import mutants
-from reports.records import NOT_CONFORMANT, Record
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.operators.gather import GatherDesc
-from spec.operators.gather_elements import GatherElementsDesc
-from spec.operators.gather_nd import GatherNdDesc
-from spec.operators.gather_nd1 import GatherNd1Desc
-from spec.operators.tile import TileDesc
-from spec.registry import operators
-from spec.tensor import TensorDesc
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.search import search
+from dml_conformance.conformance.strength import mutants
+from dml_conformance.reports.records import NOT_CONFORMANT, Record
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
+from dml_conformance.spec.operators.gather_nd import GatherNdDesc
+from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.tensor import TensorDesc
 
 SEEDS = range(3)
 INDEXING = [name for name, spec in operators().items() if spec.index is not None]

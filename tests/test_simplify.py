@@ -8,19 +8,19 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from conformance.mutate import mutated
-from conformance.simplify import simplest, size_of
-from spec.datatypes import DataType
-from spec.levels import HIGHEST
-from spec.operator import OperatorDesc
-from spec.operators.gather import GatherDesc
-from spec.operators.tile import TileDesc
-from spec.registry import operators, spec_of
-from spec.tensor import TensorDesc
-from spec.validator import Outcome, decide
-from strategies.builders import builder
-from strategies.chooser import SeededChooser
-from strategies.context import Context
+from dml_conformance.conformance.mutate import mutated
+from dml_conformance.conformance.simplify import simplest, size_of
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators, spec_of
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import Outcome, decide
+from dml_conformance.strategies.builders import builder
+from dml_conformance.strategies.chooser import SeededChooser
+from dml_conformance.strategies.context import Context
 
 ONE = TensorDesc.of(DataType.FLOAT32, (1,))
 LARGE = TileDesc(

@@ -11,16 +11,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from backends.reference import Result, expected_output
-from conformance.spec_check import CHECKS, Report, Standard, check_specification, printed
-from spec.datatypes import DataType, types
-from spec.errata import errata
-from spec.examples import examples, illustrations, layouts
-from spec.history import Aspect, Change, Introduction
-from spec.levels import LOWEST, Level
-from spec.operator import DATA, FOUR_ONLY, INDICES, ONE_TO_EIGHT, Support
-from spec.registry import operators
-from spec.tensor import minimum_size_in_bytes
+from dml_conformance.backends.reference import Result, expected_output
+from dml_conformance.conformance.spec_check import CHECKS, Report, Standard, check_specification, printed
+from dml_conformance.spec.datatypes import DataType, types
+from dml_conformance.spec.errata import errata
+from dml_conformance.spec.examples import examples, illustrations, layouts
+from dml_conformance.spec.history import Aspect, Change, Introduction
+from dml_conformance.spec.levels import LOWEST, Level
+from dml_conformance.spec.operator import DATA, FOUR_ONLY, INDICES, ONE_TO_EIGHT, Support
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.tensor import minimum_size_in_bytes
 
 
 @pytest.fixture(scope="module")

@@ -15,35 +15,43 @@ from typing import Any
 import msgspec
 import pytest
 
-import spec
-from spec import divergences as divergences_module
-from spec import errata as errata_module
-from spec import examples as examples_module
-from spec import forms, model_files, registry, validator
-from spec import history as history_module
-from spec import libraries as libraries_module
-from spec import observations as observations_module
-from spec import operator as operator_module
-from spec.case import Case, Recipe, digest_of
-from spec.datatypes import ALL, FLOATS, INDEX_TYPES, UP_TO_32_BIT, UP_TO_64_BIT_NO_FLOAT64, DataType, TensorType
-from spec.errata import Concern, Resolution, errata
-from spec.examples import examples
-from spec.forms import FormError, desc_from_json
-from spec.levels import Level
-from spec.model_files import ModelError, member_path
-from spec.observations import CONDITIONS, observations
-from spec.operator import OperatorDesc, Support
-from spec.operators.gather import GatherDesc
-from spec.operators.tile import TileDesc
-from spec.registry import operators, rule, rules
-from spec.rules import Category
-from spec.sources import Source
-from spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc, elements_overlap, span_in_elements
-from spec.tensor_rules import EXECUTION_RULES, TENSOR_RULES, max_dimension_count
-from spec.validator import decide
-from strategies.chooser import SeededChooser
-from strategies.context import Impossible
-from strategies.violations import breakable_rules, violate
+from dml_conformance import spec
+from dml_conformance.spec import divergences as divergences_module
+from dml_conformance.spec import errata as errata_module
+from dml_conformance.spec import examples as examples_module
+from dml_conformance.spec import forms, model_files, registry, validator
+from dml_conformance.spec import history as history_module
+from dml_conformance.spec import libraries as libraries_module
+from dml_conformance.spec import observations as observations_module
+from dml_conformance.spec import operator as operator_module
+from dml_conformance.spec.case import Case, Recipe, digest_of
+from dml_conformance.spec.datatypes import (
+    ALL,
+    FLOATS,
+    INDEX_TYPES,
+    UP_TO_32_BIT,
+    UP_TO_64_BIT_NO_FLOAT64,
+    DataType,
+    TensorType,
+)
+from dml_conformance.spec.errata import Concern, Resolution, errata
+from dml_conformance.spec.examples import examples
+from dml_conformance.spec.forms import FormError, desc_from_json
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.model_files import ModelError, member_path
+from dml_conformance.spec.observations import CONDITIONS, observations
+from dml_conformance.spec.operator import OperatorDesc, Support
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators, rule, rules
+from dml_conformance.spec.rules import Category
+from dml_conformance.spec.sources import Source
+from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc, elements_overlap, span_in_elements
+from dml_conformance.spec.tensor_rules import EXECUTION_RULES, TENSOR_RULES, max_dimension_count
+from dml_conformance.spec.validator import decide
+from dml_conformance.strategies.chooser import SeededChooser
+from dml_conformance.strategies.context import Impossible
+from dml_conformance.strategies.violations import breakable_rules, violate
 
 F32, U32, I8 = DataType.FLOAT32, DataType.UINT32, DataType.INT8
 
@@ -169,7 +177,9 @@ def test_all_that_the_registry_offers_is_exported() -> None:
     offered = {
         name
         for name, value in vars(registry).items()
-        if callable(value) and getattr(value, "__module__", "") in ("spec.registry", "spec.operator") and name[0] != "_"
+        if callable(value)
+        and getattr(value, "__module__", "") in ("dml_conformance.spec.registry", "dml_conformance.spec.operator")
+        and name[0] != "_"
     }
     assert {name for name in offered if name.islower()} == set(registry.__all__)
 
@@ -540,14 +550,16 @@ def test_a_tensor_promises_and_holds_nothing_unless_it_says_so() -> None:
 
 
 def _classes() -> list[type[Any]]:
-    modules = [importlib.import_module(found.name) for found in pkgutil.walk_packages(spec.__path__, "spec.")]
+    modules = [
+        importlib.import_module(found.name) for found in pkgutil.walk_packages(spec.__path__, "dml_conformance.spec.")
+    ]
     found = {
         value
         for module in modules
         for value in vars(module).values()
         if isinstance(value, type)
         and value.__module__.startswith("spec.")
-        and not value.__module__.startswith("spec.pages")
+        and not value.__module__.startswith("dml_conformance.spec.pages")
     }
     return sorted(found, key=lambda cls: (cls.__module__, cls.__qualname__))
 

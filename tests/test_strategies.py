@@ -22,22 +22,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import strategies
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.levels import HIGHEST, Level
-from spec.operator import DATA, INDICES
-from spec.registry import operators, rules
-from spec.tensor import TensorDesc, elements_overlap, packed_strides
-from spec.validator import Outcome, decide
-from strategies.boundaries import ALIGNMENTS, boundary_cases
-from strategies.builders import LARGEST, TOO_LARGE, builder
-from strategies.cases import SHRINKABLE_INDICES, any_case, applicable_rules, make_case, numbered_case
-from strategies.chooser import HypothesisChooser, SeededChooser, every_variant
-from strategies.context import SIMPLEST_FIRST, Context, Impossible
-from strategies.tensors import ELEMENT_BUDGET, STRIDE_CODES, WIDE_BUDGET, layout_kind, sizes, strides_of_kind
-from strategies.values import DATA_PATTERNS, INDEX_PATTERNS, NEGATIVE_PATTERNS, SIGNED_INDEX_PATTERNS
-from strategies.violations import breakable_rules
+from dml_conformance import strategies
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.operator import DATA, INDICES
+from dml_conformance.spec.registry import operators, rules
+from dml_conformance.spec.tensor import TensorDesc, elements_overlap, packed_strides
+from dml_conformance.spec.validator import Outcome, decide
+from dml_conformance.strategies.boundaries import ALIGNMENTS, boundary_cases
+from dml_conformance.strategies.builders import LARGEST, TOO_LARGE, builder
+from dml_conformance.strategies.cases import SHRINKABLE_INDICES, any_case, applicable_rules, make_case, numbered_case
+from dml_conformance.strategies.chooser import HypothesisChooser, SeededChooser, every_variant
+from dml_conformance.strategies.context import SIMPLEST_FIRST, Context, Impossible
+from dml_conformance.strategies.tensors import (
+    ELEMENT_BUDGET,
+    STRIDE_CODES,
+    WIDE_BUDGET,
+    layout_kind,
+    sizes,
+    strides_of_kind,
+)
+from dml_conformance.strategies.values import DATA_PATTERNS, INDEX_PATTERNS, NEGATIVE_PATTERNS, SIGNED_INDEX_PATTERNS
+from dml_conformance.strategies.violations import breakable_rules
 
 CELLS = [(operator, level) for operator, spec in operators().items() for level in Level if level >= spec.introduced_in]
 EVERY_OPERATOR = pytest.mark.parametrize("operator", operators())
@@ -386,7 +393,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import {module}
 from hypothesis import HealthCheck, Phase, given, seed, settings, strategies as st
-from strategies.chooser import HypothesisChooser
+from dml_conformance.strategies.chooser import HypothesisChooser
 
 drawn = []
 

@@ -9,13 +9,13 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from backends.reference import ReferenceBackend
-from conformance.budget import BUDGETS
-from conformance.cli.strength import strength
-from conformance.engine import Engine
-from conformance.judge import Judge
-from conformance.strength import score as score_module
-from conformance.strength.by_rule import (
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.budget import BUDGETS
+from dml_conformance.conformance.cli.strength import strength
+from dml_conformance.conformance.engine import Engine
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.strength import score as score_module
+from dml_conformance.conformance.strength.by_rule import (
     NO_STEP,
     NOT_ALONE,
     OPEN,
@@ -27,23 +27,23 @@ from conformance.strength.by_rule import (
     overdone,
     witnesses,
 )
-from conformance.strength.coverage import Coverage, gaps
-from conformance.strength.measure import Outcome, Plan, measure, measure_at, planted
-from conformance.strength.mutants import Mutant
-from conformance.strength.mutants.memory import LastElementUnwritten
-from conformance.strength.score import PROMISED, RECORDED, Score, of_campaign, recorded
-from conformance.strength.show import as_markdown
-from conformance.strength.steps import steps
-from conformance.strength.streams import Streams
-from reports.certificate import Strength
-from reports.records import NOT_CONFORMANT, Phase
-from spec.levels import HIGHEST, LOWEST, Level
-from spec.registry import operators, rules
-from spec.validator import Outcome as Decided
-from spec.validator import decide
-from strategies.boundaries import boundary_cases
-from strategies.chooser import SeededChooser
-from strategies.violations import breakable_rules, violate
+from dml_conformance.conformance.strength.coverage import Coverage, gaps
+from dml_conformance.conformance.strength.measure import Outcome, Plan, measure, measure_at, planted
+from dml_conformance.conformance.strength.mutants import Mutant
+from dml_conformance.conformance.strength.mutants.memory import LastElementUnwritten
+from dml_conformance.conformance.strength.score import PROMISED, RECORDED, Score, of_campaign, recorded
+from dml_conformance.conformance.strength.show import as_markdown
+from dml_conformance.conformance.strength.steps import steps
+from dml_conformance.conformance.strength.streams import Streams
+from dml_conformance.reports.certificate import Strength
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase
+from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
+from dml_conformance.spec.registry import operators, rules
+from dml_conformance.spec.validator import Outcome as Decided
+from dml_conformance.spec.validator import decide
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.chooser import SeededChooser
+from dml_conformance.strategies.violations import breakable_rules, violate
 
 QUICK = BUDGETS["quick"]
 SMALL = Plan(("TILE",), (HIGHEST,), ("axes", "memory", "state"), ("quick",), (0, 1))
@@ -251,8 +251,12 @@ def test_the_cases_reach_what_the_specification_tells_apart(operator: str) -> No
 
 
 def test_a_gap_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conformance.strength.coverage.boundary_cases", lambda operator, level: iter(()))
-    monkeypatch.setattr("conformance.strength.coverage.scale_cases", lambda operator, level, reach: iter(()))
+    monkeypatch.setattr(
+        "dml_conformance.conformance.strength.coverage.boundary_cases", lambda operator, level: iter(())
+    )
+    monkeypatch.setattr(
+        "dml_conformance.conformance.strength.coverage.scale_cases", lambda operator, level, reach: iter(())
+    )
     found = Coverage()
     found.count("GATHER", HIGHEST)
     told = gaps(found)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from sweep_support import blocks, reader, untimed
 
-from conformance.corpus import WHOLE, CorpusError, Header, Shard
-from conformance.sweep import (
+from dml_conformance.conformance.corpus import WHOLE, CorpusError, Header, Shard
+from dml_conformance.conformance.sweep import (
     BLOCK_LINES,
     Block,
     InProcess,
@@ -18,10 +18,10 @@ from conformance.sweep import (
     describe_sweep,
     planned_cases,
 )
-from reports.records import Verdict
-from reports.written import decoded_records, encoded_records
-from spec.levels import Level
-from spec.validator import Reading
+from dml_conformance.reports.records import Verdict
+from dml_conformance.reports.written import decoded_records, encoded_records
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.validator import Reading
 
 REFERENCE = Setup(("reference",))
 
@@ -63,7 +63,7 @@ def test_cases_are_judged_in_the_reading_asked_for() -> None:
 def test_cases_are_executed_as_often_as_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "counting.py"
     path.write_text(
-        "from backends.reference import ReferenceBackend\n"
+        "from dml_conformance.backends.reference import ReferenceBackend\n"
         "class Counting(ReferenceBackend):\n"
         "    count = 0\n"
         "    def execute(self, desc, level, inputs, outputs):\n"

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from spec.datatypes import DataType
-from spec.tensor import (
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.tensor import (
     TensorDesc,
     elements_overlap,
     implied_size_in_bytes,

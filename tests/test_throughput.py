@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from backends.base import Answer, Binding, Capabilities, Timed, TimedCold, Unsupported
-from conformance.budget import BUDGETS, LEAST_THROUGHPUT_BYTES, SIZE_RATIO
-from conformance.judge import Judge
-from conformance.throughput import SPREAD, Measurement, measure, spread, useful_bytes, with_caveats
-from conformance.timing import PATIENT, QUICK, WarmUp, time_steadily
-from reports.records import Caches, Caveat, Throughput
-from reports.text import share_of_copy
-from spec.case import Case
-from spec.levels import Level
-from spec.operator import OperatorDesc
-from spec.registry import operators
-from spec.rules import Category
-from spec.tensor import TensorDesc
+from dml_conformance.backends.base import Answer, Binding, Capabilities, Timed, TimedCold, Unsupported
+from dml_conformance.conformance.budget import BUDGETS, LEAST_THROUGHPUT_BYTES, SIZE_RATIO
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.throughput import SPREAD, Measurement, measure, spread, useful_bytes, with_caveats
+from dml_conformance.conformance.timing import PATIENT, QUICK, WarmUp, time_steadily
+from dml_conformance.reports.records import Caches, Caveat, Throughput
+from dml_conformance.reports.text import share_of_copy
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.rules import Category
+from dml_conformance.spec.tensor import TensorDesc
 
 KIB, MIB = 1 << 10, 1 << 20
 BUDGET = replace(BUDGETS["quick"], large_bytes=256 * KIB, repeats=2)

@@ -14,27 +14,27 @@ import msgspec
 import numpy as np
 import pytest
 
-from backends.base import Binding, Capabilities, Timed, TimedCold, Unsupported
-from spec.datatypes import ALL, DataType, TensorType, types
-from spec.levels import Level
-from spec.operator import OperatorDesc
-from spec.operators.gather import GatherDesc
-from spec.operators.gather_elements import GatherElementsDesc
-from spec.operators.gather_nd import GatherNdDesc
-from spec.operators.gather_nd1 import GatherNd1Desc
-from spec.operators.tile import TileDesc
-from spec.registry import operator as operator_named
-from spec.registry import spec_of
-from spec.tensor import TensorDesc, implied_size_in_bytes, packed_strides
-from spec.validator import Outcome, decide
+from dml_conformance.backends.base import Binding, Capabilities, Timed, TimedCold, Unsupported
+from dml_conformance.spec.datatypes import ALL, DataType, TensorType, types
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
+from dml_conformance.spec.operators.gather_nd import GatherNdDesc
+from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operator as operator_named
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.tensor import TensorDesc, implied_size_in_bytes, packed_strides
+from dml_conformance.spec.validator import Outcome, decide
 
 torch = pytest.importorskip("torch")
 
 from triton_interpreter import HAS_CUDA, NEEDS_TRITON  # noqa: E402
 
-from backends.torch import TorchBackend, TorchEagerBackend, TorchKernelsBackend  # noqa: E402
-from backends.torch.operators import in_range  # noqa: E402
-from backends.torch.tables import OPERATORS, support_at  # noqa: E402
+from dml_conformance.backends.torch import TorchBackend, TorchEagerBackend, TorchKernelsBackend  # noqa: E402
+from dml_conformance.backends.torch.operators import in_range  # noqa: E402
+from dml_conformance.backends.torch.tables import OPERATORS, support_at  # noqa: E402
 
 CUDA = pytest.param("cuda", marks=[pytest.mark.gpu, pytest.mark.skipif(not HAS_CUDA, reason="no CUDA device here")])
 NAMES = ("GATHER", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1", "TILE")
@@ -697,11 +697,11 @@ def test_a_cuda_device_beyond_the_last_is_refused(monkeypatch: pytest.MonkeyPatc
 
 
 def test_without_torch_the_import_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("backends.torch")]:
+    for name in [name for name in sys.modules if name.startswith("dml_conformance.backends.torch")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ImportError, match=r"pip install 'dml-conformance\[torch\]'"):
-        importlib.import_module("backends.torch")
+        importlib.import_module("dml_conformance.backends.torch")
 
 
 def test_the_first_use_of_a_backend_warns_of_nothing() -> None:

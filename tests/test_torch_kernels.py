@@ -17,24 +17,24 @@ import pytest
 from test_torch_backend import CUDA, INDEX, NAMES, bind, descs, draw_indices, elements
 from triton_interpreter import HAS_CUDA, NEEDS_TRITON
 
-from backends.base import Binding, Unsupported
-from backends.torch import WORTH_A_KERNEL, TorchBackend, TorchEagerBackend, TorchKernelsBackend, kernels
-from backends.torch.kernels import layout, plans
-from backends.torch.kernels.plans import Plan, Repeated
-from backends.torch.tables import OPERATORS
-from conformance.judge import Judge
-from reports.records import Phase, Record, Verdict
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.levels import HIGHEST
-from spec.operator import OperatorDesc
-from spec.operators.gather import GatherDesc
-from spec.operators.gather_elements import GatherElementsDesc
-from spec.operators.gather_nd import GatherNdDesc
-from spec.operators.gather_nd1 import GatherNd1Desc
-from spec.operators.tile import TileDesc
-from spec.registry import spec_of
-from spec.tensor import TensorDesc
+from dml_conformance.backends.base import Binding, Unsupported
+from dml_conformance.backends.torch import WORTH_A_KERNEL, TorchBackend, TorchEagerBackend, TorchKernelsBackend, kernels
+from dml_conformance.backends.torch.kernels import layout, plans
+from dml_conformance.backends.torch.kernels.plans import Plan, Repeated
+from dml_conformance.backends.torch.tables import OPERATORS
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
+from dml_conformance.spec.operators.gather_nd import GatherNdDesc
+from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.tensor import TensorDesc
 
 torch = pytest.importorskip("torch")
 

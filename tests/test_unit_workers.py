@@ -18,24 +18,24 @@ import psutil
 import pytest
 from click.testing import CliRunner, Result
 
-from backends.base import Capabilities
-from conformance.budget import BUDGETS
-from conformance.cli import main
-from conformance.engine import Engine
-from conformance.isolation import backend as isolated_backend
-from conformance.isolation.backend import IsolatedBackend
-from conformance.isolation.errors import GivenUp
-from conformance.isolation.limits import Limits
-from conformance.judge import Judge
-from conformance.pool import units as unit_workers
-from conformance.pool.units import JudgeSetup, UnitWorkers
-from conformance.sweep import WorkerError
-from conformance.units import Sought
-from reports.records import Phase, Record, Verdict
-from reports.store import Store
-from reports.writing import CERTIFICATE, RESULTS
-from reports.written import write_down
-from spec.levels import Level
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.conformance.budget import BUDGETS
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.engine import Engine
+from dml_conformance.conformance.isolation import backend as isolated_backend
+from dml_conformance.conformance.isolation.backend import IsolatedBackend
+from dml_conformance.conformance.isolation.errors import GivenUp
+from dml_conformance.conformance.isolation.limits import Limits
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.pool import units as unit_workers
+from dml_conformance.conformance.pool.units import JudgeSetup, UnitWorkers
+from dml_conformance.conformance.sweep import WorkerError
+from dml_conformance.conformance.units import Sought
+from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.reports.store import Store
+from dml_conformance.reports.writing import CERTIFICATE, RESULTS
+from dml_conformance.reports.written import write_down
+from dml_conformance.spec.levels import Level
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="what is done to processes here is done on POSIX")
 
@@ -43,8 +43,8 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="what is done to proc
 BACKEND = """\
 import os
 import signal
-from backends.base import Answer
-from backends.reference import ReferenceBackend
+from dml_conformance.backends.base import Answer
+from dml_conformance.backends.reference import ReferenceBackend
 
 class Wrong(ReferenceBackend):
     def validate(self, desc, level):
@@ -265,8 +265,8 @@ def test_a_certificate_is_the_same(here: Path, backend: str, code: int) -> None:
 INTERRUPTED = """
 import os, signal, sys, time
 import psutil
-from conformance.cli import main
-from conformance.pool.units import UnitWorkers
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.pool.units import UnitWorkers
 
 def judged(self, engine, whole=UnitWorkers.judged):
     for number, each in enumerate(whole(self, engine)):

@@ -9,24 +9,30 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from spec import validator
-from spec.datatypes import DataType, TensorFlag, TensorType
-from spec.levels import Level
-from spec.operator import OperatorDesc
-from spec.operators.gather import GatherDesc
-from spec.operators.gather_elements import GatherElementsDesc
-from spec.operators.gather_nd import GatherNdDesc
-from spec.operators.gather_nd1 import GatherNd1Desc
-from spec.operators.tile import TileDesc
-from spec.registry import operators
-from spec.rules import Category, Rule
-from spec.sources import Source
-from spec.tensor import MAX_ELEMENTS, TensorDesc, elements_overlap, minimum_size_in_bytes, packed_strides
-from spec.tensor_rules import TENSOR_RULES, is_sound
-from spec.validator import ACCEPTED, Outcome, decide
-from strategies.boundaries import boundary_cases
-from strategies.cases import any_case
-from strategies.chooser import SeededChooser
+from dml_conformance.spec import validator
+from dml_conformance.spec.datatypes import DataType, TensorFlag, TensorType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
+from dml_conformance.spec.operators.gather_nd import GatherNdDesc
+from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.rules import Category, Rule
+from dml_conformance.spec.sources import Source
+from dml_conformance.spec.tensor import (
+    MAX_ELEMENTS,
+    TensorDesc,
+    elements_overlap,
+    minimum_size_in_bytes,
+    packed_strides,
+)
+from dml_conformance.spec.tensor_rules import TENSOR_RULES, is_sound
+from dml_conformance.spec.validator import ACCEPTED, Outcome, decide
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.cases import any_case
+from dml_conformance.strategies.chooser import SeededChooser
 
 F32, F16, U32, I64, I8 = DataType.FLOAT32, DataType.FLOAT16, DataType.UINT32, DataType.INT64, DataType.INT8
 of = TensorDesc.of

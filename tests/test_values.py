@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.levels import HIGHEST
-from spec.operators.gather_nd import GatherNdDesc
-from spec.operators.tile import TileDesc
-from spec.tensor import TensorDesc
-from strategies.values import (
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.operators.gather_nd import GatherNdDesc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.values import (
     DATA_PATTERNS,
     INDEX_PATTERNS,
     NUMPY_TYPE,

@@ -9,11 +9,11 @@ import pytest
 from msgspec.structs import replace
 from package_support import STATED, WAIVER
 
-from conformance.packaging.statements import read_stated
-from conformance.toml_files import MOST_BYTES, TomlError, TomlFile
-from conformance.waivers import WaiverError, Waivers, read_waivers, waived_reason
-from reports.package.forms import Waiver
-from reports.records import Phase, Record, Verdict
+from dml_conformance.conformance.packaging.statements import read_stated
+from dml_conformance.conformance.toml_files import MOST_BYTES, TomlError, TomlFile
+from dml_conformance.conformance.waivers import WaiverError, Waivers, read_waivers, waived_reason
+from dml_conformance.reports.package.forms import Waiver
+from dml_conformance.reports.records import Phase, Record, Verdict
 
 DAY = date(2026, 11, 21)
 GOOD = """\

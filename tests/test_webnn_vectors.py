@@ -8,10 +8,10 @@ import pytest
 import webnn
 from slow_reference import bind, read_output
 
-from backends.base import Backend
-from backends.reference import ReferenceBackend
-from spec.levels import HIGHEST
-from spec.validator import Outcome, decide
+from dml_conformance.backends.base import Backend
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.validator import Outcome, decide
 
 CASES = [
     pytest.param(case, id=f"{vector['id']}-{case.desc.operator}")
@@ -25,7 +25,7 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     if request.param == "reference":
         return ReferenceBackend()
     pytest.importorskip("torch")
-    from backends.torch import TorchBackend
+    from dml_conformance.backends.torch import TorchBackend
 
     return TorchBackend("cpu")
 

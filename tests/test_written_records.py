@@ -8,14 +8,14 @@ import msgspec
 import pytest
 import report_data
 
-from conformance.waivers import Waivers, Waiving
-from reports.cases import Cases
-from reports.package.forms import Waiver
-from reports.records import Ending, Record, Verdict
-from reports.store import Store, StoreWriter
-from reports.stream import Consumer, FanOut
-from reports.summary import Summary
-from reports.written import write_down
+from dml_conformance.conformance.waivers import Waivers, Waiving
+from dml_conformance.reports.cases import Cases
+from dml_conformance.reports.package.forms import Waiver
+from dml_conformance.reports.records import Ending, Record, Verdict
+from dml_conformance.reports.store import Store, StoreWriter
+from dml_conformance.reports.stream import Consumer, FanOut
+from dml_conformance.reports.summary import Summary
+from dml_conformance.reports.written import write_down
 
 RECORDS = [*report_data.some_sound(), *report_data.some_faulty()]
 

@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 
 from slow_reference import bind, store
 
-from backends.base import Binding
-from spec.datatypes import DataType
-from spec.operator import OperatorDesc
-from spec.operators.gather import GatherDesc
-from spec.operators.gather_elements import GatherElementsDesc
-from spec.operators.gather_nd import GatherNdDesc
-from spec.operators.gather_nd1 import GatherNd1Desc
-from spec.operators.tile import TileDesc
-from spec.tensor import TensorDesc
+from dml_conformance.backends.base import Binding
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
+from dml_conformance.spec.operators.gather_nd import GatherNdDesc
+from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.tensor import TensorDesc
 
 VECTORS = Path(__file__).parent / "data" / "webnn_vectors.jsonl"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backends.directml.backend import DirectmlBackend
-from backends.directml.errors import DirectmlError, LibraryCrash
+from dml_conformance.backends.directml.backend import DirectmlBackend
+from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
 
 __all__ = ["DirectmlBackend", "DirectmlError", "LibraryCrash"]

@@ -10,21 +10,21 @@ from typing import Protocol
 
 import msgspec
 
-from backends.base import Answer, Binding, Capabilities, Unsupported
-from backends.directml.com import result_name
-from backends.directml.errors import DirectmlError, LibraryCrash
-from backends.directml.execution.loader import names_device
-from backends.directml.headers import OperatorType
-from backends.directml.library import Library, find_library, settings_files
-from backends.directml.process import Reply, start
-from backends.directml.profiles import FULL, PROFILES, Profile
-from backends.directml.protocol import Hello
-from backends.directml.structs import Packer
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.operator import OperatorDesc
-from spec.rules import DESCRIPTOR_CATEGORIES
-from spec.tensor import TensorDesc
+from dml_conformance.backends.base import Answer, Binding, Capabilities, Unsupported
+from dml_conformance.backends.directml.com import result_name
+from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
+from dml_conformance.backends.directml.execution.loader import names_device
+from dml_conformance.backends.directml.headers import OperatorType
+from dml_conformance.backends.directml.library import Library, find_library, settings_files
+from dml_conformance.backends.directml.process import Reply, start
+from dml_conformance.backends.directml.profiles import FULL, PROFILES, Profile
+from dml_conformance.backends.directml.protocol import Hello
+from dml_conformance.backends.directml.structs import Packer
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES
+from dml_conformance.spec.tensor import TensorDesc
 
 ACCEPTED = Answer(True)
 
@@ -61,7 +61,9 @@ class DirectmlBackend:
 
     def __new__(cls, device: str = "") -> DirectmlBackend:
         if any(map(names_device, device.split(","))):
-            from backends.directml.execution.backend import ExecutingBackend  # which is made from this class
+            from dml_conformance.backends.directml.execution.backend import (
+                ExecutingBackend,  # which is made from this class
+            )
 
             return super().__new__(ExecutingBackend)
         return super().__new__(cls)

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from backends.directml import headers
-from backends.directml.com import POINTER, RESULT, UINT, check, guid_bytes, method, release
-from backends.directml.errors import DirectmlError
-from backends.directml.headers import Feature
-from spec.datatypes import DataType
-from spec.levels import LOWEST, Level
+from dml_conformance.backends.directml import headers
+from dml_conformance.backends.directml.com import POINTER, RESULT, UINT, check, guid_bytes, method, release
+from dml_conformance.backends.directml.errors import DirectmlError
+from dml_conformance.backends.directml.headers import Feature
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import LOWEST, Level
 
 CHECK_FEATURE_SUPPORT = headers.IDML_DEVICE.index("CheckFeatureSupport")
 CREATE_OPERATOR = headers.IDML_DEVICE.index("CreateOperator")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import IntEnum
 from uuid import UUID
 
-from backends.directml.com import IUNKNOWN
+from dml_conformance.backends.directml.com import IUNKNOWN
 
 
 def _functions(names: str, after: tuple[str, ...]) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from backends.directml.errors import DirectmlError
-from backends.directml.library import (
+from dml_conformance.backends.directml.errors import DirectmlError
+from dml_conformance.backends.directml.library import (
     DISTRIBUTION,
     FILE_NAME,
     Library,

@@ -9,8 +9,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from backends.directml.errors import DirectmlError
-from spec.levels import Level
+from dml_conformance.backends.directml.errors import DirectmlError
+from dml_conformance.spec.levels import Level
 
 OVERRIDE = "DML_CONFORMANCE_DIRECTML"
 FILE_NAME = "libdirectml.so"

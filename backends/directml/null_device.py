@@ -12,8 +12,8 @@ import struct
 from typing import ClassVar
 from uuid import UUID
 
-from backends.directml import headers
-from backends.directml.com import (
+from dml_conformance.backends.directml import headers
+from dml_conformance.backends.directml.com import (
     BOOL_OF_CPP,
     POINTER,
     RESULT,
@@ -25,8 +25,8 @@ from backends.directml.com import (
     read_guid,
     write_pointer,
 )
-from backends.directml.headers import AdapterProperty, D3D12Feature
-from backends.directml.profiles import Profile
+from dml_conformance.backends.directml.headers import AdapterProperty, D3D12Feature
+from dml_conformance.backends.directml.profiles import Profile
 
 # A locally unique identifier is a struct of 8 bytes. C++ on Linux returns it in a register, as it does a 64-bit number.
 LUID = ctypes.c_uint64

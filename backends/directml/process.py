@@ -13,11 +13,11 @@ from typing import IO, NamedTuple
 
 import msgspec
 
-from backends.directml import stubs
-from backends.directml.errors import DirectmlError, LibraryCrash
-from backends.directml.library import Library, cache_folder
-from backends.directml.profiles import Profile
-from backends.directml.protocol import REPLY, Hello
+from dml_conformance.backends.directml import stubs
+from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
+from dml_conformance.backends.directml.library import Library, cache_folder
+from dml_conformance.backends.directml.profiles import Profile
+from dml_conformance.backends.directml.protocol import REPLY, Hello
 
 STOP_SECONDS = 5.0
 LONGEST_REMARK = 500  # bytes of what a process that died had to say
@@ -38,7 +38,7 @@ def start(library: Library, profile: Profile) -> Worker:
     """
     folder = stubs.build(cache_folder())
     arguments = (str(library.path), str(folder), profile.name)
-    return Worker([sys.executable, "-m", "backends.directml.worker", *arguments])
+    return Worker([sys.executable, "-m", "dml_conformance.backends.directml.worker", *arguments])
 
 
 class Worker:

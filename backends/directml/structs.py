@@ -20,10 +20,10 @@ import types
 from enum import Enum
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from backends.base import Unsupported
-from backends.directml.headers import OperatorType
-from spec.operator import OperatorDesc
-from spec.tensor import TensorDesc
+from dml_conformance.backends.base import Unsupported
+from dml_conformance.backends.directml.headers import OperatorType
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.tensor import TensorDesc
 
 # Native sizes and alignment throughout, as the C compiler has them.
 HEADER = struct.Struct("@Q")

@@ -19,14 +19,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from backends.directml import stubs
-from backends.directml.com import ComError
-from backends.directml.device import DirectmlDevice
-from backends.directml.errors import DirectmlError
-from backends.directml.null_device import NullDevice
-from backends.directml.profiles import PROFILES
-from backends.directml.protocol import REPLY, Hello
-from backends.directml.structs import BLOCK_SIZE, HEADER, OPERATOR_DESC_AT
+from dml_conformance.backends.directml import stubs
+from dml_conformance.backends.directml.com import ComError
+from dml_conformance.backends.directml.device import DirectmlDevice
+from dml_conformance.backends.directml.errors import DirectmlError
+from dml_conformance.backends.directml.null_device import NullDevice
+from dml_conformance.backends.directml.profiles import PROFILES
+from dml_conformance.backends.directml.protocol import REPLY, Hello
+from dml_conformance.backends.directml.structs import BLOCK_SIZE, HEADER, OPERATOR_DESC_AT
 
 ANSWER_SECONDS = 30  # a decision takes microseconds
 # How a copy of the process ends, if not by a signal.

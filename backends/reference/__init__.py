@@ -13,13 +13,13 @@ from time import perf_counter
 
 import numpy as np
 
-from backends.base import Answer, Binding, Capabilities, Unsupported
-from backends.reference import decisions, layout
-from backends.reference.operators import OPERATORS, OUTPUT, Result, compute_into, expected_output
-from backends.reference.parts import LargeResult
-from spec.levels import Level
-from spec.operator import OperatorDesc
-from spec.rules import Category
+from dml_conformance.backends.base import Answer, Binding, Capabilities, Unsupported
+from dml_conformance.backends.reference import decisions, layout
+from dml_conformance.backends.reference.operators import OPERATORS, OUTPUT, Result, compute_into, expected_output
+from dml_conformance.backends.reference.parts import LargeResult
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.rules import Category
 
 __all__ = ["LargeResult", "ReferenceBackend", "Result", "expected_output"]
 

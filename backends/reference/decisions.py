@@ -12,11 +12,11 @@ from functools import cache
 from math import prod
 from typing import Any, NamedTuple
 
-from backends.base import Answer, Unsupported
-from spec.datatypes import ELEMENT_SIZE, DataType, TensorFlag, TensorType
-from spec.levels import Level
-from spec.operator import OperatorDesc
-from spec.tensor import TensorDesc
+from dml_conformance.backends.base import Answer, Unsupported
+from dml_conformance.spec.datatypes import ELEMENT_SIZE, DataType, TensorFlag, TensorType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.tensor import TensorDesc
 
 Sizes = tuple[int, ...]
 

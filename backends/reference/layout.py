@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backends.base import Binding
-from spec.datatypes import DataType
-from spec.tensor import TensorDesc
+from dml_conformance.backends.base import Binding
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.tensor import TensorDesc
 
 Bits = npt.NDArray[np.unsignedinteger[Any]]
 Integers = npt.NDArray[np.integer[Any]]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backends.reference.layout import UNSIGNED, Bits, Integers
+from dml_conformance.backends.reference.layout import UNSIGNED, Bits, Integers
 
 Mask = npt.NDArray[np.bool_]
 

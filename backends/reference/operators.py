@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from backends.base import Binding
-from backends.reference import layout
-from backends.reference.layout import Bits, Integers
-from backends.reference.movement import Mask, positions, repeat, take_blocks, take_elements, take_slices
-from spec.operator import OperatorDesc
+from dml_conformance.backends.base import Binding
+from dml_conformance.backends.reference import layout
+from dml_conformance.backends.reference.layout import Bits, Integers
+from dml_conformance.backends.reference.movement import Mask, positions, repeat, take_blocks, take_elements, take_slices
+from dml_conformance.spec.operator import OperatorDesc
 
 OUTPUT = "output_tensor"
 

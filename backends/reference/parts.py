@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from backends.base import Binding
-from backends.reference import layout
-from backends.reference.operators import OPERATORS, OUTPUT, Box, Result, last_dimensions
-from spec.operator import OperatorDesc
+from dml_conformance.backends.base import Binding
+from dml_conformance.backends.reference import layout
+from dml_conformance.backends.reference.operators import OPERATORS, OUTPUT, Box, Result, last_dimensions
+from dml_conformance.spec.operator import OperatorDesc
 
 PART_ELEMENTS = 2**20
 

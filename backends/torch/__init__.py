@@ -16,16 +16,16 @@ try:
 except ImportError as error:
     raise ImportError("the torch backend needs PyTorch; run: pip install 'dml-conformance[torch]'") from error
 
-from backends.base import Answer, Binding, Capabilities, Execution, Unsupported
-from backends.torch import batch, kernels
-from backends.torch.decisions import decide, operator_of
-from backends.torch.device import describe, devices_for, find_device, versions
-from backends.torch.memory import DeviceResources, HostResources, element_type
-from backends.torch.tables import OPERATORS, Operator
-from backends.torch.timing import seconds, seconds_cold
-from spec.levels import Level
-from spec.operator import OperatorDesc
-from spec.rules import Category
+from dml_conformance.backends.base import Answer, Binding, Capabilities, Execution, Unsupported
+from dml_conformance.backends.torch import batch, kernels
+from dml_conformance.backends.torch.decisions import decide, operator_of
+from dml_conformance.backends.torch.device import describe, devices_for, find_device, versions
+from dml_conformance.backends.torch.memory import DeviceResources, HostResources, element_type
+from dml_conformance.backends.torch.tables import OPERATORS, Operator
+from dml_conformance.backends.torch.timing import seconds, seconds_cold
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.rules import Category
 
 __all__ = ["TorchBackend", "TorchEagerBackend", "TorchKernelsBackend"]
 

@@ -24,11 +24,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from backends.base import Binding, Bytes, Execution, OutOfMemory
-from backends.torch.memory import BITS, MOST_PINNED, RESOURCE_ALIGNMENT, strided_view
-from spec.datatypes import DataType
-from spec.operator import OperatorDesc
-from spec.tensor import TensorDesc, packed_strides
+from dml_conformance.backends.base import Binding, Bytes, Execution, OutOfMemory
+from dml_conformance.backends.torch.memory import BITS, MOST_PINNED, RESOURCE_ALIGNMENT, strided_view
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.tensor import TensorDesc, packed_strides
 
 # Of an output that is moved together with others. A larger one is worth a launch of its own, and on the CPU, where a
 # launch is a call, the arithmetic of addresses soon costs more than the call.

@@ -14,14 +14,14 @@ from collections.abc import Sequence
 
 import torch
 
-from backends.base import Answer, Unsupported
-from backends.torch.memory import BITS
-from backends.torch.operators import UINT32_MAX, Refused
-from backends.torch.tables import OPERATORS, Operator, Support, support_at
-from spec.datatypes import TensorFlag, TensorType
-from spec.levels import Level
-from spec.operator import OperatorDesc
-from spec.tensor import TensorDesc
+from dml_conformance.backends.base import Answer, Unsupported
+from dml_conformance.backends.torch.memory import BITS
+from dml_conformance.backends.torch.operators import UINT32_MAX, Refused
+from dml_conformance.backends.torch.tables import OPERATORS, Operator, Support, support_at
+from dml_conformance.spec.datatypes import TensorFlag, TensorType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.tensor import TensorDesc
 
 MOST_ELEMENTS = 2**32 - 1
 ACCEPTED = Answer(True)

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from backends.base import Binding, Bytes
-from spec.datatypes import DataType
-from spec.tensor import TensorDesc
+from dml_conformance.backends.base import Binding, Bytes
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.tensor import TensorDesc
 
 BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 INDEX = {

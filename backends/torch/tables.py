@@ -14,11 +14,11 @@ from functools import cache
 
 from torch import Tensor
 
-from backends.torch import operators
-from backends.torch.kernels import plans
-from backends.torch.kernels.plans import Plan
-from spec.datatypes import DataType
-from spec.levels import Level
+from dml_conformance.backends.torch import operators
+from dml_conformance.backends.torch.kernels import plans
+from dml_conformance.backends.torch.kernels.plans import Plan
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
 
 FLOAT = frozenset({DataType.FLOAT32, DataType.FLOAT16})
 TO_32_BIT = FLOAT | {

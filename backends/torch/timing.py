@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import torch
 
-from backends.base import Unsupported
+from dml_conformance.backends.base import Unsupported
 
 WARM_UP = 3
 FLUSH_BYTES = 512 * 2**20  # more than any cache holds

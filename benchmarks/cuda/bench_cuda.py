@@ -18,21 +18,21 @@ import torch
 from cuda_table import Heat, Measured, Way
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from backends.torch import kernels
-from backends.torch.memory import BITS
-from backends.torch.tables import OPERATORS
-from reports.records import Throughput
-from spec.datatypes import DataType
-from spec.levels import HIGHEST
-from spec.operator import OperatorDesc
-from spec.operators.gather import GatherDesc
-from spec.operators.gather_elements import GatherElementsDesc
-from spec.operators.gather_nd import GatherNdDesc
-from spec.operators.gather_nd1 import GatherNd1Desc
-from spec.operators.tile import TileDesc
-from spec.registry import spec_of
-from spec.tensor import TensorDesc
-from spec.validator import Outcome, decide
+from dml_conformance.backends.torch import kernels
+from dml_conformance.backends.torch.memory import BITS
+from dml_conformance.backends.torch.tables import OPERATORS
+from dml_conformance.reports.records import Throughput
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
+from dml_conformance.spec.operators.gather_nd import GatherNdDesc
+from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import Outcome, decide
 
 pytestmark = [
     pytest.mark.gpu,

@@ -10,29 +10,29 @@ from __future__ import annotations
 
 import click
 
-from conformance.cli.lazy import CommandLine
+from dml_conformance.conformance.cli.lazy import CommandLine
 
 PROGRAM = "dml-conformance"
 
 COMMANDS = {
-    "certify": "conformance.cli.certify:certify",
-    "replay": "conformance.cli.replay:replay",
-    "report": "conformance.cli.report:report",
-    "check": "conformance.cli.check:check",
-    "completion": "conformance.cli.completion:completion",
-    "directml": "conformance.cli.directml:directml",
-    "export": "conformance.cli.export:export",
-    "export-model": "conformance.cli.exchange:export_model",
-    "generate": "conformance.cli.generate:generate",
-    "history": "conformance.cli.history:history",
-    "import-model": "conformance.cli.exchange:import_model_command",
-    "operators": "conformance.cli.catalogue:operators",
-    "rules": "conformance.cli.catalogue:rules",
-    "keys": "conformance.cli.keys:keys",
-    "run": "conformance.cli.run:run",
-    "spec": "conformance.cli.spec_commands:spec",
-    "strength": "conformance.cli.strength:strength",
-    "verify": "conformance.cli.verify:verify",
+    "certify": "dml_conformance.conformance.cli.certify:certify",
+    "replay": "dml_conformance.conformance.cli.replay:replay",
+    "report": "dml_conformance.conformance.cli.report:report",
+    "check": "dml_conformance.conformance.cli.check:check",
+    "completion": "dml_conformance.conformance.cli.completion:completion",
+    "directml": "dml_conformance.conformance.cli.directml:directml",
+    "export": "dml_conformance.conformance.cli.export:export",
+    "export-model": "dml_conformance.conformance.cli.exchange:export_model",
+    "generate": "dml_conformance.conformance.cli.generate:generate",
+    "history": "dml_conformance.conformance.cli.history:history",
+    "import-model": "dml_conformance.conformance.cli.exchange:import_model_command",
+    "operators": "dml_conformance.conformance.cli.catalogue:operators",
+    "rules": "dml_conformance.conformance.cli.catalogue:rules",
+    "keys": "dml_conformance.conformance.cli.keys:keys",
+    "run": "dml_conformance.conformance.cli.run:run",
+    "spec": "dml_conformance.conformance.cli.spec_commands:spec",
+    "strength": "dml_conformance.conformance.cli.strength:strength",
+    "verify": "dml_conformance.conformance.cli.verify:verify",
 }
 
 

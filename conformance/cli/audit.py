@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from conformance.cli.errors import Exit
-from conformance.cli.lines import echo
-from conformance.cli.options import LEVEL, format_option
-from conformance.cli.output import print_json, print_table
-from spec.divergences import divergences
-from spec.forms import desc_to_json
-from spec.levels import Level
+from dml_conformance.conformance.cli.errors import Exit
+from dml_conformance.conformance.cli.lines import echo
+from dml_conformance.conformance.cli.options import LEVEL, format_option
+from dml_conformance.conformance.cli.output import print_json, print_table
+from dml_conformance.spec.divergences import divergences
+from dml_conformance.spec.forms import desc_to_json
+from dml_conformance.spec.levels import Level
 
 if TYPE_CHECKING:
-    from backends.directml import DirectmlBackend
-    from conformance.audit import Audit, Part
+    from dml_conformance.backends.directml import DirectmlBackend
+    from dml_conformance.conformance.audit import Audit, Part
 
 RANDOM_CASES = 20_000
 
@@ -59,7 +59,7 @@ def audit_command(
     """
     if library is not None and level is not None:
         raise click.UsageError("--library and --level exclude each other; give one of them.")
-    from conformance.audit import audit
+    from dml_conformance.conformance.audit import audit
 
     backend = _open(library, level)
     try:
@@ -75,8 +75,8 @@ def audit_command(
 
 
 def _open(library: Path | None, level: Level | None) -> DirectmlBackend:
-    from backends.directml import DirectmlBackend
-    from backends.directml.library import OVERRIDE
+    from dml_conformance.backends.directml import DirectmlBackend
+    from dml_conformance.backends.directml.library import OVERRIDE
 
     if library is not None:
         os.environ[OVERRIDE] = str(library)
@@ -86,8 +86,8 @@ def _open(library: Path | None, level: Level | None) -> DirectmlBackend:
 @contextmanager
 def _progress(cases: int) -> Iterator[Callable[[Part, int], None]]:
     """How far each part is, on standard error."""
-    from conformance.audit import Part
-    from reports.console import Steps
+    from dml_conformance.conformance.audit import Part
+    from dml_conformance.reports.console import Steps
 
     planned = {Part.RANDOM: cases}
     shown: dict[Part, Steps] = {}
@@ -103,7 +103,7 @@ def _progress(cases: int) -> Iterator[Callable[[Part, int], None]]:
 
 
 def _print(found: Audit) -> None:
-    from conformance.audit import VALID, Answer, Standing
+    from dml_conformance.conformance.audit import VALID, Answer, Standing
 
     names = found.capabilities.versions
     echo(f"{names.get('directml', found.capabilities.name)}, level {found.level}, {found.capabilities.device}")
@@ -163,7 +163,7 @@ def _print_problems(found: Audit) -> None:
 
 
 def _summary(found: Audit) -> str:
-    from conformance.audit import Standing
+    from dml_conformance.conformance.audit import Standing
 
     count = found.standings
     totals = (

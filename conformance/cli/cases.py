@@ -14,22 +14,22 @@ from typing import Any
 import click
 import msgspec
 
-from conformance.dxdispatch.importing import import_document, is_model
-from conformance.failures import check_data
-from reports.console import Steps
-from reports.malformed import MALFORMED
-from reports.package import SUFFIX
-from reports.package.archive import take_snapshot
-from reports.records import NOT_CONFORMANT, Campaign, Ending, Record, Throughput, Verdict
-from reports.store import Store, StoreError
-from reports.stream import Consumer, FanOut
-from reports.summary import FailureGroup, failure_kind
-from reports.writing import RESULTS
-from spec.case import Case
-from spec.forms import FormError
-from spec.levels import Level
-from spec.model_files import MAX_BYTES, parse_document
-from spec.validator import Reading
+from dml_conformance.conformance.dxdispatch.importing import import_document, is_model
+from dml_conformance.conformance.failures import check_data
+from dml_conformance.reports.console import Steps
+from dml_conformance.reports.malformed import MALFORMED
+from dml_conformance.reports.package import SUFFIX
+from dml_conformance.reports.package.archive import take_snapshot
+from dml_conformance.reports.records import NOT_CONFORMANT, Campaign, Ending, Record, Throughput, Verdict
+from dml_conformance.reports.store import Store, StoreError
+from dml_conformance.reports.stream import Consumer, FanOut
+from dml_conformance.reports.summary import FailureGroup, failure_kind
+from dml_conformance.reports.writing import RESULTS
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.forms import FormError
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.model_files import MAX_BYTES, parse_document
+from dml_conformance.spec.validator import Reading
 
 _SQLITE = b"SQLite format 3\0"
 _NUMBER = re.compile(r"[0-9]{1,7}")

@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from conformance.cli.options import LEVEL, OPERATOR, format_option
-from conformance.cli.output import print_json, print_table
-from spec.levels import Level
-from spec.operator import OperatorSpec, Support
-from spec.registry import operators as all_operators
-from spec.registry import rules as all_rules
-from spec.registry import rules_of
-from spec.rules import Category, Rule
+from dml_conformance.conformance.cli.options import LEVEL, OPERATOR, format_option
+from dml_conformance.conformance.cli.output import print_json, print_table
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorSpec, Support
+from dml_conformance.spec.registry import operators as all_operators
+from dml_conformance.spec.registry import rules as all_rules
+from dml_conformance.spec.registry import rules_of
+from dml_conformance.spec.rules import Category, Rule
 
 
 @click.command()

@@ -8,30 +8,43 @@ from pathlib import Path
 
 import click
 
-from conformance.budget import BUDGETS
-from conformance.certify import certify as run_campaign
-from conformance.certify import describe_campaign
-from conformance.cli.lines import echo
-from conformance.cli.options import LEVEL, OPERATOR, isolation_options, repeat_option, spec_option, with_device_words
-from conformance.cli.resuming import conditions, finished_summary, resume_option, tell_begun, tell_begun_anew
-from conformance.engine import Engine
-from conformance.failures import read_failures
-from conformance.isolation.limits import Limits
-from conformance.isolation.opening import opened
-from conformance.judge import Judge
-from conformance.packaging.make import PackageFolder, complete_archive, signing_key
-from conformance.packaging.profiles import Profile, narrowed, widest
-from conformance.packaging.statements import read_stated
-from conformance.pool.units import JudgeSetup, UnitWorkers
-from conformance.waivers import Waivers, Waiving, read_waivers
-from reports.console import Progress, print_summary
-from reports.package import PACKAGE_FILES, SUFFIX
-from reports.stream import FanOut
-from reports.summary import Summary
-from reports.writing import FILES, OutputFolder, ReportFolder
-from spec.levels import Level
-from spec.registry import operators as all_operators
-from spec.validator import Reading
+from dml_conformance.conformance.budget import BUDGETS
+from dml_conformance.conformance.certify import certify as run_campaign
+from dml_conformance.conformance.certify import describe_campaign
+from dml_conformance.conformance.cli.lines import echo
+from dml_conformance.conformance.cli.options import (
+    LEVEL,
+    OPERATOR,
+    isolation_options,
+    repeat_option,
+    spec_option,
+    with_device_words,
+)
+from dml_conformance.conformance.cli.resuming import (
+    conditions,
+    finished_summary,
+    resume_option,
+    tell_begun,
+    tell_begun_anew,
+)
+from dml_conformance.conformance.engine import Engine
+from dml_conformance.conformance.failures import read_failures
+from dml_conformance.conformance.isolation.limits import Limits
+from dml_conformance.conformance.isolation.opening import opened
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.packaging.make import PackageFolder, complete_archive, signing_key
+from dml_conformance.conformance.packaging.profiles import Profile, narrowed, widest
+from dml_conformance.conformance.packaging.statements import read_stated
+from dml_conformance.conformance.pool.units import JudgeSetup, UnitWorkers
+from dml_conformance.conformance.waivers import Waivers, Waiving, read_waivers
+from dml_conformance.reports.console import Progress, print_summary
+from dml_conformance.reports.package import PACKAGE_FILES, SUFFIX
+from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.summary import Summary
+from dml_conformance.reports.writing import FILES, OutputFolder, ReportFolder
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operators as all_operators
+from dml_conformance.spec.validator import Reading
 
 
 @click.command()

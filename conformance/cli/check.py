@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 
 import click
 
-from conformance.cli.errors import Exit
-from conformance.cli.lines import complain
-from conformance.cli.models import name_of, read_operators
-from conformance.cli.options import LEVEL, format_option, spec_option
-from conformance.cli.output import print_json
-from reports.text import one_line
-from spec.errata import errata
-from spec.levels import HIGHEST, Level
-from spec.model_files import Located, ModelError, Skipped
-from spec.registry import spec_of
-from spec.rules import Violation
-from spec.validator import Decision, Outcome, Reading, decide
+from dml_conformance.conformance.cli.errors import Exit
+from dml_conformance.conformance.cli.lines import complain
+from dml_conformance.conformance.cli.models import name_of, read_operators
+from dml_conformance.conformance.cli.options import LEVEL, format_option, spec_option
+from dml_conformance.conformance.cli.output import print_json
+from dml_conformance.reports.text import one_line
+from dml_conformance.spec.errata import errata
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.model_files import Located, ModelError, Skipped
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.rules import Violation
+from dml_conformance.spec.validator import Decision, Outcome, Reading, decide
 
 # Places named for one broken rule; a descriptor can have a million sizes of 0.
 SHOWN_PLACES = 8

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from conformance.cli.directml_record import record
-from conformance.cli.lines import echo
-from conformance.cli.options import LEVEL, format_option
-from conformance.cli.output import print_json, print_table
-from spec.levels import Level
+from dml_conformance.conformance.cli.directml_record import record
+from dml_conformance.conformance.cli.lines import echo
+from dml_conformance.conformance.cli.options import LEVEL, format_option
+from dml_conformance.conformance.cli.output import print_json, print_table
+from dml_conformance.spec.levels import Level
 
 if TYPE_CHECKING:
-    from backends.directml.library import Library
-    from backends.directml.profiles import Profile
+    from dml_conformance.backends.directml.library import Library
+    from dml_conformance.backends.directml.profiles import Profile
 
 
 @click.group()
@@ -41,8 +41,8 @@ def install(level: Level, wheel: Path | None) -> None:
     It comes in the torch-directml wheel, under the MIT licence. Wheel and library are checked against the SHA-256
     known here; the licence is kept beside the library.
     """
-    from backends.directml.install import install as fetch
-    from backends.directml.library import release_of
+    from dml_conformance.backends.directml.install import install as fetch
+    from dml_conformance.backends.directml.library import release_of
 
     library = fetch(release_of(level), wheel)
     echo(f"{library.version}, level {level}, SHA-256 {library.sha256}: {library.path}")
@@ -53,7 +53,7 @@ def install(level: Level, wheel: Path | None) -> None:
 @format_option("text", "json")
 def info(level: Level | None, format_: str) -> None:
     """Show which libraries are installed, and what the one in use says of itself on each device profile."""
-    from backends.directml.library import find_library
+    from dml_conformance.backends.directml.library import find_library
 
     value = _info(find_library(level))
     if format_ == "json":
@@ -77,8 +77,8 @@ def info(level: Level | None, format_: str) -> None:
 
 
 def _info(library: Library) -> dict[str, Any]:
-    from backends.directml.library import RELEASES, installed_path, settings_files
-    from backends.directml.profiles import PROFILES
+    from dml_conformance.backends.directml.library import RELEASES, installed_path, settings_files
+    from dml_conformance.backends.directml.profiles import PROFILES
 
     profiles = [_profile_info(library, profile) for profile in PROFILES.values()]
     return {
@@ -103,8 +103,8 @@ def _info(library: Library) -> dict[str, Any]:
 
 
 def _profile_info(library: Library, profile: Profile) -> dict[str, Any]:
-    from backends.directml.process import start
-    from spec.datatypes import DataType
+    from dml_conformance.backends.directml.process import start
+    from dml_conformance.spec.datatypes import DataType
 
     worker = start(library, profile)
     hello = worker.hello

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from conformance.cli.errors import Exit
-from conformance.cli.lines import complain
-from conformance.cli.options import LEVEL, format_option
-from conformance.cli.output import print_json
-from reports.text import in_lines
+from dml_conformance.conformance.cli.errors import Exit
+from dml_conformance.conformance.cli.lines import complain
+from dml_conformance.conformance.cli.options import LEVEL, format_option
+from dml_conformance.conformance.cli.output import print_json
+from dml_conformance.reports.text import in_lines
 
 if TYPE_CHECKING:
-    from backends.directml.library import Library
-    from backends.directml.profiles import Profile
-    from backends.directml.recording.calls import Recording
-    from backends.directml.recording.process import Recorder
-    from spec.levels import Level
-    from spec.operator import OperatorDesc
+    from dml_conformance.backends.directml.library import Library
+    from dml_conformance.backends.directml.profiles import Profile
+    from dml_conformance.backends.directml.recording.calls import Recording
+    from dml_conformance.backends.directml.recording.process import Recorder
+    from dml_conformance.spec.levels import Level
+    from dml_conformance.spec.operator import OperatorDesc
 
 FORMAT = 1
 
@@ -60,8 +60,8 @@ def record(
     Ends with 0 if everything was recorded, 1 if the library refuses an operator, 2 if a file cannot be read or there
     is no library, 3 if the library crashed or called what the recording device does not have.
     """
-    from backends.directml.library import find_library
-    from backends.directml.recording.process import Recorder
+    from dml_conformance.backends.directml.library import find_library
+    from dml_conformance.backends.directml.recording.process import Recorder
 
     found = [subject for argument in subjects for subject in _read(argument)]
     library, profile = find_library(level), _profile(device_profile)
@@ -81,8 +81,8 @@ def record(
 
 
 def _read(argument: str) -> Iterator[Subject]:
-    from conformance.cli.models import name_of, read_operators
-    from spec.examples import examples
+    from dml_conformance.conformance.cli.models import name_of, read_operators
+    from dml_conformance.spec.examples import examples
 
     if argument in examples() and not Path(argument).exists():
         yield Subject(argument, "", examples()[argument].with_types())
@@ -92,7 +92,7 @@ def _read(argument: str) -> Iterator[Subject]:
 
 
 def _profile(name: str | None) -> Profile:
-    from backends.directml.profiles import FULL, PROFILES
+    from dml_conformance.backends.directml.profiles import FULL, PROFILES
 
     if name is not None and name not in PROFILES:
         raise click.BadParameter(f"{name!r} is none of {', '.join(PROFILES)}.", param_hint="--device-profile")
@@ -100,9 +100,9 @@ def _profile(name: str | None) -> Profile:
 
 
 def _recorded(recorder: Recorder, subject: Subject) -> Outcome:
-    from backends.base import Unsupported
-    from backends.directml.errors import LibraryCrash
-    from backends.directml.recording.process import OperatorRefused, RecordingError
+    from dml_conformance.backends.base import Unsupported
+    from dml_conformance.backends.directml.errors import LibraryCrash
+    from dml_conformance.backends.directml.recording.process import OperatorRefused, RecordingError
 
     try:
         (recording,) = recorder.record([subject.desc])
@@ -123,7 +123,7 @@ def _as_json(outcomes: list[Outcome], library: Library, level: int, profile: Pro
         `device_profile`, and `operators`: each with `source`, `where`, `operator`, `problem` ("" if it was recorded)
         and `recording` (null if it was not): `backends.directml.recording.calls.Recording`.
     """
-    from spec.levels import Level
+    from dml_conformance.spec.levels import Level
 
     return {
         "format": FORMAT,
@@ -143,9 +143,9 @@ def _as_json(outcomes: list[Outcome], library: Library, level: int, profile: Pro
 
 
 def _as_text(outcomes: list[Outcome], library: Library, level: int, profile: Profile) -> Iterator[str]:
-    from backends.directml.recording.text import lines
-    from spec.levels import Level
-    from spec.registry import spec_of
+    from dml_conformance.backends.directml.recording.text import lines
+    from dml_conformance.spec.levels import Level
+    from dml_conformance.spec.registry import spec_of
 
     yield f"{library.version}, level {Level(level)}, on a recording device ({profile.name})"
     for outcome in outcomes:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.files import HTML, JSON, OutputFile, output_options
-from conformance.cli.options import OPERATOR, format_option
-from reports.text import indented_json
+from dml_conformance.conformance.cli.files import HTML, JSON, OutputFile, output_options
+from dml_conformance.conformance.cli.options import OPERATOR, format_option
+from dml_conformance.reports.text import indented_json
 
 _TITLE = "# Errata of the DirectML pages"
 _SIGNATURES = {"md": _TITLE.encode(), "json": JSON, "html": HTML}
@@ -26,7 +26,7 @@ def errata_command(names: tuple[str, ...], format_: str, output: Path | None, re
     what the real library does where that is on record. Without --operator also what concerns every tensor and the
     levels.
     """
-    from conformance.errata_document import INTRODUCTION, as_html, as_markdown, errata_document
+    from dml_conformance.conformance.errata_document import INTRODUCTION, as_html, as_markdown, errata_document
 
     target = None if output is None else OutputFile(output, replace=replace, signature=_SIGNATURES[format_])
     document = errata_document(names)

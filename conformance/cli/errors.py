@@ -29,28 +29,28 @@ class Exit(IntEnum):
 # The project's own exceptions, whose message is meant for the user. Named, not imported: a command pays only for what
 # it uses, and an exception that was raised has its class at hand.
 KNOWN: dict[str, Exit] = {
-    "spec.forms:FormError": Exit.BAD_INPUT,
-    "spec.model_files:ModelError": Exit.BAD_INPUT,
-    "spec.pages.model:PageError": Exit.BAD_INPUT,
-    "backends.directml.errors:DirectmlError": Exit.BAD_INPUT,
-    "backends.loading:BackendError": Exit.BAD_INPUT,
-    "conformance.audit:AuditError": Exit.BROKEN,
-    "conformance.cluster.errors:ClusterError": Exit.BAD_INPUT,
-    "conformance.cluster.errors:ClusterLost": Exit.BROKEN,
-    "conformance.corpus:CorpusError": Exit.BAD_INPUT,
-    "conformance.packaging.profiles:ProfileError": Exit.BAD_INPUT,
-    "conformance.toml_files:TomlError": Exit.BAD_INPUT,
-    "conformance.waivers:WaiverError": Exit.BAD_INPUT,
-    "reports.package:PackageError": Exit.BAD_INPUT,
-    "reports.package.signature:KeyFileError": Exit.BAD_INPUT,
-    "conformance.sweep:WorkerError": Exit.BROKEN,
-    "reports.certificate:CertificateError": Exit.BAD_INPUT,
-    "reports.history:HistoryError": Exit.BAD_INPUT,
-    "reports.resuming:ResumeError": Exit.BAD_INPUT,
-    "reports.store:StoreError": Exit.BAD_INPUT,
-    "reports.store:StoreWriteError": Exit.BROKEN,
-    "reports.writing:OutputError": Exit.BAD_INPUT,
-    "reports.writing:WriteError": Exit.BROKEN,
+    "dml_conformance.spec.forms:FormError": Exit.BAD_INPUT,
+    "dml_conformance.spec.model_files:ModelError": Exit.BAD_INPUT,
+    "dml_conformance.spec.pages.model:PageError": Exit.BAD_INPUT,
+    "dml_conformance.backends.directml.errors:DirectmlError": Exit.BAD_INPUT,
+    "dml_conformance.backends.loading:BackendError": Exit.BAD_INPUT,
+    "dml_conformance.conformance.audit:AuditError": Exit.BROKEN,
+    "dml_conformance.conformance.cluster.errors:ClusterError": Exit.BAD_INPUT,
+    "dml_conformance.conformance.cluster.errors:ClusterLost": Exit.BROKEN,
+    "dml_conformance.conformance.corpus:CorpusError": Exit.BAD_INPUT,
+    "dml_conformance.conformance.packaging.profiles:ProfileError": Exit.BAD_INPUT,
+    "dml_conformance.conformance.toml_files:TomlError": Exit.BAD_INPUT,
+    "dml_conformance.conformance.waivers:WaiverError": Exit.BAD_INPUT,
+    "dml_conformance.reports.package:PackageError": Exit.BAD_INPUT,
+    "dml_conformance.reports.package.signature:KeyFileError": Exit.BAD_INPUT,
+    "dml_conformance.conformance.sweep:WorkerError": Exit.BROKEN,
+    "dml_conformance.reports.certificate:CertificateError": Exit.BAD_INPUT,
+    "dml_conformance.reports.history:HistoryError": Exit.BAD_INPUT,
+    "dml_conformance.reports.resuming:ResumeError": Exit.BAD_INPUT,
+    "dml_conformance.reports.store:StoreError": Exit.BAD_INPUT,
+    "dml_conformance.reports.store:StoreWriteError": Exit.BROKEN,
+    "dml_conformance.reports.writing:OutputError": Exit.BAD_INPUT,
+    "dml_conformance.reports.writing:WriteError": Exit.BROKEN,
 }
 
 
@@ -89,7 +89,9 @@ def run(command: Callable[[], Any], state: State) -> int:
             traceback.print_exc()
         message, code = explain(error)
         if message:
-            from conformance.cli.lines import complain  # with what makes text fit, which most runs do not need
+            from dml_conformance.conformance.cli.lines import (
+                complain,  # with what makes text fit, which most runs do not need
+            )
 
             complain("; ".join([message, *_notes(error)]))
         return code

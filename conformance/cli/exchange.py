@@ -7,18 +7,18 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.cases import NamedCase, read_cases
-from conformance.cli.files import OutputFile, output_options
-from conformance.cli.lines import echo
-from conformance.cli.options import LEVEL
-from conformance.dxdispatch import MODEL_FILE
-from conformance.dxdispatch.exporting import Exported, NotExpressible, export
-from conformance.dxdispatch.importing import import_model
-from reports.console import Steps
-from reports.text import pretty_json
-from reports.writing import OutputError, OutputFolder
-from spec.forms import FormError
-from spec.levels import Level
+from dml_conformance.conformance.cli.cases import NamedCase, read_cases
+from dml_conformance.conformance.cli.files import OutputFile, output_options
+from dml_conformance.conformance.cli.lines import echo
+from dml_conformance.conformance.cli.options import LEVEL
+from dml_conformance.conformance.dxdispatch import MODEL_FILE
+from dml_conformance.conformance.dxdispatch.exporting import Exported, NotExpressible, export
+from dml_conformance.conformance.dxdispatch.importing import import_model
+from dml_conformance.reports.console import Steps
+from dml_conformance.reports.text import pretty_json
+from dml_conformance.reports.writing import OutputError, OutputFolder
+from dml_conformance.spec.forms import FormError
+from dml_conformance.spec.levels import Level
 
 
 @click.command("export-model")

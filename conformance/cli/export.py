@@ -9,14 +9,14 @@ from typing import TextIO
 
 import click
 
-from conformance.cli.cases import opened_results, replay_shown
-from conformance.cli.files import OutputFile
-from reports.csv_rows import CsvWriter
-from reports.ctrf import ctrf_json
-from reports.junit import junit_xml
-from reports.markdown import markdown
-from reports.store import Store
-from reports.summary import Summary
+from dml_conformance.conformance.cli.cases import opened_results, replay_shown
+from dml_conformance.conformance.cli.files import OutputFile
+from dml_conformance.reports.csv_rows import CsvWriter
+from dml_conformance.reports.ctrf import ctrf_json
+from dml_conformance.reports.junit import junit_xml
+from dml_conformance.reports.markdown import markdown
+from dml_conformance.reports.store import Store
+from dml_conformance.reports.summary import Summary
 
 # How each form begins, so that --replace replaces nothing else.
 SIGNATURES = {"ctrf": b'{"reportFormat":"CTRF"', "markdown": b"# ", "csv": b"backend,device,", "junit": b"<?xml"}

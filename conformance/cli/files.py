@@ -11,7 +11,7 @@ from typing import Any, TextIO, TypeVar, cast
 
 import click
 
-from reports.writing import OutputError
+from dml_conformance.reports.writing import OutputError
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

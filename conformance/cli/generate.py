@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.lines import echo
-from conformance.cli.options import LEVEL, OPERATOR, SHARD
-from conformance.corpus import WHOLE, Header, Shard, corpus_lines
-from conformance.corpus_files import STANDARD_STREAM, write_corpus
-from reports.console import Steps
-from spec.levels import Level
+from dml_conformance.conformance.cli.lines import echo
+from dml_conformance.conformance.cli.options import LEVEL, OPERATOR, SHARD
+from dml_conformance.conformance.corpus import WHOLE, Header, Shard, corpus_lines
+from dml_conformance.conformance.corpus_files import STANDARD_STREAM, write_corpus
+from dml_conformance.reports.console import Steps
+from dml_conformance.spec.levels import Level
 
 
 @click.command()

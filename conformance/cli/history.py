@@ -8,27 +8,27 @@ from typing import Any
 
 import click
 
-from conformance.cli.cases import Advancing, opened_results
-from conformance.cli.files import HTML, STDOUT, OutputFile, output_options
-from conformance.cli.lazy import CommandLine
-from conformance.cli.lines import echo
-from conformance.cli.options import format_option
-from conformance.cli.output import print_json, print_table
-from reports.console import Steps
-from reports.history import History
-from reports.history_page import MAX_SERIES, history_html
-from reports.records import NOT_CONFORMANT, Timing, Verdict
-from reports.stream import FanOut
-from reports.summary import Summary
-from reports.text import binary_size
-from reports.trends import SteppedTogether, Trend, merged
+from dml_conformance.conformance.cli.cases import Advancing, opened_results
+from dml_conformance.conformance.cli.files import HTML, STDOUT, OutputFile, output_options
+from dml_conformance.conformance.cli.lazy import CommandLine
+from dml_conformance.conformance.cli.lines import echo
+from dml_conformance.conformance.cli.options import format_option
+from dml_conformance.conformance.cli.output import print_json, print_table
+from dml_conformance.reports.console import Steps
+from dml_conformance.reports.history import History
+from dml_conformance.reports.history_page import MAX_SERIES, history_html
+from dml_conformance.reports.records import NOT_CONFORMANT, Timing, Verdict
+from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.summary import Summary
+from dml_conformance.reports.text import binary_size
+from dml_conformance.reports.trends import SteppedTogether, Trend, merged
 
 DEFAULT_LAST = 100
 
 
 @click.group(
     cls=CommandLine,
-    commands_at={"add": "conformance.cli.history:add", "show": "conformance.cli.history:show"},
+    commands_at={"add": "dml_conformance.conformance.cli.history:add", "show": "conformance.cli.history:show"},
 )
 def history() -> None:
     """Keep the sums of many runs, and show what changed."""

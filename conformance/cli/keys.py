@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.lazy import CommandLine
+from dml_conformance.conformance.cli.lazy import CommandLine
 
 
 @click.group(
     cls=CommandLine,
-    commands_at={"new": "conformance.cli.keys:new", "show": "conformance.cli.keys:show"},
+    commands_at={"new": "dml_conformance.conformance.cli.keys:new", "show": "conformance.cli.keys:show"},
 )
 def keys() -> None:
     """Make and show keys that sign packages."""
@@ -31,7 +31,7 @@ def new(output: Path) -> None:
 
     The private key is not encrypted; its file is made for its owner alone. Print the id of the public key.
     """
-    from reports.package.signature import key_id, new_key
+    from dml_conformance.reports.package.signature import key_id, new_key
 
     click.echo(key_id(new_key(output)))
 
@@ -43,7 +43,7 @@ def show(file: Path) -> None:
 
     FILE is a private or a public key.
     """
-    from reports.package.signature import key_id, public_pem, read_public_key
+    from dml_conformance.reports.package.signature import key_id, public_pem, read_public_key
 
     key = read_public_key(file)
     click.echo(key_id(key))

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from conformance.cli.errors import State, Stopped, run
+from dml_conformance.conformance.cli.errors import State, Stopped, run
 
 
 class CommandLine(click.Group):

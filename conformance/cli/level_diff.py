@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from spec.levels import Level
-from spec.operator import OperatorSpec, Support
-from spec.rules import Rule
-from spec.tensor_rules import TENSOR_RULES, max_dimension_count
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorSpec, Support
+from dml_conformance.spec.rules import Rule
+from dml_conformance.spec.tensor_rules import TENSOR_RULES, max_dimension_count
 
 _NOTHING = Support(frozenset(), frozenset())
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from spec.model_files import MAX_BYTES, ModelError, ModelFile, read_model
-from spec.registry import operators
+from dml_conformance.spec.model_files import MAX_BYTES, ModelError, ModelFile, read_model
+from dml_conformance.spec.registry import operators
 
 
 def name_of(file: str) -> str:

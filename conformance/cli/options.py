@@ -12,8 +12,8 @@ from click.shell_completion import CompletionItem
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conformance.corpus import Shard
-    from spec.levels import Level
+    from dml_conformance.conformance.corpus import Shard
+    from dml_conformance.spec.levels import Level
 
     _LevelParam = click.ParamType[Level]
     _SizeParam = click.ParamType[int]
@@ -33,7 +33,7 @@ class LevelType(_LevelParam):
     name = "level"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Level:
-        from spec.levels import Level
+        from dml_conformance.spec.levels import Level
 
         if isinstance(value, Level):
             return value
@@ -43,7 +43,7 @@ class LevelType(_LevelParam):
             self.fail(str(error), param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from spec.levels import Level
+        from dml_conformance.spec.levels import Level
 
         return [CompletionItem(level.label) for level in Level if level.label.startswith(incomplete)]
 
@@ -54,7 +54,7 @@ class OperatorType(_NameParam):
     name = "operator"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from spec.registry import operator
+        from dml_conformance.spec.registry import operator
 
         try:
             return operator(value.upper()).name
@@ -62,7 +62,7 @@ class OperatorType(_NameParam):
             self.fail(error.args[0], param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from spec.registry import operators
+        from dml_conformance.spec.registry import operators
 
         return [CompletionItem(name) for name in operators() if name.startswith(incomplete.upper())]
 
@@ -73,7 +73,7 @@ class ShardType(_ShardParam):
     name = "shard"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Shard:
-        from conformance.corpus import Shard
+        from dml_conformance.conformance.corpus import Shard
 
         if isinstance(value, Shard):
             return value
@@ -89,7 +89,7 @@ class SizeType(_SizeParam):
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        from conformance.isolation.limits import parse_size
+        from dml_conformance.conformance.isolation.limits import parse_size
 
         if isinstance(value, int):
             return value
@@ -185,7 +185,7 @@ def isolation_options(command: _F) -> _F:
     def with_limits(
         *args: Any, in_process: bool, time_limit: float | None, memory_limit: int | None, **others: Any
     ) -> Any:
-        from conformance.isolation.limits import Limits
+        from dml_conformance.conformance.isolation.limits import Limits
 
         if in_process and (time_limit, memory_limit) != (None, None):
             raise click.UsageError(

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from reports.text import indented_json, one_line
+from dml_conformance.reports.text import indented_json, one_line
 
 _UNLIMITED = 100_000
 _NARROWEST = 12

@@ -9,22 +9,22 @@ from typing import Any
 import click
 import msgspec
 
-from conformance.cli.cases import NamedCase, read_cases
-from conformance.cli.lines import complain
-from conformance.cli.options import LEVEL, format_option, isolation_options, repeat_option
-from conformance.cli.output import print_json
-from conformance.explain import explain
-from conformance.isolation.errors import GivenUp
-from conformance.isolation.limits import Limits
-from conformance.isolation.opening import opened
-from conformance.judge import Judge
-from conformance.replay import Change, Replayed
-from conformance.replay import replay as judge_again
-from reports.console import Steps
-from reports.records import NOT_CONFORMANT, Verdict
-from reports.text import one_line
-from spec.levels import Level
-from spec.validator import Reading
+from dml_conformance.conformance.cli.cases import NamedCase, read_cases
+from dml_conformance.conformance.cli.lines import complain
+from dml_conformance.conformance.cli.options import LEVEL, format_option, isolation_options, repeat_option
+from dml_conformance.conformance.cli.output import print_json
+from dml_conformance.conformance.explain import explain
+from dml_conformance.conformance.isolation.errors import GivenUp
+from dml_conformance.conformance.isolation.limits import Limits
+from dml_conformance.conformance.isolation.opening import opened
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.replay import Change, Replayed
+from dml_conformance.conformance.replay import replay as judge_again
+from dml_conformance.reports.console import Steps
+from dml_conformance.reports.records import NOT_CONFORMANT, Verdict
+from dml_conformance.reports.text import one_line
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.validator import Reading
 
 
 @click.command()

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.cases import replay_shown
-from conformance.cli.files import HTML, OutputFile
-from conformance.cli.lines import echo
-from conformance.cli.output import print_table
-from reports.comparison import Comparison, comparison_html
-from reports.html import report_html
-from reports.store import Store
-from reports.writing import RESULTS
+from dml_conformance.conformance.cli.cases import replay_shown
+from dml_conformance.conformance.cli.files import HTML, OutputFile
+from dml_conformance.conformance.cli.lines import echo
+from dml_conformance.conformance.cli.output import print_table
+from dml_conformance.reports.comparison import Comparison, comparison_html
+from dml_conformance.reports.html import report_html
+from dml_conformance.reports.store import Store
+from dml_conformance.reports.writing import RESULTS
 
 
 @click.command()

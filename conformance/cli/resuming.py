@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 import click
 
-from conformance.cli.lines import echo
-from reports.records import Campaign
-from reports.resuming import Begun, check_same_campaign
-from reports.store import Store
-from reports.summary import Summary
-from reports.writing import RESULTS, OutputFolder
+from dml_conformance.conformance.cli.lines import echo
+from dml_conformance.reports.records import Campaign
+from dml_conformance.reports.resuming import Begun, check_same_campaign
+from dml_conformance.reports.store import Store
+from dml_conformance.reports.summary import Summary
+from dml_conformance.reports.writing import RESULTS, OutputFolder
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

@@ -14,23 +14,36 @@ from pathlib import Path, PurePath
 import click
 import msgspec
 
-from conformance.blame import Blame, Blaming
-from conformance.cli.lines import echo
-from conformance.cli.options import DEVICES, RESOURCE, SHARD, isolation_options, repeat_option, spec_option
-from conformance.cli.resuming import conditions, finished_summary, resume_option, tell_begun, tell_begun_anew
-from conformance.cluster.client import Cluster
-from conformance.corpus import WHOLE, CorpusError, Shard, check_corpus
-from conformance.corpus_files import STANDARD_STREAM, open_corpus
-from conformance.isolation.limits import Limits
-from conformance.pool import Workers, devices_of, places_on
-from conformance.sweep import InProcess, Setup, blocks_of, describe_sweep, planned_cases
-from conformance.waivers import Waivers, Waiving, read_waivers
-from reports.console import Progress, Steps, print_summary
-from reports.records import Campaign, Ending, Phase, Throughput
-from reports.stream import ALL, Consumer, FanOut, Stream
-from reports.summary import Conformance, Summary
-from reports.writing import OutputFolder, ReportFolder
-from spec.validator import Reading
+from dml_conformance.conformance.blame import Blame, Blaming
+from dml_conformance.conformance.cli.lines import echo
+from dml_conformance.conformance.cli.options import (
+    DEVICES,
+    RESOURCE,
+    SHARD,
+    isolation_options,
+    repeat_option,
+    spec_option,
+)
+from dml_conformance.conformance.cli.resuming import (
+    conditions,
+    finished_summary,
+    resume_option,
+    tell_begun,
+    tell_begun_anew,
+)
+from dml_conformance.conformance.cluster.client import Cluster
+from dml_conformance.conformance.corpus import WHOLE, CorpusError, Shard, check_corpus
+from dml_conformance.conformance.corpus_files import STANDARD_STREAM, open_corpus
+from dml_conformance.conformance.isolation.limits import Limits
+from dml_conformance.conformance.pool import Workers, devices_of, places_on
+from dml_conformance.conformance.sweep import InProcess, Setup, blocks_of, describe_sweep, planned_cases
+from dml_conformance.conformance.waivers import Waivers, Waiving, read_waivers
+from dml_conformance.reports.console import Progress, Steps, print_summary
+from dml_conformance.reports.records import Campaign, Ending, Phase, Throughput
+from dml_conformance.reports.stream import ALL, Consumer, FanOut, Stream
+from dml_conformance.reports.summary import Conformance, Summary
+from dml_conformance.reports.writing import OutputFolder, ReportFolder
+from dml_conformance.spec.validator import Reading
 
 
 @click.command()

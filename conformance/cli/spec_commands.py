@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from conformance.cli.audit import audit_command
-from conformance.cli.errata import errata_command
-from conformance.cli.errors import Exit
-from conformance.cli.level_diff import level_diff
-from conformance.cli.options import LEVEL, OPERATOR, format_option
-from conformance.cli.output import print_json, print_table
-from conformance.cli.pages import check_page_command, import_command
-from spec.levels import Level
-from spec.registry import operator as operator_named
-from spec.registry import operators
+from dml_conformance.conformance.cli.audit import audit_command
+from dml_conformance.conformance.cli.errata import errata_command
+from dml_conformance.conformance.cli.errors import Exit
+from dml_conformance.conformance.cli.level_diff import level_diff
+from dml_conformance.conformance.cli.options import LEVEL, OPERATOR, format_option
+from dml_conformance.conformance.cli.output import print_json, print_table
+from dml_conformance.conformance.cli.pages import check_page_command, import_command
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operator as operator_named
+from dml_conformance.spec.registry import operators
 
 if TYPE_CHECKING:
-    from conformance.spec_check import Report
+    from dml_conformance.conformance.spec_check import Report
 
 
 @click.group()
@@ -86,7 +86,7 @@ def check_command(context: click.Context, format_: str) -> None:
     Prints every contradiction with the erratum that explains it, then the errata that nothing mechanical can show.
     Ends with 0 if every contradiction is a known erratum, 1 if there is a new one or a known one no longer appears.
     """
-    from conformance.spec_check import check_specification
+    from dml_conformance.conformance.spec_check import check_specification
 
     report = check_specification()
     if format_ == "json":

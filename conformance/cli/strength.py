@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.files import JSON, OutputFile, output_options
-from conformance.cli.options import LEVEL, OPERATOR, format_option
-from conformance.cli.output import table_lines
-from conformance.strength.measure import EVERY_FAMILY, Plan, measure
-from conformance.strength.score import PROMISED, Score, recorded
-from conformance.strength.show import TITLE, as_markdown, as_text, cells, headers
-from spec.levels import Level
-from spec.registry import operators as all_operators
+from dml_conformance.conformance.cli.files import JSON, OutputFile, output_options
+from dml_conformance.conformance.cli.options import LEVEL, OPERATOR, format_option
+from dml_conformance.conformance.cli.output import table_lines
+from dml_conformance.conformance.strength.measure import EVERY_FAMILY, Plan, measure
+from dml_conformance.conformance.strength.score import PROMISED, Score, recorded
+from dml_conformance.conformance.strength.show import TITLE, as_markdown, as_text, cells, headers
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operators as all_operators
 
 _SIGNATURES = {"markdown": TITLE.encode(), "json": JSON, "text": b"quick"}
 
@@ -101,7 +101,7 @@ def _shown(score: Score, format_: str) -> str:
 
 def _coverage(operators: tuple[str, ...], levels: tuple[Level, ...]) -> int:
     """Print what the cases reach, and give the exit code."""
-    from conformance.strength.coverage import Coverage, gaps
+    from dml_conformance.conformance.strength.coverage import Coverage, gaps
 
     found = Coverage()
     for operator in operators or all_operators():

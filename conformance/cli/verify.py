@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from conformance.cli.options import format_option, isolation_options
-from conformance.isolation.limits import Limits
+from dml_conformance.conformance.cli.options import format_option, isolation_options
+from dml_conformance.conformance.isolation.limits import Limits
 
 if TYPE_CHECKING:
-    from conformance.verify import Verification
+    from dml_conformance.conformance.verify import Verification
 
     _ShareParam = click.ParamType[Fraction]
     _DayParam = click.ParamType[date]
@@ -30,7 +30,7 @@ class _Share(_ShareParam):
     name = "share"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
-        from conformance.verify.rerun import parse_share
+        from dml_conformance.conformance.verify.rerun import parse_share
 
         try:
             return value if isinstance(value, Fraction) else parse_share(value)
@@ -86,8 +86,8 @@ def verify(
     and the backend is conformant; 1: it does not verify, or the backend is not conformant; 2: it is no package;
     3: it verifies, and the run is incomplete.
     """
-    from conformance.verify import verify as verify_package
-    from conformance.verify.rerun import Rerun
+    from dml_conformance.conformance.verify import verify as verify_package
+    from dml_conformance.conformance.verify.rerun import Rerun
 
     if (share is None) != (backend_name is None):
         raise click.UsageError("--rerun and --backend go together; give both or none.")
@@ -95,7 +95,7 @@ def verify(
         raise click.UsageError("--rerun-seed is about --rerun; give that too.")
     key = None
     if public_key is not None:
-        from reports.package.signature import read_public_key
+        from dml_conformance.reports.package.signature import read_public_key
 
         key = read_public_key(public_key)
     rerun = None
@@ -106,7 +106,7 @@ def verify(
             package, key=key, today=as_of or datetime.now(UTC).date(), rerun=rerun, progress=progress
         )
     if format_ == "json":
-        from conformance.cli.output import print_json
+        from dml_conformance.conformance.cli.output import print_json
 
         print_json(found)
     else:
@@ -117,15 +117,15 @@ def verify(
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
     """How far it is, on standard error."""
-    from reports.console import Steps
+    from dml_conformance.reports.console import Steps
 
     with Steps("Verifying", unit="steps") as steps:
         yield steps.reach
 
 
 def _print(package: Path, found: Verification) -> None:
-    from conformance.cli.lines import echo
-    from conformance.cli.output import print_table
+    from dml_conformance.conformance.cli.lines import echo
+    from dml_conformance.conformance.cli.output import print_table
 
     rows = [
         (

@@ -19,21 +19,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from backends.base import Capabilities
-from backends.loading import BackendError
-from conformance.cluster import worker
-from conformance.cluster.connection import connected
-from conformance.cluster.errors import ClusterError, ClusterLost, told
-from conformance.cluster.identity import environment_of, first_difference
-from conformance.cluster.members import Member, named
-from conformance.cluster.messages import Introduction, Order, decode_introduction, decode_losses, encode
-from conformance.corpus import CorpusError
-from conformance.pool.elsewhere import Elsewhere
-from conformance.pool.messages import Failed, Judged, Loaded, Losses, Reply, decode_reply
-from conformance.release import suite_version
-from conformance.sweep import Block, Setup, WorkerError
-from reports.stream import Written
-from reports.written import decoded_records
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.backends.loading import BackendError
+from dml_conformance.conformance.cluster import worker
+from dml_conformance.conformance.cluster.connection import connected
+from dml_conformance.conformance.cluster.errors import ClusterError, ClusterLost, told
+from dml_conformance.conformance.cluster.identity import environment_of, first_difference
+from dml_conformance.conformance.cluster.members import Member, named
+from dml_conformance.conformance.cluster.messages import Introduction, Order, decode_introduction, decode_losses, encode
+from dml_conformance.conformance.corpus import CorpusError
+from dml_conformance.conformance.pool.elsewhere import Elsewhere
+from dml_conformance.conformance.pool.messages import Failed, Judged, Loaded, Losses, Reply, decode_reply
+from dml_conformance.conformance.release import suite_version
+from dml_conformance.conformance.sweep import Block, Setup, WorkerError
+from dml_conformance.reports.stream import Written
+from dml_conformance.reports.written import decoded_records
 
 if TYPE_CHECKING:
     from distributed import Future

@@ -7,7 +7,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from conformance.cluster.errors import ClusterError, ClusterLost, told
+from dml_conformance.conformance.cluster.errors import ClusterError, ClusterLost, told
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from backends.base import Capabilities
-from conformance.cluster.messages import Introduction
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.conformance.cluster.messages import Introduction
 
 
 def first_difference(expected: Sequence[Capabilities], found: Sequence[Capabilities]) -> str:

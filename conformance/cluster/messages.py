@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import msgspec
 
-from backends.base import Capabilities
-from conformance.certify import environment
-from conformance.release import suite_version
-from conformance.sweep import Block, Setup
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.conformance.certify import environment
+from dml_conformance.conformance.release import suite_version
+from dml_conformance.conformance.sweep import Block, Setup
 
 
 class Introduction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -15,14 +15,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from conformance.cluster.errors import ClusterError
-from conformance.cluster.identity import first_difference
-from conformance.cluster.messages import Introduction, Order, decode_block, decode_order, encode
-from conformance.pool import Workers
-from conformance.pool.messages import Failed, Loaded, Reply
-from conformance.release import suite_version
-from conformance.sweep import Setup
-from reports.text import encodable
+from dml_conformance.conformance.cluster.errors import ClusterError
+from dml_conformance.conformance.cluster.identity import first_difference
+from dml_conformance.conformance.cluster.messages import Introduction, Order, decode_block, decode_order, encode
+from dml_conformance.conformance.pool import Workers
+from dml_conformance.conformance.pool.messages import Failed, Loaded, Reply
+from dml_conformance.conformance.release import suite_version
+from dml_conformance.conformance.sweep import Setup
+from dml_conformance.reports.text import encodable
 
 IDLE_SECONDS = 600.0  # after which a run that has not said goodbye is taken to be gone
 

@@ -11,20 +11,20 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from backends.base import Binding, Bytes
-from backends.reference import Result, expected_output
-from conformance.dxdispatch import ACTUAL, BEFORE, EXPECTED, MODEL_FILE, NOTE, README_FILE
-from reports.records import FEW_DIFFERENCES, Record
-from reports.text import in_lines, pretty_json
-from spec.case import Case
-from spec.datatypes import DataType, TensorFlag
-from spec.forms import desc_to_json
-from spec.operator import Field
-from spec.registry import rule as rule_named
-from spec.registry import spec_of
-from spec.tensor import TensorDesc
-from spec.validator import Outcome
-from strategies.values import NUMPY_TYPE, OVERLAPPING, UNSIGNED_OF_SIZE, buffer_size, materialize
+from dml_conformance.backends.base import Binding, Bytes
+from dml_conformance.backends.reference import Result, expected_output
+from dml_conformance.conformance.dxdispatch import ACTUAL, BEFORE, EXPECTED, MODEL_FILE, NOTE, README_FILE
+from dml_conformance.reports.records import FEW_DIFFERENCES, Record
+from dml_conformance.reports.text import in_lines, pretty_json
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.datatypes import DataType, TensorFlag
+from dml_conformance.spec.forms import desc_to_json
+from dml_conformance.spec.operator import Field
+from dml_conformance.spec.registry import rule as rule_named
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import Outcome
+from dml_conformance.strategies.values import NUMPY_TYPE, OVERLAPPING, UNSIGNED_OF_SIZE, buffer_size, materialize
 
 MAX_BYTES = 2**28  # of a case's tensors; a larger one is no file to hand to anyone
 MAX_INLINE_BYTES = 2**16  # of a tensor whose values stand in the JSON

@@ -15,15 +15,31 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from backends.base import Bytes
-from conformance.dxdispatch import NOTE
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.levels import HIGHEST, Level
-from spec.model_files import MAX_BYTES, Located, ModelError, Skipped, member_path, parse_document, read_parsed
-from spec.registry import rules_of, spec_of
-from spec.tensor import TensorDesc, minimum_size_in_bytes
-from strategies.values import EXPLICIT, EXPLICIT_BITS, NUMPY_TYPE, OVERLAPPING, UNSIGNED_OF_SIZE, fill, overlaid
+from dml_conformance.backends.base import Bytes
+from dml_conformance.conformance.dxdispatch import NOTE
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.model_files import (
+    MAX_BYTES,
+    Located,
+    ModelError,
+    Skipped,
+    member_path,
+    parse_document,
+    read_parsed,
+)
+from dml_conformance.spec.registry import rules_of, spec_of
+from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes
+from dml_conformance.strategies.values import (
+    EXPLICIT,
+    EXPLICIT_BITS,
+    NUMPY_TYPE,
+    OVERLAPPING,
+    UNSIGNED_OF_SIZE,
+    fill,
+    overlaid,
+)
 
 MAX_VALUES = 2**20  # elements that a case can hold in itself
 MAX_DATA_BYTES = 2**28  # of one buffer

@@ -6,9 +6,9 @@ the validator, outputs by the reference, and what the real library does from wha
 
 from __future__ import annotations
 
-from conformance.errata_document.evidence import errata_document
-from conformance.errata_document.html import as_html
-from conformance.errata_document.markdown import INTRODUCTION, as_markdown
-from conformance.errata_document.model import Document, Entry, Exhibit
+from dml_conformance.conformance.errata_document.evidence import errata_document
+from dml_conformance.conformance.errata_document.html import as_html
+from dml_conformance.conformance.errata_document.markdown import INTRODUCTION, as_markdown
+from dml_conformance.conformance.errata_document.model import Document, Entry, Exhibit
 
 __all__ = ["INTRODUCTION", "Document", "Entry", "Exhibit", "as_html", "as_markdown", "errata_document"]

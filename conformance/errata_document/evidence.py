@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from backends.base import Binding
-from backends.reference import expected_output
-from conformance.errata_document.model import (
+from dml_conformance.backends.base import Binding
+from dml_conformance.backends.reference import expected_output
+from dml_conformance.conformance.errata_document.model import (
     FORMAT,
     Contradiction,
     Departure,
@@ -19,19 +19,19 @@ from conformance.errata_document.model import (
     Observed,
     Recorded,
 )
-from conformance.spec_check import check_specification
-from spec.case import Case, Recipe
-from spec.divergences import Divergence, divergences
-from spec.errata import Erratum, errata
-from spec.examples import Example, examples
-from spec.forms import desc_to_json
-from spec.levels import Level
-from spec.libraries import libraries
-from spec.observations import Observation, observations
-from spec.operator import OperatorDesc
-from spec.registry import rules, spec_of
-from spec.validator import Decision, decide
-from strategies.values import NUMPY_TYPE, fill
+from dml_conformance.conformance.spec_check import check_specification
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.divergences import Divergence, divergences
+from dml_conformance.spec.errata import Erratum, errata
+from dml_conformance.spec.examples import Example, examples
+from dml_conformance.spec.forms import desc_to_json
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.libraries import libraries
+from dml_conformance.spec.observations import Observation, observations
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.registry import rules, spec_of
+from dml_conformance.spec.validator import Decision, decide
+from dml_conformance.strategies.values import NUMPY_TYPE, fill
 
 
 def errata_document(operators: Collection[str] = ()) -> Document:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from conformance.errata_document.model import Departure, Document, Entry, Exhibit
-from conformance.errata_document.words import name, told
-from reports.html import render
-from reports.text import pretty_json
+from dml_conformance.conformance.errata_document.model import Departure, Document, Entry, Exhibit
+from dml_conformance.conformance.errata_document.words import name, told
+from dml_conformance.reports.html import render
+from dml_conformance.reports.text import pretty_json
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from conformance.errata_document.model import Departure, Document, Entry, Exhibit
-from conformance.errata_document.words import name, told
+from dml_conformance.conformance.errata_document.model import Departure, Document, Entry, Exhibit
+from dml_conformance.conformance.errata_document.words import name, told
 
 INTRODUCTION = (
     "Where the pages of the standard are silent, wrong, or contradict themselves, what is made of it here, and what "

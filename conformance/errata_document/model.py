@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from spec.errata import Concern, Resolution
-from spec.validator import Outcome
+from dml_conformance.spec.errata import Concern, Resolution
+from dml_conformance.spec.validator import Outcome
 
 FORMAT = 1
 

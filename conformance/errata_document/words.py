@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from conformance.errata_document.model import Exhibit, Recorded
-from spec.tensor import braces
+from dml_conformance.conformance.errata_document.model import Exhibit, Recorded
+from dml_conformance.spec.tensor import braces
 
 _ANSWERS = {
     "accept": "accepts it",

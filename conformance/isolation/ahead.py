@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
-from conformance.judge import Judge
-from spec.case import Case
-from spec.levels import Level
-from spec.operator import OperatorDesc
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
 
 
 @runtime_checkable

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from backends.base import Bytes
+from dml_conformance.backends.base import Bytes
 
 SMALLEST = 2**20
 KEPT = 2**26  # bytes that stay allocated between requests

@@ -12,13 +12,13 @@ from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from backends.base import Answer, Binding, Bytes, Capabilities, Execution, OutOfMemory, Unsupported
-from backends.loading import BackendError
-from conformance.isolation.arena import PAGE
-from conformance.isolation.errors import GivenUp, ProcessLost, StrayWrite
-from conformance.isolation.limits import Limits
-from conformance.isolation.process import THE_PROCESS, BackendProcess, Origin
-from conformance.isolation.wire import (
+from dml_conformance.backends.base import Answer, Binding, Bytes, Capabilities, Execution, OutOfMemory, Unsupported
+from dml_conformance.backends.loading import BackendError
+from dml_conformance.conformance.isolation.arena import PAGE
+from dml_conformance.conformance.isolation.errors import GivenUp, ProcessLost, StrayWrite
+from dml_conformance.conformance.isolation.limits import Limits
+from dml_conformance.conformance.isolation.process import THE_PROCESS, BackendProcess, Origin
+from dml_conformance.conformance.isolation.wire import (
     EXECUTE,
     EXECUTE_BATCH,
     SAME,
@@ -43,11 +43,11 @@ from conformance.isolation.wire import (
     describe,
     encode,
 )
-from conformance.isolation.zygote import CAN_FORK, Zygote
-from conformance.memory import secret_bytes
-from reports.records import Loss, LossCause, losses_together
-from spec.levels import Level
-from spec.operator import OperatorDesc
+from dml_conformance.conformance.isolation.zygote import CAN_FORK, Zygote
+from dml_conformance.conformance.memory import secret_bytes
+from dml_conformance.reports.records import Loss, LossCause, losses_together
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
 
 MOST_LOST = 1000
 MOST_TIMED_OUT = 50

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reports.records import Loss, LossCause
+from dml_conformance.reports.records import Loss, LossCause
 
 
 class ProcessLost(Exception):

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any, Protocol
 
-from conformance.isolation.remarks import Remarks
-from conformance.isolation.wire import DUMP
+from dml_conformance.conformance.isolation.remarks import Remarks
+from dml_conformance.conformance.isolation.wire import DUMP
 
 STOP_SECONDS = 2.0
 DUMP_SECONDS = 0.5

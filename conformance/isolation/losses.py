@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from conformance.isolation.backend import IsolatedBackend
-from conformance.isolation.errors import GivenUp
-from reports.records import NOT_CONFORMANT, Loss, Record, Verdict, losses_together
-from reports.written import decoded_records, encoded_records
+from dml_conformance.conformance.isolation.backend import IsolatedBackend
+from dml_conformance.conformance.isolation.errors import GivenUp
+from dml_conformance.reports.records import NOT_CONFORMANT, Loss, Record, Verdict, losses_together
+from dml_conformance.reports.written import decoded_records, encoded_records
 
 
 def take_losses(backend: object) -> tuple[Loss, ...]:

@@ -7,7 +7,7 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
-from reports.records import LossCause
+from dml_conformance.reports.records import LossCause
 
 ROOT = Path("/")
 # Signals that a process hardly sends itself: where one died of them, something else ended it mostly.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from backends.base import Backend
-from backends.loading import load_backend
-from conformance.isolation.backend import IsolatedBackend
-from conformance.isolation.limits import Limits
+from dml_conformance.backends.base import Backend
+from dml_conformance.backends.loading import load_backend
+from dml_conformance.conformance.isolation.backend import IsolatedBackend
+from dml_conformance.conformance.isolation.limits import Limits
 
 
 @contextmanager

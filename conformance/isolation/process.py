@@ -18,16 +18,16 @@ from typing import NamedTuple, TypeVar
 import msgspec
 import psutil
 
-from conformance.isolation.arena import SMALLEST, Arena
-from conformance.isolation.errors import ProcessLost
-from conformance.isolation.guarded import Guarded, GuardedProcess, how_it_ended
-from conformance.isolation.limits import Limits
-from conformance.isolation.oom import OomKills, cause_of
-from conformance.isolation.remarks import Remarks
-from conformance.isolation.watchdog import WATCHDOG
-from conformance.isolation.wire import Hello, WireError, decode_hello, message, receive
-from conformance.isolation.zygote import MARKED, Zygote
-from reports.records import LossCause
+from dml_conformance.conformance.isolation.arena import SMALLEST, Arena
+from dml_conformance.conformance.isolation.errors import ProcessLost
+from dml_conformance.conformance.isolation.guarded import Guarded, GuardedProcess, how_it_ended
+from dml_conformance.conformance.isolation.limits import Limits
+from dml_conformance.conformance.isolation.oom import OomKills, cause_of
+from dml_conformance.conformance.isolation.remarks import Remarks
+from dml_conformance.conformance.isolation.watchdog import WATCHDOG
+from dml_conformance.conformance.isolation.wire import Hello, WireError, decode_hello, message, receive
+from dml_conformance.conformance.isolation.zygote import MARKED, Zygote
+from dml_conformance.reports.records import LossCause
 
 _T = TypeVar("_T")
 
@@ -256,7 +256,7 @@ class BackendProcess:
 def _started(origin: Origin, arena: Arena, remarks: Remarks, mark: str) -> GuardedProcess:
     return GuardedProcess(
         origin.path,
-        f"from conformance.isolation.worker import main; main({origin.name!a}, {arena.place!a}, "
+        f"from dml_conformance.conformance.isolation.worker import main; main({origin.name!a}, {arena.place!a}, "
         f"{0 if os.name == 'posix' else os.getpid()})",
         remarks.file,
         inherited=arena.inherited,

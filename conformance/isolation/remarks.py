@@ -8,7 +8,7 @@ import tempfile
 from pathlib import PurePath
 from typing import IO
 
-from reports.text import one_line
+from dml_conformance.reports.text import one_line
 
 try:
     import fcntl

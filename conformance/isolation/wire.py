@@ -16,9 +16,9 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from backends.base import Capabilities
-from spec.operator import OperatorDesc
-from spec.registry import operators
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.registry import operators
 
 # Of every message: a mark by which chance output is told from it, its length without the header, and a number, which an
 # answer repeats.

@@ -19,11 +19,11 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-from backends.base import Answer, Backend, Binding, Bytes, Execution, Unsupported
-from backends.loading import BackendError, load_backend
-from conformance.batch import takes_batches
-from conformance.isolation.arena import Mapped
-from conformance.isolation.wire import (
+from dml_conformance.backends.base import Answer, Backend, Binding, Bytes, Execution, Unsupported
+from dml_conformance.backends.loading import BackendError, load_backend
+from dml_conformance.conformance.batch import takes_batches
+from dml_conformance.conformance.isolation.arena import Mapped
+from dml_conformance.conformance.isolation.wire import (
     DUMP,
     LONGEST_TEXT,
     Answered,
@@ -50,10 +50,10 @@ from conformance.isolation.wire import (
     message,
     receive,
 )
-from conformance.timing import time_copy, time_execution
-from reports.text import encodable
-from spec.levels import Level
-from spec.operator import OperatorDesc
+from dml_conformance.conformance.timing import time_copy, time_execution
+from dml_conformance.reports.text import encodable
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
 
 STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR = range(3)
 

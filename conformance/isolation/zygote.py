@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO
 
-from conformance.isolation.guarded import STOP_SECONDS, Guarded
+from dml_conformance.conformance.isolation.guarded import STOP_SECONDS, Guarded
 
 # Without other systems' ways of passing files and of telling how a process ended.
 CAN_FORK = sys.platform == "linux"
@@ -51,7 +51,7 @@ class Zygote:
 
     def __init__(self, name: str, path: Sequence[str], folder: str) -> None:
         self._socket, other = socket.socketpair()
-        code = f"from conformance.isolation.zygote import main; main({name!a}, {other.fileno()})"
+        code = f"from dml_conformance.conformance.isolation.zygote import main; main({name!a}, {other.fileno()})"
         try:
             self._process = subprocess.Popen(  # noqa: S603 - this interpreter
                 [sys.executable, "-c", f"import sys; sys.path[:] = {list(path)!a}; {code}"],
@@ -231,7 +231,7 @@ def main(name: str, control: int) -> None:
         name: of the backend.
         control: socket to the harness.
     """
-    from conformance.isolation import worker
+    from dml_conformance.conformance.isolation import worker
 
     gc.freeze()  # what is loaded stays, and its pages are shared as long as nobody looks at them
     if _was_forked(socket.socket(fileno=control)):

@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.packaging.profiles import Profile
-from conformance.packaging.statements import CaseDigests, predicate_of, statement_of
-from conformance.waivers import Waivers
-from reports.package import CASES, LISTED, MANIFEST, SIGNATURE, STATEMENT, SUFFIX, WAIVERS
-from reports.package.archive import write_archive
-from reports.package.forms import Listed, Manifest, Stated, WaiverList
-from reports.records import Campaign, Ending, Record, Throughput
-from reports.resuming import ResumeError
-from reports.stream import FanOut
-from reports.writing import OutputError, OutputFolder, ReportFolder, WriteError
+from dml_conformance.conformance.packaging.profiles import Profile
+from dml_conformance.conformance.packaging.statements import CaseDigests, predicate_of, statement_of
+from dml_conformance.conformance.waivers import Waivers
+from dml_conformance.reports.package import CASES, LISTED, MANIFEST, SIGNATURE, STATEMENT, SUFFIX, WAIVERS
+from dml_conformance.reports.package.archive import write_archive
+from dml_conformance.reports.package.forms import Listed, Manifest, Stated, WaiverList
+from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
+from dml_conformance.reports.resuming import ResumeError
+from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.writing import OutputError, OutputFolder, ReportFolder, WriteError
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -124,7 +124,7 @@ class PackageFolder:
             manifest = manifest_of(folder, statement.suite_version)
             _write(folder / MANIFEST, manifest.to_json())
             if self._key is not None:
-                from reports.package.signature import signed
+                from dml_conformance.reports.package.signature import signed
 
                 digests = {listed.name: listed.sha256 for listed in manifest.files}
                 digests[MANIFEST] = hashlib.sha256(manifest.to_json()).hexdigest()
@@ -195,7 +195,7 @@ def signing_key(path: Path) -> Ed25519PrivateKey:
     Raises:
         KeyFileError: it is none, or others than its owner may read the file.
     """
-    from reports.package.signature import read_private_key  # OpenSSL is loaded for signatures alone
+    from dml_conformance.reports.package.signature import read_private_key  # OpenSSL is loaded for signatures alone
 
     return read_private_key(path)
 

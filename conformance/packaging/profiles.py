@@ -10,8 +10,8 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
-from backends.base import Capabilities
-from spec.rules import DESCRIPTOR_CATEGORIES, Category
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category
 
 
 class ProfileError(ValueError):

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 
-from conformance.packaging.profiles import Profile
-from conformance.toml_files import TomlFile
-from reports.package.forms import CaseList, Certified, Claims, PhaseCases, Predicate, Stated, Statement
-from reports.records import Campaign, Phase, Record, Verdict
-from reports.summary import CellVerdict, Summary
+from dml_conformance.conformance.packaging.profiles import Profile
+from dml_conformance.conformance.toml_files import TomlFile
+from dml_conformance.reports.package.forms import CaseList, Certified, Claims, PhaseCases, Predicate, Stated, Statement
+from dml_conformance.reports.records import Campaign, Phase, Record, Verdict
+from dml_conformance.reports.summary import CellVerdict, Summary
 
 
 def read_stated(path: Path) -> Stated:

@@ -6,11 +6,17 @@ that it belongs to. Everything is read from the English original where a page ca
 
 from __future__ import annotations
 
-from conformance.page_check import computed_checks, example_checks, field_checks, registry_checks, table_checks
-from conformance.page_check.checks import PageCheck
-from conformance.page_check.model import CheckStatement, PageFinding
-from conformance.page_check.subject import Subject
-from spec.pages.model import Page
+from dml_conformance.conformance.page_check import (
+    computed_checks,
+    example_checks,
+    field_checks,
+    registry_checks,
+    table_checks,
+)
+from dml_conformance.conformance.page_check.checks import PageCheck
+from dml_conformance.conformance.page_check.model import CheckStatement, PageFinding
+from dml_conformance.conformance.page_check.subject import Subject
+from dml_conformance.spec.pages.model import Page
 
 __all__ = ["CHECKS", "STATEMENTS", "check_page"]
 

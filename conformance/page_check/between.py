@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from conformance.page_check.checks import shortened
-from conformance.page_check.facts import Difference, Fact, Topic, differences, facts_of, parents
-from conformance.page_check.model import CheckStatement, PageFinding, Severity
-from spec.levels import Level
-from spec.pages.model import Page, Passage, Place, Quoted
+from dml_conformance.conformance.page_check.checks import shortened
+from dml_conformance.conformance.page_check.facts import Difference, Fact, Topic, differences, facts_of, parents
+from dml_conformance.conformance.page_check.model import CheckStatement, PageFinding, Severity
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.pages.model import Page, Passage, Place, Quoted
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 _STATED = {

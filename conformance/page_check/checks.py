@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from conformance.page_check.errata_links import erratum_of
-from conformance.page_check.model import CheckStatement, PageFinding, Severity
-from conformance.page_check.subject import Subject
-from spec.pages.model import Place
+from dml_conformance.conformance.page_check.errata_links import erratum_of
+from dml_conformance.conformance.page_check.model import CheckStatement, PageFinding, Severity
+from dml_conformance.conformance.page_check.subject import Subject
+from dml_conformance.spec.pages.model import Place
 
 ITSELF, REGISTRY = "itself", "registry"
 LONGEST_FRAGMENT = 160

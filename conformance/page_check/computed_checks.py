@@ -8,22 +8,22 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from backends.base import Binding
-from backends.reference import expected_output
-from conformance.page_check.checks import PageCheck, Remark
-from conformance.page_check.example_checks import flattened, nesting, storable
-from conformance.page_check.model import Severity
-from conformance.page_check.subject import DATA_TYPE, DIMENSION_COUNT, Subject, WorkedExample, integers
-from spec.case import Recipe
-from spec.datatypes import DataType
-from spec.examples import examples
-from spec.forms import FormError, desc_from_json
-from spec.levels import HIGHEST
-from spec.operator import OperatorDesc, OperatorSpec
-from spec.pages.model import Place, Value
-from spec.tensor import braces
-from spec.validator import Decision, Outcome, decide
-from strategies.values import NUMPY_TYPE, fill
+from dml_conformance.backends.base import Binding
+from dml_conformance.backends.reference import expected_output
+from dml_conformance.conformance.page_check.checks import PageCheck, Remark
+from dml_conformance.conformance.page_check.example_checks import flattened, nesting, storable
+from dml_conformance.conformance.page_check.model import Severity
+from dml_conformance.conformance.page_check.subject import DATA_TYPE, DIMENSION_COUNT, Subject, WorkedExample, integers
+from dml_conformance.spec.case import Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.examples import examples
+from dml_conformance.spec.forms import FormError, desc_from_json
+from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.operator import OperatorDesc, OperatorSpec
+from dml_conformance.spec.pages.model import Place, Value
+from dml_conformance.spec.tensor import braces
+from dml_conformance.spec.validator import Decision, Outcome, decide
+from dml_conformance.strategies.values import NUMPY_TYPE, fill
 
 _MOST_CELLS = 6  # mismatches that a finding names one by one
 _MOST_BYTES = 2**24  # of a tensor whose example is computed

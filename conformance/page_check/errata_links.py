@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from spec.errata import errata
+from dml_conformance.spec.errata import errata
 
 
 @cache

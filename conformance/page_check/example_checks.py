@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from conformance.page_check.checks import PageCheck, Remark, listed
-from conformance.page_check.formulas import Environment, FormulaError, NoValue, Number, number_of
-from conformance.page_check.model import Severity
-from conformance.page_check.subject import (
+from dml_conformance.conformance.page_check.checks import PageCheck, Remark, listed
+from dml_conformance.conformance.page_check.formulas import Environment, FormulaError, NoValue, Number, number_of
+from dml_conformance.conformance.page_check.model import Severity
+from dml_conformance.conformance.page_check.subject import (
     DATA_TYPE,
     DIMENSION_COUNT,
     SIZES,
@@ -23,12 +23,12 @@ from conformance.page_check.subject import (
     interval_text,
     level_of,
 )
-from conformance.page_check.table_checks import counts_text, types_text
-from spec.datatypes import DataType
-from spec.forms import TENSOR_FIELDS
-from spec.pages.model import ExampleTensor, Place, Range, Value
-from spec.tensor import braces
-from strategies.values import NUMPY_TYPE
+from dml_conformance.conformance.page_check.table_checks import counts_text, types_text
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.forms import TENSOR_FIELDS
+from dml_conformance.spec.pages.model import ExampleTensor, Place, Range, Value
+from dml_conformance.spec.tensor import braces
+from dml_conformance.strategies.values import NUMPY_TYPE
 
 # "Axis" in the languages of the documentation, as it stands in titles: "2D, axis 1".
 _AXIS_WORDS = frozenset(

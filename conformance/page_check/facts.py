@@ -14,10 +14,10 @@ from enum import StrEnum
 
 import msgspec
 
-from conformance.page_check.identifiers import compact
-from conformance.page_check.subject import Subject, Table, interval_text, type_of
-from spec.pages.model import CodeBlock, ExampleTensor, Member, Page, PageExample, Place, Range, Value
-from spec.pages.words import levels_in
+from dml_conformance.conformance.page_check.identifiers import compact
+from dml_conformance.conformance.page_check.subject import Subject, Table, interval_text, type_of
+from dml_conformance.spec.pages.model import CodeBlock, ExampleTensor, Member, Page, PageExample, Place, Range, Value
+from dml_conformance.spec.pages.words import levels_in
 
 _BETWEEN = ", "
 _EXCLUSIVE_END = re.compile(r"(.*\D)[-−]1")

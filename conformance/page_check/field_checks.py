@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from itertools import takewhile
 
-from conformance.page_check.checks import PageCheck, Remark, listed
-from conformance.page_check.formulas import FormulaError, number_of
-from conformance.page_check.model import Severity
-from conformance.page_check.subject import (
+from dml_conformance.conformance.page_check.checks import PageCheck, Remark, listed
+from dml_conformance.conformance.page_check.formulas import FormulaError, number_of
+from dml_conformance.conformance.page_check.model import Severity
+from dml_conformance.conformance.page_check.subject import (
     Mention,
     Subject,
     interval_text,
@@ -19,11 +19,11 @@ from conformance.page_check.subject import (
     sentences,
     type_of,
 )
-from spec.forms import TENSOR_FIELDS
-from spec.levels import HIGHEST, LOWEST, Level
-from spec.pages.model import Place, Quoted
-from spec.pages.words import levels_in
-from spec.tensor import braces
+from dml_conformance.spec.forms import TENSOR_FIELDS
+from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
+from dml_conformance.spec.pages.model import Place, Quoted
+from dml_conformance.spec.pages.words import levels_in
+from dml_conformance.spec.tensor import braces
 
 _STRUCTURE = re.compile(r"DML_([A-Z0-9_]+)_OPERATOR_DESC")
 _TENSOR_NAME = re.compile(r"[A-Z][A-Za-z0-9]*Tensor")

@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from spec.forms import TENSOR_FIELDS
+from dml_conformance.spec.forms import TENSOR_FIELDS
 
 # `Type` and `Flags` are plain words too; the others are names wherever they are emphasised or set as code.
 TENSOR_PROPERTIES = frozenset(TENSOR_FIELDS) - {"Type", "Flags"}

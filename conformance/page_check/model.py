@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from spec.pages.model import Place
+from dml_conformance.spec.pages.model import Place
 
 
 class Severity(StrEnum):

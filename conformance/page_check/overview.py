@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from conformance.page_check.facts import Fact, Topic, facts_of, parents, versions
-from conformance.page_check.model import PageFinding, Severity
-from spec.pages.model import Form, Page
+from dml_conformance.conformance.page_check.facts import Fact, Topic, facts_of, parents, versions
+from dml_conformance.conformance.page_check.model import PageFinding, Severity
+from dml_conformance.spec.pages.model import Form, Page
 
 NOT_THERE = "not there"
 

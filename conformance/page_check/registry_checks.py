@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from conformance.page_check.checks import REGISTRY, PageCheck, Remark, listed
-from conformance.page_check.example_checks import contains, flattened, nesting
-from conformance.page_check.formulas import Environment, FormulaError, number_of
-from conformance.page_check.model import Severity
-from conformance.page_check.subject import (
+from dml_conformance.conformance.page_check.checks import REGISTRY, PageCheck, Remark, listed
+from dml_conformance.conformance.page_check.example_checks import contains, flattened, nesting
+from dml_conformance.conformance.page_check.formulas import Environment, FormulaError, number_of
+from dml_conformance.conformance.page_check.model import Severity
+from dml_conformance.conformance.page_check.subject import (
     DATA_TYPE,
     DIMENSION_COUNT,
     Subject,
@@ -26,14 +26,14 @@ from conformance.page_check.subject import (
     registered_types,
     same_type,
 )
-from conformance.page_check.table_checks import counts_text, types_text
-from spec.examples import Example, examples
-from spec.levels import HIGHEST, Level
-from spec.operator import DATA, Field, Kind, OperatorSpec, Support
-from spec.pages.model import Member
-from spec.pages.words import levels_in
-from spec.rules import Category
-from spec.validator import decide
+from dml_conformance.conformance.page_check.table_checks import counts_text, types_text
+from dml_conformance.spec.examples import Example, examples
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.operator import DATA, Field, Kind, OperatorSpec, Support
+from dml_conformance.spec.pages.model import Member
+from dml_conformance.spec.pages.words import levels_in
+from dml_conformance.spec.rules import Category
+from dml_conformance.spec.validator import decide
 
 _WHY = "the registry"
 _MOST_SLIPS = 2  # things in which an example may differ from the registry's and still be meant to be the same

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from conformance.page_check import alone, between, translation
-from conformance.page_check.checks import REGISTRY
-from conformance.page_check.model import CheckStatement, PageFinding, Severity
-from conformance.page_check.overview import Overview, overview
-from spec.pages.model import Page
+from dml_conformance.conformance.page_check import alone, between, translation
+from dml_conformance.conformance.page_check.checks import REGISTRY
+from dml_conformance.conformance.page_check.model import CheckStatement, PageFinding, Severity
+from dml_conformance.conformance.page_check.overview import Overview, overview
+from dml_conformance.spec.pages.model import Page
 
 FORMAT = 1
 

@@ -15,11 +15,17 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from conformance.page_check.formulas import Environment, Formula, FormulaError, formula_in_code, formula_in_prose
-from spec.levels import Level
-from spec.operator import Kind, OperatorSpec
-from spec.pages import words
-from spec.pages.model import (
+from dml_conformance.conformance.page_check.formulas import (
+    Environment,
+    Formula,
+    FormulaError,
+    formula_in_code,
+    formula_in_prose,
+)
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import Kind, OperatorSpec
+from dml_conformance.spec.pages import words
+from dml_conformance.spec.pages.model import (
     Declaration,
     ExampleTensor,
     LevelTable,
@@ -32,8 +38,8 @@ from spec.pages.model import (
     Row,
     Value,
 )
-from spec.pages.words import levels_in
-from spec.registry import operators
+from dml_conformance.spec.pages.words import levels_in
+from dml_conformance.spec.registry import operators
 
 TENSOR_TYPE, UINT_TYPE, UINT_ARRAY_TYPE = "const DML_TENSOR_DESC *", "UINT", "const UINT *"
 DIMENSION_COUNT, DATA_TYPE, SIZES = "DimensionCount", "DataType", "Sizes"

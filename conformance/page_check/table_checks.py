@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from conformance.page_check.checks import PageCheck, Remark, listed
-from conformance.page_check.model import Severity
-from conformance.page_check.subject import DATA_TYPE, DIMENSION_COUNT, Subject, Table, TableRow
-from spec.datatypes import DataType
+from dml_conformance.conformance.page_check.checks import PageCheck, Remark, listed
+from dml_conformance.conformance.page_check.model import Severity
+from dml_conformance.conformance.page_check.subject import DATA_TYPE, DIMENSION_COUNT, Subject, Table, TableRow
+from dml_conformance.spec.datatypes import DataType
 
 _SUPERSET = "every level is a superset of the lower ones"
 COLUMN_WORDS = {

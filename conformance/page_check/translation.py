@@ -19,13 +19,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from conformance.page_check.checks import shortened
-from conformance.page_check.identifiers import C_TYPES, TENSOR_PROPERTIES, compact, plain, take_apart
-from conformance.page_check.model import CheckStatement, PageFinding, Severity
-from conformance.page_check.translation_text import NOTHING, changes
-from spec.datatypes import DataType
-from spec.pages import words
-from spec.pages.model import LevelTable, Member, Page, Place, Quoted, Row
+from dml_conformance.conformance.page_check.checks import shortened
+from dml_conformance.conformance.page_check.identifiers import C_TYPES, TENSOR_PROPERTIES, compact, plain, take_apart
+from dml_conformance.conformance.page_check.model import CheckStatement, PageFinding, Severity
+from dml_conformance.conformance.page_check.translation_text import NOTHING, changes
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.pages import words
+from dml_conformance.spec.pages.model import LevelTable, Member, Page, Place, Quoted, Row
 
 ORIGINAL = "original"
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE

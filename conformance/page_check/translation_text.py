@@ -22,7 +22,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import NamedTuple
 
-from conformance.page_check.identifiers import (
+from dml_conformance.conformance.page_check.identifiers import (
     LEVEL_NAME,
     Parts,
     compact,
@@ -35,7 +35,7 @@ from conformance.page_check.identifiers import (
     plain,
     take_apart,
 )
-from spec.pages.model import Quoted
+from dml_conformance.spec.pages.model import Quoted
 
 NOTHING = "nothing"
 LONGEST = 6000  # characters of a text and its original together; the time to compare them grows with the square

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.page_report.collect import Collection, Failure, Skipped, collect
-from conformance.page_report.model import CheckedPages
-from conformance.page_report.sarif import sarif
+from dml_conformance.conformance.page_report.collect import Collection, Failure, Skipped, collect
+from dml_conformance.conformance.page_report.model import CheckedPages
+from dml_conformance.conformance.page_report.sarif import sarif
 
 __all__ = ["CheckedPages", "Collection", "Failure", "Skipped", "collect", "sarif"]

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from reports.text import encodable
-from spec.pages import read_page
-from spec.pages.model import NoOperatorPage, Page, PageError
+from dml_conformance.reports.text import encodable
+from dml_conformance.spec.pages import read_page
+from dml_conformance.spec.pages.model import NoOperatorPage, Page, PageError
 
 SUFFIXES = (".md", ".txt")
 _MARK = b"_OPERATOR_DESC"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from conformance.page_check import PageFindings, PageReport, statements
-from conformance.page_check.model import CheckStatement, Severity
-from conformance.page_check.overview import Overview
-from conformance.page_report.collect import Failure, Skipped
+from dml_conformance.conformance.page_check import PageFindings, PageReport, statements
+from dml_conformance.conformance.page_check.model import CheckStatement, Severity
+from dml_conformance.conformance.page_check.overview import Overview
+from dml_conformance.conformance.page_report.collect import Failure, Skipped
 
 
 class CheckedPages(msgspec.Struct, frozen=True):

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from conformance.page_check.model import CheckStatement, PageFinding, Severity
-from conformance.page_report.model import CheckedPages
-from conformance.release import suite_version
-from spec.errata import errata
-from spec.pages.model import Page, PageError
-from spec.pages.source import decode, read_bytes
+from dml_conformance.conformance.page_check.model import CheckStatement, PageFinding, Severity
+from dml_conformance.conformance.page_report.model import CheckedPages
+from dml_conformance.conformance.release import suite_version
+from dml_conformance.spec.errata import errata
+from dml_conformance.spec.pages.model import Page, PageError
+from dml_conformance.spec.pages.source import decode, read_bytes
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "%SRCROOT%"

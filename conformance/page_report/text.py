@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from conformance.page_check.model import PageFinding, Severity
-from reports.text import one_line
-from spec.errata import errata
+from dml_conformance.conformance.page_check.model import PageFinding, Severity
+from dml_conformance.reports.text import one_line
+from dml_conformance.spec.errata import errata
 
 _LONGEST = 400
 

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from conformance.blame import Repetition
-from conformance.isolation.backend import MOST_LOST, MOST_TIMED_OUT, IsolatedBackend
-from conformance.isolation.errors import GivenUp
-from conformance.judge import Judge, Judgement
-from conformance.pool.messages import Losses, Suspicion
-from conformance.sweep import Setup
-from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
-from spec.case import Case
+from dml_conformance.conformance.blame import Repetition
+from dml_conformance.conformance.isolation.backend import MOST_LOST, MOST_TIMED_OUT, IsolatedBackend
+from dml_conformance.conformance.isolation.errors import GivenUp
+from dml_conformance.conformance.judge import Judge, Judgement
+from dml_conformance.conformance.pool.messages import Losses, Suspicion
+from dml_conformance.conformance.sweep import Setup
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.spec.case import Case
 
 
 class Careful(NamedTuple):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backends.loading import BackendError, on_device
-from conformance.pool.messages import Begin, Devices, FindDevices
-from conformance.pool.process import Lost, WorkerProcess
-from conformance.pool.workers import error_of
-from conformance.sweep import Setup, WorkerError
+from dml_conformance.backends.loading import BackendError, on_device
+from dml_conformance.conformance.pool.messages import Begin, Devices, FindDevices
+from dml_conformance.conformance.pool.process import Lost, WorkerProcess
+from dml_conformance.conformance.pool.workers import error_of
+from dml_conformance.conformance.sweep import Setup, WorkerError
 
 
 def devices_of(setup: Setup) -> list[tuple[str, ...]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
-from conformance.pool.careful import too_many
-from conformance.pool.messages import Judged, Losses
-from conformance.sweep import BLOCK, Block, Setup
-from reports.records import Record
-from reports.stream import Stream, Written
+from dml_conformance.conformance.pool.careful import too_many
+from dml_conformance.conformance.pool.messages import Judged, Losses
+from dml_conformance.conformance.sweep import BLOCK, Block, Setup
+from dml_conformance.reports.records import Record
+from dml_conformance.reports.stream import Stream, Written
 
 
 class Elsewhere(ABC):

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from backends.base import Capabilities
-from conformance.sweep import Block, Setup
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.conformance.sweep import Block, Setup
 
 LENGTH = struct.Struct("=Q")
 LONGEST = 2**32  # bytes of a message; more is none

@@ -12,16 +12,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from conformance.isolation.arena import SMALLEST, Arena
-from conformance.isolation.guarded import STOP_SECONDS, GuardedProcess, how_it_ended
-from conformance.isolation.limits import Limits
-from conformance.isolation.oom import OomKills, cause_of
-from conformance.isolation.process import MIB, START_SECONDS, Descendants
-from conformance.isolation.remarks import Remarks
-from conformance.isolation.watchdog import WATCHDOG
-from conformance.pool.messages import Reply, Request, decode_reply, receive, send
-from conformance.pool.watch import State, Watch
-from reports.records import Loss, LossCause
+from dml_conformance.conformance.isolation.arena import SMALLEST, Arena
+from dml_conformance.conformance.isolation.guarded import STOP_SECONDS, GuardedProcess, how_it_ended
+from dml_conformance.conformance.isolation.limits import Limits
+from dml_conformance.conformance.isolation.oom import OomKills, cause_of
+from dml_conformance.conformance.isolation.process import MIB, START_SECONDS, Descendants
+from dml_conformance.conformance.isolation.remarks import Remarks
+from dml_conformance.conformance.isolation.watchdog import WATCHDOG
+from dml_conformance.conformance.pool.messages import Reply, Request, decode_reply, receive, send
+from dml_conformance.conformance.pool.watch import State, Watch
+from dml_conformance.reports.records import Loss, LossCause
 
 
 class Ending(NamedTuple):
@@ -94,7 +94,7 @@ class WorkerProcess:
         try:
             self._process = GuardedProcess(
                 [entry or os.getcwd() for entry in sys.path],  # noqa: PTH109 - a text, as the others are
-                f"from conformance.pool.worker import main; main({arena.place!a})",
+                f"from dml_conformance.conformance.pool.worker import main; main({arena.place!a})",
                 self._remarks.file,
                 inherited=arena.inherited,
                 environment=environment,

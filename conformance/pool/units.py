@@ -21,19 +21,19 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
-from backends.base import Capabilities
-from conformance.engine import Engine
-from conformance.isolation.backend import IsolatedBackend, give_up_after
-from conformance.isolation.errors import GivenUp
-from conformance.isolation.limits import Limits
-from conformance.judge import Judge
-from conformance.pool.messages import Losses
-from conformance.sweep import WorkerError
-from conformance.units import Unit, UnitJudge
-from reports.records import Loss
-from reports.stream import Written
-from reports.written import decoded_records, encoded_records
-from spec.validator import Reading
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.conformance.engine import Engine
+from dml_conformance.conformance.isolation.backend import IsolatedBackend, give_up_after
+from dml_conformance.conformance.isolation.errors import GivenUp
+from dml_conformance.conformance.isolation.limits import Limits
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.pool.messages import Losses
+from dml_conformance.conformance.sweep import WorkerError
+from dml_conformance.conformance.units import Unit, UnitJudge
+from dml_conformance.reports.records import Loss
+from dml_conformance.reports.stream import Written
+from dml_conformance.reports.written import decoded_records, encoded_records
+from dml_conformance.spec.validator import Reading
 
 UNITS_AHEAD = 4  # for each process: what it will do next is there before it is done
 MOST_LOST = 20  # processes over the same unit; something ends them as fast as they start

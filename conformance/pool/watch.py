@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from backends.base import Answer, Backend, Binding, Bytes, Capabilities, Execution
-from conformance.batch import takes_batches
-from spec.levels import Level
-from spec.operator import OperatorDesc
+from dml_conformance.backends.base import Answer, Backend, Binding, Bytes, Capabilities, Execution
+from dml_conformance.conformance.batch import takes_batches
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
 
 SIZE = 16
 HARNESS = 0  # what it is doing where it is in no backend; others are numbers of backends, from 1 on

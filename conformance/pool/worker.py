@@ -12,13 +12,13 @@ import threading
 import time
 from queue import SimpleQueue
 
-from backends.base import Backend
-from backends.loading import BackendError, devices_of, load_backend
-from conformance.batch import BatchJudge
-from conformance.isolation.arena import SMALLEST, Mapped
-from conformance.isolation.worker import STANDARD_INPUT, STANDARD_OUTPUT, settle
-from conformance.pool.careful import judged_carefully
-from conformance.pool.messages import (
+from dml_conformance.backends.base import Backend
+from dml_conformance.backends.loading import BackendError, devices_of, load_backend
+from dml_conformance.conformance.batch import BatchJudge
+from dml_conformance.conformance.isolation.arena import SMALLEST, Mapped
+from dml_conformance.conformance.isolation.worker import STANDARD_INPUT, STANDARD_OUTPUT, settle
+from dml_conformance.conformance.pool.careful import judged_carefully
+from dml_conformance.conformance.pool.messages import (
     Devices,
     Failed,
     FindDevices,
@@ -32,11 +32,11 @@ from conformance.pool.messages import (
     receive,
     send,
 )
-from conformance.pool.watch import LOADING, Watch, watched
-from conformance.sweep import Setup, read_cases
-from reports.records import Phase
-from reports.text import encodable
-from reports.written import encoded_records
+from dml_conformance.conformance.pool.watch import LOADING, Watch, watched
+from dml_conformance.conformance.sweep import Setup, read_cases
+from dml_conformance.reports.records import Phase
+from dml_conformance.reports.text import encodable
+from dml_conformance.reports.written import encoded_records
 
 LAST_SECONDS = 5.0  # that an idle process may take to end
 

@@ -19,26 +19,17 @@ from itertools import islice
 
 import msgspec
 
-from backends.base import Capabilities
-from backends.loading import BackendError
-from conformance.corpus import CorpusError
-from conformance.isolation.losses import records_with_losses
-from conformance.pool.elsewhere import Elsewhere
-from conformance.pool.messages import (
-    Begin,
-    Failed,
-    Judged,
-    Loaded,
-    Losses,
-    Reply,
-    Suspicion,
-    Work,
-)
-from conformance.pool.process import Lost, WorkerProcess
-from conformance.sweep import Block, Setup, WorkerError
-from reports.records import Loss, LossCause
-from reports.stream import Written
-from reports.written import decoded_records
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.backends.loading import BackendError
+from dml_conformance.conformance.corpus import CorpusError
+from dml_conformance.conformance.isolation.losses import records_with_losses
+from dml_conformance.conformance.pool.elsewhere import Elsewhere
+from dml_conformance.conformance.pool.messages import Begin, Failed, Judged, Loaded, Losses, Reply, Suspicion, Work
+from dml_conformance.conformance.pool.process import Lost, WorkerProcess
+from dml_conformance.conformance.sweep import Block, Setup, WorkerError
+from dml_conformance.reports.records import Loss, LossCause
+from dml_conformance.reports.stream import Written
+from dml_conformance.reports.written import decoded_records
 
 BLOCKS_AHEAD = 3  # for each process, so that none waits for the one that reads and writes
 SENT_AHEAD = 2  # blocks that a process has, the one that it is at included

@@ -7,8 +7,8 @@ finding no longer appears is stale.
 
 from __future__ import annotations
 
-from conformance.spec_check import examples, figures, levels
-from conformance.spec_check.model import Check, Checked, Finding, Report, Standard
+from dml_conformance.conformance.spec_check import examples, figures, levels
+from dml_conformance.conformance.spec_check.model import Check, Checked, Finding, Report, Standard
 
 __all__ = ["CHECKS", "Check", "Checked", "Finding", "Report", "Standard", "check_specification"]
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from backends.base import Binding
-from conformance.spec_check import printed
-from conformance.spec_check.model import Check, Finding, Standard
-from spec.case import Recipe
-from spec.levels import HIGHEST, Level
-from spec.tensor import braces
-from spec.validator import Outcome, decide
-from strategies.values import NUMPY_TYPE, fill
+from dml_conformance.backends.base import Binding
+from dml_conformance.conformance.spec_check import printed
+from dml_conformance.conformance.spec_check.model import Check, Finding, Standard
+from dml_conformance.spec.case import Recipe
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.tensor import braces
+from dml_conformance.spec.validator import Outcome, decide
+from dml_conformance.strategies.values import NUMPY_TYPE, fill
 
 
 def _decisions(standard: Standard) -> Iterator[Finding]:

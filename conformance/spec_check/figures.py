@@ -6,10 +6,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from conformance.spec_check import printed
-from conformance.spec_check.model import Check, Finding, Standard
-from spec.datatypes import DataType
-from spec.tensor import braces, elements_overlap, minimum_size_in_bytes, packed_strides, product, span_in_elements
+from dml_conformance.conformance.spec_check import printed
+from dml_conformance.conformance.spec_check.model import Check, Finding, Standard
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.tensor import (
+    braces,
+    elements_overlap,
+    minimum_size_in_bytes,
+    packed_strides,
+    product,
+    span_in_elements,
+)
 
 
 def _illustrations(standard: Standard) -> Iterator[Finding]:

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from conformance.spec_check.model import Check, Finding, Standard
-from spec.datatypes import DataType
-from spec.history import Aspect
-from spec.levels import LOWEST, Level
-from spec.operator import DATA, OperatorSpec, Table
-from spec.rules import Rule
-from spec.tensor_rules import TENSOR_RULES, max_dimension_count
+from dml_conformance.conformance.spec_check.model import Check, Finding, Standard
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.history import Aspect
+from dml_conformance.spec.levels import LOWEST, Level
+from dml_conformance.spec.operator import DATA, OperatorSpec, Table
+from dml_conformance.spec.rules import Rule
+from dml_conformance.spec.tensor_rules import TENSOR_RULES, max_dimension_count
 
 
 def _levels(standard: Standard) -> Iterator[Finding]:

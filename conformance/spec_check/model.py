@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from backends.base import Binding
-from backends.reference import expected_output
-from spec.errata import Erratum, errata
-from spec.examples import Example, Illustration, Layout, examples, illustrations, layouts
-from spec.history import History, history
-from spec.operator import OperatorDesc, OperatorSpec
-from spec.registry import operators
+from dml_conformance.backends.base import Binding
+from dml_conformance.backends.reference import expected_output
+from dml_conformance.spec.errata import Erratum, errata
+from dml_conformance.spec.examples import Example, Illustration, Layout, examples, illustrations, layouts
+from dml_conformance.spec.history import History, history
+from dml_conformance.spec.operator import OperatorDesc, OperatorSpec
+from dml_conformance.spec.registry import operators
 
 Reference = Callable[[OperatorDesc, Mapping[str, Binding]], Mapping[str, Any]]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
-from spec.datatypes import DataType
+from dml_conformance.spec.datatypes import DataType
 
 Sizes = tuple[int, ...]
 

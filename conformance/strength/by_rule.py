@@ -18,21 +18,21 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from backends.base import Answer, Backend
-from backends.reference import ReferenceBackend
-from conformance.strength.mutants import Mutant, bounds, indices, memory, strides
-from conformance.strength.steps import dangers, is_a_step_from_valid, steps
-from spec.levels import Level
-from spec.operator import OperatorDesc
-from spec.registry import operator as operator_named
-from spec.registry import rules_of, spec_of
-from spec.rules import Rule
-from spec.tensor import minimum_size_in_bytes
-from spec.validator import Outcome, decide
-from strategies.builders import LARGEST, builder
-from strategies.chooser import SeededChooser, every_variant
-from strategies.context import Context
-from strategies.violations import breakable_rules, violate
+from dml_conformance.backends.base import Answer, Backend
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.strength.mutants import Mutant, bounds, indices, memory, strides
+from dml_conformance.conformance.strength.steps import dangers, is_a_step_from_valid, steps
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.registry import operator as operator_named
+from dml_conformance.spec.registry import rules_of, spec_of
+from dml_conformance.spec.rules import Rule
+from dml_conformance.spec.tensor import minimum_size_in_bytes
+from dml_conformance.spec.validator import Outcome, decide
+from dml_conformance.strategies.builders import LARGEST, builder
+from dml_conformance.strategies.chooser import SeededChooser, every_variant
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.violations import breakable_rules, violate
 
 FORGETS, LOOSENS, OVER_APPLIES = "forgets", "loosens", "over-applies"
 SAMPLED = 120  # valid descriptors that are built to see what a step leads to

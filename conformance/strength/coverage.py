@@ -14,18 +14,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, product
 
-from conformance.budget import BUDGETS
-from conformance.engine import example_cases
-from spec.levels import HIGHEST, Level
-from spec.operator import DATA, INDICES, OperatorSpec
-from spec.registry import operators, rules_of
-from spec.validator import Outcome
-from strategies.boundaries import boundary_cases
-from strategies.cases import applicable_rules, execution_rules, numbered_case
-from strategies.scale import Reach, scale_cases
-from strategies.tensors import layout_kind
-from strategies.values import INDEX_PATTERNS, NEGATIVE_PATTERNS
-from strategies.violations import breakable_rules
+from dml_conformance.conformance.budget import BUDGETS
+from dml_conformance.conformance.engine import example_cases
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.operator import DATA, INDICES, OperatorSpec
+from dml_conformance.spec.registry import operators, rules_of
+from dml_conformance.spec.validator import Outcome
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.cases import applicable_rules, execution_rules, numbered_case
+from dml_conformance.strategies.scale import Reach, scale_cases
+from dml_conformance.strategies.tensors import layout_kind
+from dml_conformance.strategies.values import INDEX_PATTERNS, NEGATIVE_PATTERNS
+from dml_conformance.strategies.violations import breakable_rules
 
 LAYOUTS = ("packed", "padded", "permuted")  # with every type and dimension count; interleaved ones occur with some
 BROKEN, KEPT, EXECUTED, TYPES, INDEXED = "rules broken", "rules kept", "rules of execution", "types", "indices"

@@ -11,20 +11,20 @@ from typing import NamedTuple
 
 import msgspec
 
-from backends.base import Backend
-from conformance.batch import MOST_CASES, BatchJudge, takes_batches
-from conformance.budget import BUDGETS
-from conformance.judge import Judge, Judgement
-from conformance.simplify import simplest
-from conformance.strength.by_rule import derived
-from conformance.strength.mutants import FAMILIES, MUTANTS
-from conformance.strength.streams import Prepared, SharingJudge, Streams
-from reports.records import NOT_CONFORMANT, Phase
-from spec.case import Case
-from spec.forms import desc_to_json
-from spec.levels import Level
-from spec.operator import OperatorDesc
-from spec.registry import operators as all_operators
+from dml_conformance.backends.base import Backend
+from dml_conformance.conformance.batch import MOST_CASES, BatchJudge, takes_batches
+from dml_conformance.conformance.budget import BUDGETS
+from dml_conformance.conformance.judge import Judge, Judgement
+from dml_conformance.conformance.simplify import simplest
+from dml_conformance.conformance.strength.by_rule import derived
+from dml_conformance.conformance.strength.mutants import FAMILIES, MUTANTS
+from dml_conformance.conformance.strength.streams import Prepared, SharingJudge, Streams
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.forms import desc_to_json
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.registry import operators as all_operators
 
 BY_RULE = "rules"
 EVERY_FAMILY = (*FAMILIES, BY_RULE)

@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from conformance.release import suite_version
-from conformance.strength.measure import EVERY_FAMILY, Outcome, Plan, Witness
-from reports.records import Phase
+from dml_conformance.conformance.release import suite_version
+from dml_conformance.conformance.strength.measure import EVERY_FAMILY, Outcome, Plan, Witness
+from dml_conformance.reports.records import Phase
 
 # What a budget promises: the share of the wrong backends that it kills.
 PROMISED = {"quick": 0.9, "standard": 1.0}

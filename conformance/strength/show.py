@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from conformance.strength.measure import BY_RULE
-from conformance.strength.score import PROMISED, Row, Score
-from reports.records import Phase
+from dml_conformance.conformance.strength.measure import BY_RULE
+from dml_conformance.conformance.strength.score import PROMISED, Row, Score
+from dml_conformance.reports.records import Phase
 
 TITLE = "# How strong the suite is"
 

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from spec.datatypes import DataType, TensorType
-from spec.levels import Level
-from spec.operator import Kind, OperatorDesc
-from spec.registry import spec_of
-from spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc, minimum_size_in_bytes
-from spec.validator import Outcome, decide
+from dml_conformance.spec.datatypes import DataType, TensorType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import Kind, OperatorDesc
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc, minimum_size_in_bytes
+from dml_conformance.spec.validator import Outcome, decide
 
 
 class Step(NamedTuple):

@@ -16,20 +16,20 @@ from itertools import islice
 import hypothesis
 from hypothesis import given
 
-from backends.base import Backend, Binding, Bytes
-from backends.reference import LargeResult, ReferenceBackend, Result
-from conformance.budget import Budget
-from conformance.engine import example_cases
-from conformance.judge import Judge, Judgement, Pending
-from conformance.search import quiet_settings
-from reports.records import NOT_CONFORMANT, Phase
-from spec.case import Case
-from spec.levels import Level
-from spec.registry import spec_of
-from strategies import cases
-from strategies.boundaries import boundary_cases
-from strategies.cases import applicable_rules, numbered_case
-from strategies.scale import Reach, scale_cases
+from dml_conformance.backends.base import Backend, Binding, Bytes
+from dml_conformance.backends.reference import LargeResult, ReferenceBackend, Result
+from dml_conformance.conformance.budget import Budget
+from dml_conformance.conformance.engine import example_cases
+from dml_conformance.conformance.judge import Judge, Judgement, Pending
+from dml_conformance.conformance.search import quiet_settings
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.strategies import cases
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.cases import applicable_rules, numbered_case
+from dml_conformance.strategies.scale import Reach, scale_cases
 
 MOST_KEPT = 2**20  # bytes of a case's tensors; larger ones are made anew each time
 

@@ -2,11 +2,11 @@
 
 On the command line
 
-    pytest --pyargs conformance.suite --dml-backend torch:cpu --dml-level 3_0
+    pytest --pyargs dml_conformance.conformance.suite --dml-backend torch:cpu --dml-level 3_0
 
 or in a backend's own repository, as a class of its own:
 
-    from conformance.suite import ConformanceSuite
+    from dml_conformance.conformance.suite import ConformanceSuite
 
     class TestMyBackend(ConformanceSuite):
         backend = MyBackend
@@ -15,6 +15,6 @@ or in a backend's own repository, as a class of its own:
 
 from __future__ import annotations
 
-from conformance.suite.base import ConformanceSuite
+from dml_conformance.conformance.suite.base import ConformanceSuite
 
 __all__ = ["ConformanceSuite"]

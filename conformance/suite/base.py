@@ -11,29 +11,29 @@ from typing import Any, ClassVar
 
 import pytest
 
-from backends import BackendError, load_backend
-from backends.base import Backend
-from conformance.blame import Blame, Repetition
-from conformance.budget import BUDGETS
-from conformance.engine import example_cases, level_of_scale
-from conformance.explain import explain
-from conformance.failures import read_failures, save_failure
-from conformance.isolation.ahead import decide_ahead
-from conformance.isolation.backend import IsolatedBackend
-from conformance.isolation.errors import GivenUp
-from conformance.isolation.limits import Limits, parse_size
-from conformance.isolation.losses import with_losses
-from conformance.judge import Judge
-from conformance.plugin import FORGIVEN, LOST
-from conformance.search import search
-from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
-from spec.case import Case
-from spec.forms import FormError
-from spec.levels import Level
-from spec.registry import operators as all_operators
-from strategies.boundaries import boundary_cases
-from strategies.cases import applicable_rules, execution_rules
-from strategies.scale import scale_cases
+from dml_conformance.backends import BackendError, load_backend
+from dml_conformance.backends.base import Backend
+from dml_conformance.conformance.blame import Blame, Repetition
+from dml_conformance.conformance.budget import BUDGETS
+from dml_conformance.conformance.engine import example_cases, level_of_scale
+from dml_conformance.conformance.explain import explain
+from dml_conformance.conformance.failures import read_failures, save_failure
+from dml_conformance.conformance.isolation.ahead import decide_ahead
+from dml_conformance.conformance.isolation.backend import IsolatedBackend
+from dml_conformance.conformance.isolation.errors import GivenUp
+from dml_conformance.conformance.isolation.limits import Limits, parse_size
+from dml_conformance.conformance.isolation.losses import with_losses
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.plugin import FORGIVEN, LOST
+from dml_conformance.conformance.search import search
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.forms import FormError
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operators as all_operators
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.cases import applicable_rules, execution_rules
+from dml_conformance.strategies.scale import scale_cases
 
 
 class ConformanceSuite:

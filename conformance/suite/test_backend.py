@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.suite.base import ConformanceSuite
+from dml_conformance.conformance.suite.base import ConformanceSuite
 
 
 class TestBackend(ConformanceSuite):
-    """`pytest --pyargs conformance.suite --dml-backend NAME` runs this class."""
+    """`pytest --pyargs dml_conformance.conformance.suite --dml-backend NAME` runs this class."""

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from backends.base import Capabilities
-from conformance.budget import BUDGETS
-from conformance.engine import Engine
-from conformance.packaging.statements import CaseDigests
-from conformance.verify import campaign as campaigns
-from conformance.verify import cases as cases_
-from conformance.verify import verdicts
-from conformance.verify.campaign import check_campaign
-from conformance.verify.cases import FoundCases, numbered, planned_cases
-from conformance.verify.documents import check_documents, check_waivers, read_package_waivers
-from conformance.verify.files import (
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.conformance.budget import BUDGETS
+from dml_conformance.conformance.engine import Engine
+from dml_conformance.conformance.packaging.statements import CaseDigests
+from dml_conformance.conformance.verify import campaign as campaigns
+from dml_conformance.conformance.verify import cases as cases_
+from dml_conformance.conformance.verify import verdicts
+from dml_conformance.conformance.verify.campaign import check_campaign
+from dml_conformance.conformance.verify.cases import FoundCases, numbered, planned_cases
+from dml_conformance.conformance.verify.documents import check_documents, check_waivers, read_package_waivers
+from dml_conformance.conformance.verify.files import (
     check_archive,
     check_files,
     check_rows,
@@ -33,21 +33,21 @@ from conformance.verify.files import (
     is_our_database,
     read_document,
 )
-from conformance.verify.findings import Check, Finding, Findings
-from conformance.verify.replayed import ReplayedJudge
-from conformance.verify.rerun import Rerun, rerun_sample
-from conformance.verify.searched import searched_cases
-from conformance.verify.verdicts import VerdictCheck
-from reports.package import STATEMENT, FormError
-from reports.package.archive import Snapshot, take_snapshot
-from reports.package.forms import Statement
-from reports.records import Phase, Record, Verdict
-from reports.store import Store, StoreError
-from reports.stream import StreamError
-from reports.summary import Conformance, Summary
-from reports.writing import RESULTS, OutputError, OutputFolder, ReportFolder
-from spec.levels import Level
-from spec.validator import Reading
+from dml_conformance.conformance.verify.findings import Check, Finding, Findings
+from dml_conformance.conformance.verify.replayed import ReplayedJudge
+from dml_conformance.conformance.verify.rerun import Rerun, rerun_sample
+from dml_conformance.conformance.verify.searched import searched_cases
+from dml_conformance.conformance.verify.verdicts import VerdictCheck
+from dml_conformance.reports.package import STATEMENT, FormError
+from dml_conformance.reports.package.archive import Snapshot, take_snapshot
+from dml_conformance.reports.package.forms import Statement
+from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.reports.store import Store, StoreError
+from dml_conformance.reports.stream import StreamError
+from dml_conformance.reports.summary import Conformance, Summary
+from dml_conformance.reports.writing import RESULTS, OutputError, OutputFolder, ReportFolder
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.validator import Reading
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey

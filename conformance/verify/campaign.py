@@ -5,16 +5,16 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from backends.base import Capabilities
-from conformance.budget import BUDGETS
-from conformance.release import suite_version
-from conformance.verify.findings import Findings, expected
-from reports.records import Campaign, Ending, describe_rules
-from reports.writing import RESULTS
-from spec.levels import Level
-from spec.registry import operators
-from spec.rules import Category
-from spec.validator import Reading
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.conformance.budget import BUDGETS
+from dml_conformance.conformance.release import suite_version
+from dml_conformance.conformance.verify.findings import Findings, expected
+from dml_conformance.reports.records import Campaign, Ending, describe_rules
+from dml_conformance.reports.writing import RESULTS
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.rules import Category
+from dml_conformance.spec.validator import Reading
 
 CHECK = "campaign"
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from conformance.engine import Engine, rule_to_search
-from conformance.verify.findings import Findings, expected
-from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
-from reports.writing import RESULTS
-from spec.case import Case
+from dml_conformance.conformance.engine import Engine, rule_to_search
+from dml_conformance.conformance.verify.findings import Findings, expected
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.reports.writing import RESULTS
+from dml_conformance.spec.case import Case
 
 CHECK = "cases"
 

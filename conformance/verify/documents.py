@@ -5,19 +5,19 @@ from __future__ import annotations
 from datetime import date, datetime
 from pathlib import Path
 
-from conformance.certify import ZLIB, environment
-from conformance.packaging.profiles import Profile
-from conformance.packaging.statements import CaseDigests, statement_of
-from conformance.verify.files import read_document
-from conformance.verify.findings import Findings, expected
-from conformance.waivers import Waivers, illegal
-from reports.package import CASES, STATEMENT, WAIVERS
-from reports.package.archive import Snapshot
-from reports.package.forms import CaseList, Document, Statement, WaiverList
-from reports.records import Campaign
-from reports.summary import Summary
-from reports.writing import CERTIFICATE, JUNIT, REPORT
-from spec.rules import DESCRIPTOR_CATEGORIES, Category
+from dml_conformance.conformance.certify import ZLIB, environment
+from dml_conformance.conformance.packaging.profiles import Profile
+from dml_conformance.conformance.packaging.statements import CaseDigests, statement_of
+from dml_conformance.conformance.verify.files import read_document
+from dml_conformance.conformance.verify.findings import Findings, expected
+from dml_conformance.conformance.waivers import Waivers, illegal
+from dml_conformance.reports.package import CASES, STATEMENT, WAIVERS
+from dml_conformance.reports.package.archive import Snapshot
+from dml_conformance.reports.package.forms import CaseList, Document, Statement, WaiverList
+from dml_conformance.reports.records import Campaign
+from dml_conformance.reports.summary import Summary
+from dml_conformance.reports.writing import CERTIFICATE, JUNIT, REPORT
+from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category
 
 DOCUMENTS, WAIVED = "documents", "waivers"
 

@@ -11,13 +11,13 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from conformance.packaging.statements import predicate_of
-from conformance.verify.findings import Findings, expected
-from reports.package import LISTED, MANIFEST, SIGNATURE, FormError
-from reports.package.archive import Snapshot
-from reports.package.forms import Document, Manifest, Statement
-from reports.store import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION, expected_schema
-from reports.writing import RESULTS
+from dml_conformance.conformance.packaging.statements import predicate_of
+from dml_conformance.conformance.verify.findings import Findings, expected
+from dml_conformance.reports.package import LISTED, MANIFEST, SIGNATURE, FormError
+from dml_conformance.reports.package.archive import Snapshot
+from dml_conformance.reports.package.forms import Document, Manifest, Statement
+from dml_conformance.reports.store import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION, expected_schema
+from dml_conformance.reports.writing import RESULTS
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -112,7 +112,7 @@ def check_signature(
         detail = f"not signed: bytes that hold no record, in the pages{pages} of {RESULTS}, can be anything"
         findings.end(SIGNED, detail if RESULTS in snapshot.files else "not signed", done=key is not None)
         return
-    from reports.package.signature import key_id, opened
+    from dml_conformance.reports.package.signature import key_id, opened
 
     try:
         signature = opened((snapshot.folder / SIGNATURE).read_bytes())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backends.base import Answer, Binding, Capabilities, Unsupported
-from conformance.judge import Judge
-from reports.records import Verdict
-from spec.levels import Level
-from spec.operator import OperatorDesc
-from spec.validator import Reading
+from dml_conformance.backends.base import Answer, Binding, Capabilities, Unsupported
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.reports.records import Verdict
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.validator import Reading
 
 
 class _Replayed:

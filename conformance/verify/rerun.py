@@ -15,20 +15,20 @@ from fractions import Fraction
 
 import msgspec
 
-from backends.base import Capabilities
-from conformance.isolation.errors import GivenUp
-from conformance.isolation.limits import Limits
-from conformance.isolation.losses import take_losses
-from conformance.isolation.opening import opened
-from conformance.judge import Judge
-from conformance.verify.cases import numbered, place
-from conformance.verify.findings import Findings, expected
-from reports.records import NOT_CONFORMANT, Loss, Record, Verdict
-from reports.store import Store
-from reports.writing import RESULTS
-from spec.case import Case, Recipe
-from spec.validator import Reading
-from strategies.values import EXPLICIT, MAX_SEED
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.conformance.isolation.errors import GivenUp
+from dml_conformance.conformance.isolation.limits import Limits
+from dml_conformance.conformance.isolation.losses import take_losses
+from dml_conformance.conformance.isolation.opening import opened
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.verify.cases import numbered, place
+from dml_conformance.conformance.verify.findings import Findings, expected
+from dml_conformance.reports.records import NOT_CONFORMANT, Loss, Record, Verdict
+from dml_conformance.reports.store import Store
+from dml_conformance.reports.writing import RESULTS
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.validator import Reading
+from dml_conformance.strategies.values import EXPLICIT, MAX_SEED
 
 CHECK = "rerun"
 

@@ -13,17 +13,17 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from conformance.certify import HYPOTHESIS, PYTHON, environment
-from conformance.engine import SHRINK_EXAMPLES, Engine
-from conformance.judge import Judge, Judgement
-from conformance.search import search
-from conformance.units import Sought
-from conformance.verify.cases import CHECK, FoundCases
-from conformance.verify.findings import Findings, expected
-from reports.records import Phase, Record, Verdict
-from reports.writing import RESULTS
-from spec.case import Case
-from strategies.cases import applicable_rules
+from dml_conformance.conformance.certify import HYPOTHESIS, PYTHON, environment
+from dml_conformance.conformance.engine import SHRINK_EXAMPLES, Engine
+from dml_conformance.conformance.judge import Judge, Judgement
+from dml_conformance.conformance.search import search
+from dml_conformance.conformance.units import Sought
+from dml_conformance.conformance.verify.cases import CHECK, FoundCases
+from dml_conformance.conformance.verify.findings import Findings, expected
+from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.reports.writing import RESULTS
+from dml_conformance.spec.case import Case
+from dml_conformance.strategies.cases import applicable_rules
 
 
 def searched_cases(

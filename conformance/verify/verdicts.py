@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
-from backends.reference import LargeResult, Result
-from conformance.blame import Blame, is_failed_execution
-from conformance.compare import OPEN, shown_bits
-from conformance.judge import (
+from dml_conformance.backends.reference import LargeResult, Result
+from dml_conformance.conformance.blame import Blame, is_failed_execution
+from dml_conformance.conformance.compare import OPEN, shown_bits
+from dml_conformance.conformance.judge import (
     INPUTS_UNCHANGED,
     OUTPUT_BOUNDS,
     Judgement,
@@ -24,17 +24,17 @@ from conformance.judge import (
     expected_results,
     reproduce_line,
 )
-from conformance.output_digest import output_digest
-from conformance.verify.cases import place
-from conformance.verify.findings import Findings, expected
-from conformance.verify.replayed import ReplayedJudge
-from conformance.waivers import Waivers, waived_reason
-from reports.records import NOT_CONFORMANT, Phase, Record, Verdict
-from reports.writing import RESULTS
-from spec.case import Case, digest_of
-from spec.forms import FormError
-from spec.registry import rule as rule_named
-from spec.registry import rules, spec_of
+from dml_conformance.conformance.output_digest import output_digest
+from dml_conformance.conformance.verify.cases import place
+from dml_conformance.conformance.verify.findings import Findings, expected
+from dml_conformance.conformance.verify.replayed import ReplayedJudge
+from dml_conformance.conformance.waivers import Waivers, waived_reason
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.reports.writing import RESULTS
+from dml_conformance.spec.case import Case, digest_of
+from dml_conformance.spec.forms import FormError
+from dml_conformance.spec.registry import rule as rule_named
+from dml_conformance.spec.registry import rules, spec_of
 
 CHECK = "verdicts"
 

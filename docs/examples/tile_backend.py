@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from backends.base import Answer, Capabilities
-from spec.levels import Level
-from spec.rules import Category
+from dml_conformance.backends.base import Answer, Capabilities
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.rules import Category
 
 
 class TileBackend:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from reports.writing import CERTIFICATE, JUNIT, REPORT, RESULTS
+from dml_conformance.reports.writing import CERTIFICATE, JUNIT, REPORT, RESULTS
 
 STATEMENT, CASES, WAIVERS = "statement.json", "cases.json", "waivers.json"
 MANIFEST, SIGNATURE = "manifest.json", "signature.dsse.json"

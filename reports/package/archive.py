@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import zstandard
 
-from reports.package import MANIFEST, MOST_BYTES, PACKAGE_FILES, SUFFIX, PackageError
+from dml_conformance.reports.package import MANIFEST, MOST_BYTES, PACKAGE_FILES, SUFFIX, PackageError
 
 LEVEL = 10
 MOST_WINDOW = 1 << 27  # bytes; the most that unpacking may keep in memory

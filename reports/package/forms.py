@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from reports.malformed import MALFORMED
-from reports.package import FormError
-from reports.records import Phase
-from reports.text import indented_json
+from dml_conformance.reports.malformed import MALFORMED
+from dml_conformance.reports.package import FormError
+from dml_conformance.reports.records import Phase
+from dml_conformance.reports.text import indented_json
 
 Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 Date = Annotated[str, msgspec.Meta(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]

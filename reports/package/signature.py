@@ -23,8 +23,15 @@ from cryptography.exceptions import InternalError, InvalidSignature, Unsupported
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from reports.package import FormError
-from reports.package.forms import Envelope, EnvelopeSignature, InTotoStatement, Predicate, Subject, decoded
+from dml_conformance.reports.package import FormError
+from dml_conformance.reports.package.forms import (
+    Envelope,
+    EnvelopeSignature,
+    InTotoStatement,
+    Predicate,
+    Subject,
+    decoded,
+)
 
 PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
 MOST_KEY_BYTES = 1 << 16

@@ -8,13 +8,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from spec.datatypes import ALL, INDEX_TYPES, UP_TO_32_BIT
-from spec.levels import Level
-from spec.operator import DATA, INDICES, ONE_TO_EIGHT, Support, Table, ids, output_sizes_rule, shapes_comparable
-from spec.operators._indexing import dimension_count_range_rule
-from spec.rules import Breach, Category, Rule
-from spec.sources import Source
-from spec.tensor import braces
+from dml_conformance.spec.datatypes import ALL, INDEX_TYPES, UP_TO_32_BIT
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import (
+    DATA,
+    INDICES,
+    ONE_TO_EIGHT,
+    Support,
+    Table,
+    ids,
+    output_sizes_rule,
+    shapes_comparable,
+)
+from dml_conformance.spec.operators._indexing import dimension_count_range_rule
+from dml_conformance.spec.rules import Breach, Category, Rule
+from dml_conformance.spec.sources import Source
+from dml_conformance.spec.tensor import braces
 
 TABLE_3_0: Table = {DATA: Support(ONE_TO_EIGHT, UP_TO_32_BIT), INDICES: Support(ONE_TO_EIGHT, INDEX_TYPES)}
 TABLE_4_1: Table = {DATA: Support(ONE_TO_EIGHT, ALL), INDICES: Support(ONE_TO_EIGHT, INDEX_TYPES)}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from spec.levels import Level
-from spec.operator import shapes_comparable
-from spec.rules import Breach, Category, Rule
-from spec.sources import Source
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import shapes_comparable
+from dml_conformance.spec.rules import Breach, Category, Rule
+from dml_conformance.spec.sources import Source
 
 
 def axis_range_rule(operator: str, page: str, **more: Any) -> Rule:

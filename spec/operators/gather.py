@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from spec.datatypes import ALL, FLOATS, INDEX_TYPES, UINT32_ONLY, UP_TO_32_BIT
-from spec.levels import Level
-from spec.operator import (
+from dml_conformance.spec.datatypes import ALL, FLOATS, INDEX_TYPES, UINT32_ONLY, UP_TO_32_BIT
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import (
     DATA,
     FOUR_ONLY,
     INDICES,
@@ -22,10 +22,10 @@ from spec.operator import (
     tensor_output,
     uint,
 )
-from spec.operators._indexing import axis_range_rule, indexing_execution_rules
-from spec.rules import Breach, Category, Rule
-from spec.sources import LEVEL_HISTORY, Source
-from spec.tensor import TensorDesc, braces
+from dml_conformance.spec.operators._indexing import axis_range_rule, indexing_execution_rules
+from dml_conformance.spec.rules import Breach, Category, Rule
+from dml_conformance.spec.sources import LEVEL_HISTORY, Source
+from dml_conformance.spec.tensor import TensorDesc, braces
 
 PAGE = "ns-directml-dml_gather_operator_desc"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from spec.datatypes import UINT32_ONLY, UP_TO_32_BIT
-from spec.levels import Level
-from spec.operator import (
+from dml_conformance.spec.datatypes import UINT32_ONLY, UP_TO_32_BIT
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import (
     DATA,
     FOUR_ONLY,
     INDICES,
@@ -18,10 +18,10 @@ from spec.operator import (
     tensor_output,
     uint,
 )
-from spec.operators._gather_nd import TABLE_3_0, TABLE_4_1, gather_nd_rules, index_limits, output_sizes
-from spec.operators._indexing import indexing_execution_rules
-from spec.sources import Source
-from spec.tensor import TensorDesc
+from dml_conformance.spec.operators._gather_nd import TABLE_3_0, TABLE_4_1, gather_nd_rules, index_limits, output_sizes
+from dml_conformance.spec.operators._indexing import indexing_execution_rules
+from dml_conformance.spec.sources import Source
+from dml_conformance.spec.tensor import TensorDesc
 
 PAGE = "ns-directml-dml_gather_nd_operator_desc"
 

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from spec.levels import Level
-from spec.operator import INDICES, IndexRule, OperatorDesc, OperatorSpec, tensor_input, tensor_output, uint
-from spec.operators._gather_nd import TABLE_3_0, TABLE_4_1, batch_rules, gather_nd_rules, index_limits, output_sizes
-from spec.operators._indexing import indexing_execution_rules
-from spec.sources import Source
-from spec.tensor import TensorDesc
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import (
+    INDICES,
+    IndexRule,
+    OperatorDesc,
+    OperatorSpec,
+    tensor_input,
+    tensor_output,
+    uint,
+)
+from dml_conformance.spec.operators._gather_nd import (
+    TABLE_3_0,
+    TABLE_4_1,
+    batch_rules,
+    gather_nd_rules,
+    index_limits,
+    output_sizes,
+)
+from dml_conformance.spec.operators._indexing import indexing_execution_rules
+from dml_conformance.spec.sources import Source
+from dml_conformance.spec.tensor import TensorDesc
 
 PAGE = "ns-directml-dml_gather_nd1_operator_desc"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from spec.datatypes import FLOATS, UP_TO_32_BIT, UP_TO_64_BIT_NO_FLOAT64
-from spec.levels import Level
-from spec.operator import (
+from dml_conformance.spec.datatypes import FLOATS, UP_TO_32_BIT, UP_TO_64_BIT_NO_FLOAT64
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import (
     DATA,
     FOUR_ONLY,
     ONE_TO_EIGHT,
@@ -20,9 +20,9 @@ from spec.operator import (
     tensor_output,
     uint_array,
 )
-from spec.rules import Breach, Category, Rule
-from spec.sources import Source
-from spec.tensor import TensorDesc
+from dml_conformance.spec.rules import Breach, Category, Rule
+from dml_conformance.spec.sources import Source
+from dml_conformance.spec.tensor import TensorDesc
 
 PAGE = "ns-directml-dml_tile_operator_desc"
 

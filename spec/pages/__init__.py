@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spec.pages.assemble import assemble, digest_of
-from spec.pages.markdown import form_of, read_markdown
-from spec.pages.model import Form, Page, PageError
-from spec.pages.plain import read_plain
-from spec.pages.source import MAX_BYTES, decode, read_bytes
+from dml_conformance.spec.pages.assemble import assemble, digest_of
+from dml_conformance.spec.pages.markdown import form_of, read_markdown
+from dml_conformance.spec.pages.model import Form, Page, PageError
+from dml_conformance.spec.pages.plain import read_plain
+from dml_conformance.spec.pages.source import MAX_BYTES, decode, read_bytes
 
 __all__ = ["MAX_BYTES", "Form", "Page", "PageError", "parse_page", "read_page"]
 

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
 
-from spec.pages import words
-from spec.pages.examples import Figure, read_figure
-from spec.pages.model import (
+from dml_conformance.spec.pages import words
+from dml_conformance.spec.pages.examples import Figure, read_figure
+from dml_conformance.spec.pages.model import (
     FORMAT,
     CodeBlock,
     Declaration,
@@ -24,7 +24,7 @@ from spec.pages.model import (
     Quoted,
     Range,
 )
-from spec.pages.pieces import (
+from dml_conformance.spec.pages.pieces import (
     Block,
     Code,
     Contents,
@@ -36,10 +36,10 @@ from spec.pages.pieces import (
     Piece,
     place_of,
 )
-from spec.pages.ranges import ranges_in
-from spec.pages.source import Document
-from spec.pages.syntax import STRUCTURE, is_structure, one_spelling, read_structure
-from spec.pages.tables import is_level_table, read_table
+from dml_conformance.spec.pages.ranges import ranges_in
+from dml_conformance.spec.pages.source import Document
+from dml_conformance.spec.pages.syntax import STRUCTURE, is_structure, one_spelling, read_structure
+from dml_conformance.spec.pages.tables import is_level_table, read_table
 
 _UID = re.compile(r"([A-Z]{2}):\w+\.(\S+)")
 _KINDS_OF_PAGE = {

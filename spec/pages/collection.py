@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from spec.pages.model import FORMAT, Page
+from dml_conformance.spec.pages.model import FORMAT, Page
 
 
 class PageCollection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

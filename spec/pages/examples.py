@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from spec.pages.model import ExampleTensor, Place, Quoted, Value
-from spec.pages.pieces import Fault, Shown
-from spec.pages.source import Document
-from spec.pages.values import Token, read_value, tokens_of
+from dml_conformance.spec.pages.model import ExampleTensor, Place, Quoted, Value
+from dml_conformance.spec.pages.pieces import Fault, Shown
+from dml_conformance.spec.pages.source import Document
+from dml_conformance.spec.pages.values import Token, read_value, tokens_of
 
 
 class Figure(NamedTuple):

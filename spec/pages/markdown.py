@@ -16,8 +16,8 @@ from markdown_it import MarkdownIt, rules_inline
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from spec.pages.model import Form
-from spec.pages.pieces import (
+from dml_conformance.spec.pages.model import Form
+from dml_conformance.spec.pages.pieces import (
     Block,
     Code,
     Contents,
@@ -33,7 +33,7 @@ from spec.pages.pieces import (
     joined,
     shown,
 )
-from spec.pages.source import Document
+from dml_conformance.spec.pages.source import Document
 
 # Inline markup can take time that grows with the square of its length; no real paragraph has 2 000 characters.
 MAX_INLINE = 8_000

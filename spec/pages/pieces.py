@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from spec.pages.model import Place, Quoted
-from spec.pages.source import Document
+from dml_conformance.spec.pages.model import Place, Quoted
+from dml_conformance.spec.pages.source import Document
 
 _WORD = re.compile(r"\S+")
 

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 from enum import Enum, auto
 
-from spec.pages import words
-from spec.pages.markdown import split_row
-from spec.pages.pieces import (
+from dml_conformance.spec.pages import words
+from dml_conformance.spec.pages.markdown import split_row
+from dml_conformance.spec.pages.pieces import (
     Block,
     Code,
     Contents,
@@ -28,8 +28,8 @@ from spec.pages.pieces import (
     code_lines,
     shown,
 )
-from spec.pages.source import Document
-from spec.pages.syntax import STRUCT_START, STRUCTURE, read_structure
+from dml_conformance.spec.pages.source import Document
+from dml_conformance.spec.pages.syntax import STRUCT_START, STRUCTURE, read_structure
 
 _LONGEST_LINE = 20_000
 _LONGEST_HEADING = 100

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from spec.pages.model import Range
-from spec.pages.pieces import Piece, Shown
-from spec.pages.source import Document
-from spec.pages.words import half_width
+from dml_conformance.spec.pages.model import Range
+from dml_conformance.spec.pages.pieces import Piece, Shown
+from dml_conformance.spec.pages.source import Document
+from dml_conformance.spec.pages.words import half_width
 
 _BOUND = r"[^\[\](){},;=]{1,80}"
 _RANGE = re.compile(rf"([\[(])\s*({_BOUND}?)\s*,\s*({_BOUND}?)\s*([\])])")

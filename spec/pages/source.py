@@ -8,7 +8,7 @@ from bisect import bisect_right
 from itertools import accumulate
 from pathlib import Path
 
-from spec.pages.model import PageError, Place
+from dml_conformance.spec.pages.model import PageError, Place
 
 # The largest pages of the documentation have some 100 kB and 2 000 lines. A file is refused before it is read.
 MAX_BYTES = 1 << 20

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from spec.pages.model import Declaration
-from spec.pages.pieces import Fault, Shown
-from spec.pages.source import Document
+from dml_conformance.spec.pages.model import Declaration
+from dml_conformance.spec.pages.pieces import Fault, Shown
+from dml_conformance.spec.pages.source import Document
 
 STRUCTURE = re.compile(r"(?<![A-Za-z0-9_])DML_([A-Z][A-Z0-9_]*?)_OPERATOR_DESC(?![A-Za-z0-9_])")
 STRUCT_START = re.compile(r"\s*(?:typedef\s+)?struct\s+(\w+)")

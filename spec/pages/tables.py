@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from spec.pages import words
-from spec.pages.model import LevelTable, Row
-from spec.pages.pieces import Fault, Grid, Piece
-from spec.pages.source import Document
+from dml_conformance.spec.pages import words
+from dml_conformance.spec.pages.model import LevelTable, Row
+from dml_conformance.spec.pages.pieces import Fault, Grid, Piece
+from dml_conformance.spec.pages.source import Document
 
 COLUMNS = ("tensor", "kind", "dimension_counts", "data_types")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from spec.pages.words import half_width
+from dml_conformance.spec.pages.words import half_width
 
 _MAX_DEPTH = 16
 _TOKEN = re.compile(

@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, Protocol
 
-from spec.operator import OperatorDesc
-from strategies.context import Context
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.strategies.context import Context
 
 Violate = Callable[[Context], OperatorDesc]
 
@@ -87,4 +87,4 @@ def plainest(ctx: Context) -> Context:
 @cache
 def builder(operator: str) -> Builder:
     """The builder module of an operator."""
-    return importlib.import_module(f"strategies.builders.{operator.lower()}")
+    return importlib.import_module(f"dml_conformance.strategies.builders.{operator.lower()}")

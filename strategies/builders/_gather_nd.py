@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from spec.operator import OperatorDesc
-from spec.operators._gather_nd import unpadded_sizes
-from spec.operators.gather_nd1 import GatherNd1Desc
-from spec.tensor import UINT32_MAX, TensorDesc
-from strategies.builders import FAR_INDICES, LONG_AXES, SHORT_AXIS, four, matrix
-from strategies.context import Context
-from strategies.edits import edit, resize, resize_at, with_fitting_output
-from strategies.tensors import sizes, tensor
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operators._gather_nd import unpadded_sizes
+from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
+from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
+from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, SHORT_AXIS, four, matrix
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import edit, resize, resize_at, with_fitting_output
+from dml_conformance.strategies.tensors import sizes, tensor
 
 
 class Shape:

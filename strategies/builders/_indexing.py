@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from spec.operator import OperatorDesc
-from spec.tensor import UINT32_MAX
-from strategies.context import Context
-from strategies.edits import edit
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.tensor import UINT32_MAX
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import edit
 
 D = TypeVar("D", bound=OperatorDesc)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spec.levels import Level
-from spec.operators.gather import GatherDesc
-from spec.tensor import UINT32_MAX, TensorDesc
-from strategies.builders import FAR_INDICES, LONG_AXES, SHORT_AXIS, four, matrix, plainest
-from strategies.builders._indexing import break_axis_range
-from strategies.context import Context, Impossible
-from strategies.edits import edit, resize, resize_at, with_fitting_output
-from strategies.tensors import sizes, tensor
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
+from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, SHORT_AXIS, four, matrix, plainest
+from dml_conformance.strategies.builders._indexing import break_axis_range
+from dml_conformance.strategies.context import Context, Impossible
+from dml_conformance.strategies.edits import edit, resize, resize_at, with_fitting_output
+from dml_conformance.strategies.tensors import sizes, tensor
 
 
 def build(ctx: Context, *, last_axis: bool = False) -> GatherDesc:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
-from spec.operators.gather_nd import GatherNdDesc
-from strategies.builders._gather_nd import (
+from dml_conformance.spec.operators.gather_nd import GatherNdDesc
+from dml_conformance.strategies.builders._gather_nd import (
     Shape,
     build_nd,
     nd_edges,
@@ -17,7 +17,7 @@ from strategies.builders._gather_nd import (
     nd_violations,
     nd_wrapping,
 )
-from strategies.context import Context
+from dml_conformance.strategies.context import Context
 
 
 def build(ctx: Context) -> GatherNdDesc:

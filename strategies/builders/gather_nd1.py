@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
-from spec.operators.gather_nd1 import GatherNd1Desc
-from strategies.builders._gather_nd import (
+from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
+from dml_conformance.strategies.builders._gather_nd import (
     Shape,
     batch_violations,
     build_nd,
@@ -18,7 +18,7 @@ from strategies.builders._gather_nd import (
     nd_violations,
     nd_wrapping,
 )
-from strategies.context import Context
+from dml_conformance.strategies.context import Context
 
 
 def build(ctx: Context) -> GatherNd1Desc:

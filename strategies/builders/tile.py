@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import mul
 
-from spec.datatypes import DataType
-from spec.operators.tile import TileDesc
-from spec.tensor import TensorDesc
-from strategies.builders import LONG_AXES, four, matrix
-from strategies.context import Context
-from strategies.edits import edit, resize_at
-from strategies.tensors import sizes, tensor
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.builders import LONG_AXES, four, matrix
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import edit, resize_at
+from dml_conformance.strategies.tensors import sizes, tensor
 
 MOST_TILED = 251  # elements along a dimension that are repeated where the output is vast
 

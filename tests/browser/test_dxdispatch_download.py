@@ -15,28 +15,28 @@ import numpy as np
 import pytest
 import report_data
 
-from conformance.compare import shown
-from conformance.dxdispatch.exporting import NotExpressible, export
-from conformance.engine import example_cases
-from conformance.judge import Judge
-from conformance.strength.mutants.strides import InputStridesIgnored
-from reports.cases import Cases
-from reports.html import CASE_SCRIPTS, STATIC_SCRIPTS, report_html
-from reports.records import Phase, Record, Verdict
-from reports.stream import FanOut
-from reports.summary import Summary
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.levels import HIGHEST, Level
-from spec.operators.gather import GatherDesc
-from spec.operators.tile import TileDesc
-from spec.registry import operators
-from spec.tensor import TensorDesc
-from spec.validator import Outcome, Reading
-from strategies.boundaries import boundary_cases
-from strategies.cases import applicable_rules, numbered_case
-from strategies.scale import Reach, scale_cases
-from strategies.values import DATA_PATTERNS, INDEX_PATTERNS, UNSIGNED_OF_SIZE
+from dml_conformance.conformance.compare import shown
+from dml_conformance.conformance.dxdispatch.exporting import NotExpressible, export
+from dml_conformance.conformance.engine import example_cases
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.strength.mutants.strides import InputStridesIgnored
+from dml_conformance.reports.cases import Cases
+from dml_conformance.reports.html import CASE_SCRIPTS, STATIC_SCRIPTS, report_html
+from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.summary import Summary
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import Outcome, Reading
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.cases import applicable_rules, numbered_case
+from dml_conformance.strategies.scale import Reach, scale_cases
+from dml_conformance.strategies.values import DATA_PATTERNS, INDEX_PATTERNS, UNSIGNED_OF_SIZE
 
 Show = Callable[..., Any]
 

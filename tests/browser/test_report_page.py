@@ -16,20 +16,20 @@ import pytest
 import report_data
 from report_data import plain
 
-from conformance.compare import compare
-from reports import html as html_module
-from reports.cases import Cases
-from reports.comparison import Comparison, comparison_html
-from reports.html import report_html
-from reports.records import NOT_CONFORMANT, Difference, Record, Verdict
-from reports.store import Store, StoreWriter
-from reports.stream import FanOut
-from reports.summary import Summary
-from spec.case import Case, Recipe
-from spec.datatypes import DataType
-from spec.levels import HIGHEST
-from spec.operators.tile import TileDesc
-from spec.tensor import TensorDesc
+from dml_conformance.conformance.compare import compare
+from dml_conformance.reports import html as html_module
+from dml_conformance.reports.cases import Cases
+from dml_conformance.reports.comparison import Comparison, comparison_html
+from dml_conformance.reports.html import report_html
+from dml_conformance.reports.records import NOT_CONFORMANT, Difference, Record, Verdict
+from dml_conformance.reports.store import Store, StoreWriter
+from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.summary import Summary
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.tensor import TensorDesc
 
 Show = Callable[..., Any]
 

@@ -13,12 +13,12 @@ import report_data
 from msgspec.structs import replace
 from report_data import plain
 
-from reports.history import run_of
-from reports.history_page import history_html
-from reports.html import report_html
-from reports.records import Caches, Verdict
-from reports.summary import Summary
-from reports.trends import Trend
+from dml_conformance.reports.history import run_of
+from dml_conformance.reports.history_page import history_html
+from dml_conformance.reports.html import report_html
+from dml_conformance.reports.records import Caches, Verdict
+from dml_conformance.reports.summary import Summary
+from dml_conformance.reports.trends import Trend
 
 Show = Callable[..., Any]
 

@@ -138,7 +138,7 @@ class Sandbox:
 
 def command_line(arguments: list[str]) -> None:
     """The command line of this project, as its entry point runs it."""
-    from conformance.cli import main
+    from dml_conformance.conformance.cli import main
 
     main(arguments)
 

@@ -20,21 +20,21 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from pages_support import OWN_PAGES
 
-from backends.reference import ReferenceBackend
-from conformance.cli import main
-from conformance.corpus import Header, corpus_lines
-from conformance.dxdispatch.exporting import export
-from conformance.judge import Judge
-from reports.failures import failing_cases
-from reports.history import History
-from reports.records import Phase, Record, Throughput
-from reports.store import StoreWriter
-from reports.stream import FanOut
-from reports.summary import Summary
-from spec.case import Case
-from spec.levels import HIGHEST
-from spec.registry import operators
-from strategies.cases import numbered_case
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.corpus import Header, corpus_lines
+from dml_conformance.conformance.dxdispatch.exporting import export
+from dml_conformance.conformance.judge import Judge
+from dml_conformance.reports.failures import failing_cases
+from dml_conformance.reports.history import History
+from dml_conformance.reports.records import Phase, Record, Throughput
+from dml_conformance.reports.store import StoreWriter
+from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.summary import Summary
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.registry import operators
+from dml_conformance.strategies.cases import numbered_case
 
 WAIVERS = """\
 # Known, and agreed on.

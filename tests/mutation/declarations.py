@@ -15,8 +15,8 @@ from typing import Any
 import parso
 from cosmic_ray.operators.operator import Example, Operator
 
-from spec.levels import Level
-from spec.rules import Category
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.rules import Category
 
 Position = tuple[tuple[int, int], tuple[int, int]]
 

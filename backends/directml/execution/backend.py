@@ -8,19 +8,19 @@ from contextlib import contextmanager
 
 import msgspec
 
-from backends.base import Answer, Binding, Capabilities, Unsupported
-from backends.directml import process as without_device
-from backends.directml.backend import Decider, DirectmlBackend
-from backends.directml.errors import LibraryCrash
-from backends.directml.execution.loader import choose, names_device
-from backends.directml.execution.process import DeviceProcess, NoMemory, Resource, start
-from backends.directml.headers import OperatorType
-from backends.directml.profiles import PROFILES
-from backends.directml.structs import Packer, tensor_members
-from spec.datatypes import TensorFlag
-from spec.levels import Level
-from spec.operator import OperatorDesc
-from spec.rules import Category
+from dml_conformance.backends.base import Answer, Binding, Capabilities, Unsupported
+from dml_conformance.backends.directml import process as without_device
+from dml_conformance.backends.directml.backend import Decider, DirectmlBackend
+from dml_conformance.backends.directml.errors import LibraryCrash
+from dml_conformance.backends.directml.execution.loader import choose, names_device
+from dml_conformance.backends.directml.execution.process import DeviceProcess, NoMemory, Resource, start
+from dml_conformance.backends.directml.headers import OperatorType
+from dml_conformance.backends.directml.profiles import PROFILES
+from dml_conformance.backends.directml.structs import Packer, tensor_members
+from dml_conformance.spec.datatypes import TensorFlag
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.rules import Category
 
 
 class ExecutingBackend(DirectmlBackend):

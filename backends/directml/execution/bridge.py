@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from backends.directml import headers as d3d12
-from backends.directml import stubs
-from backends.directml.com import POINTER, SIZE_T
-from backends.directml.errors import DirectmlError
-from backends.directml.execution import headers
-from backends.directml.execution.structures import (
+from dml_conformance.backends.directml import headers as d3d12
+from dml_conformance.backends.directml import stubs
+from dml_conformance.backends.directml.com import POINTER, SIZE_T
+from dml_conformance.backends.directml.errors import DirectmlError
+from dml_conformance.backends.directml.execution import headers
+from dml_conformance.backends.directml.execution.structures import (
     CommandQueueDesc,
     CpuDescriptorHandle,
     DescriptorHeapDesc,

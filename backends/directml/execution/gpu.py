@@ -6,10 +6,10 @@ import ctypes
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from backends.directml.com import POINTER, ComError, HResult
-from backends.directml.execution import headers
-from backends.directml.execution.headers import BarrierType, CommandListType, HeapType, ResourceState
-from backends.directml.execution.interfaces import (
+from dml_conformance.backends.directml.com import POINTER, ComError, HResult
+from dml_conformance.backends.directml.execution import headers
+from dml_conformance.backends.directml.execution.headers import BarrierType, CommandListType, HeapType, ResourceState
+from dml_conformance.backends.directml.execution.interfaces import (
     CommandAllocator,
     CommandList,
     CommandQueue,
@@ -21,7 +21,7 @@ from backends.directml.execution.interfaces import (
     QueryHeap,
     Resource,
 )
-from backends.directml.execution.structures import (
+from dml_conformance.backends.directml.execution.structures import (
     CommandQueueDesc,
     DescriptorHeapDesc,
     HeapProperties,

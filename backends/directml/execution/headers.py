@@ -8,8 +8,8 @@ from __future__ import annotations
 from enum import IntEnum, IntFlag
 from uuid import UUID
 
-from backends.directml.com import IUNKNOWN
-from backends.directml.headers import ID3D12_OBJECT, IDML_OBJECT
+from dml_conformance.backends.directml.com import IUNKNOWN
+from dml_conformance.backends.directml.headers import ID3D12_OBJECT, IDML_OBJECT
 
 
 def _functions(names: str, after: tuple[str, ...]) -> tuple[str, ...]:

@@ -15,10 +15,20 @@ from enum import Enum
 from typing import Any, ClassVar, Self, TypeVar
 from uuid import UUID
 
-from backends.directml import headers as base
-from backends.directml.com import IID_IUNKNOWN, IUNKNOWN, POINTER, RESULT, SIZE_T, UINT, check, guid_bytes, method
-from backends.directml.execution import headers
-from backends.directml.execution.structures import (
+from dml_conformance.backends.directml import headers as base
+from dml_conformance.backends.directml.com import (
+    IID_IUNKNOWN,
+    IUNKNOWN,
+    POINTER,
+    RESULT,
+    SIZE_T,
+    UINT,
+    check,
+    guid_bytes,
+    method,
+)
+from dml_conformance.backends.directml.execution import headers
+from dml_conformance.backends.directml.execution.structures import (
     BindingProperties,
     CpuDescriptorHandle,
     GpuDescriptorHandle,

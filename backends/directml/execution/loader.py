@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from backends.directml.errors import DirectmlError
-from backends.directml.library import OVERRIDE, Library, find_library, sha256_of
-from spec.levels import Level
+from dml_conformance.backends.directml.errors import DirectmlError
+from dml_conformance.backends.directml.library import OVERRIDE, Library, find_library, sha256_of
+from dml_conformance.spec.levels import Level
 
 D3D12_OVERRIDE = "DML_CONFORMANCE_D3D12"
 DEVICE_NAME = "DML_CONFORMANCE_D3D12_NAME"

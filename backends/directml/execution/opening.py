@@ -8,16 +8,26 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from backends.directml import headers as base
-from backends.directml import stubs
-from backends.directml.com import POINTER, RESULT, SIZE_T, UINT, ComError, HResult, check, guid_bytes, method
-from backends.directml.device import DirectmlDevice
-from backends.directml.errors import DirectmlError
-from backends.directml.execution import headers
-from backends.directml.execution.bridge import Bridge
-from backends.directml.execution.gpu import Gpu, buffer_desc
-from backends.directml.execution.headers import CommandListType, FeatureLevel, HeapType, ResourceState
-from backends.directml.execution.interfaces import (
+from dml_conformance.backends.directml import headers as base
+from dml_conformance.backends.directml import stubs
+from dml_conformance.backends.directml.com import (
+    POINTER,
+    RESULT,
+    SIZE_T,
+    UINT,
+    ComError,
+    HResult,
+    check,
+    guid_bytes,
+    method,
+)
+from dml_conformance.backends.directml.device import DirectmlDevice
+from dml_conformance.backends.directml.errors import DirectmlError
+from dml_conformance.backends.directml.execution import headers
+from dml_conformance.backends.directml.execution.bridge import Bridge
+from dml_conformance.backends.directml.execution.gpu import Gpu, buffer_desc
+from dml_conformance.backends.directml.execution.headers import CommandListType, FeatureLevel, HeapType, ResourceState
+from dml_conformance.backends.directml.execution.interfaces import (
     CommandQueue,
     DescriptorHeap,
     Device,
@@ -32,17 +42,17 @@ from backends.directml.execution.interfaces import (
     Resource,
     StructReturn,
 )
-from backends.directml.execution.loader import Setup
-from backends.directml.execution.structures import (
+from dml_conformance.backends.directml.execution.loader import Setup
+from dml_conformance.backends.directml.execution.structures import (
     CommandQueueDesc,
     DescriptorHeapDesc,
     HeapDesc,
     HeapProperties,
     Luid,
 )
-from backends.directml.headers import AdapterProperty, D3D12Feature
-from backends.directml.library import cache_folder, sha256_of
-from backends.directml.null_device import Adapter, AdapterFactory
+from dml_conformance.backends.directml.headers import AdapterProperty, D3D12Feature
+from dml_conformance.backends.directml.library import cache_folder, sha256_of
+from dml_conformance.backends.directml.null_device import Adapter, AdapterFactory
 
 # What is asked for is the least that the device must have: the levels that DirectML runs on at all.
 LEAST_FEATURE_LEVELS = (FeatureLevel.L11_0, FeatureLevel.CORE_1_0)

@@ -15,11 +15,11 @@ from typing import IO, NamedTuple, NoReturn
 
 import msgspec
 
-from backends.base import Binding
-from backends.directml import process as decisions
-from backends.directml.errors import DirectmlError, LibraryCrash
-from backends.directml.execution.loader import Setup
-from backends.directml.execution.protocol import (
+from dml_conformance.backends.base import Binding
+from dml_conformance.backends.directml import process as decisions
+from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
+from dml_conformance.backends.directml.execution.loader import Setup
+from dml_conformance.backends.directml.execution.protocol import (
     Buffer,
     Copy,
     Decide,
@@ -67,7 +67,7 @@ def start(setup: Setup) -> DeviceProcess:
         DirectmlError: see `DeviceProcess`.
     """
     arguments = msgspec.json.encode(setup).decode()
-    return DeviceProcess([sys.executable, "-m", "backends.directml.execution.worker", arguments])
+    return DeviceProcess([sys.executable, "-m", "dml_conformance.backends.directml.execution.worker", arguments])
 
 
 class DeviceProcess:

@@ -11,7 +11,7 @@ from typing import IO, TypeVar
 
 import msgspec
 
-from backends.directml.protocol import Hello
+from dml_conformance.backends.directml.protocol import Hello
 
 
 class Ready(Hello, frozen=True):

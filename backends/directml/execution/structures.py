@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from typing import ClassVar
 
-from backends.directml.com import POINTER, SIZE_T, UINT
+from dml_conformance.backends.directml.com import POINTER, SIZE_T, UINT
 
 UINT64 = ctypes.c_uint64
 INT = ctypes.c_int32  # also every enumeration

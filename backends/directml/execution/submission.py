@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple, Self
 
-from backends.directml.com import POINTER
-from backends.directml.execution.gpu import Gpu, all_writes_done, barrier, transition
-from backends.directml.execution.headers import HeapType, ResourceState
-from backends.directml.execution.interfaces import CommandList, Resource
-from backends.directml.execution.structures import BufferBinding
-from backends.directml.execution.work import Operand, Program, Work, aligned
+from dml_conformance.backends.directml.com import POINTER
+from dml_conformance.backends.directml.execution.gpu import Gpu, all_writes_done, barrier, transition
+from dml_conformance.backends.directml.execution.headers import HeapType, ResourceState
+from dml_conformance.backends.directml.execution.interfaces import CommandList, Resource
+from dml_conformance.backends.directml.execution.structures import BufferBinding
+from dml_conformance.backends.directml.execution.work import Operand, Program, Work, aligned
 
 WARM_UP = 3
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple, Self
 
-from backends.directml.com import POINTER
-from backends.directml.execution import headers
-from backends.directml.execution.gpu import Descriptors, Gpu
-from backends.directml.execution.headers import BindingType
-from backends.directml.execution.interfaces import (
+from dml_conformance.backends.directml.com import POINTER
+from dml_conformance.backends.directml.execution import headers
+from dml_conformance.backends.directml.execution.gpu import Descriptors, Gpu
+from dml_conformance.backends.directml.execution.headers import BindingType
+from dml_conformance.backends.directml.execution.interfaces import (
     BindingTable,
     CommandList,
     CompiledOperator,
@@ -19,7 +19,7 @@ from backends.directml.execution.interfaces import (
     DmlOperator,
     OperatorInitializer,
 )
-from backends.directml.execution.structures import (
+from dml_conformance.backends.directml.execution.structures import (
     BindingDesc,
     BindingProperties,
     BindingTableDesc,

@@ -16,12 +16,12 @@ from typing import IO
 
 import msgspec
 
-from backends.directml.com import ComError
-from backends.directml.errors import DirectmlError
-from backends.directml.execution.gpu import DeviceRemoved, Gpu, OutOfMemory
-from backends.directml.execution.loader import Setup
-from backends.directml.execution.opening import Opened, open_device
-from backends.directml.execution.protocol import (
+from dml_conformance.backends.directml.com import ComError
+from dml_conformance.backends.directml.errors import DirectmlError
+from dml_conformance.backends.directml.execution.gpu import DeviceRemoved, Gpu, OutOfMemory
+from dml_conformance.backends.directml.execution.loader import Setup
+from dml_conformance.backends.directml.execution.opening import Opened, open_device
+from dml_conformance.backends.directml.execution.protocol import (
     Buffer,
     Copy,
     Decide,
@@ -37,9 +37,9 @@ from backends.directml.execution.protocol import (
     receive,
     send,
 )
-from backends.directml.execution.submission import Bound, Submission, time_copies
-from backends.directml.execution.work import Program
-from backends.directml.structs import BLOCK_SIZE, OPERATOR_DESC_AT
+from dml_conformance.backends.directml.execution.submission import Bound, Submission, time_copies
+from dml_conformance.backends.directml.execution.work import Program
+from dml_conformance.backends.directml.structs import BLOCK_SIZE, OPERATOR_DESC_AT
 
 ANSWER_SECONDS = 120.0  # a software device takes seconds for the largest cases
 TOOK_TOO_LONG = 70  # exit status

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from backends.directml.execution.headers import BarrierType, ResourceState
-from backends.directml.execution.structures import ResourceBarrier
-from backends.directml.recording import calls, structures
-from backends.directml.recording.structures import DescriptorRangeType, Format, RootParameterType
+from dml_conformance.backends.directml.execution.headers import BarrierType, ResourceState
+from dml_conformance.backends.directml.execution.structures import ResourceBarrier
+from dml_conformance.backends.directml.recording import calls, structures
+from dml_conformance.backends.directml.recording.structures import DescriptorRangeType, Format, RootParameterType
 
 SHADER_MAGIC = b"DXBC"
 # Of the container: the magic number, a digest of 16 bytes, the version, the size of all, how many parts; then the

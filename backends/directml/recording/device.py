@@ -6,17 +6,22 @@ import ctypes
 
 import msgspec
 
-from backends.directml.com import POINTER, RESULT, SIZE_T, UINT, HResult, implements
-from backends.directml.execution.bridge import RETURNING
-from backends.directml.execution.headers import CommandListType
-from backends.directml.execution.structures import UINT64, DescriptorHeapDesc, HeapProperties, ResourceDesc
-from backends.directml.headers import ID3D12_DEVICE5
-from backends.directml.null_device import Device, NullDevice
-from backends.directml.profiles import Profile
-from backends.directml.recording import calls, decoding, structures
-from backends.directml.recording.decoding import RootSignature, Undecodable
-from backends.directml.recording.journal import Journal
-from backends.directml.recording.objects import (
+from dml_conformance.backends.directml.com import POINTER, RESULT, SIZE_T, UINT, HResult, implements
+from dml_conformance.backends.directml.execution.bridge import RETURNING
+from dml_conformance.backends.directml.execution.headers import CommandListType
+from dml_conformance.backends.directml.execution.structures import (
+    UINT64,
+    DescriptorHeapDesc,
+    HeapProperties,
+    ResourceDesc,
+)
+from dml_conformance.backends.directml.headers import ID3D12_DEVICE5
+from dml_conformance.backends.directml.null_device import Device, NullDevice
+from dml_conformance.backends.directml.profiles import Profile
+from dml_conformance.backends.directml.recording import calls, decoding, structures
+from dml_conformance.backends.directml.recording.decoding import RootSignature, Undecodable
+from dml_conformance.backends.directml.recording.journal import Journal
+from dml_conformance.backends.directml.recording.objects import (
     INCREMENT,
     Blob,
     Heaps,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Protocol
 
-from backends.directml.com import POINTER
-from backends.directml.recording.calls import Call
+from dml_conformance.backends.directml.com import POINTER
+from dml_conformance.backends.directml.recording.calls import Call
 
 
 class Stray(LookupError):

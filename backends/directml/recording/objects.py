@@ -11,15 +11,15 @@ from uuid import UUID
 
 import msgspec
 
-from backends.directml.com import POINTER, RESULT, SIZE_T, UINT, ComObject, HResult, implements
-from backends.directml.execution import headers
-from backends.directml.execution.bridge import RETURNING
-from backends.directml.execution.headers import CommandListType
-from backends.directml.execution.structures import UINT64, HeapProperties, ResourceDesc
-from backends.directml.headers import IID_ID3D12_OBJECT
-from backends.directml.recording import calls, decoding, structures
-from backends.directml.recording.decoding import RootSignature
-from backends.directml.recording.journal import Journal, Stray
+from dml_conformance.backends.directml.com import POINTER, RESULT, SIZE_T, UINT, ComObject, HResult, implements
+from dml_conformance.backends.directml.execution import headers
+from dml_conformance.backends.directml.execution.bridge import RETURNING
+from dml_conformance.backends.directml.execution.headers import CommandListType
+from dml_conformance.backends.directml.execution.structures import UINT64, HeapProperties, ResourceDesc
+from dml_conformance.backends.directml.headers import IID_ID3D12_OBJECT
+from dml_conformance.backends.directml.recording import calls, decoding, structures
+from dml_conformance.backends.directml.recording.decoding import RootSignature
+from dml_conformance.backends.directml.recording.journal import Journal, Stray
 
 INCREMENT = 32  # between descriptors
 # Heaps of descriptors lie far from each other, and from where the GPU has them.

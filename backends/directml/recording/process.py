@@ -8,17 +8,25 @@ from typing import Self
 
 import msgspec
 
-from backends.directml import stubs
-from backends.directml.errors import LibraryCrash
-from backends.directml.library import Library, cache_folder
-from backends.directml.process import Worker
-from backends.directml.profiles import FULL, Profile
-from backends.directml.protocol import Hello
-from backends.directml.recording.calls import Recording
-from backends.directml.recording.protocol import Answer, Failed, Operator, Recorded, Refused, Request, Tensor
-from backends.directml.structs import HEADER, Packer, tensor_members
-from spec.datatypes import TensorFlag
-from spec.operator import OperatorDesc
+from dml_conformance.backends.directml import stubs
+from dml_conformance.backends.directml.errors import LibraryCrash
+from dml_conformance.backends.directml.library import Library, cache_folder
+from dml_conformance.backends.directml.process import Worker
+from dml_conformance.backends.directml.profiles import FULL, Profile
+from dml_conformance.backends.directml.protocol import Hello
+from dml_conformance.backends.directml.recording.calls import Recording
+from dml_conformance.backends.directml.recording.protocol import (
+    Answer,
+    Failed,
+    Operator,
+    Recorded,
+    Refused,
+    Request,
+    Tensor,
+)
+from dml_conformance.backends.directml.structs import HEADER, Packer, tensor_members
+from dml_conformance.spec.datatypes import TensorFlag
+from dml_conformance.spec.operator import OperatorDesc
 
 
 class OperatorRefused(ValueError):
@@ -51,7 +59,7 @@ class Recorder:
     def __init__(self, library: Library, profile: Profile = FULL) -> None:
         folder = stubs.build(cache_folder())
         arguments = (str(library.path), str(folder), profile.name)
-        self._worker = Worker([sys.executable, "-m", "backends.directml.recording.worker", *arguments])
+        self._worker = Worker([sys.executable, "-m", "dml_conformance.backends.directml.recording.worker", *arguments])
         self._packer = Packer(self._worker.hello.address)
 
     @property

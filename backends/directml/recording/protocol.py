@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from backends.directml.recording.calls import Recording
+from dml_conformance.backends.directml.recording.calls import Recording
 
 
 class Tensor(msgspec.Struct, frozen=True):

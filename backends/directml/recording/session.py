@@ -6,16 +6,24 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from backends.directml.com import ComError
-from backends.directml.device import DirectmlDevice
-from backends.directml.execution.gpu import DeviceRemoved, Gpu
-from backends.directml.execution.interfaces import Device, DmlDevice, StructReturn
-from backends.directml.execution.structures import BindingProperties, BufferBinding
-from backends.directml.execution.work import Operand, Program, Work, aligned
-from backends.directml.recording import calls
-from backends.directml.recording.device import RecordingNullDevice
-from backends.directml.recording.protocol import Answer, Failed, Operator, Recorded, Refused, Request, Tensor
-from backends.directml.structs import OPERATOR_DESC_AT
+from dml_conformance.backends.directml.com import ComError
+from dml_conformance.backends.directml.device import DirectmlDevice
+from dml_conformance.backends.directml.execution.gpu import DeviceRemoved, Gpu
+from dml_conformance.backends.directml.execution.interfaces import Device, DmlDevice, StructReturn
+from dml_conformance.backends.directml.execution.structures import BindingProperties, BufferBinding
+from dml_conformance.backends.directml.execution.work import Operand, Program, Work, aligned
+from dml_conformance.backends.directml.recording import calls
+from dml_conformance.backends.directml.recording.device import RecordingNullDevice
+from dml_conformance.backends.directml.recording.protocol import (
+    Answer,
+    Failed,
+    Operator,
+    Recorded,
+    Refused,
+    Request,
+    Tensor,
+)
+from dml_conformance.backends.directml.structs import OPERATOR_DESC_AT
 
 
 class Session:

@@ -10,9 +10,9 @@ from enum import IntEnum
 from typing import ClassVar
 from uuid import UUID
 
-from backends.directml.com import IUNKNOWN, POINTER, SIZE_T, UINT
-from backends.directml.execution.headers import ID3D12_DEVICE_CHILD
-from backends.directml.execution.structures import INT, UINT64
+from dml_conformance.backends.directml.com import IUNKNOWN, POINTER, SIZE_T, UINT
+from dml_conformance.backends.directml.execution.headers import ID3D12_DEVICE_CHILD
+from dml_conformance.backends.directml.execution.structures import INT, UINT64
 
 IID_ID3D_BLOB = UUID("8ba5fb08-5195-40e2-ac58-0d989c3a0102")
 IID_ID3D12_ROOT_SIGNATURE = UUID("c54a6b66-72df-4ee8-8be5-a946a1429214")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backends.directml.recording import calls
+from dml_conformance.backends.directml.recording import calls
 
 WIDTH = max(len(kind.__name__) for kind in calls.Call.__args__)
 DIGEST = 12  # hexadecimal digits of a digest that are shown

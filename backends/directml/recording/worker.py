@@ -13,12 +13,12 @@ import sys
 
 import msgspec
 
-from backends.directml import worker
-from backends.directml.profiles import PROFILES
-from backends.directml.recording.device import RecordingNullDevice
-from backends.directml.recording.protocol import Request
-from backends.directml.recording.session import Session
-from backends.directml.structs import HEADER
+from dml_conformance.backends.directml import worker
+from dml_conformance.backends.directml.profiles import PROFILES
+from dml_conformance.backends.directml.recording.device import RecordingNullDevice
+from dml_conformance.backends.directml.recording.protocol import Request
+from dml_conformance.backends.directml.recording.session import Session
+from dml_conformance.backends.directml.structs import HEADER
 
 
 def main(library: str, stub_folder: str, profile: str) -> None:

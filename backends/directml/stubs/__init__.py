@@ -18,8 +18,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from backends.directml.com import POINTER, RESULT
-from backends.directml.errors import DirectmlError
+from dml_conformance.backends.directml.com import POINTER, RESULT
+from dml_conformance.backends.directml.errors import DirectmlError
 
 COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-shared", "-fPIC", "-O2")

@@ -19,8 +19,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from backends.torch.kernels import plans
-from backends.torch.kernels.plans import Plan
+from dml_conformance.backends.torch.kernels import plans
+from dml_conformance.backends.torch.kernels.plans import Plan
 
 Work = Callable[[], object]
 
@@ -48,7 +48,9 @@ def launch(plan: Plan) -> Work:
     Raises:
         ImportError: there is no Triton.
     """
-    kernel = getattr(importlib.import_module("backends.torch.kernels.moves"), plan.kernel)[(plan.programs,)]
+    kernel = getattr(importlib.import_module("dml_conformance.backends.torch.kernels.moves"), plan.kernel)[
+        (plan.programs,)
+    ]
     source, *indices, target = plan.tensors
     # Triton launches on the current device, whatever device the tensors are on.
     device = torch.cuda.device(target.device) if target.is_cuda else nullcontext()

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from backends.torch.kernels.layout import Run, packed, pointer, power_of_2, single, widest, words
-from backends.torch.operators import last_dimensions
+from dml_conformance.backends.torch.kernels.layout import Run, packed, pointer, power_of_2, single, widest, words
+from dml_conformance.backends.torch.operators import last_dimensions
 
 MOST = 2**31 - 1  # programs, and places along whatever a kernel counts in 32 bits
 MOST_COORDINATES = 4

@@ -8,15 +8,10 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from backends.base import Binding
-from backends.reference import layout
-from conformance.strength.mutants.base import (
-    Mutant,
-    WrongDecision,
-    index_numbers,
-    rank,
-)
-from spec.levels import Level
+from dml_conformance.backends.base import Binding
+from dml_conformance.backends.reference import layout
+from dml_conformance.conformance.strength.mutants.base import Mutant, WrongDecision, index_numbers, rank
+from dml_conformance.spec.levels import Level
 
 
 class WrongAxis(Mutant, abstract=True):

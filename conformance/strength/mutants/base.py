@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from msgspec.structs import replace
 
-from backends.base import Answer, Binding
-from backends.reference import ReferenceBackend, expected_output, layout
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.registry import operators, rules, spec_of
-from spec.rules import ACCEPTANCE
-from spec.tensor import TensorDesc
+from dml_conformance.backends.base import Answer, Binding
+from dml_conformance.backends.reference import ReferenceBackend, expected_output, layout
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operators, rules, spec_of
+from dml_conformance.spec.rules import ACCEPTANCE
+from dml_conformance.spec.tensor import TensorDesc
 
 INT64_MAX = 2**63 - 1
 

@@ -9,18 +9,12 @@ from unittest import mock
 import numpy as np
 from msgspec.structs import replace
 
-from backends.base import Answer, Binding
-from backends.reference import decisions, expected_output, layout
-from conformance.strength.mutants.base import (
-    RejectsValid,
-    WrongDecision,
-    edit_tensors,
-    limits,
-    tensors,
-)
-from conformance.strength.mutants.indices import WrongIndices
-from spec.levels import Level
-from spec.tensor import TensorDesc, minimum_size_in_bytes
+from dml_conformance.backends.base import Answer, Binding
+from dml_conformance.backends.reference import decisions, expected_output, layout
+from dml_conformance.conformance.strength.mutants.base import RejectsValid, WrongDecision, edit_tensors, limits, tensors
+from dml_conformance.conformance.strength.mutants.indices import WrongIndices
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes
 
 
 class OutOfRangeIndexGivesZero(WrongIndices):

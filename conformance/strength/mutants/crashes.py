@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from backends.base import Answer, Binding
-from backends.reference import expected_output
-from conformance.strength.mutants.base import (
-    EXECUTED,
-    Mutant,
-    WrongDecision,
-    tensors,
-)
-from conformance.strength.mutants.indices import WrongIndices
-from spec.levels import Level
+from dml_conformance.backends.base import Answer, Binding
+from dml_conformance.backends.reference import expected_output
+from dml_conformance.conformance.strength.mutants.base import EXECUTED, Mutant, WrongDecision, tensors
+from dml_conformance.conformance.strength.mutants.indices import WrongIndices
+from dml_conformance.spec.levels import Level
 
 
 class ValidateRaises(WrongDecision):

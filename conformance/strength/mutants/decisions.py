@@ -6,16 +6,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from backends.base import Answer
-from conformance.strength.mutants.base import (
-    RejectsValid,
-    WrongDecision,
-    edit_tensors,
-    rank,
-    tensors,
-)
-from spec.levels import Level
-from spec.tensor import TensorDesc
+from dml_conformance.backends.base import Answer
+from dml_conformance.conformance.strength.mutants.base import RejectsValid, WrongDecision, edit_tensors, rank, tensors
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.tensor import TensorDesc
 
 
 class AcceptsUnknownFlags(WrongDecision):

@@ -7,14 +7,14 @@ from unittest import mock
 
 from msgspec.structs import replace
 
-from backends.base import Answer
-from backends.reference import decisions
-from conformance.strength.mutants.base import RejectsValid, WrongDecision, edit_tensors, rank, tensors
-from spec.datatypes import DataType
-from spec.levels import HIGHEST, LOWEST, Level
-from spec.operator import DATA
-from spec.registry import operators
-from spec.rules import ACCEPTANCE
+from dml_conformance.backends.base import Answer
+from dml_conformance.backends.reference import decisions
+from dml_conformance.conformance.strength.mutants.base import RejectsValid, WrongDecision, edit_tensors, rank, tensors
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
+from dml_conformance.spec.operator import DATA
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.rules import ACCEPTANCE
 
 
 class DecidesByTheHighestLevel(WrongDecision):

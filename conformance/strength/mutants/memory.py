@@ -7,14 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from backends.base import Binding
-from backends.reference import layout
-from conformance.strength.mutants.base import (
-    Mutant,
-    limits,
-)
-from spec.levels import Level
-from spec.tensor import implied_size_in_bytes
+from dml_conformance.backends.base import Binding
+from dml_conformance.backends.reference import layout
+from dml_conformance.conformance.strength.mutants.base import Mutant, limits
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.tensor import implied_size_in_bytes
 
 
 class WritesPastTheEnd(Mutant):

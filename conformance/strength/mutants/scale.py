@@ -10,9 +10,9 @@ from unittest import mock
 import numpy as np
 from msgspec.structs import replace
 
-from backends.base import Answer, Binding, Execution
-from backends.reference import decisions, layout
-from conformance.strength.mutants.base import (
+from dml_conformance.backends.base import Answer, Binding, Execution
+from dml_conformance.backends.reference import decisions, layout
+from dml_conformance.conformance.strength.mutants.base import (
     EXECUTED,
     Mutant,
     WrongDecision,
@@ -20,10 +20,10 @@ from conformance.strength.mutants.base import (
     limits,
     tensors,
 )
-from conformance.strength.mutants.indices import WrongIndices
-from spec.datatypes import DataType
-from spec.levels import HIGHEST, Level
-from spec.tensor import TensorDesc, minimum_size_in_bytes, span_in_elements
+from dml_conformance.conformance.strength.mutants.indices import WrongIndices
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes, span_in_elements
 
 MIB = 2**20
 OF_32_BITS = 2**32

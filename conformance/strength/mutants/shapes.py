@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from backends.base import Answer, Binding
-from backends.reference import layout
-from conformance.spec_check.printed import gather_nd_sizes
-from conformance.strength.mutants.base import (
+from dml_conformance.backends.base import Answer, Binding
+from dml_conformance.backends.reference import layout
+from dml_conformance.conformance.spec_check.printed import gather_nd_sizes
+from dml_conformance.conformance.strength.mutants.base import (
     Mutant,
     RejectsValid,
     WrongDecision,
@@ -19,9 +19,9 @@ from conformance.strength.mutants.base import (
     rank,
     tensors,
 )
-from spec.levels import Level
-from spec.operators._gather_nd import unpadded_sizes
-from spec.rules import ACCEPTANCE
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators._gather_nd import unpadded_sizes
+from dml_conformance.spec.rules import ACCEPTANCE
 
 
 class IgnoresIndexDimensions(Mutant):

@@ -9,16 +9,11 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from backends.base import Answer, Binding
-from backends.reference import layout
-from conformance.strength.mutants.base import (
-    EXECUTED,
-    Mutant,
-    WrongDecision,
-    tensors,
-)
-from spec.levels import Level
-from spec.rules import ACCEPTANCE
+from dml_conformance.backends.base import Answer, Binding
+from dml_conformance.backends.reference import layout
+from dml_conformance.conformance.strength.mutants.base import EXECUTED, Mutant, WrongDecision, tensors
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.rules import ACCEPTANCE
 
 
 class ReturnsThePreviousOutput(Mutant):

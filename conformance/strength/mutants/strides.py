@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from backends.base import Binding
-from backends.reference import expected_output, layout
-from conformance.strength.mutants.base import (
+from dml_conformance.backends.base import Binding
+from dml_conformance.backends.reference import expected_output, layout
+from dml_conformance.conformance.strength.mutants.base import (
     EXECUTED,
     Mutant,
     RejectsValid,
@@ -20,7 +20,7 @@ from conformance.strength.mutants.base import (
     tensors,
     with_packed_source,
 )
-from conformance.strength.mutants.indices import WrongIndices
+from dml_conformance.conformance.strength.mutants.indices import WrongIndices
 
 
 class IndexStridesIgnored(WrongIndices):

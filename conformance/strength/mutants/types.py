@@ -6,14 +6,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from conformance.strength.mutants.base import (
-    RejectsValid,
-    WrongDecision,
-    edit_tensors,
-)
-from spec.datatypes import DataType
-from spec.levels import Level
-from spec.tensor import TensorDesc, minimum_size_in_bytes
+from dml_conformance.conformance.strength.mutants.base import RejectsValid, WrongDecision, edit_tensors
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes
 
 
 class AcceptsUint4(WrongDecision):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spec.operators.space_to_depth import SpaceToDepthDesc
-
-from strategies.builders import LONG_AXES, matrix
-from strategies.context import Context
-from strategies.edits import edit, resize_at
-from strategies.tensors import sizes, tensor
+from dml_conformance.spec.operators.space_to_depth import SpaceToDepthDesc
+from dml_conformance.strategies.builders import LONG_AXES, matrix
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import edit, resize_at
+from dml_conformance.strategies.tensors import sizes, tensor
 
 
 def build(ctx: Context) -> SpaceToDepthDesc:

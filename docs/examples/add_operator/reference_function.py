@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from backends.reference import decisions, layout, operators
-from backends.reference.decisions import FOUR, Rejected, Row, Sizes
-from backends.reference.layout import Bits
-from spec.levels import Level
+from dml_conformance.backends.reference import decisions, layout, operators
+from dml_conformance.backends.reference.decisions import FOUR, Rejected, Row, Sizes
+from dml_conformance.backends.reference.layout import Bits
+from dml_conformance.spec.levels import Level
 
 
 def space_to_depth(desc: Any, source: Bits, out: Bits) -> None:

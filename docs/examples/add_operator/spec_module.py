@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from spec.datatypes import ALL, FLOATS, UP_TO_32_BIT
-from spec.levels import Level
-from spec.operator import (
+from dml_conformance.spec.datatypes import ALL, FLOATS, UP_TO_32_BIT
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import (
     DATA,
     FOUR_ONLY,
     OperatorDesc,
@@ -19,9 +19,9 @@ from spec.operator import (
     tensor_output,
     uint,
 )
-from spec.rules import Breach, Category, Rule
-from spec.sources import Source
-from spec.tensor import TensorDesc
+from dml_conformance.spec.rules import Breach, Category, Rule
+from dml_conformance.spec.sources import Source
+from dml_conformance.spec.tensor import TensorDesc
 
 PAGE = "ns-directml-dml_space_to_depth_operator_desc"
 

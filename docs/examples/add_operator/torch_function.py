@@ -6,9 +6,9 @@ from typing import Any
 
 from torch import Tensor
 
-from backends.torch.operators import Refused
-from backends.torch.tables import FLOAT, FOUR, TO_32_BIT, TO_64_BIT, Operator, Support
-from spec.levels import Level
+from dml_conformance.backends.torch.operators import Refused
+from dml_conformance.backends.torch.tables import FLOAT, FOUR, TO_32_BIT, TO_64_BIT, Operator, Support
+from dml_conformance.spec.levels import Level
 
 
 def space_to_depth(desc: Any, source: Tensor, out: Tensor | None = None) -> Tensor:

@@ -14,22 +14,25 @@ NAME = "SPACE_TO_DEPTH"
 
 def put_in_place(folder: Path) -> None:
     """Make the two modules importable under the names they would have, and enter the functions in their registries."""
-    for package, file in (("spec.operators", "spec_module.py"), ("strategies.builders", "builder_module.py")):
+    for package, file in (
+        ("dml_conformance.spec.operators", "spec_module.py"),
+        ("dml_conformance.strategies.builders", "builder_module.py"),
+    ):
         place = folder / package
         place.mkdir()
         shutil.copy(HERE / file, place / f"{NAME.lower()}.py")
         importlib.import_module(package).__path__.append(str(place))
     reference = importlib.import_module("reference_function")
-    importlib.import_module("backends.reference.operators").OPERATORS[NAME] = reference.COMPUTED
-    importlib.import_module("backends.reference.decisions").OPERATORS[NAME] = reference.DECIDED
+    importlib.import_module("dml_conformance.backends.reference.operators").OPERATORS[NAME] = reference.COMPUTED
+    importlib.import_module("dml_conformance.backends.reference.decisions").OPERATORS[NAME] = reference.DECIDED
     torch = importlib.import_module("torch_function")
-    importlib.import_module("backends.torch.tables").OPERATORS[NAME] = torch.ROW
+    importlib.import_module("dml_conformance.backends.torch.tables").OPERATORS[NAME] = torch.ROW
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         put_in_place(Path(folder))
-        from conformance.cli import main
+        from dml_conformance.conformance.cli import main
 
         # The backend's own process would find the tree as it is.
         in_process = ["--in-process"] if sys.argv[1:2] == ["certify"] else []

@@ -1,0 +1,1 @@
+"""Conformance suite and specification checker for DirectML operators."""
