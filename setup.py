@@ -9,7 +9,7 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 NAME = "dml_conformance"
-ROOMS = ("spec", "strategies", "backends", "reports", "conformance")
+ROOMS = ("spec", "documents", "strategies", "backends", "reports", "conformance")
 HERE = Path(__file__).parent
 
 setup(

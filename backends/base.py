@@ -314,3 +314,19 @@ class HasDevices(Protocol):
     def devices(device: str) -> Sequence[str]:
         """The devices that can be given in place of `device`, a device as the class takes it or "" for none given;
         empty where `device` is one already."""
+
+
+def takes_batches(backend: object) -> bool:
+    """Whether a backend executes batches, and by the same class as single cases.
+
+    A class that inherits `execute_batch` and has an `execute` of its own would be judged by what it does not do.
+    """
+    return isinstance(backend, Batched) and _definer(backend, "execute_batch") <= _definer(backend, "execute")
+
+
+def _definer(backend: object, method: str) -> int:
+    """How far up among a backend's classes a method is defined; below all of them where it is the object's own."""
+    for distance, ancestor in enumerate(type(backend).__mro__):
+        if method in vars(ancestor):
+            return distance
+    return -1

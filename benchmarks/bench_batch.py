@@ -28,12 +28,12 @@ from sizes import SIZES, Sizes
 
 from dml_conformance.backends.base import Batched, Execution
 from dml_conformance.backends.torch import TorchBackend
-from dml_conformance.conformance.corpus import WHOLE, Header, check_corpus, corpus_lines
-from dml_conformance.conformance.corpus_files import open_corpus, write_corpus
-from dml_conformance.conformance.judge import Judge, Pending
-from dml_conformance.conformance.memory import Stretch
-from dml_conformance.conformance.pool import Workers
-from dml_conformance.conformance.sweep import InProcess, Setup, blocks_of, describe_sweep
+from dml_conformance.conformance.campaign.sweep import InProcess, Setup, blocks_of, describe_sweep
+from dml_conformance.conformance.exchange.corpus import WHOLE, Header, check_corpus, corpus_lines
+from dml_conformance.conformance.exchange.corpus_files import open_corpus, write_corpus
+from dml_conformance.conformance.judge.judge import Judge, Pending
+from dml_conformance.conformance.judge.memory import Stretch
+from dml_conformance.conformance.workers import Workers
 from dml_conformance.reports.records import Ending
 from dml_conformance.reports.writing import OutputFolder, ReportFolder
 from dml_conformance.spec.registry import spec_of

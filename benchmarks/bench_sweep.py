@@ -18,10 +18,10 @@ from sizes import Sizes
 from dml_conformance.backends.base import Backend
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.backends.torch import TorchBackend
-from dml_conformance.conformance.corpus import Header, corpus_lines
-from dml_conformance.conformance.judge import Judge
-from dml_conformance.conformance.pool import Workers
-from dml_conformance.conformance.sweep import InProcess, Setup
+from dml_conformance.conformance.campaign.sweep import InProcess, Setup
+from dml_conformance.conformance.exchange.corpus import Header, corpus_lines
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.workers import Workers
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase
 from dml_conformance.spec.case import Case
 

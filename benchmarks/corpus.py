@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dml_conformance.conformance.corpus import Header, Line, corpus_lines, in_blocks
-from dml_conformance.conformance.pool import Workers
-from dml_conformance.conformance.sweep import BLOCK_LINES, Block, InProcess
+from dml_conformance.conformance.campaign.sweep import BLOCK_LINES, Block, InProcess
+from dml_conformance.conformance.exchange.corpus import Header, Line, corpus_lines, in_blocks
+from dml_conformance.conformance.workers import Workers
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators

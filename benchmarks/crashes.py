@@ -16,8 +16,8 @@ import click
 import numpy as np
 
 from dml_conformance.backends.base import Binding
-from dml_conformance.conformance.isolation import backend as isolation
-from dml_conformance.conformance.isolation.errors import ProcessLost
+from dml_conformance.backends.processes import backend as isolation
+from dml_conformance.backends.processes.errors import ProcessLost
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import Level
 from dml_conformance.strategies.cases import numbered_case

@@ -31,9 +31,9 @@ from typing import Any, NamedTuple
 import msgspec
 import psutil
 
-from dml_conformance.conformance.corpus import WHOLE, Header, Line, corpus_lines, in_blocks
-from dml_conformance.conformance.pool import Workers
-from dml_conformance.conformance.sweep import BLOCK_LINES, Block, Setup, describe_sweep
+from dml_conformance.conformance.campaign.sweep import BLOCK_LINES, Block, Setup, describe_sweep
+from dml_conformance.conformance.exchange.corpus import WHOLE, Header, Line, corpus_lines, in_blocks
+from dml_conformance.conformance.workers import Workers
 from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
 from dml_conformance.reports.stream import FanOut, Written
 from dml_conformance.reports.writing import OutputFolder, ReportFolder

@@ -30,15 +30,15 @@ if str(TESTS) not in sys.path:  # where records are made up
 
 import report_data  # noqa: E402
 
-from dml_conformance.conformance.compare import RECORDED  # noqa: E402
+from dml_conformance.conformance.judge.compare import RECORDED  # noqa: E402
 from dml_conformance.reports.cases import Cases  # noqa: E402
+from dml_conformance.reports.encoded import write_down  # noqa: E402
 from dml_conformance.reports.html import report_html  # noqa: E402
 from dml_conformance.reports.records import Difference, Ending, Verdict  # noqa: E402
 from dml_conformance.reports.store import Store  # noqa: E402
 from dml_conformance.reports.stream import FanOut, Written  # noqa: E402
 from dml_conformance.reports.summary import Summary  # noqa: E402
 from dml_conformance.reports.writing import OutputFolder, ReportFolder  # noqa: E402
-from dml_conformance.reports.written import write_down  # noqa: E402
 
 DISTINCT = 8000  # records, before their digests and values are changed
 

@@ -19,8 +19,8 @@ import msgspec
 
 from dml_conformance.backends.base import Backend, Capabilities, Unsupported
 from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
+from dml_conformance.conformance.judge.simplify import simplest, size_of
 from dml_conformance.conformance.mutate import mutated
-from dml_conformance.conformance.simplify import simplest, size_of
 from dml_conformance.spec.divergences import Divergence, divergences, recognise
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level

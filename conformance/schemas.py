@@ -1,6 +1,7 @@
-"""All published JSON schemas: those of `reports.schemas`, of the errata document and of `check-page`.
+"""All published JSON schemas: those of `reports.schemas`, of pages and of packages.
 
-`python -m conformance.schemas FOLDER` writes them; those in `docs/schemas` are made so, and a test holds them to it.
+`python -m dml_conformance.conformance.schemas FOLDER` writes them. Those in `docs/schemas` are made so; a test holds
+them to it.
 """
 
 from __future__ import annotations
@@ -11,41 +12,35 @@ from pathlib import Path
 
 import msgspec
 
-from dml_conformance.conformance.errata_document import Document
-from dml_conformance.conformance.page_report import CheckedPages
-from dml_conformance.conformance.verify import Verification
-from dml_conformance.conformance.waivers import WaiversFile
+from dml_conformance.conformance.packages.verify import Verification
+from dml_conformance.conformance.packages.waivers import WaiversFile
+from dml_conformance.documents.errata import Document
+from dml_conformance.documents.read.collection import PageCollection
+from dml_conformance.documents.report import CheckedPages
 from dml_conformance.reports import schemas
 from dml_conformance.reports.package.forms import CaseList, Manifest, Stated, Statement, WaiverList
 from dml_conformance.reports.schemas import Schema, of_types
 
 
-def errata_schema() -> Schema:
-    """Of `spec errata --format json`; fields at their default may be missing."""
-    return of_types("urn:dml-conformance:errata:1", "Document", Document)
-
-
-def checked_pages_schema() -> Schema:
-    """Of `spec check-page --format json`; fields at their default may be missing."""
-    return of_types("urn:dml-conformance:checked-pages:1", "CheckedPages", CheckedPages)
-
-
-def _of_package(name: str, title: str, kind: type[msgspec.Struct]) -> dict[str, Callable[[], Schema]]:
+def _of(name: str, title: str, kind: type[msgspec.Struct]) -> dict[str, Callable[[], Schema]]:
+    """Of what a command writes or reads; fields at their default may be missing."""
     return {f"{name}.schema.json": lambda: of_types(f"urn:dml-conformance:{name}:1", title, kind)}
 
 
 SCHEMAS: dict[str, Callable[[], Schema]] = {
     **schemas.SCHEMAS,
-    "errata.schema.json": errata_schema,
-    "checked-pages.schema.json": checked_pages_schema,
+    # Of `spec import`, `spec errata` and `spec check-page`, each with `--format json`.
+    **_of("pages", "PageCollection", PageCollection),
+    **_of("errata", "Document", Document),
+    **_of("checked-pages", "CheckedPages", CheckedPages),
     # A package's files, what people write for one, and what verifying it came to.
-    **_of_package("statement", "Statement", Statement),
-    **_of_package("case-list", "CaseList", CaseList),
-    **_of_package("waivers", "WaiverList", WaiverList),
-    **_of_package("manifest", "Manifest", Manifest),
-    **_of_package("statement-file", "Stated", Stated),
-    **_of_package("waivers-file", "WaiversFile", WaiversFile),
-    **_of_package("verification", "Verification", Verification),
+    **_of("statement", "Statement", Statement),
+    **_of("case-list", "CaseList", CaseList),
+    **_of("waivers", "WaiverList", WaiverList),
+    **_of("manifest", "Manifest", Manifest),
+    **_of("statement-file", "Stated", Stated),
+    **_of("waivers-file", "WaiversFile", WaiversFile),
+    **_of("verification", "Verification", Verification),
 }
 
 

@@ -17,11 +17,11 @@ import click
 import msgspec
 from click.testing import CliRunner
 
-from dml_conformance.conformance import plugin
-from dml_conformance.conformance.budget import BUDGETS, MIB
+from dml_conformance.conformance.campaign.budget import BUDGETS, MIB
 from dml_conformance.conformance.cli import main as command_line
-from dml_conformance.conformance.errata_document import INTRODUCTION, as_markdown, errata_document
-from dml_conformance.conformance.page_check import statements
+from dml_conformance.conformance.gate import plugin
+from dml_conformance.documents.check import statements
+from dml_conformance.documents.errata import INTRODUCTION, as_markdown, errata_document
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.divergences import Divergence, divergences
 from dml_conformance.spec.levels import HIGHEST, Level

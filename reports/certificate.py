@@ -11,18 +11,9 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
+from dml_conformance.backends.processes.losses import LossCause
 from dml_conformance.reports.malformed import MALFORMED
-from dml_conformance.reports.records import (
-    Caches,
-    Caveat,
-    Difference,
-    LossCause,
-    Phase,
-    Record,
-    Repeated,
-    Throughput,
-    Verdict,
-)
+from dml_conformance.reports.records import Caches, Caveat, Difference, Phase, Record, Repeated, Throughput, Verdict
 from dml_conformance.reports.summary import CellVerdict, Conformance, FailureKind, Summary
 from dml_conformance.reports.text import indented_json
 

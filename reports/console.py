@@ -17,6 +17,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.reports.records import (
     NOT_CONFORMANT,
     Caches,
@@ -30,7 +31,7 @@ from dml_conformance.reports.records import (
 )
 from dml_conformance.reports.stream import Written
 from dml_conformance.reports.summary import Cell, CellVerdict, Conformance, FailureGroup, FailureKind, Summary
-from dml_conformance.reports.text import binary_size, duration, level_ranges, one_line, share_of_copy
+from dml_conformance.reports.text import binary_size, duration, level_ranges, share_of_copy
 
 _T = TypeVar("_T")
 

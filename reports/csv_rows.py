@@ -10,8 +10,8 @@ import csv
 from operator import attrgetter
 from typing import TextIO
 
+from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.reports.records import TRAITS, Campaign, Ending, Record, Throughput
-from dml_conformance.reports.text import one_line
 
 COLUMNS = (
     "backend",

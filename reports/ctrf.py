@@ -15,10 +15,10 @@ from typing import Any
 
 import msgspec
 
+from dml_conformance.backends.foreign_text import one_line, printable
 from dml_conformance.reports.junit import NO_RULE, told
 from dml_conformance.reports.records import NOT_CONFORMANT, Campaign, Phase, Verdict
 from dml_conformance.reports.summary import Summary, Test
-from dml_conformance.reports.text import one_line, printable
 
 SPEC_VERSION = "1.0.0"
 PROGRAM = "dml-conformance"

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.reports.html import render
 from dml_conformance.reports.plots import LONGEST_LABEL, Area, Tick
 from dml_conformance.reports.records import NOT_CONFORMANT, Timing, Verdict
 from dml_conformance.reports.summary import CellVerdict
-from dml_conformance.reports.text import binary_size, one_line, rate
+from dml_conformance.reports.text import binary_size, rate
 from dml_conformance.reports.trends import Rates, Trend, VerdictChange
 
 PANEL = Area(width=340, height=170, left=66, right=14, top=28, bottom=24)

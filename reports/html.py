@@ -23,9 +23,11 @@ from urllib.parse import urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from dml_conformance.backends.foreign_text import one_line, printable
+from dml_conformance.backends.processes.losses import MOST_FORGIVEN
 from dml_conformance.reports.cases import Cases, all_of, embed
 from dml_conformance.reports.plots import PANEL, Roofline, rooflines, rules_by_phase, types_by_rank_and_level
-from dml_conformance.reports.records import MOST_FORGIVEN, Caches, Caveat, Record, Throughput, Verdict, at_largest_size
+from dml_conformance.reports.records import Caches, Caveat, Record, Throughput, Verdict, at_largest_size
 from dml_conformance.reports.summary import (
     FACETS,
     JUDGED,
@@ -41,9 +43,7 @@ from dml_conformance.reports.text import (
     brief_seconds,
     duration,
     level_ranges,
-    one_line,
     pretty_json,
-    printable,
     rate,
     share_of_copy,
 )

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
+from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.reports.records import NOT_CONFORMANT, Campaign, Phase, Record, Verdict
 from dml_conformance.reports.summary import Summary, Test
-from dml_conformance.reports.text import in_lines, one_line
+from dml_conformance.reports.text import in_lines
 
 NO_RULE = "no-rule"  # stands for the cases that are about no rule in particular
 SHOWN_DIFFERENCES = 4

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.reports.records import NOT_CONFORMANT, Caches, Record, Throughput, Verdict, at_largest_size
 from dml_conformance.reports.summary import CellVerdict, Conformance, FailureGroup, FailureKind, Summary
-from dml_conformance.reports.text import binary_size, duration, level_ranges, one_line, share_of_copy
+from dml_conformance.reports.text import binary_size, duration, level_ranges, share_of_copy
 
 MAX_CHARACTERS = 60_000
 MAX_LINE = 3_000  # of a reproducing line; with more explicit values than that it is no line to copy

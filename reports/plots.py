@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.reports.records import Caches, Phase, Throughput
 from dml_conformance.reports.summary import Summary
-from dml_conformance.reports.text import binary_size, brief_seconds, one_line, rate, share_of_copy
+from dml_conformance.reports.text import binary_size, brief_seconds, rate, share_of_copy
 
 # One for each kind of data type, so that no line is told by its colour alone; about 7 units wide, around the origin.
 MARKERS = (

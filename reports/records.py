@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
+from dml_conformance.backends.processes.losses import Loss, losses_together, lost_by_backend
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.registry import rules_of
 from dml_conformance.spec.tensor import UINT64_MAX
@@ -48,54 +48,6 @@ class Phase(StrEnum):
     BOUNDARIES = "boundaries"
     SEARCH = "search"
     SWEEP = "sweep"
-
-
-class LossCause(StrEnum):
-    """Why a process that a backend ran in was lost."""
-
-    SIGNAL = "signal"  # such as SIGSEGV
-    ENDED = "ended by itself"
-    CONNECTION = "no answer"  # what it sent is none, or it closed its connection
-    MEMORY_LIMIT = "memory limit"
-    TIME_LIMIT = "time limit"
-    # Of many decisions, executions or timed runs in one request, each of which may take as long alone.
-    TIME_LIMIT_TOGETHER = "time limit of many together"
-    KILLED = "killed"  # by a signal that processes hardly send themselves, such as SIGKILL
-    OOM_KILLER = "OOM killer"  # of the system, as far as that says so
-
-
-# What is the harness's or the machine's doing, whatever the backend does.
-_NOT_THE_BACKENDS = (LossCause.TIME_LIMIT_TOGETHER, LossCause.OOM_KILLER)
-# Processes that may be lost in a run without a case to blame. A machine ends one now and then: memory runs short, a job
-# is moved away. That happens once or twice in a day; a campaign takes minutes, and more than these are no accident.
-MOST_FORGIVEN = 3
-
-
-class Loss(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Processes of a backend that were lost.
-
-    Attributes:
-        cause: why.
-        how: in words, to follow `the backend's process`: `died of SIGSEGV in validate`.
-        count: how many in this way.
-    """
-
-    cause: LossCause
-    how: str
-    count: Annotated[int, msgspec.Meta(ge=1)] = 1
-
-
-def losses_together(losses: Iterable[Loss]) -> tuple[Loss, ...]:
-    """The same, with those of one kind in one."""
-    counts: Counter[tuple[LossCause, str]] = Counter()
-    for loss in losses:
-        counts[loss.cause, loss.how] += loss.count
-    return tuple(Loss(cause, how, count) for (cause, how), count in counts.items())
-
-
-def lost_by_backend(losses: Iterable[Loss]) -> int:
-    """How many of these the backend may have to answer for."""
-    return sum(loss.count for loss in losses if loss.cause not in _NOT_THE_BACKENDS)
 
 
 class Repeated(StrEnum):

@@ -18,7 +18,6 @@ from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType, TensorType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import Kind, OperatorSpec
-from dml_conformance.spec.pages.collection import PageCollection
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc
 from dml_conformance.spec.validator import Outcome
@@ -114,17 +113,11 @@ def case_schema() -> Schema:
     }
 
 
-def pages_schema() -> Schema:
-    """Of the pages that `spec import` reads; fields at their default may be missing."""
-    return of_types("urn:dml-conformance:pages:1", "PageCollection", PageCollection)
-
-
 # The published files that need nothing of `conformance/`.
 SCHEMAS: dict[str, Callable[[], Schema]] = {
     "certificate.schema.json": certificate_schema,
     "case.schema.json": case_schema,
     "record.schema.json": record_schema,
-    "pages.schema.json": pages_schema,
 }
 
 

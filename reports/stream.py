@@ -7,8 +7,9 @@ from typing import Any, Protocol, runtime_checkable
 import msgspec
 from msgspec.structs import replace
 
-from dml_conformance.reports.records import Campaign, Difference, Ending, Loss, Record, Repeated, Throughput
-from dml_conformance.reports.text import encodable
+from dml_conformance.backends.foreign_text import encodable
+from dml_conformance.backends.processes.losses import Loss
+from dml_conformance.reports.records import Campaign, Difference, Ending, Record, Repeated, Throughput
 
 LONGEST_REASON = 20_000  # characters; twice what the process of a backend passes on of its words
 

@@ -24,21 +24,18 @@ from typing import Any
 
 import msgspec
 
+from dml_conformance.backends.processes.losses import MOST_FORGIVEN, Loss, LossCause, lost_by_backend
 from dml_conformance.reports.digests import Digests
 from dml_conformance.reports.records import (
-    MOST_FORGIVEN,
     NOT_CONFORMANT,
     Campaign,
     Ending,
-    Loss,
-    LossCause,
     Phase,
     Record,
     Repeated,
     Room,
     Throughput,
     Verdict,
-    lost_by_backend,
 )
 from dml_conformance.reports.store import Store
 from dml_conformance.reports.stream import StreamError, Written

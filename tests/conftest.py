@@ -16,7 +16,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import HealthCheck, settings
 
-from dml_conformance.conformance import memory
+from dml_conformance.backends import poison
 
 pytest_plugins = "pytester"
 
@@ -40,4 +40,4 @@ def is_exhaustive(request: pytest.FixtureRequest) -> bool:
 def known_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Guards and poison are the same in every run of a test, so that what wrong backends make of them is too."""
     stream = Cipher(algorithms.AES(bytes(32)), modes.CTR(bytes(16))).encryptor()
-    monkeypatch.setattr(memory, "_STREAM", stream)
+    monkeypatch.setattr(poison, "_STREAM", stream)

@@ -14,8 +14,8 @@ from typing import Any
 import click
 import msgspec
 
-from dml_conformance.conformance.dxdispatch.importing import import_document, is_model
-from dml_conformance.conformance.failures import check_data
+from dml_conformance.conformance.exchange.dxdispatch.importing import import_document, is_model
+from dml_conformance.conformance.exchange.failures import check_data
 from dml_conformance.reports.console import Steps
 from dml_conformance.reports.malformed import MALFORMED
 from dml_conformance.reports.package import SUFFIX

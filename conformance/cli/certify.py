@@ -8,9 +8,12 @@ from pathlib import Path
 
 import click
 
-from dml_conformance.conformance.budget import BUDGETS
-from dml_conformance.conformance.certify import certify as run_campaign
-from dml_conformance.conformance.certify import describe_campaign
+from dml_conformance.backends.processes.limits import Limits
+from dml_conformance.backends.processes.opening import opened
+from dml_conformance.conformance.campaign.budget import BUDGETS
+from dml_conformance.conformance.campaign.certify import certify as run_campaign
+from dml_conformance.conformance.campaign.certify import describe_campaign
+from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.options import (
     LEVEL,
@@ -27,16 +30,13 @@ from dml_conformance.conformance.cli.resuming import (
     tell_begun,
     tell_begun_anew,
 )
-from dml_conformance.conformance.engine import Engine
-from dml_conformance.conformance.failures import read_failures
-from dml_conformance.conformance.isolation.limits import Limits
-from dml_conformance.conformance.isolation.opening import opened
-from dml_conformance.conformance.judge import Judge
-from dml_conformance.conformance.packaging.make import PackageFolder, complete_archive, signing_key
-from dml_conformance.conformance.packaging.profiles import Profile, narrowed, widest
-from dml_conformance.conformance.packaging.statements import read_stated
-from dml_conformance.conformance.pool.units import JudgeSetup, UnitWorkers
-from dml_conformance.conformance.waivers import Waivers, Waiving, read_waivers
+from dml_conformance.conformance.exchange.failures import read_failures
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.packages.make import PackageFolder, complete_archive, signing_key
+from dml_conformance.conformance.packages.profiles import Profile, narrowed, widest
+from dml_conformance.conformance.packages.statements import read_stated
+from dml_conformance.conformance.packages.waivers import Waivers, Waiving, read_waivers
+from dml_conformance.conformance.workers.units import JudgeSetup, UnitWorkers
 from dml_conformance.reports.console import Progress, print_summary
 from dml_conformance.reports.package import PACKAGE_FILES, SUFFIX
 from dml_conformance.reports.stream import FanOut

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import click
 
+from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.conformance.cli.errors import Exit
 from dml_conformance.conformance.cli.lines import complain
 from dml_conformance.conformance.cli.models import name_of, read_operators
 from dml_conformance.conformance.cli.options import LEVEL, format_option, spec_option
 from dml_conformance.conformance.cli.output import print_json
-from dml_conformance.reports.text import one_line
 from dml_conformance.spec.errata import errata
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.model_files import Located, ModelError, Skipped

@@ -26,7 +26,7 @@ def errata_command(names: tuple[str, ...], format_: str, output: Path | None, re
     what the real library does where that is on record. Without --operator also what concerns every tensor and the
     levels.
     """
-    from dml_conformance.conformance.errata_document import INTRODUCTION, as_html, as_markdown, errata_document
+    from dml_conformance.documents.errata import INTRODUCTION, as_html, as_markdown, errata_document
 
     target = None if output is None else OutputFile(output, replace=replace, signature=_SIGNATURES[format_])
     document = errata_document(names)

@@ -11,9 +11,9 @@ from dml_conformance.conformance.cli.cases import NamedCase, read_cases
 from dml_conformance.conformance.cli.files import OutputFile, output_options
 from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.options import LEVEL
-from dml_conformance.conformance.dxdispatch import MODEL_FILE
-from dml_conformance.conformance.dxdispatch.exporting import Exported, NotExpressible, export
-from dml_conformance.conformance.dxdispatch.importing import import_model
+from dml_conformance.conformance.exchange.dxdispatch import MODEL_FILE
+from dml_conformance.conformance.exchange.dxdispatch.exporting import Exported, NotExpressible, export
+from dml_conformance.conformance.exchange.dxdispatch.importing import import_model
 from dml_conformance.reports.console import Steps
 from dml_conformance.reports.text import pretty_json
 from dml_conformance.reports.writing import OutputError, OutputFolder

@@ -8,8 +8,8 @@ import click
 
 from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.options import LEVEL, OPERATOR, SHARD
-from dml_conformance.conformance.corpus import WHOLE, Header, Shard, corpus_lines
-from dml_conformance.conformance.corpus_files import STANDARD_STREAM, write_corpus
+from dml_conformance.conformance.exchange.corpus import WHOLE, Header, Shard, corpus_lines
+from dml_conformance.conformance.exchange.corpus_files import STANDARD_STREAM, write_corpus
 from dml_conformance.reports.console import Steps
 from dml_conformance.spec.levels import Level
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dml_conformance.reports.text import one_line
+from dml_conformance.backends.foreign_text import one_line
 
 LONGEST_MESSAGE = 2000
 

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dml_conformance.conformance.corpus import Shard
+    from dml_conformance.conformance.exchange.corpus import Shard
     from dml_conformance.spec.levels import Level
 
     _LevelParam = click.ParamType[Level]
@@ -73,7 +73,7 @@ class ShardType(_ShardParam):
     name = "shard"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Shard:
-        from dml_conformance.conformance.corpus import Shard
+        from dml_conformance.conformance.exchange.corpus import Shard
 
         if isinstance(value, Shard):
             return value
@@ -89,7 +89,7 @@ class SizeType(_SizeParam):
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        from dml_conformance.conformance.isolation.limits import parse_size
+        from dml_conformance.backends.processes.limits import parse_size
 
         if isinstance(value, int):
             return value
@@ -185,7 +185,7 @@ def isolation_options(command: _F) -> _F:
     def with_limits(
         *args: Any, in_process: bool, time_limit: float | None, memory_limit: int | None, **others: Any
     ) -> Any:
-        from dml_conformance.conformance.isolation.limits import Limits
+        from dml_conformance.backends.processes.limits import Limits
 
         if in_process and (time_limit, memory_limit) != (None, None):
             raise click.UsageError(

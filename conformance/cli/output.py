@@ -15,7 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dml_conformance.reports.text import indented_json, one_line
+from dml_conformance.backends.foreign_text import one_line
+from dml_conformance.reports.text import indented_json
 
 _UNLIMITED = 100_000
 _NARROWEST = 12

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.conformance.cli.errors import Exit
 from dml_conformance.conformance.cli.files import JSON, STDOUT, OutputFile, output_options
 from dml_conformance.conformance.cli.lines import complain
 from dml_conformance.conformance.cli.options import format_option
 from dml_conformance.conformance.cli.output import print_table, table_lines
-from dml_conformance.reports.text import indented_json, one_line
+from dml_conformance.reports.text import indented_json
 
 if TYPE_CHECKING:
-    from dml_conformance.conformance.page_check.overview import OperatorOverview, Overview
-    from dml_conformance.conformance.page_report import CheckedPages, Collection, Failure, Skipped
-    from dml_conformance.spec.pages.model import Page
+    from dml_conformance.documents.check.overview import OperatorOverview, Overview
+    from dml_conformance.documents.read.model import Page
+    from dml_conformance.documents.report import CheckedPages, Collection, Failure, Skipped
 
 REGISTRY = "registry"
 _SHOWN = 3  # files passed over that are named
@@ -56,8 +57,8 @@ def check_page_command(
     Ends with 0 if there is no error; 1 if there is one, known or not; 2 if a page cannot be read. The others are
     checked all the same.
     """
-    from dml_conformance.conformance.page_check import check_pages
-    from dml_conformance.conformance.page_report import CheckedPages, collect, sarif
+    from dml_conformance.documents.check import check_pages
+    from dml_conformance.documents.report import CheckedPages, collect, sarif
 
     signature = b"" if format_ == "text" else JSON
     target = OutputFile(STDOUT if output is None else output, replace=replace, signature=signature)
@@ -90,8 +91,8 @@ def import_command(context: click.Context, paths: tuple[Path, ...], output: Path
 
     PAGE is as for check-page. Nothing is corrected or added. Ends with 2, and writes nothing, if a page cannot be read.
     """
-    from dml_conformance.conformance.page_report import collect
-    from dml_conformance.spec.pages.collection import PageCollection
+    from dml_conformance.documents.read.collection import PageCollection
+    from dml_conformance.documents.report import collect
 
     target = OutputFile(output, replace=replace, signature=JSON)
     collection = collect(paths)
@@ -129,7 +130,7 @@ def _other_page(against: Sequence[str]) -> Page | None:
         PageError: it cannot be read as one.
         click.UsageError: there are two.
     """
-    from dml_conformance.spec.pages import read_page
+    from dml_conformance.documents.read import read_page
 
     named = [name for name in against if name != REGISTRY]
     if len(named) > 1:
@@ -139,9 +140,9 @@ def _other_page(against: Sequence[str]) -> Page | None:
 
 def _comparable(collection: Collection, other: Page | None) -> Collection:
     """The pages that can be held against the other one; those on another operator are passed over, or refused."""
-    from dml_conformance.conformance.page_check import DifferentOperators
-    from dml_conformance.conformance.page_check.between import require_same_operator
-    from dml_conformance.conformance.page_report import Failure, Skipped
+    from dml_conformance.documents.check import DifferentOperators
+    from dml_conformance.documents.check.between import require_same_operator
+    from dml_conformance.documents.report import Failure, Skipped
 
     if other is None:
         return collection
@@ -198,7 +199,7 @@ class _Table(NamedTuple):
 
 def _parts(checked: CheckedPages) -> Iterator[_Lines | _Table]:
     """Pages with findings, then all of them side by side, then how many findings there are."""
-    from dml_conformance.conformance.page_report.text import finding_lines
+    from dml_conformance.documents.report.text import finding_lines
 
     statements = {check.name: check.statement for check in checked.checks}
     for page in checked.pages:
@@ -249,7 +250,7 @@ def _skipped(skipped: Sequence[Skipped]) -> Iterator[str]:
 
 
 def _summary(checked: CheckedPages) -> str:
-    from dml_conformance.conformance.page_report.text import count_line
+    from dml_conformance.documents.report.text import count_line
 
     pages = "1 page" if len(checked.pages) == 1 else f"{len(checked.pages):,} pages"
     unread = f"; {len(checked.failures):,} could not be read" if checked.failures else ""

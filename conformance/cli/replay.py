@@ -9,20 +9,20 @@ from typing import Any
 import click
 import msgspec
 
+from dml_conformance.backends.foreign_text import one_line
+from dml_conformance.backends.processes.errors import GivenUp
+from dml_conformance.backends.processes.limits import Limits
+from dml_conformance.backends.processes.opening import opened
 from dml_conformance.conformance.cli.cases import NamedCase, read_cases
 from dml_conformance.conformance.cli.lines import complain
 from dml_conformance.conformance.cli.options import LEVEL, format_option, isolation_options, repeat_option
 from dml_conformance.conformance.cli.output import print_json
-from dml_conformance.conformance.explain import explain
-from dml_conformance.conformance.isolation.errors import GivenUp
-from dml_conformance.conformance.isolation.limits import Limits
-from dml_conformance.conformance.isolation.opening import opened
-from dml_conformance.conformance.judge import Judge
-from dml_conformance.conformance.replay import Change, Replayed
-from dml_conformance.conformance.replay import replay as judge_again
+from dml_conformance.conformance.exchange.replay import Change, Replayed
+from dml_conformance.conformance.exchange.replay import replay as judge_again
+from dml_conformance.conformance.judge.explain import explain
+from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.reports.console import Steps
 from dml_conformance.reports.records import NOT_CONFORMANT, Verdict
-from dml_conformance.reports.text import one_line
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading
 

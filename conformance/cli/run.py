@@ -14,7 +14,8 @@ from pathlib import Path, PurePath
 import click
 import msgspec
 
-from dml_conformance.conformance.blame import Blame, Blaming
+from dml_conformance.backends.processes.limits import Limits
+from dml_conformance.conformance.campaign.sweep import InProcess, Setup, blocks_of, describe_sweep, planned_cases
 from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.options import (
     DEVICES,
@@ -31,13 +32,12 @@ from dml_conformance.conformance.cli.resuming import (
     tell_begun,
     tell_begun_anew,
 )
-from dml_conformance.conformance.cluster.client import Cluster
-from dml_conformance.conformance.corpus import WHOLE, CorpusError, Shard, check_corpus
-from dml_conformance.conformance.corpus_files import STANDARD_STREAM, open_corpus
-from dml_conformance.conformance.isolation.limits import Limits
-from dml_conformance.conformance.pool import Workers, devices_of, places_on
-from dml_conformance.conformance.sweep import InProcess, Setup, blocks_of, describe_sweep, planned_cases
-from dml_conformance.conformance.waivers import Waivers, Waiving, read_waivers
+from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusError, Shard, check_corpus
+from dml_conformance.conformance.exchange.corpus_files import STANDARD_STREAM, open_corpus
+from dml_conformance.conformance.judge.blame import Blame, Blaming
+from dml_conformance.conformance.packages.waivers import Waivers, Waiving, read_waivers
+from dml_conformance.conformance.workers import Workers, devices_of, places_on
+from dml_conformance.conformance.workers.cluster.client import Cluster
 from dml_conformance.reports.console import Progress, Steps, print_summary
 from dml_conformance.reports.records import Campaign, Ending, Phase, Throughput
 from dml_conformance.reports.stream import ALL, Consumer, FanOut, Stream

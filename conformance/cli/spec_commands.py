@@ -19,7 +19,7 @@ from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.registry import operators
 
 if TYPE_CHECKING:
-    from dml_conformance.conformance.spec_check import Report
+    from dml_conformance.documents.consistency import Report
 
 
 @click.group()
@@ -86,7 +86,7 @@ def check_command(context: click.Context, format_: str) -> None:
     Prints every contradiction with the erratum that explains it, then the errata that nothing mechanical can show.
     Ends with 0 if every contradiction is a known erratum, 1 if there is a new one or a known one no longer appears.
     """
-    from dml_conformance.conformance.spec_check import check_specification
+    from dml_conformance.documents.consistency import check_specification
 
     report = check_specification()
     if format_ == "json":

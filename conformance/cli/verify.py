@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.conformance.cli.options import format_option, isolation_options
-from dml_conformance.conformance.isolation.limits import Limits
 
 if TYPE_CHECKING:
-    from dml_conformance.conformance.verify import Verification
+    from dml_conformance.conformance.packages.verify import Verification
 
     _ShareParam = click.ParamType[Fraction]
     _DayParam = click.ParamType[date]
@@ -30,7 +30,7 @@ class _Share(_ShareParam):
     name = "share"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
-        from dml_conformance.conformance.verify.rerun import parse_share
+        from dml_conformance.conformance.packages.verify.rerun import parse_share
 
         try:
             return value if isinstance(value, Fraction) else parse_share(value)
@@ -86,8 +86,8 @@ def verify(
     and the backend is conformant; 1: it does not verify, or the backend is not conformant; 2: it is no package;
     3: it verifies, and the run is incomplete.
     """
-    from dml_conformance.conformance.verify import verify as verify_package
-    from dml_conformance.conformance.verify.rerun import Rerun
+    from dml_conformance.conformance.packages.verify import verify as verify_package
+    from dml_conformance.conformance.packages.verify.rerun import Rerun
 
     if (share is None) != (backend_name is None):
         raise click.UsageError("--rerun and --backend go together; give both or none.")

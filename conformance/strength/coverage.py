@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, product
 
-from dml_conformance.conformance.budget import BUDGETS
-from dml_conformance.conformance.engine import example_cases
+from dml_conformance.conformance.campaign.budget import BUDGETS
+from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operator import DATA, INDICES, OperatorSpec
 from dml_conformance.spec.registry import operators, rules_of

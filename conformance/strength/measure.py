@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from dml_conformance.backends.base import Backend
-from dml_conformance.conformance.batch import MOST_CASES, BatchJudge, takes_batches
-from dml_conformance.conformance.budget import BUDGETS
-from dml_conformance.conformance.judge import Judge, Judgement
-from dml_conformance.conformance.simplify import simplest
-from dml_conformance.conformance.strength.by_rule import derived
+from dml_conformance.backends.base import Backend, takes_batches
+from dml_conformance.conformance.campaign.budget import BUDGETS
+from dml_conformance.conformance.judge.batch import MOST_CASES, BatchJudge
+from dml_conformance.conformance.judge.judge import Judge, Judgement
+from dml_conformance.conformance.judge.simplify import simplest
 from dml_conformance.conformance.strength.mutants import FAMILIES, MUTANTS
+from dml_conformance.conformance.strength.rule_mutants import derived
 from dml_conformance.conformance.strength.streams import Prepared, SharingJudge, Streams
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase
 from dml_conformance.spec.case import Case

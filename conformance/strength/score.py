@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from dml_conformance.conformance.release import suite_version
 from dml_conformance.conformance.strength.measure import EVERY_FAMILY, Outcome, Plan, Witness
 from dml_conformance.reports.records import Phase
+from dml_conformance.reports.release import suite_version
 
 # What a budget promises: the share of the wrong backends that it kills.
 PROMISED = {"quick": 0.9, "standard": 1.0}
@@ -30,14 +30,14 @@ _SOURCES = (
     "strategies/**/*.py",
     "backends/base.py",
     "backends/reference/*.py",
-    "conformance/batch.py",
-    "conformance/budget.py",
-    "conformance/compare.py",
-    "conformance/judge.py",
-    "conformance/memory.py",
-    "conformance/search.py",
-    "conformance/simplify.py",
-    "conformance/strength/by_rule.py",
+    "conformance/judge/batch.py",
+    "conformance/campaign/budget.py",
+    "conformance/judge/compare.py",
+    "conformance/judge/judge.py",
+    "conformance/judge/memory.py",
+    "conformance/campaign/search.py",
+    "conformance/judge/simplify.py",
+    "conformance/strength/rule_mutants.py",
     "conformance/strength/measure.py",
     "conformance/strength/steps.py",
     "conformance/strength/streams.py",

@@ -18,7 +18,7 @@ only if it is killed with every seed tried.
 
 Two kinds of wrong backends are used. Some are made by hand, after bugs that implementations have had or could have
 (`conformance/strength/mutants`, a module a family). The others follow from the registry of rules
-(`conformance/strength/by_rule.py`), so that a new operator has its own without a line written for it:
+(`conformance/strength/rule_mutants.py`), so that a new operator has its own without a line written for it:
 
 * one *forgets* the rule: it accepts what this rule alone refuses;
 * one *loosens* it: it accepts that only where the descriptor is one step from a valid one, so it is wrong by one;
@@ -138,10 +138,9 @@ def _survivors(score: Score) -> Iterable[str]:
 def _left_out(score: Score) -> Iterable[str]:
     yield (
         "These would be no other than a right backend, or than another wrong one. The reason is worked out from the "
-        "rule at that level (`derived` in `conformance/strength/by_rule.py`). `tests/test_strength.py` checks on "
-        "descriptors that a rule is open, that it cannot be broken alone, and that there is no step; that a loosened "
-        "rule is the same as a forgotten one rests on a sample, and that there is nothing to overdo in what is "
-        "executed is a judgement."
+        "rule at that level (`derived` in `rule_mutants.py`). The tests check on descriptors that a rule is open, that it "
+        "cannot be broken alone, and that there is no step; that a loosened rule is the same as a forgotten one rests on "
+        "a sample, and that there is nothing to overdo in what is executed is a judgement."
     )
     rows = [[reason, f"{count:,}"] for reason, count in sorted(score.left_out.items())]
     yield from _table(["reason", "plantings"], rows)

@@ -18,10 +18,10 @@ from hypothesis import given
 
 from dml_conformance.backends.base import Backend, Binding, Bytes
 from dml_conformance.backends.reference import LargeResult, ReferenceBackend, Result
-from dml_conformance.conformance.budget import Budget
-from dml_conformance.conformance.engine import example_cases
-from dml_conformance.conformance.judge import Judge, Judgement, Pending
-from dml_conformance.conformance.search import quiet_settings
+from dml_conformance.conformance.campaign.budget import Budget
+from dml_conformance.conformance.campaign.engine import example_cases
+from dml_conformance.conformance.campaign.search import quiet_settings
+from dml_conformance.conformance.judge.judge import Judge, Judgement, Pending
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import Level

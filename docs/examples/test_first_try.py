@@ -1,6 +1,6 @@
 from first_try import TileBackend
 
-from dml_conformance.conformance.suite import ConformanceSuite
+from dml_conformance import ConformanceSuite
 
 
 class TestFirstTry(ConformanceSuite):

@@ -1,6 +1,6 @@
 from tile_backend import TileBackend
 
-from dml_conformance.conformance.suite import ConformanceSuite
+from dml_conformance import ConformanceSuite
 
 
 class TestTile(ConformanceSuite):

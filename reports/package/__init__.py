@@ -1,6 +1,6 @@
 """The certification package: the files that it is made of, their forms, and the archive that holds them.
 
-`conformance.packaging` makes packages, `conformance.verify` checks them. Here stands what both need to agree on.
+`conformance.packages` makes packages and verifies them. Here stands what both need to agree on.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class Sandbox:
         self.folder = folder.resolve()
         environment = {
             "PATH": os.defpath,
-            "PYTHONPATH": os.pathsep.join((str(_PROJECT), str(_PROJECT / "tests"))),
+            "PYTHONPATH": os.pathsep.join((str(_PROJECT / "tests"), str(_PROJECT / "tests" / "support"))),
             "PYTHONUTF8": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
             "OPENBLAS_NUM_THREADS": "1",  # a process with threads is not to be forked

@@ -22,9 +22,9 @@ from pages_support import OWN_PAGES
 
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.cli import main
-from dml_conformance.conformance.corpus import Header, corpus_lines
-from dml_conformance.conformance.dxdispatch.exporting import export
-from dml_conformance.conformance.judge import Judge
+from dml_conformance.conformance.exchange.corpus import Header, corpus_lines
+from dml_conformance.conformance.exchange.dxdispatch.exporting import export
+from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.reports.failures import failing_cases
 from dml_conformance.reports.history import History
 from dml_conformance.reports.records import Phase, Record, Throughput

@@ -50,8 +50,8 @@ Hypothesis each time. The slow tests of this project, which would kill more, hav
 
 The run writes `tests/mutation/results.json` and this page, and ends with 1 if a survivor is not explained. To explain
 one, add an entry to `tests/mutation/explained.toml`, which is where the reasons above stand; `tox run -e mutation --
-report` writes this page anew. `tests/test_mutation_record.py` checks that this page is current, that no survivor is
-without a reason, and that no reason is without a survivor.
+report` writes this page anew. `tests/project/test_mutation_record.py` checks that this page is current, that no
+survivor is without a reason, and that no reason is without a survivor.
 
 Recorded on {date}, with {versions}.
 """

@@ -33,11 +33,16 @@ from declarations import Provider
 from record import Mutant, survivors_of
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("spec", "strategies", "backends", "reports", "conformance")
+ROOMS = ("spec", "documents", "strategies", "backends", "reports", "conformance")
 ADDRESS_SPACE = 8 << 30  # bytes a test run may map; some mutants ask for all there is
 LEFT_OUT = (".*", "__pycache__", "*.egg-info", "build", "dist", "shared")
 
 cosmic_ray.plugins.OPERATOR_PROVIDERS["declarations"] = Provider()
+
+
+def _file_of(name: str, separator: str, test: str) -> str:
+    (path,) = (ROOT / "tests").rglob(f"test_{name}.py")
+    return f"{path.relative_to(ROOT)}{separator}{test}"
 
 
 class Group(NamedTuple):
@@ -49,7 +54,7 @@ class Group(NamedTuple):
 
     @property
     def command(self) -> str:
-        files = ["tests/test_{}.py{}{}".format(*name.partition("::")) for name in self.tests]
+        files = [_file_of(*name.partition("::")) for name in self.tests]
         plugins = ("xdist", "cacheprovider", "benchmark", "playwright", "base_url", "randomly")
         off = [part for plugin in plugins for part in ("-p", f"no:{plugin}")]
         return shlex.join([sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=line", *off, *files])
@@ -174,6 +179,16 @@ def _test_all(pool: ProcessPoolExecutor, pending: Sequence[tuple[WorkDB, WorkIte
             print(f"{done} of {len(running)} mutants tested", file=sys.stderr, flush=True)
 
 
+def _package_of(tree: Path) -> Path:
+    """A folder to import the tree's package from, with its rooms where an installation has them."""
+    folder = tree.with_name("packages")
+    package = folder / "dml_conformance"
+    package.mkdir(parents=True)
+    for path in (*(tree / "src" / "dml_conformance").iterdir(), *(tree / room for room in ROOMS)):
+        (package / path.name).symlink_to(path)
+    return folder
+
+
 def _telling(output: str) -> str:
     """The lines of a test run that say what failed."""
     lines = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR", "E  ", "timeout"))]
@@ -190,10 +205,10 @@ def _move_into_copy(folder: str, commands: Sequence[str]) -> None:
     os.chdir(copy)
     # One thread for each, hypothesis the same examples in each run, and this tree's packages before installed ones.
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", CI="1", PYTHONHASHSEED="0")
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(copy), os.environ.get("PYTHONPATH", ""))))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(_package_of(copy)), os.environ.get("PYTHONPATH", ""))))
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
-    for package in PACKAGES:
-        compileall.compile_dir(package, quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
+    for room in ROOMS:
+        compileall.compile_dir(room, quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
     for command in commands:
         ran = subprocess.run(shlex.split(command), capture_output=True, text=True, check=False)
         if ran.returncode != 0:

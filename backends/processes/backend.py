@@ -1,0 +1,678 @@
+"""A backend in a process of its own, to be used like one in this process."""
+
+from __future__ import annotations
+
+import os
+import sys
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import NamedTuple, TypeVar, cast
+
+import numpy as np
+
+from dml_conformance.backends.base import Answer, Binding, Bytes, Capabilities, Execution, OutOfMemory, Unsupported
+from dml_conformance.backends.loading import BackendError
+from dml_conformance.backends.poison import secret_bytes
+from dml_conformance.backends.processes.arena import PAGE
+from dml_conformance.backends.processes.errors import GivenUp, ProcessLost, StrayWrite
+from dml_conformance.backends.processes.limits import Limits
+from dml_conformance.backends.processes.losses import Loss, LossCause, losses_together
+from dml_conformance.backends.processes.process import THE_PROCESS, BackendProcess, Origin
+from dml_conformance.backends.processes.wire import (
+    EXECUTE,
+    EXECUTE_BATCH,
+    SAME,
+    TIME_EXECUTION,
+    Answered,
+    Bound,
+    Decision,
+    Described,
+    Done,
+    JobFields,
+    Loaded,
+    NotLoaded,
+    Outcome,
+    Question,
+    Raised,
+    Returned,
+    TimeCopy,
+    Validate,
+    WireError,
+    decode_decisions,
+    decode_outcome,
+    describe,
+    encode,
+)
+from dml_conformance.backends.processes.zygote import CAN_FORK, Zygote
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+
+MOST_LOST = 1000
+MOST_TIMED_OUT = 50
+STARTS = 3  # tries to replace a process
+UNHURRIED_BYTES = 2**24  # of an execution's memory, for which it may take as long again
+TIMED_RUNS = 5  # that may take as long as a case may, of all that make one measurement
+LONGEST_RUN_UP = 4096  # decisions that are made again to find the one that costs the process
+RUN_UP_PART = 32  # of them at once
+ALONE = "alone, in a new process, it did not, so the likely cause is what earlier cases left behind"
+AGAIN = "so it did before, in a process that was asked the same"
+
+_Question = tuple[OperatorDesc, Level]
+_T = TypeVar("_T")
+# Makes a request to a process; returns it, and how much of the shared memory it uses.
+_Make = Callable[[BackendProcess], tuple[bytes, int]]
+
+
+class IsolatedBackend:
+    """A backend in a process of its own. Whatever it does there, this object can be asked again.
+
+    It has `execute_batch` if the backend takes batches. Tensors travel through shared memory.
+
+    Args:
+        name: as on the command line.
+        limits: that the process is held to.
+
+    Attributes:
+        losses: how many processes were lost.
+        timeouts: how many of them took too long.
+
+    Raises:
+        BackendError: the backend cannot be had; where it says so itself, in the same words as from `load_backend`.
+    """
+
+    execute_batch: Callable[[Sequence[Execution]], None]
+
+    def __init__(self, name: str, limits: Limits = Limits()) -> None:  # noqa: B008 - it is frozen
+        self.name = name
+        self.limits = limits
+        self.losses = 0
+        self.timeouts = 0
+        self._lost: list[Loss] = []  # that nobody has asked for yet
+        origin = Origin(name, tuple(sys.path), os.getcwd())  # noqa: PTH109
+        self._processes = _Processes(origin, limits, self._lost.append)
+        weakref.finalize(self, self._processes.end)
+        self._known = _Known()
+        self._blamed: _Blamed | None = None
+        self._looks_ahead = True
+        self._confirmed: set[str] = set()  # ways in which processes died, and new ones too over the same case
+        loaded = self._processes.start()
+        self._capabilities = loaded.capabilities
+        if loaded.takes_batches:
+            self.execute_batch = self._execute_batch
+
+    def capabilities(self) -> Capabilities:
+        return self._capabilities
+
+    def validate(self, desc: OperatorDesc, level: Level) -> Answer:
+        """As the backend does.
+
+        Raises:
+            Unsupported, MemoryError, Exception: of the same class name and message as the backend's.
+            ProcessLost: there is no answer.
+            GivenUp: the backend is not asked any more.
+        """
+        if self._blamed is not None and self._blamed.is_about(desc, level) and (lost := self._blame()):
+            raise lost
+        decision = self._foreseen(desc, level)
+        if decision is None:
+            (decision,) = self._ask_alone(self._questions([(desc, level)]), "validate", _decode_one)
+            self._known.run_up.append((desc, level))
+        self._known.decided = desc
+        if isinstance(decision, Answered):
+            return Answer(decision.accepted, decision.reason)
+        if isinstance(decision, Returned):
+            return cast(Answer, _NoAnswer(decision.value))
+        raise _exception(decision)
+
+    def decide_ahead(self, questions: Sequence[_Question]) -> None:
+        """Have the backend decide in one go on what it will be asked next.
+
+        `validate` gives these answers where it is asked for the very same descriptors in the same order. Where that
+        costs the process, it is done once more in the same way, but one by one: what costs the next process too is to
+        blame, and `validate` says so. Otherwise each is asked for alone, where there is no answer.
+
+        Raises:
+            GivenUp: the backend is not asked any more.
+        """
+        self._known.foretold.clear()
+        self._blame()
+        if not self._looks_ahead or not questions:
+            return
+        run_up = tuple(self._known.run_up)
+        try:
+            self._foretell(questions)
+        except ProcessLost as lost:
+            if lost.timed_out:  # what takes too long together may take its time alone
+                self._looks_ahead = False
+            elif lost.how not in self._confirmed:
+                self._foretell_again(run_up, questions)
+
+    def take_losses(self) -> tuple[Loss, ...]:
+        """The processes that were lost since this was asked last."""
+        lost = losses_together(self._lost)
+        self._lost.clear()
+        return lost
+
+    @contextmanager
+    def in_a_new_process(self) -> Iterator[None]:
+        """Have what is asked meanwhile done by a process that was asked nothing before; the other one goes on then.
+
+        Raises:
+            GivenUp: there is none.
+        """
+        known, looks_ahead = self._known, self._looks_ahead
+        self._forget()
+        aside = self._processes.set_aside()
+        try:
+            try:
+                self._processes.start(plainly=True)
+            except BackendError as error:
+                raise GivenUp(str(error)) from None
+            yield
+        finally:
+            self._processes.lose()
+            self._processes.current = aside
+            self._known, self._looks_ahead = known if aside is not None else _Known(), looks_ahead
+
+    def execute(
+        self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
+    ) -> None:
+        """As the backend does; raises as `validate`, and StrayWrite."""
+        work = _Work([Execution(desc, level, inputs, outputs)])
+
+        def make(process: BackendProcess) -> tuple[bytes, int]:
+            validate = desc is not self._known.decided
+            (job,) = work.jobs(self._described)
+            return encode((EXECUTE, work.put(process), job, validate)), work.end
+
+        seconds = self.limits.seconds * (1 + work.end // UNHURRIED_BYTES)
+        self._fetch(work, self._ask_alone(make, "execute", decode_outcome, seconds))
+
+    def _execute_batch(self, executions: Sequence[Execution]) -> None:
+        """As the backend does; raises as `execute`."""
+        work = _Work(executions)
+
+        def make(process: BackendProcess) -> tuple[bytes, int]:
+            # Where processes are lost, this one may not be the one that has decided on these.
+            return encode((EXECUTE_BATCH, work.put(process), work.jobs(self._described), self.losses > 0)), work.end
+
+        try:
+            outcome = self._ask(make, "execute_batch", decode_outcome, together=True)
+        except ProcessLost as lost:
+            if not lost.from_outside:
+                raise
+            outcome = self._ask(make, "execute_batch", decode_outcome, together=True)
+        self._fetch(work, outcome)
+
+    def time_execution(
+        self,
+        desc: OperatorDesc,
+        level: Level,
+        inputs: Mapping[str, Binding],
+        outputs: Mapping[str, Binding],
+        repeats: int,
+    ) -> list[float]:
+        """By the backend's own clock, or by the host's in the backend's process; raises as `validate`."""
+        return self._time(Execution(desc, level, inputs, outputs), repeats, cold=False)
+
+    def time_copy(self, size: int, repeats: int) -> list[float]:
+        """Likewise."""
+        return self._time_copy(size, repeats, cold=False)
+
+    def time_execution_cold(
+        self,
+        desc: OperatorDesc,
+        level: Level,
+        inputs: Mapping[str, Binding],
+        outputs: Mapping[str, Binding],
+        repeats: int,
+    ) -> list[float]:
+        """Likewise; Unsupported where the backend cannot."""
+        return self._time(Execution(desc, level, inputs, outputs), repeats, cold=True)
+
+    def time_copy_cold(self, size: int, repeats: int) -> list[float]:
+        """Likewise."""
+        return self._time_copy(size, repeats, cold=True)
+
+    def close(self) -> None:
+        """End the process; the next request starts a new one."""
+        self._forget()
+        self._processes.close()
+
+    def _time(self, execution: Execution, repeats: int, *, cold: bool) -> list[float]:
+        work = _Work([execution])
+
+        def make(process: BackendProcess) -> tuple[bytes, int]:
+            (job,) = work.jobs(self._described)
+            return encode((TIME_EXECUTION, work.put(process), job, repeats, cold)), work.end
+
+        seconds = self.limits.seconds * TIMED_RUNS
+        outcome = self._ask(make, "time_execution", decode_outcome, seconds, together=True)
+        self._release(work)
+        return list(_done(outcome).seconds)
+
+    def _time_copy(self, size: int, repeats: int, *, cold: bool) -> list[float]:
+        content = encode(TimeCopy(size, repeats, cold))
+        seconds = self.limits.seconds * TIMED_RUNS
+        outcome = self._ask(lambda _: (content, 0), "time_copy", decode_outcome, seconds, together=True)
+        return list(_done(outcome).seconds)
+
+    def _foretell(self, questions: Sequence[_Question]) -> None:
+        """Ask what will be asked next; errors as `validate`."""
+        decode = _decode_as_many(len(questions))
+        decisions = self._ask(self._questions(questions), "validate", decode, together=len(questions) > 1)
+        self._known.run_up.extend(questions)
+        self._known.foretold.extend(
+            (desc, level, found) for (desc, level), found in zip(questions, decisions, strict=True)
+        )
+
+    def _foretell_again(self, run_up: Sequence[_Question], questions: Sequence[_Question]) -> None:
+        """Ask once more what cost the process, in a new one after what was asked before that, but one by one.
+
+        Args:
+            run_up: what the process had decided on.
+            questions: what it was asked then.
+        """
+        first = len(self._lost) - 1  # the loss that this is about
+        asked = 0
+        try:
+            for start in range(0, len(run_up), RUN_UP_PART):
+                self._foretell(run_up[start : start + RUN_UP_PART])
+            self._known.foretold.clear()
+            for question in questions:
+                self._foretell([question])
+                asked += 1
+        except ProcessLost as again:
+            if again.timed_out and not asked:  # together
+                return
+            self._confirmed.add(again.how)
+            self._blamed = _Blamed(*questions[asked], again, self._lost[first:])
+            del self._lost[first:]
+
+    def _blame(self) -> ProcessLost | None:
+        """Whoever is blamed is so no more. Returns the loss that it was blamed for; the losses are told of now."""
+        blamed, self._blamed = self._blamed, None
+        if blamed is None:
+            return None
+        self._lost += blamed.losses
+        return ProcessLost(f"{blamed.lost}; {AGAIN}", blamed.lost.cause)
+
+    def _foreseen(self, desc: OperatorDesc, level: Level) -> Decision | None:
+        """What the backend has answered already, if it was asked ahead."""
+        foretold = self._known.foretold
+        if not foretold:
+            return None
+        expected, at, decision = foretold.popleft()
+        if expected is desc and at is level:
+            return decision
+        foretold.clear()
+        return None
+
+    def _questions(self, questions: Sequence[_Question]) -> _Make:
+        def make(process: BackendProcess) -> tuple[bytes, int]:
+            asked = tuple([Question(self._described(desc), level) for desc, level in questions])
+            return encode(Validate(asked)), 0
+
+        return make
+
+    def _described(self, desc: OperatorDesc) -> Described:
+        if desc is self._known.last:
+            return SAME
+        self._known.last = desc
+        return describe(desc)
+
+    def _ask_alone(self, make: _Make, doing: str, decode: Callable[[bytes], _T], seconds: float | None = None) -> _T:
+        """Ask about one case; once more, where the process died that was asked other things before.
+
+        If it does so again, the case is to blame alone, and told of as it happened then; where another one dies in the
+        same way later, it is not asked for. If it does not, the case is to blame all the same, unless the process was
+        ended by something else.
+        """
+        try:
+            return self._ask(make, doing, decode, seconds)
+        except ProcessLost as lost:
+            is_plain = lost.timed_out or lost.was_new or lost.how in self._confirmed
+            if is_plain and not lost.from_outside:
+                raise
+            first = lost
+        try:
+            answer = self._ask(make, doing, decode, seconds)
+        except ProcessLost as again:
+            self._confirmed.add(again.how)
+            raise
+        if first.from_outside:
+            return answer
+        raise ProcessLost(f"{first}; {ALONE}", first.cause)
+
+    def _ask(
+        self,
+        make: _Make,
+        doing: str,
+        decode: Callable[[bytes], _T],
+        seconds: float | None = None,
+        *,
+        together: bool = False,
+    ) -> _T:
+        """Ask the process, and a new one next time if it is lost over that.
+
+        Args:
+            make, doing, decode, seconds: as `BackendProcess.ask` has them.
+            together: whether much is asked for at once, of which each may take as long.
+        """
+        process = self._process()
+        try:
+            content, shared = make(process)
+            answer = process.ask(content, doing, decode, shared=shared, seconds=seconds)
+        except BaseException as error:
+            self._forget()
+            self._processes.lose()
+            if isinstance(error, ProcessLost):
+                self.losses += 1
+                self.timeouts += error.timed_out
+                cause = LossCause.TIME_LIMIT_TOGETHER if together and error.timed_out else error.cause
+                self._lost.append(Loss(cause, told_of(error)))
+            raise
+        return answer
+
+    def _process(self) -> BackendProcess:
+        process = self._processes.current
+        if process is not None:
+            return process
+        give_up_after(self.losses, self.timeouts)
+        return self._processes.replace(is_losing=self.losses > 0)
+
+    def _forget(self) -> None:
+        """A new process knows nothing."""
+        self._known = _Known()
+
+    def _fetch(self, work: _Work, outcome: Outcome) -> None:
+        """Take the memory back, inputs too, as it was left."""
+        if isinstance(outcome, Done):
+            assert self._processes.current is not None
+            work.fetch(self._processes.current)
+        self._release(work)
+        _done(outcome)
+
+    def _release(self, work: _Work) -> None:
+        assert self._processes.current is not None
+        self._processes.current.arena.release(work.end)
+
+
+def give_up_after(losses: int, timeouts: int) -> None:
+    """Hold the number of processes that a backend lost, and of them for taking too long, against what is bearable.
+
+    Raises:
+        GivenUp: it is too many.
+    """
+    if losses >= MOST_LOST or timeouts >= MOST_TIMED_OUT:
+        counted = f"{timeouts} times for taking too long" if losses < MOST_LOST else f"{losses} times"
+        raise GivenUp(f"the backend's process was lost {counted}, so the backend is not asked any more")
+
+
+class _Known:
+    """What the process that is asked has been told, and has answered.
+
+    Attributes:
+        last: the descriptor that it was told of last.
+        decided: the one that it decided on last.
+        foretold: what it has answered and will be asked.
+        run_up: what it has decided on.
+    """
+
+    def __init__(self) -> None:
+        self.last: OperatorDesc | None = None
+        self.decided: OperatorDesc | None = None
+        self.foretold: deque[tuple[OperatorDesc, Level, Decision]] = deque()
+        self.run_up: deque[_Question] = deque(maxlen=LONGEST_RUN_UP)
+
+
+class _Blamed(NamedTuple):
+    """A decision that cost two processes that had been asked the same before."""
+
+    desc: OperatorDesc
+    level: Level
+    lost: ProcessLost
+    losses: list[Loss]
+
+    def is_about(self, desc: OperatorDesc, level: Level) -> bool:
+        return self.desc is desc and self.level is level
+
+
+def told_of(lost: ProcessLost) -> str:
+    """How a process was lost, to follow `the backend's process`."""
+    return lost.how.removeprefix(THE_PROCESS)
+
+
+class _Processes:
+    """The process that a backend runs in, and after the first loss one that is ready to take its place."""
+
+    def __init__(self, origin: Origin, limits: Limits, lose: Callable[[Loss], None]) -> None:
+        self.current: BackendProcess | None = None
+        self._spare: BackendProcess | None = None
+        self._origin = origin
+        self._limits = limits
+        self._lose = lose  # is told of what is lost while it starts
+        self._zygote: Zygote | None = None
+
+    def start(self, *, plainly: bool = False) -> Loaded:
+        """Have a process; returns what it says of the backend.
+
+        Args:
+            plainly: whether it is to have nothing in common with others.
+
+        Raises:
+            BackendError: there is none.
+        """
+        name = self._origin.name
+        process = None
+        if not plainly:
+            process, self._spare = self._spare, None
+        try:
+            process = process or (BackendProcess(self._origin, self._limits) if plainly else self._new())
+            hello = process.hello()
+        except ProcessLost as lost:
+            self._lose(Loss(lost.cause, told_of(lost)))
+            raise BackendError(f"backend {name!r}: {lost}") from None
+        except OSError as error:
+            raise BackendError(f"backend {name!r}: no process can be started for it: {error}") from error
+        if isinstance(hello, NotLoaded):
+            process.end()
+            raise BackendError(hello.reason)
+        self.current = process
+        return hello
+
+    def replace(self, *, is_losing: bool) -> BackendProcess:
+        """A new process, in place of one that was lost or closed.
+
+        Args:
+            is_losing: whether the next one is likely to be needed soon.
+
+        Raises:
+            GivenUp: none starts.
+        """
+        if is_losing and self._zygote is None and CAN_FORK:
+            with suppress(OSError):
+                self._zygote = Zygote(*self._origin)
+        for tries_left in reversed(range(STARTS)):
+            try:
+                self.start()
+                break
+            except BackendError as error:
+                if not tries_left:
+                    raise GivenUp(f"the backend's process is gone, and no other one starts: {error}") from None
+        assert self.current is not None
+        with suppress(OSError):
+            if is_losing and self._spare is None:
+                self._spare = self._new()
+        return self.current
+
+    def _new(self) -> BackendProcess:
+        """Another process; errors as of a `BackendProcess`."""
+        if self._zygote is not None:
+            try:
+                return BackendProcess(self._origin, self._limits, self._zygote)
+            except OSError:  # somebody has ended the zygote
+                self._zygote.end()
+                self._zygote = None
+        return BackendProcess(self._origin, self._limits)
+
+    def set_aside(self) -> BackendProcess | None:
+        """Have no process; returns the one that there was, which lives on."""
+        aside, self.current = self.current, None
+        return aside
+
+    def lose(self) -> None:
+        """Have done with the process."""
+        if self.current is not None:
+            self.current.end()
+            self.current = None
+
+    def end(self) -> None:
+        """End them at once."""
+        for process in (self.current, self._spare):
+            if process is not None:
+                process.end()
+        self.current = self._spare = None
+        if self._zygote is not None:
+            self._zygote.end()
+            self._zygote = None
+
+    def close(self) -> None:
+        """Let the process end by itself."""
+        if self.current is not None:
+            self.current.close()
+        self.end()
+
+
+class _Work:
+    """Executions as they are laid out in the shared memory: each resource once, at the start of a page.
+
+    What lies between the resources, and a page before the first and after the last, is guarded: it holds random bytes
+    that nobody else knows before, so that a write there shows.
+
+    Attributes:
+        end: bytes that they need.
+    """
+
+    def __init__(self, executions: Sequence[Execution]) -> None:
+        self.end = PAGE
+        self._starts: dict[int, int] = {}  # by what tells resources apart
+        self._resources: list[tuple[int, int, Bytes]] = []  # where each starts and ends
+        self._executions = [
+            (desc, level, self._bounds(inputs), self._bounds(outputs)) for desc, level, inputs, outputs in executions
+        ]
+        self.end += PAGE
+        ends = [0, *(end for _, end, _ in self._resources)]
+        starts = [*(start for start, _, _ in self._resources), self.end]
+        self._gaps = list(zip(ends, starts, strict=True))
+        self._guard = b""
+
+    def jobs(self, described: Callable[[OperatorDesc], Described]) -> list[JobFields]:
+        """As they are sent."""
+        return [(described(desc), level, inputs, outputs) for desc, level, inputs, outputs in self._executions]
+
+    def put(self, process: BackendProcess) -> int:
+        """Copy the resources to a process. Returns how much memory it shares.
+
+        Raises:
+            GivenUp: there is no room.
+        """
+        try:
+            shared = process.arena.reserve(self.end)
+        except OSError as error:
+            raise GivenUp(f"there is no room for {self.end} bytes of shared memory: {error}") from error
+        memory = process.arena.memory
+        for start, end, buffer in self._resources:
+            memory[start:end] = buffer
+        guard = secret_bytes(sum(end - start for start, end in self._gaps))
+        self._guard = guard.tobytes()
+        for start, end in self._gaps:
+            memory[start:end], guard = guard[: end - start], guard[end - start :]
+        return shared
+
+    def fetch(self, process: BackendProcess) -> None:
+        """Copy them back.
+
+        Raises:
+            StrayWrite: something was written beside them.
+        """
+        memory = process.arena.memory
+        for start, end, buffer in self._resources:
+            if buffer.flags.writeable:
+                buffer[:] = memory[start:end]
+        if b"".join([memory[start:end].data for start, end in self._gaps]) != self._guard:
+            raise StrayWrite(self._stray(memory))
+
+    def _stray(self, memory: Bytes) -> str:
+        """Where the guard has changed, told by the resource that is next to it."""
+        guard = np.frombuffer(self._guard, np.uint8)
+        for n, (start, end) in enumerate(self._gaps):
+            changed = np.flatnonzero(memory[start:end] != guard[: end - start])
+            guard = guard[end - start :]
+            if changed.size:
+                before, after = (int(changed[0]) + 1, end - start - int(changed[-1]))
+                is_after = n > 0 and (n == len(self._gaps) - 1 or before <= after)
+                where = f"{before} bytes after the end" if is_after else f"{after} bytes before the start"
+                return f"{changed.size} bytes changed outside of every resource, {where} of {self._named(n - is_after)}"
+        raise AssertionError("the guard is as it was")
+
+    def _named(self, resource: int) -> str:
+        """A resource, by the tensors that are bound in it."""
+        start = self._resources[resource][0]
+        bounds = [bound for _, _, inputs, outputs in self._executions for bound in (*inputs, *outputs)]
+        names = dict.fromkeys(name for name, at, *_ in bounds if at == start)
+        return f"that of {' and '.join(names)}" if len(self._resources) > 1 else "the only one"
+
+    def _bounds(self, bindings: Mapping[str, Binding]) -> list[Bound]:
+        bounds = []
+        for name, (buffer, offset, size) in bindings.items():
+            length = len(buffer)
+            start = self._starts.get(id(buffer))
+            if start is None:
+                start = self._starts[id(buffer)] = self.end
+                self._resources.append((start, start + length, buffer))
+                self.end = start + (length // PAGE + 1) * PAGE
+            bounds.append((name, start, length, offset, size, buffer.flags.writeable))
+        return bounds
+
+
+class _NoAnswer:
+    """What `validate` returned in place of an Answer, shown as it showed itself."""
+
+    def __init__(self, shown: str) -> None:
+        self._shown = shown
+
+    def __repr__(self) -> str:
+        return self._shown
+
+
+def _decode_as_many(count: int) -> Callable[[bytes], tuple[Decision, ...]]:
+    def decode(content: bytes) -> tuple[Decision, ...]:
+        decisions = decode_decisions(content)
+        if len(decisions) != count:
+            raise WireError
+        return decisions
+
+    return decode
+
+
+_decode_one = _decode_as_many(1)
+
+
+def _done(outcome: Outcome) -> Done:
+    if isinstance(outcome, Raised):
+        raise _exception(outcome)
+    return outcome
+
+
+_KINDS: Mapping[str, type[Exception]] = {"Unsupported": Unsupported, "MemoryError": OutOfMemory}
+
+
+def _exception(raised: Raised) -> Exception:
+    """An exception whose class has the name of the one that was raised, and that is caught where that would be."""
+    kind = _KINDS.get(raised.kind, Exception)
+    if raised.name != kind.__name__:
+        kind = type(raised.name.replace("\0", ""), (kind,), {})
+    return kind(raised.text)

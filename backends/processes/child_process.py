@@ -1,0 +1,183 @@
+"""A Python process that never outlives this one, nor does what it starts: how it is started, looked into and ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import IO, Any, Protocol
+
+from dml_conformance.backends.processes.last_words import Remarks
+from dml_conformance.backends.processes.wire import DUMP
+
+STOP_SECONDS = 2.0
+DUMP_SECONDS = 0.5
+# Ends the process group that it is in when this process has gone or closes the pipe, whatever the group is doing.
+_GUARD = "trap '' HUP INT TERM; read -r line; kill -KILL 0"
+
+
+class Ended(Protocol):
+    """What there is of a process to see how it ends; as `subprocess.Popen`."""
+
+    pid: int
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+    def send_signal(self, sig: int, /) -> None: ...
+
+    def kill(self) -> None: ...
+
+
+class Guarded(ABC):
+    """A process in a group of its own, with pipes to and from it, that never outlives this one.
+
+    Args:
+        process: it.
+        requests: descriptor to write to it.
+        replies: descriptor to read from it.
+
+    Attributes: the same.
+    """
+
+    def __init__(self, process: Ended, requests: int, replies: int) -> None:
+        self.process = process
+        self.requests, self.replies = requests, replies
+
+    def stop(self) -> None:
+        """Tell it that no more will come, and give it a moment to end by itself."""
+        self._close(self.requests)
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(STOP_SECONDS)
+
+    def kill(self) -> None:
+        """End it now, and not yet what it has started."""
+        with suppress(OSError):
+            self.process.kill()
+
+    def end(self) -> None:
+        """End it and the rest of its group, and let go of everything."""
+        self.kill()
+        self.process.wait()
+        self._end_group()
+        self._close(self.requests)
+        self._close(self.replies)
+
+    @abstractmethod
+    def _end_group(self) -> None:
+        """End what is left of its group."""
+
+    @abstractmethod
+    def _close(self, file: int) -> None:
+        """Close one of the two descriptors, unless it is closed."""
+
+    def write_down_stack(self, remarks: Remarks, is_over: Callable[[], bool] = lambda: False) -> None:
+        """Have the process write down where it is, unless it takes too long over that as well.
+
+        Args:
+            remarks: where to.
+            is_over: whether nobody wants to know any more.
+        """
+        if not DUMP:
+            return
+        with suppress(OSError):
+            self.process.send_signal(DUMP)
+        until = time.monotonic() + DUMP_SECONDS
+        while time.monotonic() < until and self.process.poll() is None:
+            time.sleep(DUMP_SECONDS / 50)
+            if is_over():
+                return
+            if remarks.has_stack():
+                time.sleep(DUMP_SECONDS / 50)  # for the rest of it
+                return
+
+
+class GuardedProcess(Guarded):
+    """A process with pipes to and from it, in a group of its own, so that an interrupt from the terminal is for this
+    process alone; and, where there are groups, another one that ends the group.
+
+    Args:
+        path: where it finds modules.
+        code: Python that it runs.
+        remarks: takes what it prints.
+        inherited: file descriptors that it has in common with this process.
+        environment: variables, in addition to this process's.
+        folder: that file names are relative to; None = this process's.
+
+    Raises:
+        OSError: no process can be started.
+    """
+
+    def __init__(
+        self,
+        path: Sequence[str],
+        code: str,
+        remarks: IO[bytes],
+        *,
+        inherited: Sequence[int],
+        environment: Mapping[str, str],
+        folder: str | None = None,
+    ) -> None:
+        has_groups = os.name == "posix"
+        options: dict[str, Any] = {"process_group": 0, "pass_fds": inherited} if has_groups else {}
+        process = subprocess.Popen(  # noqa: S603 - this interpreter
+            [sys.executable, "-c", f"import sys; sys.path[:] = {list(path)!a}; {code}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=remarks,
+            bufsize=0,
+            cwd=folder,
+            env={**os.environ, **environment},
+            **options,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        super().__init__(process, process.stdin.fileno(), process.stdout.fileno())
+        self._pipes = {self.requests: process.stdin, self.replies: process.stdout}
+        self._guard: subprocess.Popen[bytes] | None = None
+        if not has_groups:
+            return
+        try:
+            self._guard = subprocess.Popen(  # noqa: S603 - nothing of it comes from outside
+                ["/bin/sh", "-c", _GUARD],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                bufsize=0,
+                cwd="/",
+                process_group=process.pid,
+            )
+        except OSError:
+            process.kill()
+            process.wait()
+            raise
+
+    def _end_group(self) -> None:
+        if self._guard is None:
+            return
+        assert self._guard.stdin is not None
+        with suppress(OSError):
+            self._guard.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._guard.wait(STOP_SECONDS)
+
+    def _close(self, file: int) -> None:
+        with suppress(OSError):
+            self._pipes[file].close()
+
+
+def how_it_ended(code: int) -> str:
+    """In words, to follow `the process`.
+
+    Args:
+        code: as `subprocess` has it: below 0 the signal that it died of.
+    """
+    if code >= 0:
+        return f"ended with code {code}"
+    return f"died of {signal.Signals(-code).name if -code in signal.valid_signals() else f'signal {-code}'}"

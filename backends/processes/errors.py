@@ -1,0 +1,54 @@
+"""What becomes of a backend's process, as the judge is told."""
+
+from __future__ import annotations
+
+from dml_conformance.backends.processes.losses import Loss, LossCause
+
+
+class ProcessLost(Exception):
+    """Raised in place of an answer: the process that the backend ran in died, or was ended because it had to be.
+
+    The message says what happened, with the signal, the last output and the stack where there is one. The next request
+    is answered by a new process.
+
+    Attributes:
+        how: the message without the last output and the stack.
+        cause: why, as a report counts it.
+        was_new: whether it was asked nothing else before.
+    """
+
+    def __init__(self, message: str, cause: LossCause) -> None:
+        super().__init__(message)
+        self.how = message
+        self.cause = cause
+        self.was_new = False
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether it was ended because it took too long."""
+        return self.cause is LossCause.TIME_LIMIT
+
+    @property
+    def from_outside(self) -> bool:
+        """Whether it seems to have been ended by neither the backend nor the harness."""
+        return self.cause in (LossCause.KILLED, LossCause.OOM_KILLER)
+
+
+class StrayWrite(Exception):
+    """Raised where a backend has executed, and has written beside all resources that it was given.
+
+    The message says where.
+    """
+
+
+class GivenUp(BaseException):
+    """Raised where a backend is not asked any more: too many of its processes were lost, or no new one starts.
+
+    The message is the reason for an incomplete run. It is no `Exception`, so that nothing on the way takes it for a
+    failure of the case that happened to be next: neither a judge nor Hypothesis.
+
+    Attributes:
+        lost: processes that were lost, and are not told of by a record.
+    """
+
+    lost: tuple[Loss, ...] = ()

@@ -1,0 +1,240 @@
+"""A campaign: examples, boundaries, search, sweep on one backend, as one stream of records."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice, starmap
+
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.conformance.campaign.budget import Budget
+from dml_conformance.conformance.campaign.units import Listed, Sought, Unit, UnitJudge
+from dml_conformance.conformance.judge.blame import Blame, Repetition
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.reports.encoded import write_down
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record
+from dml_conformance.reports.stream import Written
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.examples import examples
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operator as operator_named
+from dml_conformance.spec.registry import rules
+from dml_conformance.spec.rules import ACCEPTANCE
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.cases import applicable_rules, numbered_case
+from dml_conformance.strategies.scale import scale_cases
+
+# Examples spent on making the smallest case of a rule that the boundaries already broke.
+SHRINK_EXAMPLES = 300
+
+
+def example_cases(operator: str, level: Level) -> dict[str, Case]:
+    """The pages' worked examples of an operator that a level allows, corrected where an erratum says so, by id."""
+    return {
+        name: example.case(level)
+        for name, example in examples().items()
+        if example.operator == operator and example.level is not None and level >= example.level
+    }
+
+
+def level_of_scale(operator: str, levels: Sequence[Level], capabilities: Capabilities) -> Level:
+    """The one level at which an operator's cases of scale are judged: the newest that is claimed, else the newest."""
+    introduced = operator_named(operator).introduced_in
+    claimed = [level for level in levels if introduced <= level and level in capabilities.levels]
+    return max(claimed or levels)
+
+
+@dataclass
+class Engine:
+    """Runs the phases of one campaign, or what an interrupted run has left of them.
+
+    Attributes:
+        judge: holds the backend.
+        operators: names, in the order they are run.
+        levels: ascending.
+        budget: how much is done for each operator at each level.
+        seed: of search and sweep; examples and boundaries are the same in every campaign.
+        saved: cases that failed before, judged before everything else, in the phase of the examples; those of other
+            operators and levels are left out.
+    """
+
+    judge: Judge
+    operators: Sequence[str]
+    levels: Sequence[Level]
+    budget: Budget
+    seed: int
+    saved: Sequence[Case] = ()
+    _broken: dict[tuple[str, str], Level] = field(default_factory=dict)
+    _shrunk: set[tuple[str, str]] = field(default_factory=set)
+    _judged: Counter[Phase] = field(default_factory=Counter)
+    _finished: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        self._units = UnitJudge(self.judge)
+        self._blame = Blame(self.judge.backend_name, self.judge.reading)
+        self._repetition = Repetition(self.judge)
+
+    def records(self) -> Iterator[Record]:
+        """Every record, phase by phase."""
+        for unit in self.units():
+            yield from self.judged(unit)
+
+    def units(self) -> Iterator[Unit]:
+        """Every unit of work that is left, in order. The records of one are to be noted before the next is asked for,
+        as which ones the search has depends on what came before."""
+        for stage in self.stages():
+            yield from filter(self.wants, stage)
+
+    def stages(self) -> Iterator[Iterator[Unit]]:
+        """Every unit of work that may be left, in order. Those of a stage may be judged at the same time, before it is
+        known of each whether it is wanted."""
+        yield self._listed(Phase.EXAMPLES)
+        yield self._listed(Phase.BOUNDARIES)
+        yield self._known()
+        yield self._unknown()
+        yield self._listed(Phase.SWEEP)
+
+    def wants(self, unit: Unit) -> bool:
+        """Whether a unit belongs to what is left; asked when the records of all before it have been noted."""
+        if isinstance(unit, Listed):
+            return True
+        return unit.name not in self._finished and (unit.operator, unit.rule) not in self._shrunk
+
+    def judged(self, unit: Unit) -> Iterator[Record]:
+        """The records of a unit, judged, settled and noted as they are asked for."""
+        return map(self.settled, self._units.records(unit))
+
+    def settled(self, record: Record) -> Record:
+        """A record that was just judged, as it goes on record, and noted."""
+        record = self._blame.settled(self._repetition.repeated(record))
+        self.note(record)
+        return record
+
+    def note(self, record: Record) -> None:
+        """Remember what is known to be broken when the search begins, and what the search has found then."""
+        if not _failed(record) or not (about := rule_to_search(record)):
+            return
+        if record.phase is Phase.SEARCH:
+            self._shrunk.add((record.operator, about))
+        elif record.phase is not Phase.SWEEP:
+            self._broken.setdefault((record.operator, about), Level.parse(record.level))
+
+    def settled_written(self, written: Written) -> Written:
+        """As `settled`, of a record that another process judged."""
+        if not written.traits.lost and not _failed(written.traits):
+            return written
+        return write_down(self.settled(written.whole()))
+
+    def resume(self, records: Iterable[Record], units: Collection[str]) -> Iterator[Record]:
+        """Go on where an interrupted run of this campaign was.
+
+        Args:
+            records: of the units that it finished, in order, waived or not.
+            units: their names.
+
+        Returns:
+            These records, each noted when it is asked for; all of them, before `units` is.
+        """
+        self._finished = units
+        for record in records:
+            self._judged[record.phase] += 1
+            yield self.settled(record)
+
+    def cases(self, phase: Phase, start: int = 0) -> Iterator[Case]:
+        """The cases of a phase, in order, from one on: those that depend on nothing but the campaign.
+
+        Raises:
+            KeyError: the search, whose cases depend on the backend's answers.
+        """
+        if phase is Phase.SWEEP:
+            return self._sweep(start)
+        cases = {Phase.EXAMPLES: chain(self.saved_here(), self._examples()), Phase.BOUNDARIES: self._boundaries()}
+        return islice(cases[phase], start, None)
+
+    def searches(self) -> Iterator[Sought]:
+        """Every search of the campaign, in order; noted and asked for as `units` are."""
+        return filter(self.wants, chain(self._known(), self._unknown()))
+
+    def saved_here(self) -> list[Case]:
+        """The saved cases that the campaign is about."""
+        return [case for case in self.saved if case.operator in self.operators and case.level in self.levels]
+
+    def search_seed(self, operator: str, level: Level, rule: str) -> int:
+        """The seed of the search for one rule."""
+        return zlib.crc32(f"{self.seed}/{operator}/{level}/{rule}".encode())
+
+    def planned(self) -> dict[Phase, int]:
+        """How many cases the phases will have whose number is known beforehand."""
+        return {Phase.SWEEP: sum(self.budget.sweep_shares(len(self._cells())))}
+
+    def _cells(self) -> list[tuple[str, Level]]:
+        """The operators and levels that a case can be about."""
+        return [
+            (operator, level)
+            for operator in self.operators
+            for level in self.levels
+            if applicable_rules(operator, level)
+        ]
+
+    def _listed(self, phase: Phase) -> Iterator[Listed]:
+        """The units of a phase whose cases are known beforehand; there are as many records as cases were judged."""
+        size, count = self._units.size(phase), self._judged[phase]
+        cases = self.cases(phase, count)
+        while part := tuple(islice(cases, size - count % size)):
+            count += len(part)
+            yield Listed(f"{phase} up to {count}", phase, part)
+
+    def _examples(self) -> Iterator[Case]:
+        for operator in self.operators:
+            for level in self.levels:
+                yield from example_cases(operator, level).values()
+
+    def _boundaries(self) -> Iterator[Case]:
+        for operator in self.operators:
+            for level in self.levels:
+                yield from boundary_cases(operator, level)
+                if level is level_of_scale(operator, self.levels, self.judge.capabilities):
+                    yield from scale_cases(operator, level, self.budget.reach_on(self.judge.capabilities))
+
+    def _known(self) -> Iterator[Sought]:
+        """The search for the smallest case of every rule that is known to be broken."""
+        for (operator, rule), level in self._broken.items():
+            yield self._sought("known", operator, level, rule, SHRINK_EXAMPLES)
+
+    def _unknown(self) -> Iterator[Sought]:
+        """The search for rules that are broken; of those that no level before was found to break."""
+        for operator, level in self._cells():
+            for rule in applicable_rules(operator, level):
+                yield self._sought("unknown", operator, level, rule, self.budget.search)
+
+    def _sought(self, what: str, operator: str, level: Level, rule: str, examples: int) -> Sought:
+        name = f"{Phase.SEARCH}, {what}: {operator} at {level}, {rule}"
+        return Sought(name, operator, level, rule, examples, self.search_seed(operator, level, rule))
+
+    def _sweep(self, start: int) -> Iterator[Case]:
+        """The sweep's cases from one on, of which those before are not made."""
+        cells = self._cells()
+        numbered = (
+            (self.seed, operator, level, n)
+            for (operator, level), share in zip(cells, self.budget.sweep_shares(len(cells)), strict=True)
+            for n in range(share)
+        )
+        return starmap(numbered_case, islice(numbered, start, None))
+
+
+def _failed(record: Record) -> bool:
+    """Whether the backend failed, be it set aside or not."""
+    return record.judged in NOT_CONFORMANT
+
+
+def rule_to_search(record: Record) -> str:
+    """The rule among whose cases a smaller one than that of a failure is looked for: the one that the case is about.
+
+    That need not be the one that the verdict is about. But a valid case may be about a rule that descriptors break,
+    whose other cases are all invalid.
+    """
+    about = str(record.case_json.get("rule", ""))
+    was_refused = record.rule == ACCEPTANCE and record.phase is not Phase.SEARCH
+    return ACCEPTANCE if was_refused and (about not in rules() or rules()[about].kind == "descriptor") else about

@@ -1,0 +1,283 @@
+"""How fast a backend is: each operator with each data type, small and large, beside the best copy of the device."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import product
+from statistics import median
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from dml_conformance.backends.base import Backend, Binding, Bytes, Capabilities, Execution
+from dml_conformance.backends.timing import PATIENT, QUICK, Runs, Series, time_copy, time_execution, time_steadily
+from dml_conformance.conformance.campaign.budget import Budget
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.reports.records import Caches, Caveat, Throughput
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operator as operator_named
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.builders import builder
+from dml_conformance.strategies.chooser import SeededChooser
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.values import UNSIGNED_OF_SIZE, buffer_size
+
+# Times the least that any size takes, up to which a run is the time of a launch for the most part.
+LAUNCHES = 2
+# That runs which measure the same may differ by; what differs by more was disturbed.
+SPREAD = 0.2
+
+
+def measure(judge: Judge, operators: Sequence[str], levels: Sequence[Level], budget: Budget) -> Iterator[Throughput]:
+    """A row for each operator, data type, size and state of the caches, at the highest level asked for and claimed.
+
+    Caches are warm; a backend that can empty them (`TimedCold`) is timed with cold ones too. Only what the backend
+    accepts, claims and executes without error is timed: speed of the others means nothing.
+    """
+    capabilities = judge.capabilities
+    claimed = [level for level in levels if level in capabilities.levels]
+    if not claimed or not capabilities.executes:
+        return
+    level = max(claimed)
+    sizes, states = budget.throughput_sizes(capabilities), _states(judge.backend)
+    cells = [
+        (operator, data_type)
+        for operator in operators
+        if level >= operator_named(operator).introduced_in and operator in capabilities.operators
+        for data_type in _context(operator, level).data_types
+    ]
+    if not cells:
+        return
+    meter = _Meter(judge.backend, capabilities, budget.repeats)
+    for size, caches in product(sizes, states):
+        meter.measure_copies(size, level, caches)
+    for operator, data_type in cells:
+        timed = [row for size in sizes for row in _rows(meter, operator, data_type, size, level, states)]
+        yield from with_caveats(timed, meter.launches)
+
+
+def _context(operator: str, level: Level) -> Context:
+    return Context.at(SeededChooser(0), operator_named(operator), level)
+
+
+def _rows(
+    meter: _Meter, operator: str, data_type: DataType, size: int, level: Level, states: Sequence[Caches]
+) -> Iterator[Measurement]:
+    """A case timed in each state of the caches; its tensors are let go of with the last."""
+    desc = builder(operator).large(_context(operator, level).but(data_types=(data_type,)), size)
+    case = Case.of(desc, level, rule=f"{operator}.values")
+    useful, execution = useful_bytes(case), _bound(case)
+    if not meter.accepts(execution):
+        return
+    for caches in states:
+        before = meter.copy(useful, caches)
+        series = meter.time(execution, caches)
+        after = meter.copy(useful, caches)
+        if series is not None and series.seconds and before and after:
+            limit = meter.limit(useful, caches)
+            row = Throughput(operator, data_type.name, _shape(case), useful, series.seconds, limit, size, caches)
+            is_disturbed = not series.is_steady or spread(series.seconds) > SPREAD or spread((before, after)) > SPREAD
+            yield Measurement(row, is_disturbed)
+
+
+class Measurement(NamedTuple):
+    """A row, and whether something else than the device's speed shows in it."""
+
+    row: Throughput
+    is_disturbed: bool
+
+
+class _Meter:
+    """Times one backend, and knows what its device has been seen to do at the most.
+
+    Attributes:
+        launches: by state of the caches, seconds of the least that there is to launch, a copy of a byte.
+    """
+
+    def __init__(self, backend: Backend, capabilities: Capabilities, repeats: int) -> None:
+        self._backend = backend
+        self._has_tile = TileDesc.operator in capabilities.operators
+        self._repeats = repeats
+        # To empty the caches before each run is work enough to keep a device warm.
+        self._warm_up = {Caches.WARM: PATIENT if capabilities.accelerated else QUICK, Caches.COLD: QUICK}
+        self._largest = 0
+        self._copies: defaultdict[Caches, list[tuple[int, float]]] = defaultdict(list)  # bytes moved, and a second
+        self.launches: dict[Caches, float] = {}
+
+    def measure_copies(self, size: int, level: Level, caches: Caches) -> None:
+        """Try each way to copy `size` bytes: the device's own, and a kernel of the backend's. The best one counts."""
+        if caches not in self.launches:
+            self.launches[caches] = _seconds(self._time(partial(self._clock_copy, 1, caches), caches))
+        self._largest = max(self._largest, 2 * size)
+        self.copy(2 * size, caches)
+        if self._has_tile:
+            tensor = TensorDesc.of(DataType.FLOAT32, (1, 1, 1, size // DataType.FLOAT32.size))
+            case = Case.of(TileDesc(tensor, tensor, (1, 1, 1, 1)), level, rule="TILE.values")
+            execution = _bound(case)
+            seconds = _seconds(self.time(execution, caches)) if self.accepts(execution) else 0.0
+            self._note(useful_bytes(case), seconds, caches)
+
+    def copy(self, moved: int, caches: Caches) -> float:
+        """Bytes read plus bytes written a second, in a copy that reads and writes `moved` bytes together.
+
+        As many bytes as the operator moves, so that caches help both alike, and right beside it, so that a busy machine
+        slows both alike. 0 where the copy fails.
+        """
+        size = max(moved // 2, 1)
+        return self._note(2 * size, _seconds(self._time(partial(self._clock_copy, size, caches), caches)), caches)
+
+    def limit(self, moved: int, caches: Caches) -> float:
+        """Bytes a second of the best copy of as many bytes or more.
+
+        A smaller one may be held up by its launch, or lie in caches. Those of the largest size count for whatever moves
+        more.
+        """
+        least = min(moved - 1, self._largest)
+        return max(rate for size, rate in self._copies[caches] if size >= least)
+
+    def accepts(self, execution: Execution) -> bool:
+        try:
+            return self._backend.validate(execution.desc, execution.level).accepted
+        except Exception:  # not claimed, or broken, which the cases have shown
+            return False
+
+    def time(self, execution: Execution, caches: Caches) -> Series | None:
+        """None where it is not claimed, or broken."""
+        cold = caches is Caches.COLD
+        return self._time(lambda repeats: time_execution(self._backend, execution, repeats, cold=cold), caches)
+
+    def _clock_copy(self, size: int, caches: Caches, repeats: int) -> list[float]:
+        return time_copy(self._backend, size, repeats, cold=caches is Caches.COLD)
+
+    def _time(self, clock: Runs, caches: Caches) -> Series | None:
+        try:
+            return time_steadily(clock, self._repeats, self._warm_up[caches])
+        except Exception:  # not claimed, broken, or the process that it was to be made in is lost
+            return None
+
+    def _note(self, moved: int, seconds: float, caches: Caches) -> float:
+        if not seconds:
+            return 0.0
+        self._copies[caches].append((moved, moved / seconds))
+        return moved / seconds
+
+
+def with_caveats(timed: Sequence[Measurement], launches: dict[Caches, float]) -> list[Throughput]:
+    """The rows of one operator and data type with what is to be known before they are believed.
+
+    Args:
+        timed: by size, ascending.
+        launches: see `_Meter`.
+    """
+    by_caches = {caches: [row for row, _ in timed if row.caches is caches] for caches in Caches}
+    found = []
+    for row, is_disturbed in timed:
+        caveats = []
+        if _is_launch(row, by_caches[row.caches], launches.get(row.caches, 0.0)):
+            caveats.append(Caveat.LAUNCH_BOUND)
+        if is_disturbed:
+            caveats.append(Caveat.DISTURBED)
+        if row.fraction_of_copy > 1 and (why := _why_above_the_copy(row, by_caches)):
+            caveats.append(why)
+        if row.fraction_of_copy > 1 and not caveats:
+            caveats.append(Caveat.UNLIKE_A_COPY)
+        found.append(msgspec.structs.replace(row, caveats=tuple(caveats)))
+    return found
+
+
+def _is_launch(row: Throughput, series: Sequence[Throughput], launch: float) -> bool:
+    """Whether a run takes hardly longer than the least does: the smallest of its series or, for that, whether the next
+    takes hardly longer; alone, a launch of nothing."""
+    smallest = series[0]
+    if row is not smallest:
+        return row.median_seconds <= LAUNCHES * smallest.median_seconds
+    if len(series) > 1:
+        return series[1].median_seconds <= LAUNCHES * row.median_seconds
+    return row.median_seconds <= LAUNCHES * launch
+
+
+def _why_above_the_copy(row: Throughput, by_caches: dict[Caches, list[Throughput]]) -> Caveat | None:
+    """Whether it is caches: where what is moved does not lie in them, from memory or at a larger size, it is not so."""
+    if row.caches is Caches.COLD:
+        return None
+    cold = [other for other in by_caches[Caches.COLD] if other.size == row.size]
+    larger = [other for other in by_caches[Caches.WARM] if other.size > row.size]
+    return Caveat.CACHED if any(other.fraction_of_copy <= 1 for other in (*cold, *larger)) else None
+
+
+def spread(values: Sequence[float]) -> float:
+    """How far apart values lie, as a share of their middle; of many the outer quarters are left out."""
+    ordered = sorted(values)
+    cut = len(ordered) // 4
+    return (ordered[-1 - cut] - ordered[cut]) / median(ordered)
+
+
+def _seconds(series: Series | None) -> float:
+    return median(series.seconds) if series is not None and series.seconds else 0.0
+
+
+def useful_bytes(case: Case) -> int:
+    """Each input element read once, each index once, each output element written once."""
+    spec = spec_of(case.desc)
+    tensors: list[TensorDesc] = [getattr(case.desc, field.attribute) for field in spec.tensor_fields]
+    return sum(tensor.element_count * tensor.data_type.size for tensor in tensors)
+
+
+def _states(backend: Backend) -> list[Caches]:
+    """The states of the caches that the backend can be timed with."""
+    try:
+        time_copy(backend, 1, 1, cold=True)
+    except Exception:  # it cannot, or not on this device
+        return [Caches.WARM]
+    return list(Caches)
+
+
+def _bound(case: Case) -> Execution:
+    """The case with its tensors in memory, without guards. Nobody needs to make the same data again, so it is made in a
+    quicker way than a case's own."""
+    spec, random = spec_of(case.desc), np.random.Generator(np.random.SFC64(0))
+    inputs = {}
+    for field in spec.input_fields:
+        tensor: TensorDesc = getattr(case.desc, field.attribute)
+        if spec.index is not None and field.attribute == spec.index.indices:
+            content = _random_indices(random, tensor, spec.index.limits(case.desc))
+        else:
+            content = _random_bytes(random, tensor)
+        inputs[field.attribute] = Binding(content, 0, len(content))
+    outputs = {}
+    for field in spec.output_fields:
+        size = buffer_size(getattr(case.desc, field.attribute))
+        outputs[field.attribute] = Binding(np.empty(size, np.uint8), 0, size)
+    return Execution(case.desc, case.level, inputs, outputs)
+
+
+def _random_bytes(random: np.random.Generator, tensor: TensorDesc) -> Bytes:
+    size = buffer_size(tensor)
+    return random.integers(0, 2**64 - 1, -(-size // 8), np.uint64, endpoint=True).view(np.uint8)[:size]
+
+
+def _random_indices(random: np.random.Generator, tensor: TensorDesc, limits: Sequence[int]) -> Bytes:
+    """Indices in range; `limits` as for `strategies.values.fill`."""
+    assert tensor.strides is None
+    number = UNSIGNED_OF_SIZE[tensor.data_type.size]
+    content = np.zeros(buffer_size(tensor), np.uint8)
+    indices = np.ndarray(tensor.sizes, number, content)
+    for place, limit in enumerate(limits):
+        part = indices[..., place :: len(limits)]
+        part[...] = random.integers(0, limit, part.shape, number)
+    return content
+
+
+def _shape(case: Case) -> str:
+    spec = spec_of(case.desc)
+    return " ".join(
+        f"{field.name.removesuffix('Tensor')}{{{','.join(map(str, getattr(case.desc, field.attribute).sizes))}}}"
+        for field in spec.tensor_fields
+    )

@@ -1,0 +1,376 @@
+"""A case as a DxDispatch model: the JSON, the buffers beside it, and a text that says what to run and to look for."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from dml_conformance.backends.base import Binding, Bytes
+from dml_conformance.backends.reference import Result, expected_output
+from dml_conformance.conformance.exchange.dxdispatch import ACTUAL, BEFORE, EXPECTED, MODEL_FILE, NOTE, README_FILE
+from dml_conformance.reports.records import FEW_DIFFERENCES, Record
+from dml_conformance.reports.text import in_lines, pretty_json
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.datatypes import DataType, TensorFlag
+from dml_conformance.spec.forms import desc_to_json
+from dml_conformance.spec.operator import Field
+from dml_conformance.spec.registry import rule as rule_named
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import Outcome
+from dml_conformance.strategies.values import NUMPY_TYPE, OVERLAPPING, UNSIGNED_OF_SIZE, buffer_size, materialize
+
+MAX_BYTES = 2**28  # of a case's tensors; a larger one is no file to hand to anyone
+MAX_INLINE_BYTES = 2**16  # of a tensor whose values stand in the JSON
+SHOWN = 16  # stretches of bytes that the text lists
+_POISON = 0x5A
+
+
+class NotExpressible(ValueError):
+    """A case that no DxDispatch model can say; the message says what about it."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A case as files.
+
+    Attributes:
+        name: for a folder: operator, level and the beginning of the case's digest.
+        model: the content of `model.json`.
+        files: the other files, by name; empty for a model with everything in it.
+        remarks: what the model does not show, in sentences.
+    """
+
+    name: str
+    model: dict[str, Any]
+    files: dict[str, bytes] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def model_text(self) -> str:
+        return pretty_json(self.model, 120) + "\n"
+
+    def all_files(self) -> dict[str, bytes]:
+        """Every file of the folder, the model among them."""
+        return {MODEL_FILE: self.model_text.encode(), **self.files}
+
+
+def export(case: Case, record: Record | None = None, *, inline: bool = False) -> Exported:
+    """A case as a model.
+
+    A case that is executed gets its buffers, whole, as they lie in memory: the inputs with what their padding holds,
+    the output with the complement of every element that is to be written. One that is decided on gets the operator
+    alone: DxDispatch creates and compiles it before anything else, and that is what the case is about.
+
+    Args:
+        case: any.
+        record: what a backend made of it, for the text.
+        inline: put all values into the JSON, where the published schema has a place for them, and write no other file.
+
+    Raises:
+        NotExpressible: DxDispatch has no form for the descriptor, or the tensors are too large.
+    """
+    _check_form(case)
+    content = case.to_json()
+    name = f"{case.operator.lower()}-{case.level}-{case.digest[:12]}"
+    memory = _Memory.of(case) if is_executed(case) else None
+    if memory is not None and memory.size > (MAX_INLINE_BYTES if inline else MAX_BYTES):
+        most = MAX_INLINE_BYTES if inline else MAX_BYTES
+        raise NotExpressible(
+            f"its tensors take {memory.size} bytes, {'in one file' if inline else 'exported'} are up to {most}"
+        )
+    files = {} if inline or memory is None else memory.files()
+    note = {key: content[key] for key in ("level", "data", "rule", "expect")}
+    if memory is not None:
+        note["expected"] = {
+            name: _inline_expectation(memory.expected[name], tensor.data_type)
+            if inline
+            else {"sourcePath": f"{name}.{EXPECTED}.npy", "memory": f"{name}.{EXPECTED}.dat"}
+            for name, tensor in memory.outputs.items()
+        }
+        for output, result in memory.expected.items():
+            if result.open is not None and result.open.any():
+                note["expected"][output]["open"] = [int(i) for i in np.flatnonzero(result.open)]
+    model = {
+        "resources": {} if memory is None else dict(memory.resources(inline=inline)),
+        "dispatchables": {case.operator.lower(): _dispatchable(case, memory)},
+        "commands": [] if memory is None else _commands(case, memory, inline=inline),
+        NOTE: note,
+    }
+    remarks = tuple(_remarks(case, memory))
+    exported = Exported(name, model, files, remarks)
+    if not inline:
+        exported.files[README_FILE] = _readme(case, record, memory, remarks).encode()
+    return exported
+
+
+def is_executed(case: Case) -> bool:
+    """Whether a case has outputs that the specification knows: it is valid, and there is data for every input."""
+    given = all(member.attribute in case.data for member in spec_of(case.desc).input_fields)
+    return case.outcome is Outcome.ACCEPT and not case.broken and bool(case.data) and given
+
+
+def _check_form(case: Case) -> None:
+    """What DxDispatch's parser asks of a descriptor, or changes in it."""
+    for member in spec_of(case.desc).tensor_fields:
+        tensor: TensorDesc | None = getattr(case.desc, member.attribute)
+        if tensor is None:
+            raise NotExpressible(f"{member.name} is null, which DxDispatch refuses for a tensor that is not optional")
+        if tensor.flags not in (TensorFlag.NONE, TensorFlag.OWNED_BY_DML):
+            raise NotExpressible(f"{member.name}.Flags is {tensor.flags}; DxDispatch knows flags by their names only")
+        if tensor.total_tensor_size_in_bytes == 0:
+            raise NotExpressible(
+                f"{member.name}.TotalTensorSizeInBytes is 0, in place of which DxDispatch computes one"
+            )
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """The buffers of a case that is executed, by the tensors' names."""
+
+    inputs: Mapping[str, TensorDesc]
+    outputs: Mapping[str, TensorDesc]
+    contents: Mapping[str, Bytes]
+    before: Mapping[str, Bytes]
+    after: Mapping[str, Bytes]
+    counts: Mapping[str, npt.NDArray[np.bool_]]
+    expected: Mapping[str, Result]
+
+    @classmethod
+    def of(cls, case: Case) -> _Memory:
+        spec = spec_of(case.desc)
+        tensors: dict[str, TensorDesc] = {f.name: getattr(case.desc, f.attribute) for f in spec.tensor_fields}
+        size = sum(map(buffer_size, tensors.values()))
+        if size > MAX_BYTES:
+            raise NotExpressible(f"its tensors take {size} bytes, exported are up to {MAX_BYTES}")
+        try:
+            contents = materialize(case)
+        except ValueError as error:
+            raise NotExpressible(f"there is no such data: {error}") from None
+        bound = {attribute: Binding(content, 0, len(content)) for attribute, content in contents.items()}
+        expected = expected_output(case.desc, bound)
+        before, after, counts = {}, {}, {}
+        for member in spec.output_fields:
+            tensor, result = tensors[member.name], expected[member.attribute]
+            before[member.name] = _written(tensor, np.invert(result.values))
+            after[member.name] = _written(tensor, result.values)
+            counts[member.name] = _counted(tensor, result)
+        return cls(
+            {f.name: tensors[f.name] for f in spec.input_fields},
+            {f.name: tensors[f.name] for f in spec.output_fields},
+            {f.name: contents[f.attribute] for f in spec.input_fields},
+            before,
+            after,
+            counts,
+            {f.name: expected[f.attribute] for f in spec.output_fields},
+        )
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, (*self.contents.values(), *self.before.values())))
+
+    def resources(self, *, inline: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+        for tensors, contents, suffix in ((self.inputs, self.contents, ""), (self.outputs, self.before, f".{BEFORE}")):
+            for name, tensor in tensors.items():
+                data_type: str = tensor.data_type.name
+                initial: Any = {"sourcePath": f"{name}{suffix}.npy"}
+                if inline:
+                    data_type, initial = _values(_elements(tensor, contents[name]), tensor.data_type)
+                yield (
+                    name,
+                    {
+                        "initialValuesDataType": data_type,
+                        "initialValues": initial,
+                        "sizeInBytes": buffer_size(tensor),
+                    },
+                )
+
+    def files(self) -> dict[str, bytes]:
+        files = {f"{name}.npy": _npy(_elements(tensor, self.contents[name])) for name, tensor in self.inputs.items()}
+        for name, tensor in self.outputs.items():
+            number = NUMPY_TYPE[tensor.data_type]
+            files[f"{name}.{BEFORE}.npy"] = _npy(_elements(tensor, self.before[name]))
+            files[f"{name}.{EXPECTED}.npy"] = _npy(np.ascontiguousarray(self.expected[name].values).view(number))
+            files[f"{name}.{EXPECTED}.dat"] = self.after[name].tobytes()
+        return files
+
+
+def _written(tensor: TensorDesc, values: npt.NDArray[Any]) -> Bytes:
+    """An output's buffer with these elements in it."""
+    buffer = np.full(buffer_size(tensor), _POISON, np.uint8)
+    _view(tensor, buffer)[...] = values
+    return buffer
+
+
+def _counted(tensor: TensorDesc, result: Result) -> npt.NDArray[np.bool_]:
+    """Which bytes of an output's buffer the specification fixes: those of elements that it does not leave open."""
+    marks = np.zeros(buffer_size(tensor), np.uint8)
+    fixed = np.full(tensor.sizes, -1, np.int64).astype(UNSIGNED_OF_SIZE[tensor.data_type.size])
+    if result.open is not None:
+        fixed[result.open] = 0
+    _view(tensor, marks)[...] = fixed
+    return marks.astype(np.bool_)
+
+
+def _view(tensor: TensorDesc, buffer: Bytes) -> npt.NDArray[Any]:
+    size = tensor.data_type.size
+    strides = tuple(stride * size for stride in tensor.effective_strides)
+    return np.ndarray(tensor.sizes, UNSIGNED_OF_SIZE[size], buffer, strides=strides)
+
+
+def _elements(tensor: TensorDesc, buffer: Bytes) -> npt.NDArray[Any]:
+    """A buffer as whole elements; a rest that holds none, which no element can reach, is left out."""
+    size = tensor.data_type.size
+    return buffer[: len(buffer) // size * size].view(NUMPY_TYPE[tensor.data_type])
+
+
+def _npy(array: npt.NDArray[Any]) -> bytes:
+    """NumPy's file of version 1.0, which DxDispatch reads."""
+    stream = io.BytesIO()
+    np.lib.format.write_array(stream, array, version=(1, 0), allow_pickle=False)
+    return stream.getvalue()
+
+
+def _values(elements: npt.NDArray[Any], data_type: DataType) -> tuple[str, list[int | float]]:
+    """Values for the JSON and the type that they are given in: unsigned integers of the same bits where a float is
+    none that JSON has. DxDispatch lets a buffer be filled with one type and bound as another."""
+    numbers = elements.view(NUMPY_TYPE[data_type])
+    if data_type.is_float and not np.isfinite(numbers).all():
+        size = data_type.size
+        return f"UINT{8 * size}", elements.view(UNSIGNED_OF_SIZE[size]).tolist()
+    return data_type.name, numbers.tolist()
+
+
+def _inline_expectation(result: Result, data_type: DataType) -> dict[str, Any]:
+    given_in, values = _values(result.values.ravel(), data_type)
+    return {"dataType": given_in, "values": values}
+
+
+def _dispatchable(case: Case, memory: _Memory | None) -> dict[str, Any]:
+    dispatchable = desc_to_json(case.desc)
+    owned = [member.name for member in spec_of(case.desc).input_fields if _is_owned(case, member)]
+    if owned and memory is not None:
+        dispatchable["bindings"] = {name: name for name in owned}
+    return dispatchable
+
+
+def _is_owned(case: Case, member: Field) -> bool:
+    """Whether an input is bound when the operator is initialised, not when it is executed."""
+    tensor: TensorDesc = getattr(case.desc, member.attribute)
+    return bool(tensor.flags & TensorFlag.OWNED_BY_DML)
+
+
+def _commands(case: Case, memory: _Memory, *, inline: bool) -> list[dict[str, Any]]:
+    bound = [f.name for f in spec_of(case.desc).tensor_fields if f.name in memory.outputs or not _is_owned(case, f)]
+    commands: list[dict[str, Any]] = [
+        {"type": "dispatch", "dispatchable": case.operator.lower(), "bindings": {name: name for name in bound}}
+    ]
+    for name in memory.outputs:
+        commands.append({"type": "print", "resource": name})
+        if not inline:
+            commands.append({"type": "writeFile", "resource": name, "targetPath": f"{name}.{ACTUAL}.dat"})
+    return commands
+
+
+def _remarks(case: Case, memory: _Memory | None) -> Iterator[str]:
+    if memory is None:
+        if case.data:
+            yield "The case has data, but the specification does not say what comes of it, so nothing is executed here."
+        return
+    if case.rule in ("EXECUTION.output-bounds", "EXECUTION.inputs-unchanged"):
+        yield (
+            f"The case is about {case.rule}. DxDispatch binds whole buffers and looks neither at what is around them "
+            "nor at the inputs afterwards, so a fault may stay unseen here."
+        )
+    if any(tensor.guaranteed_base_offset_alignment for tensor in (*memory.inputs.values(), *memory.outputs.values())):
+        yield "DxDispatch binds buffers from their first byte; the suite binds them at an offset aligned as guaranteed."
+    if any(recipe.pattern == OVERLAPPING for recipe in case.data.values()):
+        yield (
+            "InputTensor and IndicesTensor have a buffer each here, in which the same bytes stand; the suite binds "
+            "ranges of one buffer that overlap."
+        )
+
+
+def _readme(case: Case, record: Record | None, memory: _Memory | None, remarks: tuple[str, ...]) -> str:
+    lines = [
+        f"{case.operator} at feature level {case.level}",
+        f"Case {case.digest}",
+        "",
+        "Run it with DxDispatch (github.com/microsoft/DirectML, DxDispatch) in this folder:",
+        "",
+        f"    dxdispatch {MODEL_FILE} --input_path . --output_path . --debug",
+        "",
+    ]
+    lines += _what_to_see(case, memory)
+    if case.rule:
+        rule = rule_named(case.rule)
+        lines += ["", f"The rule {rule.id}: {rule.statement}", f"Source: {rule.source.url}"]
+    if case.outcome is not Outcome.UNSPECIFIED and rule_ids(case):
+        lines += ["Rules broken: " + ", ".join(rule_ids(case))]
+    if record is not None:
+        lines += ["", *_what_was_seen(record)]
+    for remark in remarks:
+        lines += ["", remark]
+    content = case.to_json()
+    text = msgspec.json.encode({key: content[key] for key in ("type", "desc", "level", "data", "rule")}).decode()
+    lines += ["", "The case for dml-conformance replay:", "", text]
+    return in_lines(lines) + "\n"
+
+
+def rule_ids(case: Case) -> tuple[str, ...]:
+    """Ids of the rules that a case breaks."""
+    return case.broken if case.outcome is Outcome.REJECT else ()
+
+
+def _what_to_see(case: Case, memory: _Memory | None) -> list[str]:
+    if case.outcome is Outcome.REJECT:
+        return ["The descriptor is invalid: creating or compiling the operator has to fail with E_INVALIDARG."]
+    if case.outcome is Outcome.UNSPECIFIED:
+        return ["The specification leaves open whether the descriptor is valid."]
+    lines = ["The descriptor is valid: the operator has to be created and compiled without an error."]
+    if memory is None:
+        return lines
+    for name in memory.outputs:
+        actual, expected = f"{name}.{ACTUAL}.dat", f"{name}.{EXPECTED}.dat"
+        lines += [
+            f"Then {name} has to hold what {expected} holds, byte for byte. On Windows:",
+            "",
+            f"    fc /b {actual} {expected}",
+            "",
+            *_bytes_that_count(memory.counts[name]),
+            f"{name}.{EXPECTED}.npy has the same elements in the tensor's sizes.",
+            f"{name}.{BEFORE}.npy, what the buffer holds before, differs from it in every bit of every element.",
+        ]
+    return lines
+
+
+def _bytes_that_count(counts: npt.NDArray[np.bool_]) -> list[str]:
+    """Which bytes of a buffer no rule fixes, as `fc /b` numbers them."""
+    if counts.all():
+        return [f"All {len(counts)} bytes count."]
+    edges = np.flatnonzero(np.diff(np.concatenate(([True], counts, [True])).astype(np.int8)))
+    stretches = [f"{start:08X}-{end - 1:08X}" for start, end in zip(edges[::2], edges[1::2], strict=True)]
+    more = f" and {len(stretches) - SHOWN} more stretches" if len(stretches) > SHOWN else ""
+    return [
+        f"Of {len(counts)} bytes {int(counts.sum())} count. The others are padding, or elements that the",
+        "specification leaves open; a difference there is none:",
+        f"    {', '.join(stretches[:SHOWN])}{more}",
+    ]
+
+
+def _what_was_seen(record: Record) -> list[str]:
+    lines = [f"What the suite saw: {record.verdict}. {record.reason}".rstrip()]
+    shown = record.differences[:FEW_DIFFERENCES]
+    for difference in shown:
+        where = ",".join(map(str, difference.coordinates))
+        expected = f"{difference.expected} {difference.expected_bits}".strip()
+        lines.append(f"    output[{where}]: expected {expected}, got {difference.actual} {difference.actual_bits}")
+    if record.difference_count > len(shown):
+        lines.append(f"    {record.difference_count} elements differ")
+    return lines

@@ -1,0 +1,364 @@
+"""Judging many cases in one go, on a backend that executes batches; with the same verdicts as one by one.
+
+The tensors of a batch lie in one resource, which exists twice: as the backend gets it, with the outputs poisoned, and
+as the backend should leave it. Where both are the same afterwards, every case of the batch has passed; a case whose
+part differs is looked at as `Judge` does. Whatever is found wrong is executed again alone, so that no case is blamed
+for what another one did to it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dml_conformance.backends.base import Backend, Batched, Binding, Bytes, Execution, Unsupported, takes_batches
+from dml_conformance.backends.poison import secret_bytes
+from dml_conformance.backends.processes.errors import ProcessLost, StrayWrite
+from dml_conformance.backends.reference import Result
+from dml_conformance.backends.reference.operators import compute_into
+from dml_conformance.conformance.judge.judge import OUTPUT_BOUNDS, Judge, Judgement, Pending, not_the_first, told
+from dml_conformance.conformance.judge.memory import (
+    Elements,
+    InputMemory,
+    OutputMemory,
+    Stretch,
+    Unwritten,
+    elements_at,
+)
+from dml_conformance.conformance.judge.output_digest import output_digest
+from dml_conformance.conformance.judge.prefetch import DecidesAhead, decide_ahead
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.values import overlaps
+
+MOST_CASES = 1024  # decided on before the first of them is executed
+MOST_AHEAD = 64  # decided on in one go, where each is executed alone
+MOST_CASE_BYTES = 2**18  # larger cases are executed alone: they gain nothing
+MOST_BYTES = 2**25  # of a batch's tensors
+_TRUE = {size: int.from_bytes(bytes([True]) * size) for size in (1, 2, 4, 8)}  # in each byte of an element
+
+
+class _Member(NamedTuple):
+    """A case of a batch and what its inputs hold, by attribute."""
+
+    pending: Pending
+    contents: Mapping[str, Bytes]
+
+
+class _Failure(NamedTuple):
+    """What a batch raised: MemoryError, Unsupported, StrayWrite or, for everything else, Exception; and in words."""
+
+    kind: type[Exception]
+    told: str
+
+
+class BatchJudge:
+    """Judges many cases as a `Judge` does, in batches if its backend takes them.
+
+    Args:
+        judge: holds the backend.
+        one_by_one: execute every case alone, whatever the backend takes.
+    """
+
+    def __init__(self, judge: Judge, *, one_by_one: bool = False) -> None:
+        self.judge = judge
+        self.in_batches = not one_by_one and takes_batches(judge.backend)
+        # Asked once: to look whether an object has a protocol takes as long as deciding on a case.
+        self._asks_ahead = isinstance(judge.backend, DecidesAhead)
+        self._most_bytes = MOST_BYTES
+
+    def records(self, cases: Iterable[Case], phase: Phase) -> Iterator[Record]:
+        """The record of each case, in order; takes in up to `MOST_CASES` cases before it gives the first record."""
+        judge = self.judge
+        most = MOST_CASES if self.in_batches else MOST_AHEAD if self._asks_ahead else 1
+        cases = iter(cases)
+        while chunk := [case.read(judge.reading) for case in islice(cases, most)]:
+            if self.in_batches:
+                for case, judged in zip(chunk, self.judgements(chunk), strict=True):
+                    yield judge.describe(case, phase, judged)
+            else:
+                self._ask_ahead(chunk)
+                for case in chunk:
+                    yield judge.record(case, phase)
+
+    def judgements(self, cases: Sequence[Case]) -> list[Judgement]:
+        """The verdicts on cases, in order."""
+        judged: dict[int, Judgement] = {}
+        waiting: dict[int, _Member] = {}
+        used = 0
+        self._ask_ahead(cases)
+        for count, case in enumerate(cases):
+            decided = self.judge.decide(case)
+            if isinstance(decided, Pending) and (decided.needed > MOST_CASE_BYTES or overlaps(case)):
+                decided = self.judge.execute(decided)
+            if isinstance(decided, Pending):
+                if used + decided.needed > self._most_bytes:
+                    judged.update(self._executed(waiting))
+                    waiting, used = {}, 0
+                contents = self.judge.contents(decided)
+                if isinstance(contents, Judgement):
+                    judged[count] = contents
+                else:
+                    waiting[count] = _Member(decided, contents)
+                    used += decided.needed
+            else:
+                judged[count] = decided
+        judged.update(self._executed(waiting))
+        return [judged[n] for n in range(len(cases))]
+
+    def _ask_ahead(self, cases: Sequence[Case]) -> None:
+        if self._asks_ahead:
+            decide_ahead(self.judge, cases)
+
+    def _executed(self, members: Mapping[int, _Member]) -> Iterator[tuple[int, Judgement]]:
+        return zip(members, self._execute(list(members.values())), strict=True)
+
+    def _execute(self, members: Sequence[_Member]) -> Sequence[Judgement]:
+        if not members:
+            return []
+        batch = _Batch(members)
+        wrong: dict[int, Judgement] = {}
+        seconds = 0.0
+        for execution in range(self.judge.repeat):
+            batch.poison()
+            started = time.perf_counter()
+            failure = self._failure(batch)
+            if failure is not None:
+                break
+            seconds = seconds or (time.perf_counter() - started) / len(members)
+            wrong = self._wrong(batch, seconds, execution)
+            if wrong:
+                break
+        else:
+            wrong = self._unwritten(batch, seconds)
+        if failure is None:
+            return self._judged(batch, seconds, wrong)
+        # Here the exception is gone, and with it what it held of the failed attempt's memory.
+        del batch
+        if failure.kind is MemoryError:
+            return self._split(members)
+        return self._one_by_one(members) if failure.kind is Unsupported else self._one_to_blame(members, failure)
+
+    def _failure(self, batch: _Batch) -> _Failure | None:
+        """Have the backend execute a batch; returns what it raised."""
+        backend: Backend = self.judge.backend
+        assert isinstance(backend, Batched)
+        try:
+            backend.execute_batch(batch.executions)
+        except MemoryError as error:
+            return _Failure(MemoryError, told(error))
+        except Unsupported as error:
+            return _Failure(Unsupported, told(error))
+        except ProcessLost as lost:
+            # A batch may take longer than a case may, which is no fault.
+            return _Failure(Unsupported if lost.timed_out else Exception, str(lost))
+        except StrayWrite as stray:
+            return _Failure(StrayWrite, str(stray))
+        except Exception as error:
+            return _Failure(Exception, f"execute_batch raised {told(error)}")
+        return None
+
+    def _one_by_one(self, members: Sequence[_Member]) -> list[Judgement]:
+        return [self.judge.execute(member.pending) for member in members]
+
+    def _split(self, members: Sequence[_Member]) -> Sequence[Judgement]:
+        """What did not fit at once, in halves; later batches are smaller from the start."""
+        if len(members) == 1:
+            return self._one_by_one(members)
+        self._most_bytes = max(self._most_bytes // 2, MOST_CASE_BYTES)
+        half = len(members) // 2
+        return [*self._execute(members[:half]), *self._execute(members[half:])]
+
+    def _one_to_blame(self, members: Sequence[_Member], failure: _Failure) -> list[Judgement]:
+        """A batch raised something. Where no case of it fails alone, the batches themselves are at fault."""
+        judged = self._one_by_one(members)
+        if any(each.verdict in NOT_CONFORMANT for each in judged):
+            return judged
+        guilty = [n for n, member in enumerate(members) if self._failure(_Batch([member])) is not None]
+        for n in guilty or [0]:
+            what = "a batch of this case" if guilty else f"a batch of {len(members)} cases from this one on"
+            reason = f"{failure.told}, on {what}; alone: {judged[n].verdict}"
+            if failure.kind is StrayWrite:
+                judged[n] = judged[n]._replace(verdict=Verdict.FAIL, rule=OUTPUT_BOUNDS, reason=reason)
+            else:
+                judged[n] = judged[n]._replace(verdict=Verdict.CRASH, reason=reason)
+        return judged
+
+    def _wrong(self, batch: _Batch, seconds: float, execution: int) -> dict[int, Judgement]:
+        """The cases that an execution of a batch did not pass, each by its own part of the memory."""
+        wrong: dict[int, Judgement] = {}
+        for n in batch.touched():
+            found = batch.judged_alone(n, self.judge, seconds)
+            if found.verdict is not Verdict.PASS:
+                wrong[n] = not_the_first(found, execution) if execution else found
+        return wrong
+
+    def _unwritten(self, batch: _Batch, seconds: float) -> dict[int, Judgement]:
+        """The cases that passed every time by what was there before."""
+        judged = {
+            n: self.judge.unless_unwritten(_passed(batch.members[n].pending, seconds), unwritten)
+            for n, unwritten in batch.unwritten.items()
+        }
+        return {n: found for n, found in judged.items() if found.verdict is not Verdict.PASS}
+
+    def _judged(self, batch: _Batch, seconds: float, wrong: Mapping[int, Judgement]) -> Sequence[Judgement]:
+        digests = batch.output_digests() if self.judge.digests_outputs else [""] * len(batch.members)
+        passed = [
+            _passed(pending, seconds, digest) for (pending, _), digest in zip(batch.members, digests, strict=True)
+        ]
+        if not wrong:
+            return passed
+        alone = {n: self.judge.execute(batch.members[n].pending) for n in wrong}
+        guilty = {n for n, found in alone.items() if found.verdict in NOT_CONFORMANT}
+        if not guilty:
+            for n, found in wrong.items():
+                passed[n] = found._replace(reason=f"in a batch: {found.reason}; alone: {alone[n].verdict}")
+            return passed
+        # Once more without these: others may have suffered from them, or have done damage where they did too.
+        others = [n for n in range(len(passed)) if n not in guilty]
+        again = self._execute([batch.members[n] for n in others])
+        judged = dict(zip(others, again, strict=True)) | {n: alone[n] for n in guilty}
+        return [judged[n] for n in sorted(judged)]
+
+
+def _passed(pending: Pending, seconds: float, output: str = "") -> Judgement:
+    return Judgement(Verdict.PASS, pending.rule, pending.answered, seconds=pending.seconds + seconds, output=output)
+
+
+class _Place(NamedTuple):
+    """Where the tensors of one case lie in a batch's memory, by attribute, and where the last one ends."""
+
+    inputs: dict[str, Stretch]
+    outputs: dict[str, Stretch]
+    end: int
+
+    @property
+    def start(self) -> int:
+        return next(iter(self.inputs.values())).start
+
+
+class _Batch:
+    """Cases laid out in one resource.
+
+    Attributes:
+        members: the cases.
+        executions: what the backend gets.
+        unwritten: of the cases that were looked at alone, by number.
+    """
+
+    def __init__(self, members: Sequence[_Member]) -> None:
+        self.members = members
+        self._places: list[_Place] = []
+        end = 0
+        for pending, _ in members:
+            place = _placed(pending.case, end)
+            self._places.append(place)
+            end = place.end
+        end = -(-end // 8) * 8
+        # What lies between two cases is the first one's, so that every byte is somebody's.
+        self._ends = np.array([*(place.start for place in self._places[1:]), end])
+        self._wanted = secret_bytes(end)
+        self._found = np.empty_like(self._wanted)
+        self._before: Bytes | None = None
+        self._is_element, self._is_free = np.zeros(end, np.bool_), np.ones(end, np.bool_)
+        self._open = [self._fill(member, place) for member, place in zip(members, self._places, strict=True)]
+        self._is_free &= ~self._is_element
+        self.executions = [
+            self._execution(pending.case, place) for (pending, _), place in zip(members, self._places, strict=True)
+        ]
+        self.unwritten: defaultdict[int, Unwritten] = defaultdict(Unwritten)
+
+    def poison(self) -> None:
+        """Make the memory what it is before an execution: inputs as they are, all else secret bytes.
+
+        No byte of an output's element is the wanted one, and none of anything but inputs is what it was last time.
+        """
+        avoided = [self._wanted] if self._before is None else [self._wanted, self._before]
+        fresh = secret_bytes(len(self._wanted), *avoided)
+        np.copyto(self._wanted, fresh, where=self._is_free)
+        np.copyto(self._found, self._wanted)
+        np.copyto(self._found, fresh, where=self._is_element)
+        self._before = self._found.copy()
+
+    def touched(self) -> list[int]:
+        """The cases in whose part of the memory a byte is not as it should be, or may be another: what is left open,
+        and padding."""
+        differing = np.flatnonzero(self._found.view(np.uint64) != self._wanted.view(np.uint64)) * 8
+        if not differing.size:
+            return []
+        return [int(n) for n in np.unique(np.searchsorted(self._ends, differing, side="right"))]
+
+    def output_digests(self) -> list[str]:
+        """Of each case, over what the backend left in its output."""
+        return [
+            output_digest(
+                (_elements(self._found, stretch, getattr(pending.case.desc, attribute)), is_open)
+                for attribute, stretch in place.outputs.items()
+            )
+            for (pending, _), place, is_open in zip(self.members, self._places, self._open, strict=True)
+        ]
+
+    def judged_alone(self, n: int, judge: Judge, seconds: float) -> Judgement:
+        """The verdict on one case by its own part of the memory."""
+        pending, place = self.members[n].pending, self._places[n]
+        inputs, outputs, expected = {}, {}, {}
+        stretches = sorted({**place.inputs, **place.outputs}.items(), key=lambda item: item[1].start)
+        ends = [*(stretch.start for _, stretch in stretches[1:]), int(self._ends[n])]
+        for (attribute, stretch), end in zip(stretches, ends, strict=True):
+            tensor = getattr(pending.case.desc, attribute)
+            found = stretch.binding_alone(self._found, end)
+            wanted = stretch.binding_alone(self._wanted, end)
+            if attribute in place.inputs:
+                inputs[attribute] = InputMemory(found, wanted.buffer.tobytes())
+            else:
+                assert self._before is not None
+                before = stretch.binding_alone(self._before, end)
+                outputs[attribute] = OutputMemory.before_execution(
+                    before, tensor, elements_at(before.buffer, before.offset, tensor)
+                )._replace(binding=found)
+                expected[attribute] = Result(elements_at(wanted.buffer, wanted.offset, tensor), self._open[n])
+        seconds += pending.seconds
+        return judge.judge_memory(pending, seconds, inputs, outputs, expected, self.unwritten[n])
+
+    def _fill(self, member: _Member, place: _Place) -> npt.NDArray[np.bool_] | None:
+        """Write what a case's memory should hold in the end; returns which elements of the output are left open."""
+        desc, memory = member.pending.case.desc, self._wanted
+        bound: dict[str, Binding] = {}
+        for attribute, stretch in place.inputs.items():
+            binding = bound[attribute] = stretch.binding(memory)
+            memory[binding.offset : binding.offset + binding.size] = member.contents[attribute]
+            self._is_free[binding.offset : binding.offset + binding.size] = False
+        ((attribute, stretch),) = place.outputs.items()
+        tensor = getattr(desc, attribute)
+        _elements(self._is_element.view(np.uint8), stretch, tensor)[...] = _TRUE[tensor.data_type.size]
+        return compute_into(_elements(memory, stretch, tensor), desc, bound)
+
+    def _execution(self, case: Case, place: _Place) -> Execution:
+        """The arguments of a case's execution."""
+        outputs = {attribute: stretch.binding(self._found) for attribute, stretch in place.outputs.items()}
+        inputs = {attribute: stretch.binding(self._found) for attribute, stretch in place.inputs.items()}
+        return Execution(case.desc, case.level, inputs, outputs)
+
+
+def _elements(memory: Bytes, stretch: Stretch, tensor: TensorDesc) -> Elements:
+    return elements_at(memory, stretch.start + stretch.offset, tensor)
+
+
+def _placed(case: Case, start: int) -> _Place:
+    spec = spec_of(case.desc)
+    inputs: dict[str, Stretch] = {}
+    outputs: dict[str, Stretch] = {}
+    end = start
+    for fields, stretches in ((spec.input_fields, inputs), (spec.output_fields, outputs)):
+        for field in fields:
+            stretch = stretches[field.attribute] = Stretch.of(getattr(case.desc, field.attribute), end)
+            end = stretch.end
+    return _Place(inputs, outputs, end)

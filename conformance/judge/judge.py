@@ -1,0 +1,463 @@
+"""Judging one case on one backend: ask for its decision, execute, compare, and say which rule the verdict is about."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+import psutil
+
+from dml_conformance.backends.base import Answer, Backend, Binding, Bytes, Capabilities, Unsupported
+from dml_conformance.backends.processes.errors import ProcessLost, StrayWrite
+from dml_conformance.backends.reference import LargeResult, Result, expected_output
+from dml_conformance.conformance.judge.compare import EQUAL, Comparison, compare
+from dml_conformance.conformance.judge.memory import (
+    LARGE_BYTES,
+    InputMemory,
+    OutputMemory,
+    Unwritten,
+    bind_input,
+    bind_output,
+    bind_overlapping,
+    memory_elements,
+)
+from dml_conformance.conformance.judge.output_digest import output_digest
+from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.spec.case import Case, digest_of
+from dml_conformance.spec.divergences import recognise
+from dml_conformance.spec.operator import OperatorSpec
+from dml_conformance.spec.registry import rule as rule_named
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.rules import ACCEPTANCE, DESCRIPTOR_CATEGORIES, Category
+from dml_conformance.spec.validator import Outcome, Reading, decide
+from dml_conformance.strategies.tensors import layout_kind
+from dml_conformance.strategies.values import DATA_PATTERNS, buffer_size, materialize, overlaps
+
+# Larger cases are decided on, not executed.
+MAX_BYTES = 2**34
+# What a machine or a device may be too small for. It is no fault of a backend, and nothing that it did right.
+LACKING_BYTES = 2**30
+COPIES = 4  # of a case's tensors that harness and backend need together
+
+REPEAT = 2  # executions of a case, unless something else is asked for
+# One case in so many is executed once more than the others: a fault on every n-th call, n being even, would else always
+# meet a case that was executed just before.
+ONCE_MORE = 7
+
+# What is said of memory; a wrong value in a case about it is none of its business.
+OUTPUT_BOUNDS, INPUTS_UNCHANGED = "EXECUTION.output-bounds", "EXECUTION.inputs-unchanged"
+
+
+class Judgement(NamedTuple):
+    """A verdict and what it rests on, before it becomes a record."""
+
+    verdict: Verdict
+    rule: str
+    answered: str = ""
+    reason: str = ""
+    seconds: float = 0.0
+    comparison: Comparison = EQUAL
+    output: str = ""
+
+
+class Pending(NamedTuple):
+    """A case that the backend accepted, as it should, and that is to be executed.
+
+    Attributes:
+        case: about `rule`.
+        rule: id of the rule that the execution is about.
+        answered: the backend's decision.
+        seconds: that it took.
+        needed: bytes of the tensors' memory, alignment included and guards not.
+    """
+
+    case: Case
+    rule: str
+    answered: str
+    seconds: float
+    needed: int
+
+
+class Judge:
+    """Judges cases on one backend. It holds the backend to its claims and to nothing else.
+
+    Args:
+        backend: the backend.
+        backend_name: how the command line names it, for the lines that reproduce a case.
+        reading: what counts as the specification.
+        claims: what the backend is held to, where that is less than all that it claims.
+        digests_outputs: whether records have a digest of each executed case's outputs.
+        repeat: how often each case is executed, with the same inputs and other poison; it passes if it does each time.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        backend_name: str,
+        reading: Reading = Reading.DOCUMENTED,
+        *,
+        claims: Capabilities | None = None,
+        digests_outputs: bool = False,
+        repeat: int = REPEAT,
+    ) -> None:
+        self.backend = backend
+        self.backend_name = backend_name
+        self.reading = reading
+        self.digests_outputs = digests_outputs
+        self.repeat = repeat
+        self._executed = 0
+        self.capabilities: Capabilities = backend.capabilities() if claims is None else claims
+        self._executes = self.capabilities.executes and Category.EXECUTION in self.capabilities.enforces
+        self._levels = frozenset(self.capabilities.levels)
+        self._operators = frozenset(self.capabilities.operators)
+
+    def record(self, case: Case, phase: Phase) -> Record:
+        """Judge a case and describe the outcome for the reports."""
+        case = case.read(self.reading)
+        return self.describe(case, phase, self.judge(case))
+
+    def describe(self, case: Case, phase: Phase, judged: Judgement) -> Record:
+        """The record of a case, in this judge's reading, that came to a judgement."""
+        spec = spec_of(case.desc)
+        output = getattr(case.desc, spec.output_fields[0].attribute)
+        index_type, pattern = _index_facts(spec, case)
+        passed = judged.verdict is Verdict.PASS
+        content = case.to_json()
+        return Record(
+            case=digest_of(content),
+            operator=spec.name,
+            level=case.level.label,
+            phase=phase,
+            rule=judged.rule,
+            verdict=judged.verdict,
+            expected=str(case.outcome),
+            answered=judged.answered,
+            reason=judged.reason,
+            data_type=output.data_type.name if output is not None else "",
+            index_type=index_type,
+            rank=len(output.sizes) if output is not None else 0,
+            layout=_layout(spec, case),
+            pattern=pattern if self._is_executed(case) else "",
+            seconds=judged.seconds,
+            case_json=content,
+            differences=judged.comparison.shown,
+            difference_count=judged.comparison.wrong,
+            reproduce="" if passed else reproduce_line(case, self.backend_name, self.reading),
+            output=judged.output,
+        )
+
+    def judge(self, case: Case) -> Judgement:
+        """The verdict on one case."""
+        decided = self.decide(case)
+        return decided if isinstance(decided, Judgement) else self.execute(decided)
+
+    def decide(self, case: Case) -> Judgement | Pending:
+        """Ask the backend for its decision: the verdict on the case, unless it is to be executed now."""
+        case = case.read(self.reading)
+        rule = self._rule(case)
+        if rule != case.rule:
+            case = msgspec.structs.replace(case, rule=rule)
+        if case.operator not in self._operators:
+            return Judgement(Verdict.NOT_SUPPORTED, case.rule, reason=f"operator {case.operator} is not claimed")
+        if case.level not in self._levels:
+            return Judgement(Verdict.NOT_SUPPORTED, case.rule, reason=f"level {case.level} is not claimed")
+        started = time.perf_counter()
+        try:
+            answer = self.backend.validate(case.desc, case.level)
+        except Unsupported as error:
+            return Judgement(Verdict.NOT_SUPPORTED, case.rule, reason=str(error) or "not claimed")
+        except ProcessLost as lost:
+            return Judgement(verdict_on(lost), case.rule, reason=f"{lost}{self._known(case, 'crash')}")
+        except Exception as error:
+            reason = f"validate raised {told(error)}{self._known(case, 'crash')}"
+            return Judgement(Verdict.CRASH, case.rule, reason=reason)
+        if not isinstance(answer, Answer):
+            return Judgement(Verdict.CRASH, case.rule, reason=f"validate returned {answer!r}, not an Answer")
+        seconds = time.perf_counter() - started
+        answered = "accept" if answer.accepted else "reject"
+        if case.outcome is Outcome.UNSPECIFIED:
+            reason = answered + "ed" + (f": {answer.reason}" if answer.reason else "")
+            return Judgement(Verdict.OBSERVED, case.rule, answered, reason, seconds)
+        if case.outcome is Outcome.REJECT:
+            return self._judge_invalid(case, answer, answered, seconds)
+        if not answer.accepted:
+            return self._judge_refusal(case, answer, answered, seconds)
+        if self._is_executed(case):
+            return self._pending(case, answered, seconds)
+        if case.rule and rule_named(case.rule).category not in self.capabilities.enforces:
+            reason = f"category {rule_named(case.rule).category} is not claimed"
+            return Judgement(Verdict.NOT_SUPPORTED, case.rule, answered, reason, seconds)
+        if self.capabilities.enforces.isdisjoint(DESCRIPTOR_CATEGORIES):
+            return Judgement(Verdict.NOT_SUPPORTED, case.rule, answered, "decisions are not claimed", seconds)
+        reason = ""
+        if case.data:
+            reason = "decided only; " + ("no page says what it computes" if case.broken else "execution is not claimed")
+        return Judgement(Verdict.PASS, case.rule, answered, reason, seconds)
+
+    def execute(self, pending: Pending) -> Judgement:
+        """Execute one case, each tensor in a resource of its own, and judge what the backend left there each time."""
+        case = pending.case
+        contents = self.contents(pending)
+        if isinstance(contents, Judgement):
+            return contents
+        inputs = bind_inputs(case, contents)
+        del contents  # or a large case would need its memory twice
+        expected = self.expected(pending, {attribute: memory.binding for attribute, memory in inputs.items()})
+        unwritten = Unwritten()
+        outputs: dict[str, OutputMemory] = {}
+        first = self._execute_once(pending, inputs, outputs, expected, unwritten)
+        if first.verdict is not Verdict.PASS or pending.needed > LACKING_BYTES:
+            return first  # a repetition of a large case takes minutes, and poison is never what is expected
+        self._executed += 1
+        once_more = self.repeat > 1 and self._executed % ONCE_MORE == 0
+        for execution in range(1, self.repeat + once_more):
+            again = self._execute_once(pending, inputs, outputs, expected, unwritten)
+            if again.verdict is not Verdict.PASS:
+                return not_the_first(again, execution)
+        return self.unless_unwritten(first, unwritten)
+
+    def _execute_once(
+        self,
+        pending: Pending,
+        inputs: Mapping[str, InputMemory],
+        outputs: dict[str, OutputMemory],
+        expected: Mapping[str, Result | LargeResult],
+        unwritten: Unwritten,
+    ) -> Judgement:
+        """Execute a case into new outputs, in place of those of the execution before."""
+        case, rule = pending.case, pending.rule
+        for attribute, result in expected.items():
+            tensor = getattr(case.desc, attribute)
+            outputs[attribute] = bind_output(tensor, result, outputs.get(attribute))
+        read = {attribute: memory.binding for attribute, memory in inputs.items()}
+        written = {attribute: memory.binding for attribute, memory in outputs.items()}
+        started = time.perf_counter()
+        try:
+            self.backend.execute(case.desc, case.level, read, written)
+        except Unsupported as error:
+            return Judgement(
+                Verdict.NOT_SUPPORTED, rule, pending.answered, str(error) or "not claimed", pending.seconds
+            )
+        except ProcessLost as lost:
+            return Judgement(verdict_on(lost), rule, pending.answered, str(lost), pending.seconds)
+        except StrayWrite as stray:
+            return Judgement(Verdict.FAIL, OUTPUT_BOUNDS, pending.answered, str(stray), pending.seconds)
+        except Exception as error:
+            reason = f"execute raised {told(error)}"
+            lacks_memory = isinstance(error, MemoryError) and pending.needed > LACKING_BYTES
+            verdict = Verdict.NOT_SUPPORTED if lacks_memory else Verdict.CRASH
+            return Judgement(verdict, rule, pending.answered, reason, pending.seconds)
+        seconds = pending.seconds + time.perf_counter() - started
+        return self.judge_memory(pending, seconds, inputs, outputs, expected, unwritten)
+
+    def unless_unwritten(self, passed: Judgement, unwritten: Unwritten) -> Judgement:
+        """A pass, unless elements were never written in several executions."""
+        if self.repeat < 2 or not (count := unwritten.count):
+            return passed
+        reason = f"{count} elements of the output were not written: they hold what they held before, each time"
+        return passed._replace(verdict=Verdict.FAIL, reason=reason)
+
+    def contents(self, pending: Pending) -> dict[str, Bytes] | Judgement:
+        """What the inputs hold, by attribute; or the verdict, where the case's recipes give no data."""
+        try:
+            return materialize(pending.case)
+        except ValueError as error:
+            reason = f"there is no such data: {error}"
+            return Judgement(Verdict.ERROR, pending.rule, pending.answered, reason, pending.seconds)
+
+    def expected(self, pending: Pending, inputs: Mapping[str, Binding]) -> dict[str, Result | LargeResult]:
+        """What the outputs have to hold, by attribute."""
+        return expected_results(pending, inputs)
+
+    def judge_memory(
+        self,
+        pending: Pending,
+        seconds: float,
+        inputs: Mapping[str, InputMemory],
+        outputs: Mapping[str, OutputMemory],
+        expected: Mapping[str, Result | LargeResult],
+        unwritten: Unwritten,
+    ) -> Judgement:
+        """The verdict on the memory of a case after an execution.
+
+        Args:
+            pending: the case.
+            seconds: spent in the backend.
+            inputs, outputs: by attribute, as the backend left them.
+            expected: what the outputs have to hold, by attribute.
+            unwritten: is told of the outputs.
+        """
+        case, rule, answered = pending.case, pending.rule, pending.answered
+        spec = spec_of(case.desc)
+        digest = ""
+        if self.digests_outputs:
+            digest = output_digest(
+                (memory.elements[box], part.open)
+                for name, memory in outputs.items()
+                for box, part in expected[name].parts()
+            )
+        for field in spec.output_fields:
+            outside = outputs[field.attribute].changed_outside()
+            if outside:
+                reason = f"{field.name}: bytes changed outside the tensor, at {outside} from its start"
+                return Judgement(Verdict.FAIL, OUTPUT_BOUNDS, answered, reason, seconds, output=digest)
+        for field in spec.input_fields:
+            if not inputs[field.attribute].is_unchanged:
+                reason = f"{field.name}: the input's memory was written to"
+                return Judgement(Verdict.FAIL, INPUTS_UNCHANGED, answered, reason, seconds, output=digest)
+        for field in spec.output_fields:
+            tensor = outputs[field.attribute].tensor
+            found = self._compared(case, outputs[field.attribute], expected[field.attribute], inputs)
+            if found.wrong:
+                reason = f"{field.name}: {found.wrong} of {tensor.element_count} elements differ"
+                blamed = f"{spec.name}.values" if rule in (OUTPUT_BOUNDS, INPUTS_UNCHANGED) else rule
+                return Judgement(Verdict.FAIL, blamed, answered, reason, seconds, found, digest)
+            unwritten.look(field.attribute, outputs[field.attribute], expected[field.attribute])
+        return Judgement(Verdict.PASS, rule, answered, seconds=seconds, output=digest)
+
+    def _compared(
+        self, case: Case, output: OutputMemory, expected: Result | LargeResult, inputs: Mapping[str, InputMemory]
+    ) -> Comparison:
+        index, found = spec_of(case.desc).index, EQUAL
+        for box, part in expected.parts():
+            allowed = None
+            if part.open is not None and index is not None:
+                allowed = memory_elements(getattr(case.desc, index.indexed), inputs[index.indexed].binding)
+            start = [along.start for along in box]
+            differing = compare(output.elements[box], part.values, output.tensor.data_type, part.open, allowed, start)
+            found = found.and_then(differing)
+        return found
+
+    def _pending(self, case: Case, answered: str, seconds: float) -> Judgement | Pending:
+        spec = spec_of(case.desc)
+        tensors = [getattr(case.desc, field.attribute) for field in spec.tensor_fields]
+        needed = sum(buffer_size(tensor) + tensor.guaranteed_base_offset_alignment for tensor in tensors)
+        if needed > MAX_BYTES:
+            reason = f"the tensors need {needed} bytes, the harness executes cases of up to {MAX_BYTES}"
+            return Judgement(Verdict.ERROR, case.rule, answered, reason, seconds)
+        if needed > LACKING_BYTES and (free := psutil.virtual_memory().available) < COPIES * needed:
+            reason = f"decided only: it takes some {COPIES * needed} bytes of memory, {free} are free"
+            return Judgement(Verdict.NOT_SUPPORTED, case.rule, answered, reason, seconds)
+        rule = case.rule if rule_named(case.rule).category is Category.EXECUTION else f"{spec.name}.values"
+        return Pending(case, rule, answered, seconds, needed)
+
+    def _is_executed(self, case: Case) -> bool:
+        """What is valid by observation alone is not: nothing says what executing it would do."""
+        return bool(case.data) and case.outcome is Outcome.ACCEPT and not case.broken and self._executes
+
+    def _rule(self, case: Case) -> str:
+        """Id of the rule that a verdict is about.
+
+        It is one of execution only if the case is executed. A valid descriptor that is decided on alone keeps all rules
+        of descriptors, and is about none in particular unless it says so.
+        """
+        if case.broken:
+            return case.rule if case.rule in case.broken else case.broken[0]
+        if self._is_executed(case):
+            return case.rule or f"{case.operator}.values"
+        return case.rule if case.rule and rule_named(case.rule).is_descriptor_rule else ""
+
+    def _judge_invalid(self, case: Case, answer: Answer, answered: str, seconds: float) -> Judgement:
+        """A backend that does not claim a category is not held to it, and gets no credit for it either.
+
+        The same goes for a rule that the level asked for has and the level by whose rules the backend decides has not.
+        """
+        rule = case.rule
+        claimed = [name for name in case.broken if rule_named(name).category in self.capabilities.enforces]
+        if not claimed:
+            category = rule_named(rule).category
+            return Judgement(Verdict.NOT_SUPPORTED, rule, answered, f"category {category} is not claimed", seconds)
+        own_level = self.capabilities.decides_at
+        if own_level is not None and case.level < own_level:
+            broken_there = decide(case.desc, own_level, self.reading).rules
+            if not set(claimed) & set(broken_there):
+                reason = f"not claimed: level {own_level}, by whose rules it decides, has no such rule"
+                return Judgement(Verdict.NOT_SUPPORTED, rule, answered, reason, seconds)
+        if answer.accepted:
+            reason = f"accepted, though the rule says: {rule_named(rule).statement}"
+            return Judgement(Verdict.FAIL, rule, answered, reason + self._known(case, answered), seconds)
+        return Judgement(Verdict.PASS, rule, answered, seconds=seconds)
+
+    def _judge_refusal(self, case: Case, answer: Answer, answered: str, seconds: float) -> Judgement:
+        """A valid descriptor was refused, and nothing executed: that is about no rule of execution.
+
+        What is valid by observation alone was refused by the rule that the pages leave open.
+        """
+        rule = case.rule if case.broken else ACCEPTANCE
+        if Category.ACCEPTANCE not in self.capabilities.enforces:
+            return Judgement(Verdict.NOT_SUPPORTED, rule, answered, "decisions are not claimed", seconds)
+        reason = "rejected a valid descriptor" + (f": {answer.reason}" if answer.reason else "")
+        return Judgement(Verdict.FAIL, rule, answered, reason + self._known(case, answered), seconds)
+
+    def _known(self, case: Case, answer: str) -> str:
+        """What a reason ends with where DirectML's own library is on record for the same; it excuses nothing."""
+        level = self.capabilities.decides_at or case.level
+        known = recognise(case.desc, decide(case.desc, level, self.reading), answer)
+        return "" if known is None else f"; DirectML itself does so: {known.id}"
+
+
+def expected_results(pending: Pending, inputs: Mapping[str, Binding]) -> dict[str, Result | LargeResult]:
+    """What the outputs of a case have to hold, by attribute; computed anew, part by part, where they are large."""
+    desc = pending.case.desc
+    if pending.needed > LARGE_BYTES:
+        return {field.attribute: LargeResult(desc, inputs) for field in spec_of(desc).output_fields}
+    return dict(expected_output(desc, inputs))
+
+
+def bind_inputs(case: Case, contents: Mapping[str, Bytes]) -> dict[str, InputMemory]:
+    """The inputs' memory, by attribute: a resource for each, or one for all where the case says so."""
+    tensors = {attribute: getattr(case.desc, attribute) for attribute in contents}
+    if overlaps(case):
+        return bind_overlapping(tensors, contents)
+    return {attribute: bind_input(tensor, contents[attribute]) for attribute, tensor in tensors.items()}
+
+
+def reproduce_line(case: Case, backend_name: str, reading: Reading = Reading.DOCUMENTED) -> str:
+    """One shell line that judges the case again."""
+    content = case.to_json()
+    del content["expect"], content["origin"]
+    text = msgspec.json.encode(content).decode()
+    spec = "" if reading is Reading.DOCUMENTED else f"--spec {reading} "
+    return f"dml-conformance replay {spec}--backend {shlex.quote(backend_name)} {shlex.quote(text)}"
+
+
+def not_the_first(judged: Judgement, execution: int) -> Judgement:
+    """A verdict on an execution, counted from 0, before which the case passed."""
+    reason = f"{judged.reason}, in execution {execution + 1} on the same inputs; it passed before"
+    return judged._replace(reason=reason)
+
+
+def verdict_on(lost: ProcessLost) -> Verdict:
+    """What it comes to that a backend's process is gone."""
+    return Verdict.TIMEOUT if lost.timed_out else Verdict.CRASH
+
+
+def told(error: Exception) -> str:
+    """An exception in one line, cut where it is long."""
+    text = f"{type(error).__name__}: {error}"
+    return text if len(text) <= 500 else text[:497] + "..."
+
+
+def _index_facts(spec: OperatorSpec, case: Case) -> tuple[str, str]:
+    """The index tensor's type, and the pattern of the indices or, without indices, of the values."""
+    if spec.index is not None:
+        tensor = getattr(case.desc, spec.index.indices)
+        recipe = case.data.get(spec.index.indices)
+        return (tensor.data_type.name if tensor is not None else ""), (recipe.pattern if recipe else "")
+    patterns = [recipe.pattern for recipe in case.data.values() if recipe.pattern in DATA_PATTERNS]
+    return "", patterns[0] if patterns else ""
+
+
+def _layout(spec: OperatorSpec, case: Case) -> str:
+    """The least ordinary layout among the tensors of a case that is executed."""
+    if not case.data:
+        return ""
+    tensors = (getattr(case.desc, field.attribute) for field in spec.tensor_fields)
+    kinds = {layout_kind(tensor) for tensor in tensors if tensor is not None}
+    for kind in ("overlapping", "interleaved", "broadcast", "permuted", "padded"):
+        if kind in kinds:
+            return kind
+    return "packed"

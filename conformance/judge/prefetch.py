@@ -1,0 +1,36 @@
+"""Having a backend in another process decide on many cases in one go, before they are judged one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol, runtime_checkable
+
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+
+
+@runtime_checkable
+class DecidesAhead(Protocol):
+    """What a backend has that gains by it."""
+
+    def decide_ahead(self, questions: Sequence[tuple[OperatorDesc, Level]]) -> None:
+        """Decide on what `validate` will be asked for next, in this order."""
+
+
+def decide_ahead(judge: Judge, cases: Iterable[Case]) -> None:
+    """Ask a judge's backend for all that it will be asked when these cases are judged in order; where that saves time.
+
+    Raises:
+        GivenUp: the backend is not asked any more.
+    """
+    if isinstance(judge.backend, DecidesAhead):
+        claims = judge.capabilities
+        judge.backend.decide_ahead(
+            [
+                (case.desc, case.level)
+                for case in cases
+                if case.operator in claims.operators and case.level in claims.levels
+            ]
+        )

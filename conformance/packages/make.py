@@ -1,0 +1,210 @@
+"""Completing a folder of reports into a certification package, and packing it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dml_conformance.conformance.packages.profiles import Profile
+from dml_conformance.conformance.packages.statements import CaseDigests, predicate_of, statement_of
+from dml_conformance.conformance.packages.waivers import Waivers
+from dml_conformance.reports.package import CASES, LISTED, MANIFEST, SIGNATURE, STATEMENT, SUFFIX, WAIVERS
+from dml_conformance.reports.package.archive import write_archive
+from dml_conformance.reports.package.forms import Listed, Manifest, Stated, WaiverList
+from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
+from dml_conformance.reports.resuming import ResumeError
+from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.writing import OutputError, OutputFolder, ReportFolder, WriteError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+_FRAME = b"\x28\xb5\x2f\xfd"
+
+
+class PackageFolder:
+    """A consumer that leaves a certification package: a folder and, beside it, an archive of it.
+
+    Args:
+        output: where to; it must hold nothing but an earlier package.
+        profile: what is judged.
+        stated: what the vendor says; None = nothing.
+        waivers: that the stream has been through.
+        key: signs the package; None = it is not signed.
+        replace: whether an archive that is there may be replaced.
+        conditions: as a `ReportFolder` takes them.
+
+    Attributes:
+        summary: of the stream so far.
+        archive: where the archive comes to lie.
+        begun: as of a `ReportFolder`.
+
+    Raises:
+        OutputError: at once, where the archive cannot be written.
+        ResumeError: as from a `ReportFolder`.
+    """
+
+    def __init__(
+        self,
+        output: OutputFolder,
+        profile: Profile,
+        stated: Stated | None,
+        waivers: Waivers,
+        key: Ed25519PrivateKey | None,
+        *,
+        replace: bool,
+        conditions: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.archive, self._partial = _places(output.path)
+        self._replace = replace
+        self._check_archive()
+        self._output = output
+        self._profile, self._stated, self._waivers, self._key = profile, stated, waivers, key
+        self._digests = CaseDigests()
+        self._reports = ReportFolder(output, self._complete, conditions)
+        self.summary, self.begun = self._reports.summary, self._reports.begun
+        self._stream = FanOut(self._reports)
+
+    def start(self, campaign: Campaign) -> None:
+        self._stream.start(campaign)
+
+    def record(self, record: Record) -> None:
+        self._digests.add(record)
+        self._stream.record(record)
+
+    def mark(self, unit: str) -> None:
+        self._stream.mark(unit)
+
+    def throughput(self, row: Throughput) -> None:
+        self._stream.throughput(row)
+
+    def finish(self, ending: Ending) -> None:
+        """Write what is left, and put folder and archive in their places.
+
+        Raises:
+            WaiverError: a waiver covered nothing; the folder has the reports alone, and there is no archive.
+            OutputError, StoreError: something cannot be written.
+        """
+        self._stream.finish(ending)
+        try:
+            if self._waivers.unused():
+                self.archive.unlink(missing_ok=True)
+            else:
+                self._check_archive()
+                self._partial.replace(self.archive)
+        except OSError as error:
+            raise WriteError(f"{self.archive}: cannot be written: {error.strerror or error}") from error
+        self._waivers.check_used()
+
+    def close(self) -> None:
+        """Let go of the files of a stream that does not finish.
+
+        An archive whose folder is in its place already is left for `complete_archive`.
+        """
+        self._reports.close()
+        if not self._output.is_committed:
+            self._partial.unlink(missing_ok=True)
+
+    def _complete(self, folder: Path) -> None:
+        """Add to a folder of reports what makes it a package, and pack it."""
+        if self._waivers.unused():
+            return
+        statement = statement_of(self.summary, self._profile, self._stated)
+        documents = {
+            STATEMENT: statement,
+            CASES: self._digests.case_list(self.summary.campaign),
+            WAIVERS: WaiverList(waivers=list(self._waivers.waivers)),
+        }
+        try:
+            for name, document in documents.items():
+                _write(folder / name, document.to_json())
+            manifest = manifest_of(folder, statement.suite_version)
+            _write(folder / MANIFEST, manifest.to_json())
+            if self._key is not None:
+                from dml_conformance.reports.package.signature import signed
+
+                digests = {listed.name: listed.sha256 for listed in manifest.files}
+                digests[MANIFEST] = hashlib.sha256(manifest.to_json()).hexdigest()
+                _write(folder / SIGNATURE, signed(digests, predicate_of(statement), self._key))
+            _pack(folder, self._partial, self.archive)
+        except OSError as error:
+            raise WriteError(f"{self._output.path}: cannot be written: {error.strerror or error}") from error
+
+    def _check_archive(self) -> None:
+        """A file that is there is only replaced where that was asked for, and where it is compressed as ours are."""
+        try:
+            if not self.archive.exists():
+                return
+            if not self._replace:
+                raise OutputError(f"{self.archive}: exists; name another folder, or replace it (--replace)")
+            with self.archive.open("rb") as file:
+                if file.read(len(_FRAME)) != _FRAME:
+                    raise OutputError(f"{self.archive}: is no package; it is not replaced")
+        except OSError as error:
+            raise OutputError(f"{self.archive}: cannot be read: {error.strerror or error}") from error
+
+
+def complete_archive(path: Path) -> None:
+    """See to the archive of a package whose folder is there: the run that made it may have ended in between.
+
+    Args:
+        path: the folder.
+
+    Raises:
+        ResumeError: it holds reports and no package.
+        WriteError: the archive cannot be written.
+    """
+    if not (path / MANIFEST).is_file():
+        raise ResumeError(f"{path}: is finished, and no package; --replace in place of --resume makes one")
+    archive, partial = _places(path)
+    try:
+        if partial.exists() or not archive.exists():
+            _pack(path, partial, archive)
+            partial.replace(archive)
+    except OSError as error:
+        raise WriteError(f"{archive}: cannot be written: {error.strerror or error}") from error
+
+
+def _places(path: Path) -> tuple[Path, Path]:
+    """Where the archive of a folder lies, and where it is written."""
+    folder = path.resolve()
+    archive = folder.with_name(folder.name + SUFFIX)
+    return archive, archive.with_name(f".{archive.name}.partial")
+
+
+def _pack(folder: Path, partial: Path, archive: Path) -> None:
+    with partial.open("wb") as file:
+        write_archive(folder, archive.name.removesuffix(SUFFIX), file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def signing_key(path: Path) -> Ed25519PrivateKey:
+    """The private key in a file.
+
+    Raises:
+        KeyFileError: it is none, or others than its owner may read the file.
+    """
+    from dml_conformance.reports.package.signature import read_private_key  # OpenSSL is loaded for signatures alone
+
+    return read_private_key(path)
+
+
+def manifest_of(folder: Path, suite_version: str) -> Manifest:
+    """The manifest of a folder that holds every other file of a package."""
+    files = []
+    for name in LISTED:
+        with (folder / name).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        files.append(Listed(name=name, size=(folder / name).stat().st_size, sha256=digest))
+    return Manifest(suite_version=suite_version, files=files)

@@ -1,0 +1,97 @@
+"""Whether a campaign out of a package can be one of this suite; nothing else reads it before this has."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.conformance.campaign.budget import BUDGETS
+from dml_conformance.conformance.packages.verify.findings import Findings, expected
+from dml_conformance.reports.records import Campaign, Ending, describe_rules
+from dml_conformance.reports.release import suite_version
+from dml_conformance.reports.writing import RESULTS
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.rules import Category
+from dml_conformance.spec.validator import Reading
+
+CHECK = "campaign"
+
+
+def check_campaign(campaign: Campaign, ending: Ending | None, findings: Findings) -> Capabilities | None:
+    """Hold a campaign against what this suite can have run.
+
+    Returns:
+        What the backend was held to; None where the records cannot be looked at.
+    """
+    before = findings.total
+
+    def wrong(where: str, wanted: Any, found: Any) -> None:
+        findings.add(CHECK, RESULTS, f"campaign.{where}", expected(wanted, found))
+
+    if campaign.suite_version != suite_version():
+        findings.add(
+            CHECK,
+            RESULTS,
+            "campaign.suite_version",
+            f"made by dml-conformance {campaign.suite_version!a}; only the same release makes the same cases, and this "
+            f"is {suite_version()}",
+        )
+        return None
+    if not campaign.operators or set(campaign.operators) - set(operators()):
+        wrong("operators", f"some of {', '.join(operators())}", campaign.operators)
+    labels = [level.label for level in Level]
+    if not campaign.levels or [label for label in labels if label in campaign.levels] != list(campaign.levels):
+        wrong("levels", f"some of {', '.join(labels)}, ascending", campaign.levels)
+    if len(set(campaign.operators)) != len(campaign.operators):
+        wrong("operators", "each operator once", campaign.operators)
+    if campaign.budget not in BUDGETS:
+        wrong("budget", f"one of {', '.join(BUDGETS)}", campaign.budget)
+    if not 0 <= campaign.seed < 2**64:
+        wrong("seed", "a number from 0 to 2^64-1", campaign.seed)
+    if campaign.spec not in tuple(Reading):
+        wrong("spec", f"one of {', '.join(Reading)}", campaign.spec)
+    for where, text in (("started", campaign.started), ("finished", "" if ending is None else ending.finished)):
+        if not _is_time(text):
+            wrong(where, "a time such as 2026-11-21T08:00:00Z", text)
+    claims = _claims(campaign.backend)
+    if claims is None or claims.as_json() != campaign.backend:
+        wrong("backend", "what a backend claims, with its name, device, versions, levels, operators, ...", "")
+    if findings.total == before and describe_rules(campaign.operators) != campaign.rules:
+        wrong("rules", "the rules of this release", "others")
+    return claims if findings.total == before else None
+
+
+def _claims(backend: dict[str, Any]) -> Capabilities | None:
+    """The inverse of `Capabilities.as_json`; None where it is not of that form."""
+    try:
+        own_level = backend["decides_at"]
+        claims = Capabilities(
+            name=_text(backend["name"]),
+            device=_text(backend["device"]),
+            versions={_text(name): _text(version) for name, version in backend["versions"].items()},
+            levels=tuple(Level.parse(_text(label)) for label in backend["levels"]),
+            operators=tuple(_text(name) for name in backend["operators"]),
+            enforces=frozenset(Category(name) for name in backend["enforces"]),
+            executes=backend["executes"],
+            decides_at=None if own_level is None else Level.parse(_text(own_level)),
+            accelerated=backend["accelerated"],
+            paths={_text(what): _text(how) for what, how in backend["paths"].items()},
+        )
+    except (KeyError, ValueError, TypeError, AttributeError):
+        return None
+    return claims if isinstance(claims.executes, bool) and isinstance(claims.accelerated, bool) else None
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False

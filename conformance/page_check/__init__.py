@@ -1,6 +1,0 @@
-"""Holds pages of the specification against themselves, the registry, their originals and each other."""
-
-from dml_conformance.conformance.page_check.between import DifferentOperators
-from dml_conformance.conformance.page_check.report import PageFindings, PageReport, check_pages, statements
-
-__all__ = ["DifferentOperators", "PageFindings", "PageReport", "check_pages", "statements"]

@@ -1,9 +1,0 @@
-"""The suite on the backend named on the command line."""
-
-from __future__ import annotations
-
-from dml_conformance.conformance.suite.base import ConformanceSuite
-
-
-class TestBackend(ConformanceSuite):
-    """`pytest --pyargs dml_conformance.conformance.suite --dml-backend NAME` runs this class."""

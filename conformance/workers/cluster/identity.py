@@ -1,0 +1,53 @@
+"""Whether workers are alike: results of unlike ones would be no results of one backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.conformance.workers.cluster.messages import Introduction
+
+
+def first_difference(expected: Sequence[Capabilities], found: Sequence[Capabilities]) -> str:
+    """Where what backends claim differs from what others claim, in words; "" where it does not.
+
+    Args:
+        expected: of each backend.
+        found: of the same backends, elsewhere.
+    """
+    for one, other in zip(expected, found, strict=True):
+        wanted, there = one.as_json(), other.as_json()
+        for name in wanted:
+            if wanted[name] != there[name]:
+                return f"{one.name}: {name}: expected {_part(wanted[name], there[name])}"
+    return ""
+
+
+def _part(wanted: Any, there: Any) -> str:
+    """The part of two values that differs: entries of a mapping, or what only one of two lists has."""
+    if isinstance(wanted, Mapping):
+        keys = [key for key in sorted({*wanted, *there}) if wanted.get(key) != there.get(key)]
+        return f"{_entries(wanted, keys)}, found {_entries(there, keys)}"
+    if isinstance(wanted, list):
+        missing = ", ".join(map(str, (item for item in wanted if item not in there))) or "nothing else"
+        more = ", ".join(map(str, (item for item in there if item not in wanted))) or "nothing else"
+        return f"{missing}, found {more}"
+    return f"{wanted!r}, found {there!r}"
+
+
+def _entries(values: Mapping[str, Any], keys: Sequence[str]) -> str:
+    return ", ".join(f"{key} {values[key]}" if key in values else f"no {key}" for key in keys)
+
+
+def environment_of(introductions: Sequence[Introduction]) -> dict[str, str]:
+    """What a certificate has to tell of the workers: where their environment is not that of this process.
+
+    How many workers there are is no part of it, so that it is the same for any number of like ones.
+    """
+    found = {}
+    for what, own in Introduction.own().environment.items():
+        there = {introduction.environment.get(what, "unknown") for introduction in introductions}
+        if there - {own}:
+            found[f"{what} of workers"] = ", ".join(sorted(there))
+    return found

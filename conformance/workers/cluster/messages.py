@@ -1,0 +1,53 @@
+"""What goes to Dask's workers: bytes, and bytes come back, decoded with all types checked. Answers are those that a
+worker process of `conformance.workers` gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.conformance.campaign.certify import environment
+from dml_conformance.conformance.campaign.sweep import Block, Setup
+from dml_conformance.reports.release import suite_version
+
+
+class Introduction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a worker says of itself before it is given anything to do.
+
+    Attributes:
+        suite_version: of this package.
+        environment: as a certificate has it.
+    """
+
+    suite_version: str
+    environment: dict[str, str]
+
+    @classmethod
+    def own(cls) -> Introduction:
+        """That of this process."""
+        return cls(suite_version(), environment())
+
+
+class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a run asks of every worker.
+
+    Attributes:
+        run: a name of its own, so that no run gets a backend that was loaded for another.
+        setup: what cases are judged by.
+        suite_version: of this package, where it was asked.
+        claims: what each backend has to claim; empty where that is what is asked.
+    """
+
+    run: str
+    setup: Setup
+    suite_version: str
+    claims: tuple[Capabilities, ...] = ()
+
+
+encode = msgspec.msgpack.Encoder().encode
+decode_introduction: Callable[[bytes], Introduction] = msgspec.msgpack.Decoder(Introduction).decode
+decode_order: Callable[[bytes], Order] = msgspec.msgpack.Decoder(Order).decode
+decode_block: Callable[[bytes], Block] = msgspec.msgpack.Decoder(Block).decode
+decode_losses: Callable[[bytes], dict[str, int]] = msgspec.msgpack.Decoder(dict[str, int]).decode

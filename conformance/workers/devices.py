@@ -1,0 +1,68 @@
+"""Several devices of one kind in one machine: which there are, and a place on each for a worker process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dml_conformance.backends.loading import BackendError, on_device
+from dml_conformance.conformance.campaign.sweep import Setup, WorkerError
+from dml_conformance.conformance.workers.messages import Begin, Devices, FindDevices
+from dml_conformance.conformance.workers.process import Lost, WorkerProcess
+from dml_conformance.conformance.workers.workers import error_of
+
+
+def devices_of(setup: Setup) -> list[tuple[str, ...]]:
+    """The devices of each backend, as its class takes them; empty for one that has no choice of them.
+
+    They are asked for in a process of its own: to say so a backend runs its code.
+
+    Raises:
+        BackendError: a backend cannot be had.
+        WorkerError: no process can be started.
+    """
+    try:
+        process = WorkerProcess(setup.limits, {})
+    except OSError as error:
+        raise WorkerError(f"no worker process can be started: {error}") from error
+    try:
+        process.send(Begin(setup, loads=False))
+        process.send(FindDevices())
+        reply = process.receive()
+    except Lost as lost:
+        raise BackendError(f"the devices of {', '.join(setup.backends)} cannot be had: the process {lost}") from None
+    finally:
+        process.close()
+    if isinstance(reply, Devices):
+        return list(reply.names)
+    raise error_of(reply)
+
+
+def places_on(
+    backends: Sequence[str], devices: Sequence[Sequence[str]], chosen: Sequence[int]
+) -> list[tuple[str, ...]]:
+    """The names that the backends are loaded by, device by device.
+
+    Args:
+        backends: their names.
+        devices: of each; one that has none is the same in every place.
+        chosen: which of the devices, by number; empty for all.
+
+    Raises:
+        BackendError: no backend has a choice of devices, or there is no such device.
+    """
+    most = max(map(len, devices), default=0)
+    if not most:
+        raise BackendError(f"--devices: {', '.join(backends)} leaves no choice of devices on this machine")
+    for number in chosen:
+        if number >= most:
+            there = ", ".join(
+                f"{n} = {device}" for n, device in enumerate(next(own for own in devices if len(own) == most))
+            )
+            raise BackendError(f"--devices: there is no device {number}; there are {there}")
+    return [
+        tuple(
+            on_device(name, own[number % len(own)]) if own else name
+            for name, own in zip(backends, devices, strict=True)
+        )
+        for number in chosen or range(most)
+    ]

@@ -1,0 +1,286 @@
+"""The worked examples against the operator itself: its rules, and the values that the reference computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from dml_conformance.backends.base import Binding
+from dml_conformance.backends.reference import expected_output
+from dml_conformance.documents.check.checks import PageCheck, Remark
+from dml_conformance.documents.check.example_checks import flattened, nesting, storable
+from dml_conformance.documents.check.model import Severity
+from dml_conformance.documents.check.subject import DATA_TYPE, DIMENSION_COUNT, Subject, WorkedExample, integers
+from dml_conformance.documents.read.model import Place, Value
+from dml_conformance.spec.case import Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.examples import examples
+from dml_conformance.spec.forms import FormError, desc_from_json
+from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.operator import OperatorDesc, OperatorSpec
+from dml_conformance.spec.tensor import braces
+from dml_conformance.spec.validator import Decision, Outcome, decide
+from dml_conformance.strategies.values import NUMPY_TYPE, fill
+
+_MOST_CELLS = 6  # mismatches that a finding names one by one
+_MOST_BYTES = 2**24  # of a tensor whose example is computed
+
+# Rules that the page's own statements are checked for elsewhere: (rule, what states it on the page).
+_BY_TABLES = frozenset({"data-types", "dimension-counts"})
+_BY_AGREEMENT = {"same-data-type": DATA_TYPE, "same-dimension-count": DIMENSION_COUNT}
+
+
+def described(spec: OperatorSpec, example: WorkedExample) -> dict[str, Any] | None:
+    """An example's fields in the form of `spec.forms`; None where one is not printed or cannot be read.
+
+    Counts of arrays are left out: that they are the arrays' lengths is a check of its own.
+    """
+    fields: dict[str, Any] = {}
+    for field in spec.fields:
+        if field.is_tensor:
+            data_type, sizes = example.data_types.get(field.name), example.sizes.get(field.name)
+            if field.name not in example.tensors and field.optional:
+                continue
+            if sizes is None or data_type not in DataType.__members__ or data_type == DataType.UNKNOWN.name:
+                return None
+            fields[field.name] = {"DataType": data_type, "Sizes": list(sizes)}
+            strides = integers(example.tensors[field.name].properties.get("Strides"))
+            if strides is not None:
+                fields[field.name]["Strides"] = list(strides)
+            continue
+        value = example.example.attributes.get(field.name)
+        if value is None or value.value is None:
+            return None
+        fields[field.name] = value.value
+    return fields
+
+
+def _desc(spec: OperatorSpec, fields: Mapping[str, Any]) -> OperatorDesc:
+    return desc_from_json({"type": spec.dml_name, "desc": dict(fields)})
+
+
+def _readable(subject: Subject) -> Iterator[tuple[WorkedExample, OperatorSpec, dict[str, Any]]]:
+    """The examples that are whole descriptors of a known operator."""
+    if subject.spec is None:
+        return
+    for example in subject.examples:
+        fields = described(subject.spec, example)
+        if fields is not None:
+            yield example, subject.spec, fields
+
+
+def _decided(subject: Subject) -> Iterator[tuple[WorkedExample, OperatorSpec, dict[str, Any], Decision]]:
+    """The examples that are descriptors, and what the specification says of them at the highest level."""
+    for example, spec, fields in _readable(subject):
+        try:
+            decision = decide(_desc(spec, fields), HIGHEST)
+        except FormError:
+            continue
+        yield example, spec, fields, decision
+
+
+def _forms(subject: Subject) -> Iterator[Remark]:
+    """The values of every example fit the fields of the API."""
+    for example, spec, fields in _readable(subject):
+        try:
+            _desc(spec, fields)
+        except FormError as error:
+            path = error.where.removeprefix("desc.")
+            place, fragment = _where(example, path)
+            yield Remark(f"{example.number}/{path}", place, fragment, error.problem, "a value of the field", "the API")
+
+
+def _where(example: WorkedExample, path: str) -> tuple[Place, str]:
+    """Place and text of the value that a field's path names; of the tensor or the example where it names none."""
+    name, _, part = path.partition(".")
+    part = part.partition("[")[0]
+    tensor = example.tensors.get(name)
+    if tensor is not None:
+        values: dict[str, Value | None] = {"DataType": tensor.data_type, **tensor.properties}
+        value = values.get(part, tensor.sizes)
+        return (tensor.label.place, tensor.label.text) if value is None else (value.place, f"{name}: {value.text}")
+    attribute = example.example.attributes.get(name.partition("[")[0])
+    if attribute is not None:
+        return attribute.place, f"{name} {attribute.text}"
+    return example.example.place, f"example {example.number}"
+
+
+def _stated(subject: Subject) -> frozenset[str]:
+    """The names of the rules that a page states in a form that other checks hold the examples to."""
+    by_agreement = {agreement.property for agreement in subject.agreements}
+    stated = {rule for rule, prop in _BY_AGREEMENT.items() if prop in by_agreement}
+    return frozenset(stated | _BY_TABLES if subject.table_at else stated)
+
+
+def _rules(subject: Subject) -> Iterator[Remark]:
+    """Every example is a valid descriptor."""
+    stated = _stated(subject)
+    for example, _, _, decision in _decided(subject):
+        if decision.outcome is not Outcome.REJECT:
+            continue
+        for violation in decision.violations:
+            name = violation.rule.id.partition(".")[2]
+            if name not in stated:
+                place, fragment = _where(example, violation.where)
+                yield Remark(
+                    f"{example.number}/{name}",
+                    place,
+                    fragment,
+                    f"{violation.where}: {violation.found}",
+                    violation.rule.remedy or "a valid descriptor",
+                    f"rule {violation.rule.id}: {violation.rule.statement}",
+                )
+
+
+def _open(subject: Subject) -> Iterator[Remark]:
+    """The pages settle what every example means."""
+    for example, _, _, decision in _decided(subject):
+        if decision.outcome is Outcome.UNSPECIFIED:
+            for violation in decision.violations:
+                place, fragment = _where(example, violation.where)
+                yield Remark(
+                    f"{example.number}/{violation.rule.id.partition('.')[2]}",
+                    place,
+                    fragment,
+                    f"{violation.where}: {violation.found}",
+                    "nothing: whether this is valid is not settled",
+                    f"rule {violation.rule.id}, left open by erratum {violation.rule.erratum}",
+                )
+
+
+def _values(subject: Subject) -> Iterator[Remark]:
+    """The reference computes every printed output from the printed inputs."""
+    for example, spec, fields, _ in _decided(subject):
+        desc = _executable(spec, example, fields)
+        if desc is None or not _filled(spec, example, desc):
+            continue
+        inputs = {}
+        for field in spec.input_fields:
+            values = example.tensors[field.name].values
+            assert values is not None
+            elements = tuple(flattened(values.value))
+            buffer = fill(getattr(desc, field.attribute), Recipe("explicit", values=elements))
+            inputs[field.attribute] = Binding(buffer, 0, len(buffer))
+        results = expected_output(desc, inputs)
+        for field in spec.output_fields:
+            tensor, printed = getattr(desc, field.attribute), example.tensors[field.name].values
+            assert printed is not None
+            number, result = NUMPY_TYPE[tensor.data_type], results[field.attribute]
+            computed = result.values.reshape(-1).view(number).reshape(tensor.sizes)
+            wanted = np.array(list(flattened(printed.value)), number).reshape(tensor.sizes)
+            cells = [tuple(map(int, at)) for at in np.argwhere(computed != wanted)]
+            if result.open is not None and np.any(result.open):
+                yield Remark(
+                    f"{example.number}/{field.name}",
+                    printed.place,
+                    printed.text,
+                    "an index of the example is out of range, so elements of the output are open",
+                    "indices in range",
+                    "what an index out of range reads is not specified",
+                )
+            elif cells:
+                yield Remark(
+                    f"{example.number}/{field.name}",
+                    printed.place,
+                    printed.text,
+                    _told(field.name, cells, wanted),
+                    _told(field.name, cells, computed),
+                    f"{spec.pseudocode}, computed from the inputs of the example",
+                )
+
+
+def _told(name: str, cells: list[tuple[int, ...]], values: Any) -> str:
+    """`OutputTensor[0,1] = 8, ...`: the values at the cells that differ."""
+    named = [f"{name}[{','.join(map(str, cell))}] = {values[cell].item():g}" for cell in cells[:_MOST_CELLS]]
+    more = len(cells) - len(named)
+    return ", ".join(named) + (f" and {more} more" if more else "")
+
+
+def _executable(spec: OperatorSpec, example: WorkedExample, fields: dict[str, Any]) -> OperatorDesc | None:
+    """The example as a descriptor that can be executed, what is wrong with it put right where that is plain.
+
+    An output of another data type than the data gets theirs; what the errata correct on the example of this number is
+    corrected. None where it is still no valid descriptor.
+    """
+    data = next((f.name for f in spec.input_fields if f.group == spec.output_fields[0].group), None)
+    typed = dict(fields)
+    for field in spec.output_fields:
+        if data is not None:
+            typed[field.name] = {**fields[field.name], "DataType": fields[data]["DataType"]}
+    known = examples().get(f"{spec.name}/{example.number}")
+    corrections = {} if known is None else {n: v for n, v in known.corrections.items() if "." not in n}
+    for attempt in (fields, typed, {**typed, **corrections}):
+        desc = _desc(spec, attempt)
+        if decide(desc, HIGHEST).outcome is Outcome.ACCEPT:
+            return desc
+    return None
+
+
+def _filled(spec: OperatorSpec, example: WorkedExample, desc: OperatorDesc) -> bool:
+    """Whether every tensor is printed with as many storable elements as it has: so big is what is computed, too.
+
+    Strides may still spread them over any amount of memory; that is bounded here.
+    """
+    for field in spec.tensor_fields:
+        tensor = getattr(desc, field.attribute)
+        printed = None if field.name not in example.tensors else example.tensors[field.name].values
+        if printed is None or nesting(printed.value) != tensor.sizes or tensor.data_type not in NUMPY_TYPE:
+            return False
+        if tensor.total_tensor_size_in_bytes > _MOST_BYTES:
+            return False
+        if not all(storable(value, tensor.data_type) for value in flattened(printed.value)):
+            return False
+    return True
+
+
+def _impossible(subject: Subject) -> Iterator[Remark]:
+    """The sizes in the illustrations could be those of a descriptor."""
+    if subject.spec is None:
+        return
+    fields = {field.name: field for field in subject.spec.tensor_fields}
+    known = next((example for example in examples().values() if example.operator == subject.spec.name), None)
+    for figure in subject.illustrations:
+        if known is None or figure.tensor not in fields:
+            continue
+        desc: Any = known.with_types()
+        ones = (1,) * len(figure.sizes)
+        for name, field in fields.items():
+            sizes = figure.sizes if name == figure.tensor else ones
+            tensor = msgspec.structs.replace(getattr(desc, field.attribute), sizes=sizes, strides=None)
+            desc = msgspec.structs.replace(desc, **{field.attribute: tensor})
+        for violation in decide(desc, HIGHEST).violations:
+            if violation.where.startswith(f"{figure.tensor}.Sizes[") and violation.rule.erratum is None:
+                yield Remark(
+                    f"{figure.field}/{violation.rule.id.partition('.')[2]}",
+                    figure.quoted.place,
+                    figure.quoted.text,
+                    f"{figure.tensor}.Sizes {braces(figure.sizes)}: {violation.found}",
+                    violation.rule.remedy,
+                    f"rule {violation.rule.id}: {violation.rule.statement}",
+                )
+
+
+CHECKS = (
+    PageCheck(
+        "example-form", "the values of examples fit the API's fields", Severity.ERROR, _forms, needs_registry=True
+    ),
+    PageCheck("example-rule", "every example is a valid descriptor", Severity.ERROR, _rules, needs_registry=True),
+    PageCheck("example-open", "it is settled what every example means", Severity.NOTE, _open, needs_registry=True),
+    PageCheck(
+        "example-values",
+        "the reference computes the outputs of the examples",
+        Severity.ERROR,
+        _values,
+        needs_registry=True,
+    ),
+    PageCheck(
+        "figure-impossible",
+        "the sizes in illustrations could be those of a tensor",
+        Severity.WARNING,
+        _impossible,
+        needs_registry=True,
+    ),
+)

@@ -1,0 +1,515 @@
+"""The worked examples against the fields, tables, constraints, intervals and formulas of their own page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from dml_conformance.documents.check.checks import PageCheck, Remark, listed
+from dml_conformance.documents.check.formulas import Environment, FormulaError, NoValue, Number, number_of
+from dml_conformance.documents.check.model import Severity
+from dml_conformance.documents.check.subject import (
+    DATA_TYPE,
+    DIMENSION_COUNT,
+    SIZES,
+    Subject,
+    Table,
+    WorkedExample,
+    integers,
+    interval_text,
+    level_of,
+)
+from dml_conformance.documents.check.table_checks import counts_text, types_text
+from dml_conformance.documents.read.model import ExampleTensor, Place, Range, Value
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.forms import TENSOR_FIELDS
+from dml_conformance.spec.tensor import braces
+from dml_conformance.strategies.values import NUMPY_TYPE
+
+# "Axis" in the languages of the documentation, as it stands in titles: "2D, axis 1".
+_AXIS_WORDS = frozenset(
+    {"axis", "axe", "achse", "asse", "eje", "eixo", "ось", "оси", "軸", "轴", "축", "oś", "osa", "eksen"}
+)
+
+
+def _whole(subject: Subject) -> Iterator[WorkedExample]:
+    """The examples that are no figures within a text."""
+    return (example for example in subject.examples if not example.is_figure)
+
+
+def _place_of(tensor: ExampleTensor, value: Value | None) -> Place:
+    return tensor.label.place if value is None else value.place
+
+
+def _unreadable(subject: Subject) -> Iterator[Remark]:
+    """Everything that an example prints can be read."""
+    for example in subject.examples:
+        for name, value in example.values:
+            if value.value is None:
+                yield _remark(example, name, value, "a value that cannot be read", "a value in the form of the others")
+            elif name.endswith(f".{SIZES}") and integers(value) is None:
+                yield _remark(example, name, value, "no list of whole numbers", "sizes as numbers")
+
+
+def _remark(example: WorkedExample, subject: str, value: Value, found: str, expected: str) -> Remark:
+    return Remark(f"{example.number}/{subject}", value.place, value.text, found, expected, "the form of an example")
+
+
+def _labels(subject: Subject) -> Iterator[Remark]:
+    """Every tensor of an example stands under the name of a tensor field, and under no other tensor's."""
+    for example in subject.examples:
+        for tensor, meant in example.mislabelled:
+            label = tensor.label.english
+            if any(label.startswith(f"{name}[") for name in subject.tensors):
+                continue  # one of an array of tensors
+            again = label in example.tensors
+            yield Remark(
+                f"{example.number}/{meant or label}",
+                tensor.label.place,
+                tensor.label.text,
+                f"{'another' if again else 'a'} tensor labelled {label}",
+                meant or f"one of {listed(subject.tensors)}",
+                "the tensors of the structure" + (", of which the example has no other" if meant else ""),
+            )
+
+
+def _unknown_attributes(subject: Subject) -> Iterator[Remark]:
+    """Every attribute that an example sets is a field."""
+    for example in subject.examples:
+        for name, value in example.example.attributes.items():
+            if subject.fields and name not in subject.fields:
+                yield Remark(
+                    f"{example.number}/{name}",
+                    value.place,
+                    f"{name} {value.text}",
+                    f"a value for {name}",
+                    f"one of {listed(n for n, field in subject.fields.items() if not field.is_tensor)}",
+                    "the syntax block",
+                )
+
+
+def _missing(subject: Subject) -> Iterator[Remark]:
+    """Every example has what the operator needs; for an unknown operator, what the page's other examples have."""
+    examples = list(_whole(subject))
+    for example in examples:
+        has = {*example.tensors, *example.example.attributes}
+        if subject.spec is not None:
+            due = {field.name for field in subject.spec.fields if not field.optional}
+            why = "the fields of the operator"
+        else:
+            due = {name for other in examples for name in (*other.tensors, *other.example.attributes)}
+            why = "the other examples"
+        for name in (name for name in subject.fields if name in due and name not in has):
+            yield _nothing(example, name, example.example.place, why)
+        for name, tensor in example.tensors.items():
+            for part, value in ((SIZES, tensor.sizes), (DATA_TYPE, tensor.data_type)):
+                if value is None:
+                    yield _nothing(example, f"{name}.{part}", tensor.label.place, "the description of a tensor")
+
+
+def _nothing(example: WorkedExample, name: str, place: Place, why: str) -> Remark:
+    return Remark(
+        f"{example.number}/{name}", place, _title(example), f"nothing is printed for {name}", f"a value for {name}", why
+    )
+
+
+def _unknown_properties(subject: Subject) -> Iterator[Remark]:
+    """Everything printed of a tensor is a field of tensor descriptions."""
+    for example in subject.examples:
+        for name, tensor in example.tensors.items():
+            for part, value in tensor.properties.items():
+                if part not in TENSOR_FIELDS:
+                    yield Remark(
+                        f"{example.number}/{name}.{part}",
+                        value.place,
+                        f"{part}: {value.text}",
+                        f"a value for {part}",
+                        f"one of {listed(TENSOR_FIELDS)}",
+                        "DML_BUFFER_TENSOR_DESC",
+                    )
+
+
+def _title(example: WorkedExample) -> str:
+    """The example's title, else the label of its first tensor."""
+    if example.example.title is not None:
+        return example.example.title.text
+    return example.example.tensors[0].label.text if example.example.tensors else f"example {example.number}"
+
+
+def _counts(subject: Subject) -> Iterator[Remark]:
+    """A field that holds the length of an array does so in the examples."""
+    for example in subject.examples:
+        for name, value in example.example.attributes.items():
+            field, values = subject.fields.get(name), integers(value)
+            count = None if field is None else example.example.attributes.get(field.count_field)
+            if field is None or values is None or count is None or count.value == len(values):
+                continue
+            yield Remark(
+                f"{example.number}/{field.count_field}",
+                count.place,
+                f"{field.count_field} {count.text}",
+                f"{count.text}, {name} has {len(values)} entries",
+                str(len(values)),
+                f"{field.count_field} is the length of {name}",
+            )
+
+
+def _unknown_types(subject: Subject) -> Iterator[Remark]:
+    """Every data type in an example exists."""
+    for example in subject.examples:
+        for name, data_type in example.data_types.items():
+            value = example.tensors[name].data_type
+            if value is not None and (data_type not in DataType.__members__ or data_type == DataType.UNKNOWN.name):
+                yield Remark(
+                    f"{example.number}/{name}",
+                    value.place,
+                    value.text,
+                    data_type,
+                    "a name of DML_TENSOR_DATA_TYPE",
+                    "the enumeration in DirectML.h",
+                )
+
+
+def nesting(values: Any) -> tuple[int, ...] | None:
+    """The sizes of nested lists; None where they are ragged."""
+    if not isinstance(values, list):
+        return ()
+    inner = {nesting(value) for value in values}
+    only = inner.pop() if len(inner) == 1 else None
+    return None if only is None else (len(values), *only)
+
+
+def flattened(values: Any) -> Iterator[Any]:
+    """The elements of nested lists, row-major."""
+    if isinstance(values, list):
+        for value in values:
+            yield from flattened(value)
+    else:
+        yield values
+
+
+def _filling(subject: Subject) -> Iterator[Remark]:
+    """The printed elements fill the printed sizes."""
+    for example in subject.examples:
+        for name, tensor in example.tensors.items():
+            sizes = example.sizes.get(name)
+            if sizes is None or tensor.values is None or tensor.values.value is None:
+                continue
+            found = nesting(tensor.values.value)
+            if found != sizes:
+                yield Remark(
+                    f"{example.number}/{name}",
+                    tensor.values.place,
+                    tensor.values.text,
+                    "rows of unequal length" if found is None else f"elements of sizes {braces(found)}",
+                    braces(sizes),
+                    f"the sizes printed for {name}",
+                )
+
+
+def _storable(subject: Subject) -> Iterator[Remark]:
+    """The printed elements are values of the printed data type."""
+    for example in subject.examples:
+        for name, tensor in example.tensors.items():
+            data_type = DataType.__members__.get(example.data_types.get(name, ""))
+            if data_type is None or data_type not in NUMPY_TYPE or tensor.values is None or tensor.values.value is None:
+                continue
+            wrong = next((v for v in flattened(tensor.values.value) if not storable(v, data_type)), None)
+            if wrong is not None:
+                yield Remark(
+                    f"{example.number}/{name}",
+                    tensor.values.place,
+                    tensor.values.text,
+                    f"the element {wrong}",
+                    f"values of {data_type.name}",
+                    f"the data type printed for {name}",
+                )
+
+
+def storable(value: Any, data_type: DataType) -> bool:
+    """Whether a data type has a value: an integer exactly, a real number within its range."""
+    if not isinstance(value, int | float):
+        return False
+    if data_type.is_float:
+        return abs(value) <= float(np.finfo(NUMPY_TYPE[data_type]).max)
+    limits = np.iinfo(NUMPY_TYPE[data_type])
+    return limits.min <= value <= limits.max and value == int(value)
+
+
+def _disallowed(example: WorkedExample, table: Table) -> Iterator[tuple[str, str]]:
+    """The (tensor, property) pairs of an example that a table does not allow; what cannot be read allows all."""
+    for name in example.tensors:
+        row = table.rows.get(name)
+        if row is None:
+            continue
+        data_type, sizes = example.data_types.get(name), example.sizes.get(name)
+        if row.data_types and data_type in DataType.__members__ and data_type not in row.data_types:
+            yield name, DATA_TYPE
+        if row.dimension_counts and sizes is not None and len(sizes) not in row.dimension_counts:
+            yield name, DIMENSION_COUNT
+
+
+def _no_table(subject: Subject) -> Iterator[Remark]:
+    """Every example is allowed by some table."""
+    if not subject.table_at:
+        return
+    newest = next(reversed(subject.table_at.values()))
+    for example in subject.examples:
+        if any(not list(_disallowed(example, table)) for table in subject.table_at.values()):
+            continue
+        wrong = list(_disallowed(example, newest))
+        for name, prop in wrong:
+            tensor, row = example.tensors[name], newest.rows[name]
+            if prop == DATA_TYPE:
+                value, found, due = tensor.data_type, example.data_types[name], types_text(row.data_types or ())
+            else:
+                value, found = tensor.sizes, f"{len(example.sizes[name])} dimensions"
+                due = counts_text(row.dimension_counts or ())
+            yield Remark(
+                f"{example.number}/{name}.{prop}",
+                _place_of(tensor, value),
+                f"{tensor.label.text}: {'' if value is None else value.text}",
+                found,
+                due,
+                f"the table of {newest.label}, and the lower ones",
+            )
+
+
+def _late(subject: Subject) -> Iterator[Remark]:
+    """Every example is allowed at the level that introduced the operator."""
+    if subject.introduced_in is None:
+        return
+    introduced = level_of(subject.introduced_in[0])
+    for example in _whole(subject):
+        allowing = [level for level, table in subject.table_at.items() if not list(_disallowed(example, table))]
+        if introduced not in subject.table_at or not allowing or min(allowing) <= introduced:
+            continue
+        lowest = subject.table_at[introduced]
+        wrong = list(_disallowed(example, lowest))
+        first = example.tensors[wrong[0][0]]
+        value = first.data_type if wrong[0][1] == DATA_TYPE else first.sizes
+        yield Remark(
+            str(example.number),
+            _place_of(first, value),
+            f"{first.label.text}: {'' if value is None else value.text}",
+            f"no descriptor of {lowest.label}: {'; '.join(_told(example, *pair) for pair in wrong)}",
+            f"an example that holds from {introduced} on, or a word that it holds from {min(allowing)} on",
+            f"the operator was introduced in {introduced}",
+        )
+
+
+def _told(example: WorkedExample, name: str, prop: str) -> str:
+    if prop == DATA_TYPE:
+        return f"{name} is {example.data_types[name]}"
+    count = len(example.sizes[name])
+    return f"{name} has {count} dimension{'s' if count != 1 else ''}"
+
+
+def _disagreement(subject: Subject) -> Iterator[Remark]:
+    """The tensors of every example agree in what the constraint list has them agree in."""
+    for agreement in subject.agreements:
+        for example in subject.examples:
+            values = {name: _property(example, name, agreement.property) for name in agreement.tensors}
+            said = {name: value for name, value in values.items() if value is not None}
+            names = [name for name in subject.tensors if name in said]
+            odd = next((name for name in names if said[name] != said[names[0]]), None)
+            if odd is None:
+                continue
+            tensor = example.tensors[odd]
+            value = tensor.data_type if agreement.property == DATA_TYPE else tensor.sizes
+            yield Remark(
+                f"{example.number}/{odd}.{agreement.property}",
+                _place_of(tensor, value),
+                f"{tensor.label.text}: {'' if value is None else value.text}",
+                f"{odd}: {said[odd]}",
+                f"{said[names[0]]}, as for {names[0]}",
+                f"they must have the same {agreement.property}: {agreement.quoted.english}",
+            )
+
+
+def _property(example: WorkedExample, tensor: str, prop: str) -> str | None:
+    sizes = example.sizes.get(tensor)
+    if prop == DATA_TYPE:
+        data_type = example.data_types.get(tensor)
+        return data_type if data_type in DataType.__members__ else None
+    if sizes is None or prop not in (DIMENSION_COUNT, SIZES):
+        return None
+    return str(len(sizes)) if prop == DIMENSION_COUNT else braces(sizes)
+
+
+def _outside(subject: Subject) -> Iterator[Remark]:
+    """Every value of an example lies in an interval that the section on its field prints."""
+    for member in subject.page.members:
+        name = member.name.english
+        field, intervals = subject.fields.get(name), subject.ranges(member)
+        if field is None or field.is_tensor or not intervals:
+            continue
+        for example in subject.examples:
+            printed = example.example.attributes.get(name)
+            if printed is None:
+                continue
+            values = integers(printed) or ((printed.value,) if isinstance(printed.value, int) else ())
+            for value in values:
+                within = [contains(interval, value, example.environment) for interval in intervals]
+                if True in within or None in within:
+                    continue
+                yield Remark(
+                    f"{example.number}/{name}",
+                    printed.place,
+                    f"{name} {printed.text}",
+                    f"{value}, outside {_evaluated(intervals[0], example.environment)}",
+                    f"a value in {interval_text(intervals[0])}",
+                    f"the section {name}",
+                )
+                break
+
+
+def _evaluated(interval: Range, environment: Environment) -> str:
+    low, high = (number_of(bound)[0](environment) for bound in (interval.low, interval.high))
+    return f"{'[' if interval.low_closed else '('}{low}, {high}{']' if interval.high_closed else ')'}"
+
+
+@cache
+def _bounds(low: str, high: str) -> tuple[Number, Number]:
+    return number_of(low)[0], number_of(high)[0]
+
+
+def contains(interval: Range, value: int, environment: Environment) -> bool | None:
+    """Whether an interval has a value on an example; None where its bounds have no value there."""
+    try:
+        low_of, high_of = _bounds(interval.low, interval.high)
+        low, high = low_of(environment), high_of(environment)
+    except (FormulaError, NoValue):
+        return None
+    above = low <= value if interval.low_closed else low < value
+    below = value <= high if interval.high_closed else value < high
+    return above and below
+
+
+def _titles(subject: Subject) -> Iterator[Remark]:
+    """What an example's title says of dimensions and axis is so.
+
+    Only whole items of the title count: `2D` is a claim on the dimensions, `2D output` is not; `axis 1` is one on
+    Axis. The word for axis is known in the languages of the documentation.
+    """
+    for example in subject.examples:
+        quoted = example.example.title
+        if quoted is None:
+            continue
+        wrong: list[tuple[str, str, str]] = []
+        for item in re.split(r"[.,;:、，。；]", quoted.english):
+            dimensions = re.fullmatch(r"(\d+)D", item.strip(), re.IGNORECASE)
+            counts = sorted({len(sizes) for sizes in example.sizes.values()})
+            if dimensions is not None and counts and int(dimensions[1]) not in counts:
+                wrong.append((DIMENSION_COUNT, item.strip(), ", ".join(map(str, counts))))
+            axis = example.example.attributes.get("Axis")
+            named = re.fullmatch(r"(\D+?)\s*(\d+)", item.strip())
+            names_axis = named is not None and named[1].lower() in _AXIS_WORDS
+            if axis is not None and named is not None and names_axis and int(named[2]) != axis.value:
+                wrong.append(("Axis", item.strip(), axis.text))
+        if wrong:
+            yield Remark(
+                str(example.number),
+                quoted.place,
+                quoted.text,
+                "; ".join(f"{item}, {name} is {value}" for name, item, value in wrong),
+                "a title that tells what the example has",
+                "the values of the example",
+            )
+
+
+def _formulas(subject: Subject) -> Iterator[Remark]:
+    """The printed formulas give the printed sizes of every example."""
+    for printed in subject.formulas:
+        formula = printed.formula
+        if formula is None:
+            continue
+        for example in subject.examples:
+            sizes = example.sizes.get(formula.target)
+            environment = example.environment
+            if sizes is None or not formula.names <= environment.names:
+                continue  # the example leaves out what the formula needs
+            try:
+                given = formula.sizes(environment, len(sizes))
+                found = braces(given)
+            except NoValue as error:
+                given, found = None, f"no sizes: {error}"
+            if given != sizes:
+                value = example.tensors[formula.target].sizes
+                assert value is not None
+                yield Remark(
+                    f"{example.number}/{formula.target}",
+                    value.place,
+                    f"{formula.target}.Sizes {value.text}",
+                    f"the example has {braces(sizes)}, the formula gives {found}",
+                    "the same from both",
+                    f"the formula in line {printed.place.line}: {' '.join(printed.text.split())}",
+                )
+
+
+def _indices(subject: Subject) -> Iterator[Remark]:
+    """The interval beside a formula for each dimension has all dimensions, and no more."""
+    members = {member.name.english: member for member in subject.page.members}
+    for printed in subject.formulas:
+        formula = printed.formula
+        if formula is None or not formula.index or formula.target not in members:
+            continue
+        intervals = subject.ranges(members[formula.target])
+        for example in subject.examples if len(intervals) == 1 else ():
+            count = len(example.sizes.get(formula.target, ()))
+            tried = range(-1, count + 2)
+            within = [contains(intervals[0], value, example.environment) for value in tried]
+            wrong = [v for v, has in zip(tried, within, strict=True) if has is not None and has != (0 <= v < count)]
+            if wrong and count:
+                yield Remark(
+                    formula.target,
+                    intervals[0].place,
+                    interval_text(intervals[0]),
+                    f"{formula.index} = {wrong[0]} is {'left out' if 0 <= wrong[0] < count else 'within'}",
+                    f"0 to {count - 1} for the {count} dimensions of example {example.number}",
+                    f"the formula in line {printed.place.line}: {' '.join(printed.text.split())}",
+                )
+                break
+
+
+def _unread_formulas(subject: Subject) -> Iterator[Remark]:
+    """Every formula for sizes is in the grammar that is read, and made of fields."""
+    for number, printed in enumerate(subject.formulas, 1):
+        problem = printed.problem
+        if printed.formula is not None:
+            unknown = sorted(printed.formula.names - set(subject.fields))
+            problem = f"{unknown[0]} is no field of the structure" if unknown else ""
+        if problem:
+            yield Remark(
+                str(number),
+                printed.place,
+                printed.text,
+                f"not compared with the examples: {problem}",
+                "a formula of fields, sizes, slices and + - * /",
+                "what can be evaluated",
+            )
+
+
+CHECKS = (
+    PageCheck("example-unreadable", "everything that an example prints can be read", Severity.ERROR, _unreadable),
+    PageCheck("example-label", "the tensors of an example stand under their own names", Severity.WARNING, _labels),
+    PageCheck("example-attribute", "every attribute of an example is a field", Severity.ERROR, _unknown_attributes),
+    PageCheck("example-property", "what an example prints of a tensor is a field", Severity.ERROR, _unknown_properties),
+    PageCheck("example-missing", "an example has a value for every field", Severity.ERROR, _missing),
+    PageCheck("example-count", "counts in examples are the lengths of their arrays", Severity.ERROR, _counts),
+    PageCheck("example-type", "every data type in an example exists", Severity.ERROR, _unknown_types),
+    PageCheck("example-elements", "the elements of an example fill its sizes", Severity.ERROR, _filling),
+    PageCheck("example-storable", "the elements of an example are values of its type", Severity.ERROR, _storable),
+    PageCheck("example-table", "every example is allowed by a table of the page", Severity.ERROR, _no_table),
+    PageCheck("example-level", "every example holds from the operator's first level on", Severity.WARNING, _late),
+    PageCheck("example-constraint", "every example keeps the constraint list", Severity.ERROR, _disagreement),
+    PageCheck("example-range", "every example lies in the intervals of the sections", Severity.ERROR, _outside),
+    PageCheck("example-title", "titles tell what their examples have", Severity.WARNING, _titles),
+    PageCheck("example-formula", "the printed formulas give the sizes of the examples", Severity.ERROR, _formulas),
+    PageCheck("formula-range", "the interval of a formula has every dimension", Severity.ERROR, _indices),
+    PageCheck("formula-unreadable", "every formula can be compared", Severity.NOTE, _unread_formulas),
+)

@@ -1,0 +1,251 @@
+"""A page as a flat list of facts that can be compared with another page's, whatever languages they are in.
+
+Everything is read from the English original where the page carries one, as `subject` has it: where the translation
+alone is at fault, the page does not say something else. What a page says in sentences is no fact; what it says in
+intervals, types, levels, tables, examples and code is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from dml_conformance.documents.check.identifiers import compact
+from dml_conformance.documents.check.subject import Subject, Table, interval_text, type_of
+from dml_conformance.documents.read.model import (
+    CodeBlock,
+    ExampleTensor,
+    Member,
+    Page,
+    PageExample,
+    Place,
+    Range,
+    Value,
+)
+from dml_conformance.documents.read.words import levels_in
+
+_BETWEEN = ", "
+_EXCLUSIVE_END = re.compile(r"(.*\D)[-−]1")
+
+
+class Topic(StrEnum):
+    """What a fact is about; the end of the name of the check that compares it."""
+
+    SYNTAX = "syntax"
+    STRUCTURE = "structure"
+    FIELD = "field"
+    FIELD_ORDER = "field-order"
+    FIELD_TYPE = "field-type"
+    MEMBER = "member"
+    MEMBER_TYPE = "member-type"
+    RANGE = "range"
+    MEMBER_LEVEL = "member-level"
+    INTRODUCED_IN = "introduced-in"
+    TABLE = "table"
+    TENSOR = "tensor"
+    ROW_ORDER = "row-order"
+    KIND = "kind"
+    DIMENSION_COUNTS = "dimension-counts"
+    DATA_TYPES = "data-types"
+    EXAMPLE = "example"
+    EXAMPLE_VALUE = "example-value"
+    CODE = "code"
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """One thing that a page says.
+
+    Attributes:
+        subject: what about, as a path: `table/4_1/InputTensor/data-types`. A fact stands under another where its
+            subject begins with that one's.
+        value: in a form that is the same on every page that says the same.
+        shown: the value as a reader would write it.
+        place: where it stands.
+        fragment: the text there.
+    """
+
+    topic: Topic
+    subject: str
+    value: str
+    shown: str
+    place: Place
+    fragment: str
+
+
+def facts_of(page: Page) -> dict[str, Fact]:
+    """The facts of a page by subject, in the page's order; what stands there twice has `#2` at its end."""
+    counted: Counter[str] = Counter()
+    facts: dict[str, Fact] = {}
+    for fact in _facts(page):
+        counted[fact.subject] += 1
+        if counted[fact.subject] > 1:
+            fact = msgspec.structs.replace(fact, subject=f"{fact.subject}#{counted[fact.subject]}")
+        facts[fact.subject] = fact
+    return facts
+
+
+def _facts(page: Page) -> Iterator[Fact]:
+    subject = Subject.of(page)
+    yield from _syntax_facts(page)
+    for member in page.members:
+        yield from _member_facts(member, subject)
+    if subject.introduced_in is not None:
+        label, sentence = subject.introduced_in
+        yield Fact(Topic.INTRODUCED_IN, "introduced-in", label, label, sentence.place, sentence.text)
+    for table in subject.tables:
+        yield from _table_facts(table)
+    for example in page.examples:
+        yield from _example_facts(example)
+    yield from _code_facts(page.code_blocks)
+
+
+def _syntax_facts(page: Page) -> Iterator[Fact]:
+    if not page.declarations:
+        return
+    place, structure = page.declarations[0].place, page.structure or ""
+    order = _BETWEEN.join(declaration.name for declaration in page.declarations)
+    yield Fact(Topic.SYNTAX, "syntax", "", "a syntax block", place, order)
+    yield Fact(Topic.STRUCTURE, "syntax/structure", structure, structure, place, structure)
+    yield Fact(Topic.FIELD_ORDER, "syntax/order", order, order, place, order)
+    for declaration in page.declarations:
+        name, kind, place = declaration.name, declaration.type, declaration.place
+        text = f"{kind} {name}"
+        yield Fact(Topic.FIELD, f"syntax/{name}", "", name, place, text)
+        yield Fact(Topic.FIELD_TYPE, f"syntax/{name}/type", compact(kind), kind, place, text)
+
+
+def _member_facts(member: Member, page: Subject) -> Iterator[Fact]:
+    name, subject = member.name, f"member/{member.name.english}"
+    yield Fact(Topic.MEMBER, subject, "", name.english, name.place, name.text)
+    shown, line = type_of(member), member.type_line or name
+    if shown is not None:
+        yield Fact(Topic.MEMBER_TYPE, f"{subject}/type", compact(shown), shown, line.place, line.text)
+    for interval in page.ranges(member):
+        text = interval_text(interval)
+        yield Fact(Topic.RANGE, f"{subject}/range", range_value(interval), text, interval.place, text)
+    named = [(label, quoted) for quoted in member.text for label in levels_in(quoted.english)]
+    if named:
+        levels = _BETWEEN.join(sorted({label for label, _ in named}))
+        quoted = named[0][1]
+        yield Fact(Topic.MEMBER_LEVEL, f"{subject}/levels", levels, levels, quoted.place, quoted.text)
+
+
+def range_value(interval: Range) -> str:
+    """The integers that it holds in one spelling: `[0, N-1]` as `[0, N)`."""
+    low, high, closed = compact(interval.low), compact(interval.high), interval.high_closed
+    below = _EXCLUSIVE_END.fullmatch(high) if closed else None
+    if below:
+        high, closed = below[1], False
+    return f"{'(['[interval.low_closed]}{low},{high}{')]'[closed]}"
+
+
+def _table_facts(table: Table) -> Iterator[Fact]:
+    heading, subject = table.table.heading, f"table/{table.label}"
+    yield Fact(Topic.TABLE, subject, "", table.label, heading.place, heading.text)
+    counted: Counter[str] = Counter()
+    for row in table.every_row:
+        counted[row.tensor] += 1
+        of_row = f"{subject}/{row.tensor}" + (f"#{counted[row.tensor]}" if counted[row.tensor] > 1 else "")
+        text = " | ".join(cell.text for cell in row.row.cells)
+        yield Fact(Topic.TENSOR, of_row, "", row.tensor, row.place, text)
+        counts = None if row.dimension_counts is None else _BETWEEN.join(map(str, sorted(row.dimension_counts)))
+        types = None if row.data_types is None else _BETWEEN.join(sorted(row.data_types))
+        for topic, column, value in (
+            (Topic.KIND, "kind", row.kind),
+            (Topic.DIMENSION_COUNTS, "dimension_counts", counts),
+            (Topic.DATA_TYPES, "data_types", types),
+        ):
+            if value is not None:
+                cell = row.quoted(column)
+                yield Fact(topic, f"{of_row}/{topic}", value, cell.english, cell.place, cell.text)
+    if counted:
+        names = _BETWEEN.join(row.tensor for row in table.every_row)
+        yield Fact(Topic.ROW_ORDER, f"{subject}/row-order", names, names, table.every_row[0].place, names)
+
+
+def _example_facts(example: PageExample) -> Iterator[Fact]:
+    subject = f"example/{example.number}"
+    title = example.title.text if example.title else subject
+    yield Fact(Topic.EXAMPLE, subject, "", title, example.place, title)
+    for name, value in example.attributes.items():
+        yield _value_fact(f"{subject}/{name}", value)
+    counted: Counter[str] = Counter()
+    for tensor in example.tensors:
+        label = tensor.label.text
+        counted[label] += 1
+        of_tensor = f"{subject}/{label}" + (f"#{counted[label]}" if counted[label] > 1 else "")
+        yield Fact(Topic.EXAMPLE_VALUE, of_tensor, "", label, tensor.label.place, label)
+        yield from (_value_fact(f"{of_tensor}/{name}", value) for name, value in _values(tensor).items())
+
+
+def _values(tensor: ExampleTensor) -> dict[str, Value]:
+    every = {"Sizes": tensor.sizes, "DataType": tensor.data_type, "values": tensor.values, **tensor.properties}
+    return {name: value for name, value in every.items() if value is not None}
+
+
+def _value_fact(subject: str, value: Value) -> Fact:
+    # Scraped text loses commas and rows: how the elements are nested is a matter of print, which they are is not.
+    elements = [value.text] if value.value is None else _flat(value.value)
+    return Fact(Topic.EXAMPLE_VALUE, subject, ",".join(elements), value.text, value.place, value.text)
+
+
+def _flat(value: object) -> list[str]:
+    if isinstance(value, list):
+        return [element for item in value for element in _flat(item)]
+    return [str(value)]
+
+
+def _code_facts(blocks: tuple[CodeBlock, ...]) -> Iterator[Fact]:
+    """Pseudocode and formulas; white space and comments are a matter of print.
+
+    What the syntax block and the examples hold are facts of their own.
+    """
+    for block in blocks:
+        if block.role not in ("syntax", "example"):
+            code = compact(re.sub(r"//[^\n]*", "", block.text))
+            yield Fact(Topic.CODE, f"code/{block.section}", code, block.text, block.place, block.text)
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """A fact that two pages do not share; `first` or `second` is None where that page does not have it."""
+
+    subject: str
+    topic: Topic
+    first: Fact | None
+    second: Fact | None
+
+
+def differences(first: dict[str, Fact], second: dict[str, Fact]) -> Iterator[Difference]:
+    """Where two pages differ, in the order of the first, then what only the second has.
+
+    A table, row, field or example that one of them lacks is one difference, whatever would stand under it.
+    """
+    for subject in [*first, *(subject for subject in second if subject not in first)]:
+        one, two = first.get(subject), second.get(subject)
+        present = one or two
+        assert present is not None
+        same = one is not None and two is not None and len(set(versions([one, two]))) == 1
+        if not same and not any((above in first) != (above in second) for above in parents(subject)):
+            yield Difference(subject, present.topic, one, two)
+
+
+def versions(facts: Sequence[Fact]) -> list[str]:
+    """What each of several pages says about one subject, the same text where they say the same.
+
+    Of an order only what stands on all of them counts: that a field is missing is another fact.
+    """
+    if facts[0].topic not in (Topic.FIELD_ORDER, Topic.ROW_ORDER):
+        return [fact.value for fact in facts]
+    orders = [fact.value.split(_BETWEEN) for fact in facts]
+    shared = set.intersection(*map(set, orders))
+    return [_BETWEEN.join(dict.fromkeys(name for name in order if name in shared)) for order in orders]
+
+
+def parents(subject: str) -> list[str]:
+    """What a subject stands under, the nearest first: of `table/4_1/InputTensor/kind` `table/4_1/InputTensor`, ..."""
+    parts = subject.split("/")
+    return ["/".join(parts[:end]) for end in range(len(parts) - 1, 0, -1)]

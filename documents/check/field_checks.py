@@ -1,0 +1,419 @@
+"""Title, syntax block, member sections and the levels named in text, against each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+from itertools import takewhile
+
+from dml_conformance.documents.check.checks import PageCheck, Remark, listed
+from dml_conformance.documents.check.formulas import FormulaError, number_of
+from dml_conformance.documents.check.model import Severity
+from dml_conformance.documents.check.subject import (
+    Mention,
+    Subject,
+    interval_text,
+    level_of,
+    same_type,
+    sentences,
+    type_of,
+)
+from dml_conformance.documents.read.model import Place, Quoted
+from dml_conformance.documents.read.words import levels_in
+from dml_conformance.spec.forms import TENSOR_FIELDS
+from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
+from dml_conformance.spec.tensor import braces
+
+_STRUCTURE = re.compile(r"DML_([A-Z0-9_]+)_OPERATOR_DESC")
+_TENSOR_NAME = re.compile(r"[A-Z][A-Za-z0-9]*Tensor")
+_CAMEL_CASE = re.compile(r"(?<![A-Za-z0-9_])[A-Z][a-z]+(?:[A-Z][a-z]+)+(?![A-Za-z0-9_])", re.ASCII)
+_QUALIFIED = re.compile(r"([A-Za-z]+)\.([A-Z][a-z]+)(?![A-Za-z0-9_])", re.ASCII)
+# How alike a word and a name must be for the name to be meant, 1 being the same; behind a field's dot stands a name.
+_ALIKE, _ALIKE_BEHIND_A_DOT = 0.9, 0.8
+_LONGEST_AND = 6  # characters of the longest "and" of a language, with its spaces
+_MOST_WORDS, _LONGEST_NAME = 2_000, 60
+
+
+def _unreadable(subject: Subject) -> Iterator[Remark]:
+    """What the parser could not read; cells of tables and values of examples have checks of their own."""
+    elsewhere = {cell.place for table in subject.page.tables for row in table.rows for cell in row.cells}
+    elsewhere |= {value.place for example in subject.examples for _, value in example.values if value.value is None}
+    for problem in subject.page.problems:
+        if problem.place in elsewhere:
+            continue
+        yield Remark(
+            problem.id, problem.place, problem.fragment, problem.what, "text that can be read", "the form of the page"
+        )
+
+
+def _names(subject: Subject) -> Iterator[Remark]:
+    """Title, front matter and syntax block name the same structure."""
+    page = subject.page
+    expected = f"DML_{page.operator}_OPERATOR_DESC"
+    named: list[tuple[str, str, Place]] = []
+    if page.title is not None:
+        named.append(("title", page.title.english, page.title.place))
+    syntax = [block.place for block in page.code_blocks if block.role == "syntax"]
+    if page.structure is not None:
+        named.append(("syntax", page.structure, syntax[0] if syntax else subject.top))
+    for key in ("UID", "title"):
+        if key in page.front_matter:
+            named.append((f"front-matter/{key}", page.front_matter[key], Place(1, 1)))
+    for where, text, place in named:
+        other = _STRUCTURE.search(text)
+        if other is not None and other[0] != expected:
+            yield Remark(where, place, text, other[0], expected, "the page is on that structure")
+
+
+def _no_syntax(subject: Subject) -> Iterator[Remark]:
+    """The page declares the structure."""
+    if not subject.page.declarations and not subject.is_source:
+        yield Remark(
+            "syntax",
+            subject.top,
+            subject.page.operator,
+            "no declaration of the structure that could be read",
+            "a syntax block with the fields, their types and their order",
+            "the form of a page on an operator",
+        )
+
+
+def _described_twice(subject: Subject) -> Iterator[Remark]:
+    """No field is declared or described twice."""
+    seen: set[str] = set()
+    for declaration in subject.page.declarations:
+        if declaration.name in seen:
+            fragment = f"{declaration.type}{declaration.name}"
+            yield Remark(
+                declaration.name, declaration.place, fragment, "declared again", "one declaration", "the lines above it"
+            )
+        seen.add(declaration.name)
+    seen.clear()
+    for member in subject.page.members:
+        name = member.name.english
+        if name in seen:
+            yield Remark(
+                f"members/{name}", member.name.place, name, "described again", "one section a field", "the sections"
+            )
+        seen.add(name)
+
+
+def _undescribed(subject: Subject) -> Iterator[Remark]:
+    """Every field of the syntax block has a section."""
+    described = {member.name.english for member in subject.page.members}
+    for declaration in subject.page.declarations:
+        if declaration.name not in described:
+            yield Remark(
+                declaration.name,
+                declaration.place,
+                f"{declaration.type}{declaration.name}",
+                "no section describes the field",
+                f"a section {declaration.name}",
+                "the syntax block declares it",
+            )
+
+
+def _undeclared(subject: Subject) -> Iterator[Remark]:
+    """Every section is on a field of the syntax block."""
+    declared = {declaration.name for declaration in subject.page.declarations}
+    for member in subject.page.members if declared else ():
+        name = member.name.english
+        if name not in declared:
+            yield Remark(
+                name,
+                member.name.place,
+                name,
+                "a section on a field that the structure does not have",
+                f"one of {listed(declaration.name for declaration in subject.page.declarations)}",
+                "the syntax block",
+            )
+
+
+def _order(subject: Subject) -> Iterator[Remark]:
+    """The sections stand in the order of the syntax block."""
+    declared = list(dict.fromkeys(declaration.name for declaration in subject.page.declarations))
+    sections = {m.name.english: m for m in reversed(subject.page.members) if m.name.english in declared}
+    described = sorted(sections, key=lambda name: sections[name].name.place)
+    expected = [name for name in declared if name in sections]
+    for name, instead in zip(described, expected, strict=True):
+        if name != instead:
+            yield Remark(
+                name,
+                sections[name].name.place,
+                name,
+                f"the section {name} stands where {instead} is due",
+                listed(expected),
+                "the order of the syntax block",
+            )
+            return
+
+
+def _types(subject: Subject) -> Iterator[Remark]:
+    """The type line of every section names the type of the syntax block."""
+    declared = {declaration.name: declaration.type for declaration in subject.page.declarations}
+    for member in subject.page.members:
+        name, line = member.name.english, member.type_line
+        if name not in declared:
+            continue
+        if line is None:
+            yield Remark(
+                name, member.name.place, name, "no type line", f"a line with {declared[name]}", "the syntax block"
+            )
+            continue
+        found = type_of(member)
+        if found is None or not same_type(found, declared[name]):
+            yield Remark(name, line.place, line.text, found or "no type", declared[name], "the syntax block")
+
+
+def _no_such_level(subject: Subject) -> Iterator[Remark]:
+    """Every feature level that the page names exists."""
+    for passage in subject.page.passages:
+        for label in dict.fromkeys(levels_in(passage.quoted.english)):
+            if level_of(label) is None:
+                yield Remark(
+                    label,
+                    passage.quoted.place,
+                    passage.quoted.text,
+                    f"DML_FEATURE_LEVEL_{label}",
+                    f"a level from {LOWEST} to {HIGHEST}",
+                    "DML_FEATURE_LEVEL in DirectML.h",
+                )
+
+
+def _no_introduction(subject: Subject) -> Iterator[Remark]:
+    """The page says which level introduced the operator."""
+    if subject.introduced_in is None:
+        place = subject.page.availability[0].place if subject.page.availability else subject.top
+        text = subject.page.availability[0].text if subject.page.availability else subject.page.operator
+        yield Remark(
+            "level", place, text, "no level is named", "the level that introduced the operator", "the form of a page"
+        )
+
+
+def _introduction_and_tables(subject: Subject) -> Iterator[Remark]:
+    """The lowest table is that of the level that introduced the operator."""
+    if subject.introduced_in is None or not subject.table_at:
+        return
+    label, quoted = subject.introduced_in
+    lowest = next(iter(subject.table_at))
+    if level_of(label) not in (None, lowest):
+        yield Remark(
+            "level",
+            quoted.place,
+            quoted.text,
+            f"introduced in {label}",
+            f"{lowest}, the level of the lowest table",
+            "an operator has a table from its first level on",
+        )
+
+
+def _levels_in_sections(subject: Subject) -> Iterator[tuple[str, Quoted, Level, Level]]:
+    """(field, sentence, level named there, level that introduced the operator)."""
+    introduced = None if subject.introduced_in is None else level_of(subject.introduced_in[0])
+    if introduced is None:
+        return
+    for member in subject.page.members:
+        for quoted in member.text:
+            for label in levels_in(quoted.english):
+                level = level_of(label)
+                if level is not None:
+                    yield member.name.english, quoted, level, introduced
+
+
+def _level_below(subject: Subject) -> Iterator[Remark]:
+    """No section names a level below the one that introduced the operator."""
+    for field, quoted, level, introduced in _levels_in_sections(subject):
+        if level < introduced:
+            yield Remark(
+                f"{field}/{level}",
+                quoted.place,
+                quoted.text,
+                f"{level}, where there was no such operator",
+                f"a level above {introduced}",
+                "the level named under availability",
+            )
+
+
+def _idle_level(subject: Subject) -> Iterator[Remark]:
+    """No section starts something with the level that introduced the operator: that excludes nothing."""
+    for field, quoted, level, introduced in _levels_in_sections(subject):
+        if level == introduced:
+            yield Remark(
+                f"{field}/{level}",
+                quoted.place,
+                quoted.text,
+                f"starting with {level}, where the operator itself starts",
+                f"a level above {introduced}, or none",
+                "the level named under availability",
+            )
+
+
+def _unknown_names(subject: Subject) -> Iterator[Remark]:
+    """Every tensor that is set as a name in the text is a field, and what follows its dot is a property of tensors."""
+    for quoted in _prose(subject):
+        for name in quoted.marked if quoted.original is None else quoted.original_marked:
+            field, _, prop = name.partition(".")
+            if _TENSOR_NAME.fullmatch(field) is None:
+                continue
+            if field not in subject.tensors:
+                expected = f"one of {listed(subject.tensors)}"
+            elif prop.isidentifier() and prop not in TENSOR_FIELDS:  # else it is a formula
+                expected = f"{field} with one of {listed(TENSOR_FIELDS)}"
+            else:
+                continue
+            yield Remark(name, quoted.place, quoted.text, name, expected, "the fields of the structure")
+
+
+def _misspelt_names(subject: Subject) -> Iterator[Remark]:
+    """No word of the text is almost a field or a property of tensors.
+
+    Only words of several capitalised parts, or behind a field's dot, are looked at, since others are words of the
+    language too. Names may stand without anything between them, as in text that has lost its markup.
+    """
+    known = [*subject.field_names, *TENSOR_FIELDS]
+    longest_first = sorted((*known, "Tensor"), key=len, reverse=True)
+    names = re.compile(rf"(?:(?>{'|'.join(map(re.escape, longest_first))}))+s?")
+    meant: dict[str, str] = {}  # by word; "" where it is a name, or like none
+    for quoted in _prose(subject):
+        text = quoted.english
+        words = {name: (name, known, _ALIKE) for name in _CAMEL_CASE.findall(text)}
+        for field, prop in _QUALIFIED.findall(text):
+            if field in subject.fields:
+                words[f"{field}.{prop}"] = (prop, list(TENSOR_FIELDS), _ALIKE_BEHIND_A_DOT)
+        for word, (name, candidates, alike) in words.items():
+            if word not in meant and len(meant) < _MOST_WORDS and len(name) <= _LONGEST_NAME:
+                close = [] if names.fullmatch(name) else get_close_matches(name, candidates, 1, alike)
+                meant[word] = close[0] if close else ""
+            if meant.get(word) and word not in (*quoted.marked, *quoted.original_marked):
+                yield Remark(word, quoted.place, quoted.text, word, meant[word], "the fields of the structure")
+
+
+def _prose(subject: Subject) -> Iterator[Quoted]:
+    """The sentences, headings and items of the page; tables have checks of their own."""
+    if subject.tensors:
+        for passage in subject.page.passages:
+            if not passage.section.startswith(("support", "front")):
+                yield passage.quoted
+
+
+def _unlike_properties(subject: Subject) -> Iterator[Remark]:
+    """What a section has a tensor match is the same property of the other tensor.
+
+    Looked at are properties named side by side right before another tensor's: `DimensionCount and DataType must match
+    InputTensor.DimensionCount`. Words between them are not read, so no more than one short one may stand there.
+    """
+    for member in subject.page.members:
+        for quoted, sentence in ((text, part) for text in member.text for part in sentences(text.english)):
+            own: list[Mention] = []
+            mentioned = list(subject.mentions(sentence))
+            for n, mention in enumerate(mentioned):
+                if mention.field and mention.property:
+                    others = list(takewhile(lambda other: other.field and other.property, mentioned[n:]))
+                    unmatched = [prop for prop in own if prop.property not in {other.property for other in others}]
+                    if len(own) > 1 and 0 < len(unmatched) < len(own):
+                        prop = unmatched[0].property
+                        yield Remark(
+                            f"{member.name.english}/{prop}",
+                            quoted.place,
+                            sentence if quoted.original is None else quoted.text,
+                            f"{prop} is held against {mention.field}.{mention.property}",
+                            f"{prop} against {mention.field}.{prop}",
+                            "only the same property of two tensors can agree",
+                        )
+                if mention.field or (own and not _side_by_side(sentence[own[-1].end : mention.start])):
+                    own = []
+                if not mention.field:
+                    own.append(mention)
+
+
+def _side_by_side(between: str) -> bool:
+    """Whether the text between two names is no more than `and`, a comma or nothing."""
+    return len(between) <= _LONGEST_AND and not any(character.isdigit() for character in between)
+
+
+def _unreadable_ranges(subject: Subject) -> Iterator[Remark]:
+    """The bounds of every interval are numbers and fields of the structure."""
+    for member in subject.page.members:
+        for interval in subject.ranges(member):
+            for bound in (interval.low, interval.high):
+                try:
+                    _, names = number_of(bound)
+                except FormulaError as error:
+                    problem = str(error)
+                else:
+                    unknown = sorted(names - set(subject.fields))
+                    if not unknown:
+                        continue
+                    problem = f"{unknown[0]} is no field of the structure"
+                yield Remark(
+                    member.name.english,
+                    interval.place,
+                    interval_text(interval),
+                    f"the bound {bound}: {problem}",
+                    "a number, or one computed from fields",
+                    "the syntax block",
+                )
+
+
+def _selections(subject: Subject) -> Iterator[Remark]:
+    """Where a section shows on sizes which dimensions a count selects, it selects them: the last ones."""
+    for figure in subject.illustrations:
+        left = max(len(figure.sizes) - figure.count, 0)
+        last = figure.sizes[left:]
+        if set(figure.sizes[:left]) - {1}:
+            yield Remark(
+                figure.field,
+                figure.quoted.place,
+                figure.quoted.text,
+                f"{braces(figure.sizes[:left])} left out of sizes {braces(figure.sizes)}",
+                f"leading ones before {braces(figure.selected)}",
+                f"{figure.field} counts the dimensions without the leading ones",
+            )
+        elif last != figure.selected:
+            yield Remark(
+                figure.field,
+                figure.quoted.place,
+                figure.quoted.text,
+                f"{braces(figure.selected)} of sizes {braces(figure.sizes)}",
+                f"the last {figure.count}: {braces(last)}",
+                f"{figure.field} counts the dimensions without the leading ones",
+            )
+
+
+CHECKS = (
+    PageCheck("unreadable", "everything on the page can be read", Severity.WARNING, _unreadable),
+    PageCheck("structure-name", "title, front matter and syntax block name one structure", Severity.ERROR, _names),
+    PageCheck("syntax-missing", "the page declares the structure", Severity.ERROR, _no_syntax),
+    PageCheck("field-twice", "no field is declared or described twice", Severity.ERROR, _described_twice),
+    PageCheck("field-undescribed", "every field of the syntax block has a section", Severity.ERROR, _undescribed),
+    PageCheck("field-undeclared", "every section is on a field of the syntax block", Severity.ERROR, _undeclared),
+    PageCheck("field-order", "the sections stand in the order of the syntax block", Severity.WARNING, _order),
+    PageCheck("field-type", "the sections name the types of the syntax block", Severity.ERROR, _types),
+    PageCheck("level-unknown", "every feature level named exists", Severity.ERROR, _no_such_level),
+    PageCheck(
+        "introduction-missing",
+        "the page names the level that introduced the operator",
+        Severity.WARNING,
+        _no_introduction,
+    ),
+    PageCheck(
+        "introduction-table",
+        "the lowest table is that of the level that introduced the operator",
+        Severity.ERROR,
+        _introduction_and_tables,
+    ),
+    PageCheck("text-level-below", "no section names a level below the operator's first", Severity.ERROR, _level_below),
+    PageCheck(
+        "text-level-idle", "no section starts something at the operator's first level", Severity.WARNING, _idle_level
+    ),
+    PageCheck("name-unknown", "every tensor and property named in the text exists", Severity.WARNING, _unknown_names),
+    PageCheck("name-misspelt", "no name in the text is almost one that exists", Severity.WARNING, _misspelt_names),
+    PageCheck(
+        "property-mismatch", "tensors are held to agree in the same property", Severity.WARNING, _unlike_properties
+    ),
+    PageCheck(
+        "range-unreadable", "the bounds of intervals are numbers and fields", Severity.WARNING, _unreadable_ranges
+    ),
+    PageCheck("figure-selection", "illustrations select the dimensions that they say", Severity.ERROR, _selections),
+)

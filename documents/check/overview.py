@@ -1,0 +1,170 @@
+"""Many pages together: those on one operator side by side, and only what differs between them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from dml_conformance.documents.check.facts import Fact, Topic, facts_of, parents, versions
+from dml_conformance.documents.check.model import PageFinding, Severity
+from dml_conformance.documents.read.model import Form, Page
+
+NOT_THERE = "not there"
+
+
+class PageRow(msgspec.Struct, frozen=True):
+    """One page.
+
+    Attributes:
+        path: of the file.
+        language, edition: None where the page does not tell.
+        form: what kind of file it is.
+        has_original: whether it carries its English original.
+        levels: labels of its tables, in the page's order.
+        introduced_in: label; None where it names none.
+        examples: how many it has.
+        errors, warnings, notes: how many findings it has.
+        digest: SHA-256 of the file.
+    """
+
+    path: str
+    language: str | None
+    edition: str | None
+    form: Form
+    has_original: bool
+    levels: tuple[str, ...]
+    introduced_in: str | None
+    examples: int
+    errors: int
+    warnings: int
+    notes: int
+    digest: str
+
+
+class Version(msgspec.Struct, frozen=True):
+    """What some pages say.
+
+    Attributes:
+        value: as it stands on the first of them; `not there` where they lack it.
+        paths: the pages.
+    """
+
+    value: str
+    paths: tuple[str, ...]
+
+
+class Split(msgspec.Struct, frozen=True):
+    """A fact on which the pages of an operator differ.
+
+    Attributes:
+        subject: what about: `table/4_1/InputTensor/data-types`.
+        topic: the kind of fact.
+        versions: what the pages say, the version of most pages first.
+        alone: the page that differs from all others where these agree and are two or more; None otherwise.
+    """
+
+    subject: str
+    topic: Topic
+    versions: tuple[Version, ...]
+    alone: str | None
+
+
+class OperatorOverview(msgspec.Struct, frozen=True):
+    """The pages on one operator, and where they differ.
+
+    Attributes:
+        operator: its name.
+        pages: in the order in which they were given.
+        differences: none where there is one page.
+    """
+
+    operator: str
+    pages: tuple[PageRow, ...]
+    differences: tuple[Split, ...]
+
+
+class Overview(msgspec.Struct, frozen=True):
+    """All pages by operator.
+
+    Attributes:
+        operators: in the order in which they first come.
+    """
+
+    operators: tuple[OperatorOverview, ...]
+
+
+def overview(pages: Sequence[Page], findings: Sequence[Sequence[PageFinding]]) -> Overview:
+    """Lay pages side by side.
+
+    Args:
+        findings: of each page, in the order of the pages.
+    """
+    by_operator: defaultdict[str, list[tuple[Page, Sequence[PageFinding]]]] = defaultdict(list)
+    for page, of_page in zip(pages, findings, strict=True):
+        by_operator[page.operator].append((page, of_page))
+    return Overview(
+        tuple(
+            OperatorOverview(
+                operator,
+                tuple(_row(page, of_page) for page, of_page in its_pages),
+                tuple(_splits([page for page, _ in its_pages])),
+            )
+            for operator, its_pages in by_operator.items()
+        )
+    )
+
+
+def _row(page: Page, findings: Sequence[PageFinding]) -> PageRow:
+    counts = {severity: sum(finding.severity is severity for finding in findings) for severity in Severity}
+    return PageRow(
+        path=page.path,
+        language=page.language,
+        edition=page.edition,
+        form=page.form,
+        has_original=page.has_original,
+        levels=tuple(table.level for table in page.tables if table.level is not None),
+        introduced_in=page.introduced_in,
+        examples=len(page.examples),
+        errors=counts[Severity.ERROR],
+        warnings=counts[Severity.WARNING],
+        notes=counts[Severity.NOTE],
+        digest=page.digest,
+    )
+
+
+def _splits(pages: Sequence[Page]) -> list[Split]:
+    if len(pages) < 2:
+        return []
+    facts = [facts_of(page) for page in pages]
+    subjects = dict.fromkeys(subject for of_page in facts for subject in of_page)
+    splits = []
+    for subject in subjects:
+        # A page that lacks the table has nothing to say about its cells: that is one difference, not many.
+        concerned = [index for index, of_page in enumerate(facts) if _can_say(subject, of_page, facts)]
+        stated = [index for index in concerned if subject in facts[index]]
+        lacking = [index for index in concerned if subject not in facts[index]]
+        said: defaultdict[str, list[int]] = defaultdict(list)
+        for index, version in zip(stated, versions([facts[index][subject] for index in stated]), strict=True):
+            said[version].append(index)
+        groups = [*said.values(), *([lacking] if lacking else [])]
+        if len(groups) > 1:
+            splits.append(_split(subject, groups, pages, facts))
+    return splits
+
+
+def _can_say(subject: str, of_page: Mapping[str, Fact], facts: Sequence[Mapping[str, Fact]]) -> bool:
+    return all(above in of_page for above in parents(subject) if any(above in other for other in facts))
+
+
+def _split(subject: str, groups: list[list[int]], pages: Sequence[Page], facts: Sequence[Mapping[str, Fact]]) -> Split:
+    groups = sorted(groups, key=len, reverse=True)
+    said = [facts[group[0]].get(subject) for group in groups]
+    split = tuple(
+        Version(NOT_THERE if fact is None else fact.shown, tuple(pages[index].path for index in group))
+        for fact, group in zip(said, groups, strict=True)
+    )
+    is_alone = len(groups) == 2 and len(groups[0]) > len(groups[1]) == 1
+    topic = next(fact.topic for fact in said if fact is not None)
+    return Split(subject, topic, split, pages[groups[1][0]].path if is_alone else None)

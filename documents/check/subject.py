@@ -1,0 +1,521 @@
+"""A page made ready for its checks: fields, tables, agreements and examples under the names that its operator has.
+
+Which words count: a machine translation may have translated or transliterated names (`инпуттенсор`) and types. Whether
+the shown text says what the original says is checked elsewhere, so here everything is read from the English original
+where the page carries one beside the text, and from the text as shown where it carries none. A fault that only the
+translation has is then reported once, not again as a field without a row or an unknown data type.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
+
+from dml_conformance.documents.check.formulas import (
+    Environment,
+    Formula,
+    FormulaError,
+    formula_in_code,
+    formula_in_prose,
+)
+from dml_conformance.documents.read import words
+from dml_conformance.documents.read.model import (
+    Declaration,
+    ExampleTensor,
+    LevelTable,
+    Member,
+    Page,
+    PageExample,
+    Place,
+    Quoted,
+    Range,
+    Row,
+    Value,
+)
+from dml_conformance.documents.read.words import levels_in
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import Kind, OperatorSpec
+from dml_conformance.spec.registry import operators
+
+TENSOR_TYPE, UINT_TYPE, UINT_ARRAY_TYPE = "const DML_TENSOR_DESC *", "UINT", "const UINT *"
+DIMENSION_COUNT, DATA_TYPE, SIZES = "DimensionCount", "DataType", "Sizes"
+PROPERTIES = (DIMENSION_COUNT, DATA_TYPE, SIZES, "Strides")
+_PROPERTY = "|".join(PROPERTIES)
+_ANNOTATION = re.compile(r"(?<!\w)_[A-Za-z]\w*_(?:\([^()]*\))?(?!\w)")
+_LIST = re.compile(r"\{\s*(\d{1,9}(?:\s*,\s*\d{1,9})*)\s*\}")
+_MOST_FIELDS = 200  # whose names are looked for in the text; no structure has so many
+_VALUE = re.compile(r"=\s*(\d{1,9})(?!\d)")
+
+
+def same_type(one: str, other: str) -> bool:
+    """Whether two spellings of a C type are the same but for white space and annotations such as `_Maybenull_`."""
+    return _bare_type(one) == _bare_type(other)
+
+
+def _bare_type(text: str) -> str:
+    return "".join(_ANNOTATION.sub(" ", text).split())
+
+
+class Mention(NamedTuple):
+    """A field or property named in a text; "" for the one of the two that is not."""
+
+    field: str
+    property: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class PageField:
+    """A field of the operator's structure.
+
+    Attributes:
+        name: DirectML's name.
+        type: `const DML_TENSOR_DESC *`, `UINT`, `const UINT *`, or another.
+        count_field: for an array, the field that holds its length; "" where none is found.
+    """
+
+    name: str
+    type: str
+    count_field: str = ""
+
+    @property
+    def is_tensor(self) -> bool:
+        return same_type(self.type, TENSOR_TYPE)
+
+    @property
+    def is_array(self) -> bool:
+        return self.type.rstrip().endswith("*") and "DML_" not in self.type
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A row of a level's table, read by the rule of this module.
+
+    Attributes:
+        tensor: the field's name.
+        kind: `Input`, `Output` or None.
+        dimension_counts, data_types: None where the cell is missing or cannot be read.
+        row: as it stands on the page.
+        columns: what its cells hold.
+    """
+
+    tensor: str
+    kind: str | None
+    dimension_counts: frozenset[int] | None
+    data_types: tuple[str, ...] | None
+    row: Row
+    columns: tuple[str, ...]
+
+    @property
+    def place(self) -> Place:
+        return self.row.place
+
+    def cell(self, column: str) -> Quoted | None:
+        """The cell of a column; None where the row has lost it."""
+        return _cell(self.row, self.columns, column)
+
+    def quoted(self, column: str) -> Quoted:
+        """The cell of a column, or the row's first one where it has lost it."""
+        return self.cell(column) or self.row.cells[0]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A level's table, read by the rule of this module; `rows` has the first row of each tensor."""
+
+    label: str
+    level: Level | None
+    table: LevelTable
+    every_row: tuple[TableRow, ...]
+
+    @cached_property
+    def rows(self) -> dict[str, TableRow]:
+        return {row.tensor: row for row in reversed(self.every_row)}
+
+    @property
+    def place(self) -> Place:
+        return self.table.heading.place
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """A sentence of the constraint list that has tensors agree in something.
+
+    Attributes:
+        property: `DimensionCount`, `DataType`, `Sizes` or `Strides`.
+        tensors: the fields named, in the order of the sentence.
+        quoted: the sentence.
+    """
+
+    property: str
+    tensors: tuple[str, ...]
+    quoted: Quoted
+
+
+@dataclass(frozen=True)
+class WorkedExample:
+    """An example with its tensors under the names of the fields.
+
+    Attributes:
+        example: as it stands on the page.
+        tensors: by field; a tensor under a wrong label goes to the only field that has none.
+        mislabelled: the tensors under a label that is no field's, or another tensor's; with the field meant, if plain.
+    """
+
+    example: PageExample
+    tensors: Mapping[str, ExampleTensor]
+    mislabelled: tuple[tuple[ExampleTensor, str | None], ...]
+
+    @property
+    def number(self) -> int:
+        return self.example.number
+
+    @property
+    def is_figure(self) -> bool:
+        """Whether it is a figure within the text of a field, which need not be whole."""
+        return self.example.number == 0
+
+    @cached_property
+    def sizes(self) -> dict[str, tuple[int, ...]]:
+        """The readable sizes by field."""
+        found = {name: integers(tensor.sizes) for name, tensor in self.tensors.items()}
+        return {name: sizes for name, sizes in found.items() if sizes is not None}
+
+    @cached_property
+    def data_types(self) -> dict[str, str]:
+        """The printed data types by field, known or not."""
+        return {
+            name: tensor.data_type.value
+            for name, tensor in self.tensors.items()
+            if tensor.data_type is not None and isinstance(tensor.data_type.value, str)
+        }
+
+    @property
+    def values(self) -> Iterator[tuple[str, Value]]:
+        """Everything that it prints, by name: `Axis`, `InputTensor.Sizes`, `InputTensor.values`."""
+        yield from self.example.attributes.items()
+        for name, tensor in self.tensors.items():
+            parts = {SIZES: tensor.sizes, DATA_TYPE: tensor.data_type, "values": tensor.values, **tensor.properties}
+            for part, value in parts.items():
+                if value is not None:
+                    yield f"{name}.{part}", value
+
+    @cached_property
+    def environment(self) -> Environment:
+        """What the example gives a formula."""
+        arrays = {name: integers(value) for name, value in self.example.attributes.items()}
+        return Environment(
+            {name: v.value for name, v in self.example.attributes.items() if isinstance(v.value, int)},
+            {name: values for name, values in arrays.items() if values is not None},
+            self.sizes,
+        )
+
+
+@dataclass(frozen=True)
+class Illustration:
+    """Sizes in the section on a count that show which dimensions it selects.
+
+    Attributes:
+        field: the count.
+        tensor: the tensor whose sizes they are.
+        sizes: all of them.
+        count: the value that the count has.
+        selected: the sizes that count by the text.
+        quoted: the sentence with the sizes.
+    """
+
+    field: str
+    tensor: str
+    sizes: tuple[int, ...]
+    count: int
+    selected: tuple[int, ...]
+    quoted: Quoted
+
+
+@dataclass(frozen=True)
+class PrintedFormula:
+    """A formula with where it stands; None for one in a grammar that is not read, and why."""
+
+    formula: Formula | None
+    text: str
+    place: Place
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A page and what the registry knows of its operator, if anything."""
+
+    page: Page
+    spec: OperatorSpec | None
+
+    @classmethod
+    def of(cls, page: Page) -> Subject:
+        return cls(page, operators().get(page.operator))
+
+    @property
+    def top(self) -> Place:
+        """Where a finding about the page as a whole stands: at its title, else at its start."""
+        return self.page.title.place if self.page.title is not None else Place(1, 1)
+
+    @property
+    def is_source(self) -> bool:
+        """Whether the page is in the form that its authors write, where the header takes the syntax block's place."""
+        return any(p.role == "heading" and p.quoted.text.startswith("-struct-fields") for p in self.page.passages)
+
+    @cached_property
+    def declared(self) -> tuple[Declaration, ...]:
+        """The declarations of the syntax block; of a page without one, its sections on fields that name a type."""
+        return self.page.declarations or tuple(
+            Declaration(member.name.english, kind, member.name.place)
+            for member in self.page.members
+            if (kind := type_of(member)) is not None
+        )
+
+    @cached_property
+    def fields(self) -> dict[str, PageField]:
+        """The fields by name: as declared, else those of the registry."""
+        declared = [(declaration.name, declaration.type) for declaration in self.declared]
+        if not declared and self.spec is not None:
+            declared = registered_types(self.spec)
+        counts = {name for name, kind in declared if name.endswith("Count") and same_type(kind, UINT_TYPE)}
+        fields: dict[str, PageField] = {}
+        count = ""
+        for name, kind in declared:
+            field = PageField(name, kind)
+            if name in counts:
+                count = name  # arrays follow their length, several may share one
+            elif field.is_array:
+                field = PageField(name, kind, count)
+            elif not field.is_tensor:
+                count = ""
+            fields.setdefault(name, field)
+        return fields
+
+    @cached_property
+    def field_names(self) -> tuple[str, ...]:
+        """The names that are looked for in the text: those of all fields that a real structure may have."""
+        return tuple(islice(self.fields, _MOST_FIELDS))
+
+    @cached_property
+    def tensors(self) -> tuple[str, ...]:
+        """The names of the fields that are tensors, in order."""
+        return tuple(name for name, field in self.fields.items() if field.is_tensor)
+
+    @cached_property
+    def introduced_in(self) -> tuple[str, Quoted] | None:
+        """The label of the level named under availability, with its sentence; None where none is."""
+        for quoted in self.page.availability:
+            for label in levels_in(quoted.english):
+                return label, quoted
+        return None
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        """All tables that name a level, in the page's order."""
+        return tuple(table for table in map(_table, self.page.tables) if table.label)
+
+    @cached_property
+    def table_at(self) -> dict[Level, Table]:
+        """The first table of each level that exists, from the lowest level on."""
+        first = {table.level: table for table in reversed(self.tables) if table.level is not None}
+        return dict(sorted(first.items()))
+
+    @cached_property
+    def agreements(self) -> tuple[Agreement, ...]:
+        """What the constraint list has tensors agree in."""
+        return tuple(
+            agreement
+            for quoted in self.page.constraints
+            for sentence in sentences(quoted.english)
+            for agreement in self._agreements(quoted, sentence)
+        )
+
+    @cached_property
+    def examples(self) -> tuple[WorkedExample, ...]:
+        return tuple(self._worked(example) for example in self.page.examples)
+
+    @cached_property
+    def formulas(self) -> tuple[PrintedFormula, ...]:
+        """The formulas that give a tensor's sizes: the blocks of code, then those within sentences."""
+        return (*self._formulas_in_code(), *self._formulas_in_prose())
+
+    @cached_property
+    def illustrations(self) -> tuple[Illustration, ...]:
+        """The illustrations of counts that name one tensor's sizes, one count and one selection."""
+        found = (self._illustration(member) for member in self.page.members)
+        return tuple(illustration for illustration in found if illustration is not None)
+
+    def mentions(self, text: str) -> Iterator[Mention]:
+        """The fields and properties named in a text.
+
+        Names may stand without anything between them, as in text that has lost its markup.
+        """
+        end = 0
+        for match in self._named.finditer(text):
+            within_word = match.start() > end and re.match(r"[A-Za-z_.]", text[match.start() - 1])
+            end = match.end()
+            if not within_word:
+                yield Mention(match[1] or "", match[2] or match[3] or "", match.start(), match.end())
+
+    @cached_property
+    def _named(self) -> re.Pattern[str]:
+        """A field, a field's property or a property; the first group is the field."""
+        names = sorted(self.field_names, key=len, reverse=True)
+        field = "|".join(map(re.escape, names)) or r"(?!)"
+        return re.compile(rf"({field})(?:\.\s?({_PROPERTY}))?|({_PROPERTY})")
+
+    def ranges(self, member: Member) -> tuple[Range, ...]:
+        """The intervals of a section: of its original where that has any, else of the text as shown."""
+        original = tuple(interval for interval in member.ranges if interval.of_original)
+        return original or member.ranges
+
+    def _illustration(self, member: Member) -> Illustration | None:
+        field = self.fields.get(member.name.english)
+        if field is None or field.is_tensor or field.is_array:
+            return None
+        text = " ".join(quoted.english for quoted in member.text)
+        lists = [tuple(map(int, found.split(","))) for found in _LIST.findall(text)]
+        counts = [int(found) for found in _VALUE.findall(text)]
+        tensors = [m.field for m in self.mentions(text) if m.field in self.tensors and m.property == SIZES]
+        if len(lists) != 2 or len(counts) != 1 or not tensors:
+            return None
+        quoted = next(quoted for quoted in member.text if _LIST.search(quoted.english))
+        return Illustration(field.name, tensors[0], lists[0], counts[0], lists[1], quoted)
+
+    def _agreements(self, quoted: Quoted, sentence: str) -> Iterator[Agreement]:
+        mentioned = list(self.mentions(sentence))
+        if any(mention.field and mention.property for mention in mentioned):
+            return  # compares a field's property with another's, in words that are not read
+        tensors = tuple(dict.fromkeys(mention.field for mention in mentioned if mention.field in self.tensors))
+        if len(tensors) < 2 or not _says_same(quoted, sentence, self.page.language):
+            return
+        for prop in dict.fromkeys(mention.property for mention in mentioned if mention.property):
+            yield Agreement(prop, tensors, quoted)
+
+    def _worked(self, example: PageExample) -> WorkedExample:
+        tensors: dict[str, ExampleTensor] = {}
+        stray: list[ExampleTensor] = []
+        for tensor in example.tensors:
+            name = tensor.label.english
+            if name in self.tensors and name not in tensors:
+                tensors[name] = tensor
+            else:
+                stray.append(tensor)
+        free = [name for name in self.tensors if name not in tensors]
+        if len(stray) == len(free) == 1:
+            return WorkedExample(example, {**tensors, free[0]: stray[0]}, ((stray[0], free[0]),))
+        return WorkedExample(example, tensors, tuple((tensor, None) for tensor in stray))
+
+    def _formulas_in_code(self) -> Iterator[PrintedFormula]:
+        for block in self.page.code_blocks:
+            if block.role != "formula":
+                continue
+            try:
+                formula = formula_in_code(block.text)
+            except FormulaError as error:
+                yield PrintedFormula(None, block.text, block.place, str(error))
+                continue
+            if formula is not None:
+                yield PrintedFormula(formula, block.text, block.place)
+
+    def _formulas_in_prose(self) -> Iterator[PrintedFormula]:
+        for member in self.page.members:
+            for quoted in member.text:
+                formula = formula_in_prose(quoted.english)
+                if formula is not None:
+                    yield PrintedFormula(formula, formula.text, quoted.place)
+
+
+def type_of(member: Member) -> str | None:
+    """The type that a section names: by the original of its type line, where that has one."""
+    if member.type_line is None or member.type_line.original is None:
+        return member.type
+    return member.type_line.original.partition(":")[2].replace("\\", "").strip().strip("[]").strip() or member.type
+
+
+def registered_types(spec: OperatorSpec) -> list[tuple[str, str]]:
+    """The fields of an operator by the registry as (name, C type), in the order of the structure."""
+    types = {
+        Kind.INPUT: TENSOR_TYPE,
+        Kind.OUTPUT: TENSOR_TYPE,
+        Kind.UINT: UINT_TYPE,
+        Kind.UINT_ARRAY: UINT_ARRAY_TYPE,
+    }
+    declared: list[tuple[str, str]] = []
+    for field in spec.fields:
+        if field.count_field:
+            declared.append((field.count_field, UINT_TYPE))
+        declared.append((field.name, types[field.kind]))
+    return declared
+
+
+def integers(value: Value | None) -> tuple[int, ...] | None:
+    """A printed list of whole numbers; None for anything else."""
+    if value is None or not isinstance(value.value, list):
+        return None
+    numbers = tuple(number for number in value.value if isinstance(number, int))
+    return numbers if len(numbers) == len(value.value) else None
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a paragraph; a dot ends one only before white space, so that names keep theirs."""
+    return re.split(r"(?<=[。！？])|(?<=[.!?])\s+", text)
+
+
+def interval_text(interval: Range) -> str:
+    """`[0, InputTensor.DimensionCount)`."""
+    return f"{'[' if interval.low_closed else '('}{interval.low}, {interval.high}{']' if interval.high_closed else ')'}"
+
+
+def level_of(label: str) -> Level | None:
+    """The level with a label; None where there is none."""
+    try:
+        return Level.parse(label)
+    except ValueError:
+        return None
+
+
+def _table(table: LevelTable) -> Table:
+    named = levels_in(table.heading.english)
+    label = named[0] if named else table.level or ""
+    return Table(label, level_of(label), table, tuple(_row(row, table.columns) for row in table.rows))
+
+
+def _cell(row: Row, columns: tuple[str, ...], column: str) -> Quoted | None:
+    place = columns.index(column) if column in columns else len(row.cells)
+    return row.cells[place] if place < len(row.cells) else None
+
+
+def _row(row: Row, columns: tuple[str, ...]) -> TableRow:
+    """A row with its cells read from their originals, where they have one."""
+    originals = {column: cell.original for column in columns if (cell := _cell(row, columns, column)) is not None}
+    tensor, kind = originals.get("tensor"), originals.get("kind")
+    counts, data_types = originals.get("dimension_counts"), originals.get("data_types")
+    numbers = row.dimension_counts if counts is None else words.numbers(counts)
+    return TableRow(
+        row.tensor if tensor is None else tensor,
+        _kind_named(_cell(row, columns, "kind")) if row.kind is None or kind is not None else row.kind,
+        None if numbers is None else frozenset(numbers),
+        row.data_types if data_types is None else words.names(data_types),
+        row,
+        columns,
+    )
+
+
+def _kind_named(cell: Quoted | None) -> str | None:
+    """The kind in a cell: by its word in any language, else by the English word within it (`Optional input`)."""
+    text = "" if cell is None else cell.english
+    within = [name for name in ("Input", "Output") if name.lower() in text.lower()]
+    return words.kind(text) or (within[0] if len(within) == 1 else None)
+
+
+def _says_same(quoted: Quoted, sentence: str, language: str | None) -> bool:
+    """Whether a constraint is about sameness: by the word in English; in other languages the names must do."""
+    is_english = quoted.original is not None or (language or "").lower().startswith("en")
+    return not is_english or re.search(r"\b(same|equal|match)", sentence, re.IGNORECASE) is not None

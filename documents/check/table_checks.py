@@ -1,0 +1,418 @@
+"""The level tables of a page against each other, the fields and the constraint list."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+from dml_conformance.documents.check.checks import PageCheck, Remark, listed
+from dml_conformance.documents.check.model import Severity
+from dml_conformance.documents.check.subject import DATA_TYPE, DIMENSION_COUNT, Subject, Table, TableRow
+from dml_conformance.spec.datatypes import DataType
+
+_SUPERSET = "every level is a superset of the lower ones"
+COLUMN_WORDS = {
+    "tensor": "the tensor",
+    "kind": "Input or Output",
+    "dimension_counts": "dimension counts",
+    "data_types": "data types",
+}
+
+
+def counts_text(counts: Iterable[int]) -> str:
+    """`1 to 8`, `4`, `2, 4`."""
+    listed = sorted(counts)
+    if len(listed) > 1 and listed == list(range(listed[0], listed[-1] + 1)):
+        return f"{listed[0]} to {listed[-1]}"
+    return ", ".join(map(str, listed)) or "none"
+
+
+def types_text(names: Iterable[str]) -> str:
+    """Data types in the order of the enumeration, unknown ones last."""
+    known = list(DataType.__members__)
+    return (
+        ", ".join(sorted(names, key=lambda name: (known.index(name) if name in known else len(known), name))) or "none"
+    )
+
+
+def _pairs(subject: Subject) -> Iterator[tuple[Table, Table]]:
+    """Each table with the next higher one."""
+    yield from pairwise(subject.table_at.values())
+
+
+def _no_tables(subject: Subject) -> Iterator[Remark]:
+    """The page has a table of what tensors may be."""
+    if not subject.page.tables:
+        yield Remark(
+            "tables",
+            subject.top,
+            subject.page.operator,
+            "no table that could be read",
+            "a table for each level that changed something",
+            "the form of a page on an operator",
+        )
+
+
+def _no_level(subject: Subject) -> Iterator[Remark]:
+    """Every table stands under a level."""
+    labelled = {id(table.table) for table in subject.tables}
+    for number, table in enumerate(subject.page.tables, 1):
+        if id(table) not in labelled:
+            yield Remark(
+                str(number),
+                table.heading.place,
+                table.heading.text or subject.page.operator,
+                "a table under no level",
+                "a heading with the level that it starts at",
+                "the form of a page on an operator",
+            )
+
+
+def _level_twice(subject: Subject) -> Iterator[Remark]:
+    """Every level has one table."""
+    seen: set[str] = set()
+    for table in subject.tables:
+        if table.label in seen:
+            yield Remark(
+                table.label,
+                table.place,
+                table.table.heading.text,
+                f"a second table of {table.label}",
+                "one table a level",
+                "the headings of the tables",
+            )
+        seen.add(table.label)
+
+
+def _order(subject: Subject) -> Iterator[Remark]:
+    """The tables stand from the highest level to the lowest, or the other way round."""
+    levels = [table for table in subject.tables if table.level is not None]
+    rising = Counter(lower.level < higher.level for lower, higher in pairwise(levels) if lower.level != higher.level)  # type: ignore[operator]
+    if len(rising) < 2:
+        return
+    expected = sorted({table.level for table in levels if table.level is not None}, reverse=True)
+    usual = rising[True] > rising[False]
+    if usual:
+        expected.reverse()
+    first = {table.level: table for table in reversed(levels)}
+    for table, level in zip(sorted(first.values(), key=lambda table: table.place), expected, strict=True):
+        if table.level != level:
+            yield Remark(
+                table.label,
+                table.place,
+                table.table.heading.text,
+                f"the table of {table.label} where that of {level} is due",
+                listed(map(str, expected)),
+                "the order of the other tables",
+            )
+            return
+
+
+def _header(subject: Subject) -> Iterator[Remark]:
+    """The header names every column."""
+    for table in subject.tables:
+        columns = [column for column in table.table.columns if column in COLUMN_WORDS]
+        cells = min(max((len(row.row.cells) for row in table.every_row), default=0), len(columns))
+        if len(table.table.header) < cells:
+            header = table.table.header
+            yield Remark(
+                table.label,
+                header[0].place if header else table.place,
+                " | ".join(cell.text for cell in header) or table.table.heading.text,
+                f"{len(header)} header cells over {cells} columns",
+                ", ".join(COLUMN_WORDS[column] for column in columns),
+                "the rows below it",
+            )
+
+
+def _rows(subject: Subject) -> Iterator[tuple[Table, TableRow]]:
+    for table in subject.tables:
+        for row in table.every_row:
+            yield table, row
+
+
+def _unknown_row(subject: Subject) -> Iterator[Remark]:
+    """Every row is on a tensor field."""
+    for table, row in _rows(subject):
+        if subject.tensors and row.tensor not in subject.tensors:
+            yield Remark(
+                f"{table.label}/{row.tensor}",
+                row.place,
+                row.row.cells[0].text,
+                f"a row for {row.tensor}",
+                f"one of {listed(subject.tensors)}",
+                "the tensors of the structure",
+            )
+
+
+def _missing_row(subject: Subject) -> Iterator[Remark]:
+    """Every tensor field has a row in every table."""
+    for table in subject.tables:
+        for tensor in subject.tensors:
+            if tensor not in table.rows:
+                yield Remark(
+                    f"{table.label}/{tensor}",
+                    table.place,
+                    table.table.heading.text,
+                    f"no row for {tensor}",
+                    f"a row for each of {listed(subject.tensors)}",
+                    "the tensors of the structure",
+                )
+
+
+def _row_twice(subject: Subject) -> Iterator[Remark]:
+    """No tensor has two rows in one table."""
+    for table in subject.tables:
+        seen: set[str] = set()
+        for row in table.every_row:
+            if row.tensor in seen:
+                yield Remark(
+                    f"{table.label}/{row.tensor}",
+                    row.place,
+                    row.row.cells[0].text,
+                    f"a second row for {row.tensor}",
+                    "one row a tensor",
+                    "the rows above it",
+                )
+            seen.add(row.tensor)
+
+
+def _row_order(subject: Subject) -> Iterator[Remark]:
+    """The rows stand in the order of the structure."""
+    for table in subject.tables:
+        rows = [row for row in sorted(table.rows.values(), key=lambda row: row.place) if row.tensor in subject.tensors]
+        expected = [tensor for tensor in subject.tensors if tensor in table.rows]
+        for row, tensor in zip(rows, expected, strict=True):
+            if row.tensor != tensor:
+                yield Remark(
+                    f"{table.label}/{row.tensor}",
+                    row.place,
+                    row.row.cells[0].text,
+                    f"the row for {row.tensor} where that for {tensor} is due",
+                    listed(expected),
+                    "the order of the structure",
+                )
+                break
+
+
+def _cells(subject: Subject) -> Iterator[Remark]:
+    """Every row has a readable cell for each column, and none beyond."""
+    for table in subject.tables:
+        width = _usual_width(table)
+        for row in table.every_row:
+            yield from _unreadable_cells(table, row)
+            for cell in row.row.cells[width:]:
+                yield Remark(
+                    f"{table.label}/{row.tensor}/more",
+                    cell.place,
+                    cell.text,
+                    f"{len(row.row.cells)} cells in a row",
+                    f"{width} cells",
+                    "the columns of the table",
+                )
+
+
+def _unreadable_cells(table: Table, row: TableRow) -> Iterator[Remark]:
+    read = {
+        "kind": row.kind is not None,
+        "dimension_counts": bool(row.dimension_counts),
+        "data_types": bool(row.data_types),
+    }
+    for column, is_read in read.items():
+        if not is_read:
+            cell = row.cell(column)
+            yield Remark(
+                f"{table.label}/{row.tensor}/{column}",
+                row.place if cell is None else cell.place,
+                " | ".join(c.text for c in row.row.cells) if cell is None else cell.text,
+                "a lost cell" if cell is None else "a cell that cannot be read",
+                COLUMN_WORDS[column],
+                "the column",
+            )
+
+
+def _usual_width(table: Table) -> int:
+    """Cells of a row of the table: those of its header, or as many as most rows have, if more."""
+    widths = Counter(len(row.row.cells) for row in table.every_row)
+    usual = widths.most_common(1)[0][0] if widths else 0
+    return max(usual, len(table.table.header), len(COLUMN_WORDS))
+
+
+def _unknown_types(subject: Subject) -> Iterator[Remark]:
+    """Every data type named in a table exists."""
+    for table, row in _rows(subject):
+        for name in row.data_types or ():
+            if name not in DataType.__members__ or name == DataType.UNKNOWN.name:
+                cell = row.quoted("data_types")
+                yield Remark(
+                    f"{table.label}/{row.tensor}/{name}",
+                    cell.place,
+                    cell.text,
+                    name,
+                    "names of DML_TENSOR_DATA_TYPE",
+                    "the enumeration in DirectML.h",
+                )
+
+
+def _type_twice(subject: Subject) -> Iterator[Remark]:
+    """No cell names a data type twice."""
+    for table, row in _rows(subject):
+        for name, count in Counter(row.data_types or ()).items():
+            if count > 1:
+                cell = row.quoted("data_types")
+                yield Remark(
+                    f"{table.label}/{row.tensor}/{name}",
+                    cell.place,
+                    cell.text,
+                    f"{name}, {count} times",
+                    "every type once; another one may be meant",
+                    "the other names in the cell",
+                )
+
+
+def _kinds(subject: Subject) -> Iterator[Remark]:
+    """A tensor is an input in every table, or an output in every table."""
+    kinds: dict[str, Counter[str]] = {}
+    for _, row in _rows(subject):
+        if row.kind is not None:
+            kinds.setdefault(row.tensor, Counter())[row.kind] += 1
+    for table, row in _rows(subject):
+        if row.kind is None or len(kinds[row.tensor]) < 2:
+            continue
+        (usual, most), *_ = kinds[row.tensor].most_common()
+        if row.kind != usual or list(kinds[row.tensor].values()).count(most) > 1:
+            cell = row.quoted("kind")
+            yield Remark(
+                f"{table.label}/{row.tensor}",
+                cell.place,
+                cell.text,
+                f"{row.tensor} is {row.kind} here",
+                f"the same in every table; {usual} in {most} of them",
+                "the other tables",
+            )
+
+
+def _lost_rows(subject: Subject) -> Iterator[Remark]:
+    """A tensor that has a row at one level has one at the next, even if it is no field of the structure."""
+    for lower, higher in _pairs(subject):
+        for tensor in lower.rows:
+            if tensor not in higher.rows and tensor not in subject.tensors:  # for fields `row-missing` says it
+                yield Remark(
+                    f"{higher.label}/{tensor}",
+                    higher.place,
+                    higher.table.heading.text,
+                    f"no row for {tensor}, which {lower.label} has",
+                    f"a row for {tensor}",
+                    _SUPERSET,
+                )
+
+
+def _lost_counts(subject: Subject) -> Iterator[Remark]:
+    """Every dimension count of a level stands in the tables of the higher ones."""
+    for lower, higher in _pairs(subject):
+        for tensor, row in higher.rows.items():
+            below = lower.rows.get(tensor)
+            if below is None or not below.dimension_counts or not row.dimension_counts:
+                continue
+            lost = below.dimension_counts - row.dimension_counts
+            if lost:
+                cell = row.quoted("dimension_counts")
+                yield Remark(
+                    f"{higher.label}/{tensor}",
+                    cell.place,
+                    cell.text,
+                    f"{counts_text(row.dimension_counts)} without {counts_text(lost)}, which {lower.label} has",
+                    counts_text(row.dimension_counts | lost),
+                    _SUPERSET,
+                )
+
+
+def _lost_types(subject: Subject) -> Iterator[Remark]:
+    """Every data type of a level stands in the tables of the higher ones."""
+    for lower, higher in _pairs(subject):
+        for tensor, row in higher.rows.items():
+            below = lower.rows.get(tensor)
+            if below is None or not below.data_types or not row.data_types:
+                continue
+            lost = (set(below.data_types) & set(DataType.__members__)) - set(row.data_types)
+            if lost:
+                cell = row.quoted("data_types")
+                yield Remark(
+                    f"{higher.label}/{tensor}",
+                    cell.place,
+                    cell.text,
+                    f"no {types_text(lost)}, which {lower.label} has",
+                    types_text({*row.data_types, *lost}),
+                    _SUPERSET,
+                )
+
+
+def _same_tables(subject: Subject) -> Iterator[Remark]:
+    """Every table adds something to the one below."""
+    for lower, higher in _pairs(subject):
+        if _content(lower) == _content(higher):
+            yield Remark(
+                higher.label,
+                higher.place,
+                higher.table.heading.text,
+                f"the table of {higher.label} says what that of {lower.label} does",
+                "what the level changed, or no table",
+                "a level has a table of its own where it changed something",
+            )
+
+
+def _content(table: Table) -> dict[str, tuple[frozenset[int] | None, frozenset[str] | None]]:
+    return {
+        name: (row.dimension_counts, None if row.data_types is None else frozenset(row.data_types))
+        for name, row in table.rows.items()
+    }
+
+
+def _agreement(subject: Subject) -> Iterator[Remark]:
+    """Tensors that must agree in data type or dimension count may be the same in every table."""
+    for agreement in subject.agreements:
+        for table in subject.tables:
+            rows = [table.rows[tensor] for tensor in agreement.tensors if tensor in table.rows]
+            for row in rows[1:]:
+                if agreement.property == DATA_TYPE:
+                    first, own = set(rows[0].data_types or ()), set(row.data_types or ())
+                    said, due, column = types_text(own ^ first), types_text(first), "data_types"
+                elif agreement.property == DIMENSION_COUNT:
+                    counts, others = set(rows[0].dimension_counts or ()), set(row.dimension_counts or ())
+                    first, own = set(map(str, counts)), set(map(str, others))
+                    said, due, column = counts_text(counts ^ others), counts_text(counts), "dimension_counts"
+                else:
+                    continue
+                if first and own and first != own:
+                    cell = row.quoted(column)
+                    yield Remark(
+                        f"{table.label}/{row.tensor}/{agreement.property}",
+                        cell.place,
+                        cell.text,
+                        f"{said} in the row of {row.tensor} or of {rows[0].tensor}, not in both",
+                        f"as for {rows[0].tensor}: {due}",
+                        f"they must have the same {agreement.property}: {agreement.quoted.english}",
+                    )
+
+
+CHECKS = (
+    PageCheck("tables-missing", "the page has tables of what tensors may be", Severity.ERROR, _no_tables),
+    PageCheck("table-level", "every table stands under a level", Severity.ERROR, _no_level),
+    PageCheck("table-twice", "every level has one table", Severity.ERROR, _level_twice),
+    PageCheck("table-order", "the tables stand in the order of the levels", Severity.WARNING, _order),
+    PageCheck("table-header", "the header of a table names every column", Severity.WARNING, _header),
+    PageCheck("row-unknown", "every row is on a tensor of the structure", Severity.ERROR, _unknown_row),
+    PageCheck("row-missing", "every tensor has a row in every table", Severity.ERROR, _missing_row),
+    PageCheck("row-twice", "no tensor has two rows in one table", Severity.ERROR, _row_twice),
+    PageCheck("row-order", "the rows stand in the order of the structure", Severity.WARNING, _row_order),
+    PageCheck("cell-unreadable", "every cell of a table can be read", Severity.ERROR, _cells),
+    PageCheck("type-unknown", "every data type in the tables exists", Severity.ERROR, _unknown_types),
+    PageCheck("type-twice", "no cell names a data type twice", Severity.WARNING, _type_twice),
+    PageCheck("kind-changes", "a tensor is input or output in all tables", Severity.ERROR, _kinds),
+    PageCheck("superset-rows", "no level loses a row of a lower one", Severity.ERROR, _lost_rows),
+    PageCheck("superset-dimension-counts", "no level loses a dimension count", Severity.ERROR, _lost_counts),
+    PageCheck("superset-data-types", "no level loses a data type", Severity.ERROR, _lost_types),
+    PageCheck("table-idle", "every table adds something to the one below", Severity.WARNING, _same_tables),
+    PageCheck("row-agreement", "tensors that must agree may be the same at every level", Severity.ERROR, _agreement),
+)

@@ -1,0 +1,220 @@
+"""A translated page held against the English original that it carries in hidden spans.
+
+Tables and type lines are compared by what they mean: a tensor's name, input or output, the set of counts, the set of
+data types, the type with its `const` and stars. Everything else is compared as text, see `translation_text`. How
+serious a change is depends on where it stands:
+
+* error: a name, type, number, range, level or formula that a reader would take over is wrong;
+* warning: running text where a name is transliterated, translated or cut, but the rest of the page settles it; a
+  sentence that is not there; emphasis that spreads over other words;
+* note: a product's name; emphasis that is missing; the same cell translated in two ways.
+
+A page without an original has no findings here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dml_conformance.documents.check.checks import shortened
+from dml_conformance.documents.check.identifiers import C_TYPES, TENSOR_PROPERTIES, compact, plain, take_apart
+from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
+from dml_conformance.documents.check.translation_text import NOTHING, changes
+from dml_conformance.documents.read import words
+from dml_conformance.documents.read.model import LevelTable, Member, Page, Place, Quoted, Row
+from dml_conformance.spec.datatypes import DataType
+
+ORIGINAL = "original"
+_E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+STATEMENTS = (
+    CheckStatement("translation-tensor", "a tensor in a table has the name that the original gives it", _E),
+    CheckStatement("translation-kind", "input and output in a table are those of the original", _E),
+    CheckStatement("translation-dimension-counts", "the dimension counts in a table are those of the original", _E),
+    CheckStatement("translation-data-types", "the data types in a table are those of the original", _E),
+    CheckStatement("translation-type", "the type of a field is that of the original", _E),
+    CheckStatement("translation-cell-name", "a name that a cell or heading consists of is that of the original", _E),
+    CheckStatement("translation-lost-cell", "a cell with an original has a text", _E),
+    CheckStatement("translation-range", "an interval has the bounds and brackets of the original", _E),
+    CheckStatement("translation-level", "a feature level is that of the original", _E),
+    CheckStatement("translation-wrong-name", "no name is put for another", _E),
+    CheckStatement("translation-number", "a number is that of the original", _E),
+    CheckStatement("translation-code", "a list in braces or a formula is that of the original", _E),
+    CheckStatement("translation-name", "a name in running text is neither translated nor transliterated nor cut", _W),
+    CheckStatement("translation-lost-number", "a number of the original is in the text", _W),
+    CheckStatement("translation-added-number", "a number in the text is in the original", _W),
+    CheckStatement("translation-lost-text", "a sentence or heading with an original has a text", _W),
+    CheckStatement("translation-emphasis", "the emphasis of a name does not spread over other words", _W),
+    CheckStatement("translation-mark", "a name that the original emphasises or sets as code is so in the text", _N),
+    CheckStatement("translation-product", "a product's name is written as in the original", _N),
+    CheckStatement("translation-kind-word", "the word for input or output is one that is known", _N),
+    CheckStatement("translation-too-long", "a text and its original are short enough to be compared", _N),
+    CheckStatement("translation-uneven", "cells with the same original have the same text throughout the page", _N),
+)
+_SEVERITY = {statement.name: statement.severity for statement in STATEMENTS}
+_WHY = {
+    "translation-uneven": "the other cells with this original",
+    "translation-lost-cell": "the English original of this cell",
+    "translation-lost-text": "the English original of this text",
+}
+_TYPE_WORDS = re.compile(r"[^\W\d]\w*|\*")
+
+
+class _Fault(NamedTuple):
+    """A finding on its way: what the check's name and the page will be added to."""
+
+    check: str
+    subject: str
+    quoted: Quoted
+    found: str
+    expected: str
+
+
+def check_translation(page: Page) -> list[PageFinding]:
+    """What a page changes of the English original that it carries; in the order of the page.
+
+    Two findings of a check about the same thing in the same part of the page are told apart by `#2`.
+    """
+    if not page.has_original:
+        return []
+    found: list[PageFinding] = []
+    seen: Counter[str] = Counter()
+    for fault in sorted(_faults(page), key=lambda fault: fault.quoted.place):
+        finding_id = f"{fault.check}:{page.operator}:{fault.subject}"
+        seen[finding_id] += 1
+        found.append(
+            PageFinding(
+                id=finding_id if seen[finding_id] == 1 else f"{finding_id}#{seen[finding_id]}",
+                severity=_SEVERITY[fault.check],
+                path=page.path,
+                place=fault.quoted.place,
+                fragment=shortened(fault.quoted.text),
+                found=shortened(fault.found),
+                expected=shortened(fault.expected),
+                why=_WHY.get(fault.check, f"the English original: “{shortened(fault.quoted.english)}”"),
+                against=ORIGINAL,
+            )
+        )
+    return found
+
+
+def _faults(page: Page) -> Iterator[_Fault]:
+    compared: set[Place] = set()
+    for table in page.tables:
+        for row in table.rows:
+            compared.update(cell.place for cell in row.cells)
+            yield from _row_faults(table, row)
+    for member in page.members:
+        if member.type_line is not None and member.type_line.original is not None:
+            compared.add(member.type_line.place)
+            yield from _type_faults(member, member.type_line, member.type_line.original)
+    known = known_names(page)
+    for passage in page.passages:
+        quoted = passage.quoted
+        if not quoted.original or quoted.place in compared:
+            continue
+        is_cell = passage.role == "cell"
+        # A heading that is nothing but the name of a field: the section's name, not a sentence with a name in it.
+        is_label = is_cell or (passage.role == "heading" and passage.section.startswith("members/"))
+        if not quoted.text.strip():
+            lost = "translation-lost-cell" if is_cell else "translation-lost-text"
+            yield _Fault(lost, passage.section, quoted, NOTHING, quoted.original)
+            continue
+        for change in changes(quoted, known):
+            what = "cell-name" if is_label and change.what in ("name", "wrong-name", "product") else change.what
+            part = change.found if change.part == NOTHING else change.part
+            subject = f"{passage.section}/{shortened(compact(part))}"
+            yield _Fault(f"translation-{what}", subject, quoted, change.found, change.part)
+    yield from _uneven_cells(page)
+
+
+def known_names(page: Page) -> frozenset[str]:
+    """Names of the fields that the page describes, of what tensors have, of data types and of C types."""
+    fields = {declaration.name for declaration in page.declarations}
+    fields.update(member.name.english for member in page.members)
+    types = {data_type.name for data_type in DataType}
+    return frozenset(fields) | TENSOR_PROPERTIES | types | C_TYPES
+
+
+def _row_faults(table: LevelTable, row: Row) -> Iterator[_Fault]:
+    cells = dict(zip(table.columns, row.cells, strict=False))
+    tensor = cells["tensor"].english if "tensor" in cells else row.tensor
+    subject = f"{table.level or table.heading.english}/{tensor}"
+    for column, cell in cells.items():
+        if not cell.original:
+            continue
+        if not cell.text:
+            yield _Fault("translation-lost-cell", f"{subject}/{column}", cell, NOTHING, cell.original)
+        elif column == "tensor" and cell.text != cell.original:
+            yield _Fault("translation-tensor", subject, cell, cell.text, cell.original)
+        elif column == "kind":
+            yield from _kind_faults(subject, cell, row.kind, words.kind(cell.original))
+        elif column == "dimension_counts" and not _same_counts(row, cell.text, cell.original):
+            yield _Fault("translation-dimension-counts", subject, cell, cell.text, cell.original)
+        elif column == "data_types" and row.data_types is not None:
+            yield from _data_type_faults(subject, cell, row.data_types, cell.original)
+
+
+def _kind_faults(subject: str, cell: Quoted, shown: str | None, wanted: str | None) -> Iterator[_Fault]:
+    if shown is None and wanted is not None:
+        yield _Fault("translation-kind-word", subject, cell, cell.text, f"a word for {wanted.lower()}")
+    elif wanted is not None and shown != wanted:
+        yield _Fault("translation-kind", subject, cell, f"{cell.text} ({shown})", wanted)
+
+
+def _same_counts(row: Row, shown: str, original: str) -> bool:
+    """Whether a cell names the counts of its English original: `1 to 8`, `4`, `4, 5`.
+
+    Where its words are not known the numbers alone must be the same.
+    """
+    wanted = words.numbers(original)
+    if row.dimension_counts is not None and wanted is not None:
+        return set(row.dimension_counts) == set(wanted)
+    return take_apart(shown).numbers == take_apart(original).numbers
+
+
+def _data_type_faults(subject: str, cell: Quoted, shown: tuple[str, ...], original: str) -> Iterator[_Fault]:
+    wanted = words.names(original)
+    missing = list((Counter(wanted) - Counter(shown)).elements())
+    extra = list((Counter(shown) - Counter(wanted)).elements())
+    if missing or extra:
+        found = ", ".join(extra) or f"no {', '.join(missing)}"
+        expected = ", ".join(missing) or f"no {', '.join(extra)}"
+        yield _Fault("translation-data-types", subject, cell, found, expected)
+
+
+def _type_faults(member: Member, line: Quoted, original: str) -> Iterator[_Fault]:
+    """The type itself, not the word `Type` before the colon."""
+    shown, wanted = (_TYPE_WORDS.findall(_after_colon(plain(text))) for text in (line.text, original))
+    if shown != wanted:
+        found = " ".join(shown) or NOTHING
+        yield _Fault("translation-type", f"members/{member.name.english}", line, found, " ".join(wanted))
+
+
+def _after_colon(text: str) -> str:
+    return text.partition(":")[2].strip() or text
+
+
+def _uneven_cells(page: Page) -> Iterator[_Fault]:
+    """Words in level tables that are not translated as most others with the same original."""
+    texts: defaultdict[str, list[tuple[str, Quoted]]] = defaultdict(list)
+    for table in page.tables:
+        label = table.level or table.heading.english
+        stated = [(f"{label}/header", cell) for cell in table.header]
+        for row in table.rows:
+            for column, cell in zip(table.columns, row.cells, strict=False):
+                if column in ("kind", "dimension_counts"):
+                    stated.append((f"{label}/{row.cells[0].english}", cell))
+        for subject, cell in stated:
+            if cell.original and cell.text:
+                texts[cell.original].append((subject, cell))
+    for original, cells in texts.items():
+        usual, times = Counter(cell.text for _, cell in cells).most_common(1)[0]
+        if 2 * times <= len(cells):
+            continue  # there is no telling which of them is odd
+        for subject, cell in cells:
+            if cell.text != usual:
+                yield _Fault("translation-uneven", f"{subject}/{original}", cell, cell.text, usual)

@@ -1,0 +1,159 @@
+"""Tables, rules and history against each other, level by level."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+
+from dml_conformance.documents.consistency.model import Check, Finding, Standard
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.history import Aspect
+from dml_conformance.spec.levels import LOWEST, Level
+from dml_conformance.spec.operator import DATA, OperatorSpec, Table
+from dml_conformance.spec.rules import Rule
+from dml_conformance.spec.tensor_rules import TENSOR_RULES, max_dimension_count
+
+
+def _levels(standard: Standard) -> Iterator[Finding]:
+    """Each level's tables contain the lower ones', and every table changes something."""
+    for name, spec in standard.operators.items():
+        if min(spec.tables) != spec.introduced_in:
+            yield Finding(
+                f"{name}:lowest-table",
+                f"introduced in {spec.introduced_in}, but the lowest table is that of {min(spec.tables)}",
+            )
+        for lower, higher in pairwise(sorted(spec.tables)):
+            lost = sorted(_entries(spec.tables[lower]) - _entries(spec.tables[higher]))
+            if lost:
+                yield Finding(f"{name}:table-{higher}", f"not all of {lower} is in the table of {higher}: {lost}")
+            elif spec.tables[lower] == spec.tables[higher]:
+                yield Finding(f"{name}:table-{higher}", f"the table of {higher} says what that of {lower} does")
+    for below, level in pairwise(Level):
+        if max_dimension_count(level) < max_dimension_count(below):
+            yield Finding(f"TENSOR:dimension-count-{level}", f"fewer dimensions at {level} than at {below}")
+
+
+def _entries(table: Table) -> set[tuple[str, str]]:
+    """A table as (group, entry) pairs, so that tables can be compared as sets."""
+    return {
+        (group, entry)
+        for group, support in table.items()
+        for entry in (*(t.name for t in support.data_types), *(f"{c} dimensions" for c in support.dimension_counts))
+    }
+
+
+def _rules(standard: Standard) -> Iterator[Finding]:
+    """No rule that a descriptor can break starts above its operator: that level would lose what a lower one has."""
+    for introduced, rules in _rule_sets(standard):
+        for rule in rules:
+            if rule.since > introduced:
+                yield Finding(
+                    f"{rule.id}:since", f"starts at {rule.since}, so that level is stricter than the one below"
+                )
+
+
+def _rule_sets(standard: Standard) -> Iterator[tuple[Level, tuple[Rule, ...]]]:
+    """The rules of the tensors and of each operator, with the level that their subject starts at."""
+    yield LOWEST, TENSOR_RULES
+    for spec in standard.operators.values():
+        yield spec.introduced_in, spec.own_descriptor_rules
+
+
+def _history(standard: Standard) -> Iterator[Finding]:
+    """Header, history and pages agree on when an operator came and what levels changed."""
+    for name, spec in standard.operators.items():
+        witness = standard.history.introductions.get(name)
+        if witness is None:
+            yield Finding(f"{name}:history", "neither header nor history is on record for this operator")
+            continue
+        said = {"header": witness.header, "history": witness.history or LOWEST.label}
+        for where, label in said.items():
+            if label != spec.introduced_in.label:
+                yield Finding(
+                    f"{name}:introduced-in-{where}", f"{label} by the {where}, {spec.introduced_in} on its page"
+                )
+        named = {c.at for c in standard.history.changes if name in c.operators or not c.operators}
+        for level in sorted(set(spec.tables) - {spec.introduced_in} - named):
+            yield Finding(f"{name}:history-{level}", f"the page has a table for {level}, the history no change")
+    for change in standard.history.changes:
+        for name in standard.operators.keys() & set(change.operators):
+            if not _shown_by_page(standard.operators[name], change.aspect, change.at):
+                yield Finding(
+                    f"{name}:history-{change.level}-{change.aspect}",
+                    f"the history has {change.level} change the {change.aspect}, the page does not say how",
+                )
+
+
+def _shown_by_page(spec: OperatorSpec, aspect: Aspect, level: Level) -> bool:
+    """Whether tables or rules of an operator differ at a level, in one aspect, from the level below."""
+    if aspect is Aspect.SHAPES:
+        return any(level in (rule.since, rule.until) for rule in spec.own_rules if rule.erratum is None)
+    below = [lower for lower in spec.tables if lower < level]
+    if level not in spec.tables or not below:
+        return False
+    old, new = spec.tables[max(below)][DATA], spec.tables[level][DATA]
+    if aspect is Aspect.DATA_TYPES:
+        return old.data_types != new.data_types
+    return old.dimension_counts != new.dimension_counts
+
+
+def _data_types(standard: Standard) -> Iterator[Finding]:
+    """At the highest level, operators that only move data take the same types."""
+    newest = {name: spec.tables[max(spec.tables)][DATA].data_types for name, spec in standard.operators.items()}
+    usual = Counter(newest.values()).most_common(1)[0][0]
+    for name, own in newest.items():
+        if own != usual:
+            yield Finding(
+                f"{name}:data-types",
+                f"beside the others it lacks {_listed(usual - own)} and adds {_listed(own - usual)}",
+            )
+
+
+def _listed(data_types: frozenset[DataType]) -> str:
+    return ", ".join(sorted(data_type.name for data_type in data_types)) or "nothing"
+
+
+def _negative_notes(standard: Standard) -> Iterator[Finding]:
+    """The level from which negative indices are supported lies above the operator's own."""
+    for name, spec in standard.operators.items():
+        for rule in spec.execution_rules:
+            if rule.id == f"{name}.negative-indices" and rule.since <= spec.introduced_in:
+                yield Finding(
+                    f"{name}:negative-indices-level",
+                    f"negative indices 'starting with' {rule.since}, where the operator starts itself",
+                )
+
+
+CHECKS = (
+    Check(
+        "levels",
+        "each level's tables contain the lower ones'",
+        lambda standard: sum(len(spec.tables) for spec in standard.operators.values()),
+        _levels,
+    ),
+    Check(
+        "rules",
+        "no rule makes a level stricter than a lower one",
+        lambda standard: sum(len(rules) for _, rules in _rule_sets(standard)),
+        _rules,
+    ),
+    Check(
+        "history",
+        "pages, header and history agree on what came when",
+        lambda standard: len(standard.operators) + len(standard.history.changes),
+        _history,
+    ),
+    Check(
+        "data-types",
+        "operators that only move data take the same types",
+        lambda standard: len(standard.operators),
+        _data_types,
+    ),
+    Check(
+        "negative-indices",
+        "notes on the level of negative indices exclude something",
+        lambda standard: sum(spec.index is not None for spec in standard.operators.values()),
+        _negative_notes,
+    ),
+)

@@ -1,0 +1,14 @@
+"""The errata as a document for those who maintain the pages: what contradicts, where, by what evidence, and what to do.
+
+What can be computed is computed when the document is made: contradictions by the checks of `spec check`, decisions by
+the validator, outputs by the reference, and what the real library does from what is on record of it.
+"""
+
+from __future__ import annotations
+
+from dml_conformance.documents.errata.evidence import errata_document
+from dml_conformance.documents.errata.html import as_html
+from dml_conformance.documents.errata.markdown import INTRODUCTION, as_markdown
+from dml_conformance.documents.errata.model import Document, Entry, Exhibit
+
+__all__ = ["INTRODUCTION", "Document", "Entry", "Exhibit", "as_html", "as_markdown", "errata_document"]

@@ -1,0 +1,235 @@
+"""Gathers the evidence of each erratum: what the checks find, the validator decides and the reference computes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from dml_conformance.backends.base import Binding
+from dml_conformance.backends.reference import expected_output
+from dml_conformance.documents.consistency import check_specification
+from dml_conformance.documents.errata.model import (
+    FORMAT,
+    Contradiction,
+    Departure,
+    Document,
+    Entry,
+    Exhibit,
+    Observed,
+    Recorded,
+)
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.divergences import Divergence, divergences
+from dml_conformance.spec.errata import Erratum, errata
+from dml_conformance.spec.examples import Example, examples
+from dml_conformance.spec.forms import desc_to_json
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.libraries import libraries
+from dml_conformance.spec.observations import Observation, observations
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.registry import rules, spec_of
+from dml_conformance.spec.validator import Decision, decide
+from dml_conformance.strategies.values import NUMPY_TYPE, fill
+
+
+def errata_document(operators: Collection[str] = ()) -> Document:
+    """The document about some operators, or about everything.
+
+    Args:
+        operators: names of those whose errata and divergences are wanted; empty = all, with what concerns every tensor
+            and the levels.
+    """
+
+    def wanted(concerned: Collection[str]) -> bool:
+        return not operators or not set(operators).isdisjoint(concerned)
+
+    findings = check_specification().findings
+    entries = [
+        _entry(erratum, {name: findings[name].what for name in erratum.checks if name in findings})
+        for erratum in errata().values()
+        if wanted(erratum.operators)
+    ]
+    named = {name for entry in entries for name in entry.divergences}
+    departures = [_departure(known) for known in divergences().values() if wanted(known.operators) or known.id in named]
+    ordered = Document(FORMAT, tuple(entries), ()).by_page.values()
+    return Document(FORMAT, tuple(entry for of_page in ordered for entry in of_page), tuple(departures))
+
+
+def _entry(erratum: Erratum, contradictions: Mapping[str, str]) -> Entry:
+    opened = tuple(rule.id for rule in rules().values() if rule.erratum == erratum.id)
+    settling = tuple(rule.id for rule in rules().values() if erratum.id in rule.settles)
+    seen = [observations()[rule_id] for rule_id in opened if rule_id in observations()]
+    exhibits = (
+        *(_of_example(examples()[name]) for name in erratum.examples if name in examples()),
+        *(_of_case(Case.from_json(case, erratum.id)) for case in erratum.cases),
+        *(exhibit for observation in seen for exhibit in _of_observation(observation)),
+    )
+    shown = {recorded.record for exhibit in exhibits for recorded in exhibit.library}
+    departures = [
+        known.id
+        for known in divergences().values()
+        if known.id in shown or not {*opened, *settling}.isdisjoint(known.rules)
+    ]
+    return Entry(
+        erratum.id,
+        erratum.operators,
+        erratum.page,
+        erratum.source.url,
+        erratum.place,
+        erratum.kind,
+        erratum.concerns,
+        erratum.finding,
+        erratum.resolution,
+        erratum.reason,
+        erratum.proposal,
+        opened,
+        settling,
+        tuple(Contradiction(name, what) for name, what in contradictions.items()),
+        erratum.page_checks,
+        exhibits,
+        tuple(Observed(known.rule, _builds(known.libraries), known.finding) for known in seen),
+        tuple(departures),
+        erratum.see,
+    )
+
+
+def _of_example(example: Example) -> Exhibit:
+    """A worked example as printed, and with the corrections of its errata."""
+    level, printed, corrected = example.level, example.printed, example.corrected
+    descriptor = {"type": example.spec.dml_name, "desc": example.desc}
+    if level is None or printed is None or corrected is None:
+        return _untyped(example, descriptor)
+    decision = decide(printed, level)
+    inputs = {field.attribute: example.elements(field.name) for field in example.spec.input_fields}
+    sound = decide(corrected, level)
+    computed = _computed(corrected, {name: Recipe("explicit", values=values) for name, values in inputs.items()})
+    return Exhibit(
+        example.id,
+        level.label,
+        descriptor,
+        decision.outcome,
+        _broken(decision),
+        example.corrections,
+        sound.outcome if example.corrections else None,
+        inputs={field.name: example.values[field.name] for field in example.spec.input_fields},
+        computed=computed,
+        as_printed={name: example.values[name] for name in computed} == computed,
+        library=_recorded(printed, decision),
+    )
+
+
+def _untyped(example: Example, descriptor: dict[str, Any]) -> Exhibit:
+    """A figure of sizes alone."""
+    desc = example.with_types()
+    sizes = example.spec.output_sizes(desc)
+    printed = getattr(desc, example.spec.output_fields[0].attribute).sizes
+    return Exhibit(
+        example.id,
+        "",
+        descriptor,
+        None,
+        corrections=example.corrections,
+        computed_sizes=sizes or (),
+        as_printed=sizes == printed,
+    )
+
+
+def _of_case(case: Case) -> Exhibit:
+    """A descriptor made for the erratum, executed where it brings its inputs."""
+    decision = decide(case.desc, case.level)
+    inputs = {
+        field.name: _nested(case.data[field.attribute].values, getattr(case.desc, field.attribute).sizes)
+        for field in spec_of(case.desc).input_fields
+        if field.attribute in case.data
+    }
+    return Exhibit(
+        "",
+        case.level.label,
+        desc_to_json(case.desc),
+        decision.outcome,
+        _broken(decision),
+        inputs=inputs,
+        computed=_computed(case.desc, case.data) if case.data else {},
+        library=_recorded(case.desc, decision),
+    )
+
+
+def _of_observation(observation: Observation) -> Iterator[Exhibit]:
+    """The witnesses of an observation, at the newest level that was seen to do so."""
+    level = Level.parse(observation.libraries[-1])
+    for witness in observation.witnesses:
+        decision = decide(witness.desc, level)
+        recorded = Recorded(witness.answer, _builds(observation.libraries), observation.rule)
+        yield Exhibit(
+            observation.rule,
+            level.label,
+            witness.descriptor,
+            decision.outcome,
+            _broken(decision),
+            library=(recorded,),
+        )
+
+
+def _departure(known: Divergence) -> Departure:
+    level = Level.parse(known.libraries[-1])
+    decision = decide(known.desc, level)
+    recorded = Recorded(known.answer, _builds(known.libraries), known.id)
+    return Departure(
+        known.id,
+        known.operators,
+        tuple(dict.fromkeys(rules()[name].source.url for name in known.rules)),
+        known.finding,
+        known.fault,
+        known.reason,
+        known.evidence,
+        known.rules,
+        Exhibit(known.id, level.label, known.descriptor, decision.outcome, _broken(decision), library=(recorded,)),
+    )
+
+
+def _recorded(desc: OperatorDesc, decision: Decision) -> tuple[Recorded, ...]:
+    """What is on record of the library doing otherwise with a descriptor."""
+    return tuple(
+        Recorded(known.answer, _builds(known.libraries), known.id)
+        for known in divergences().values()
+        if known.explains(desc, decision, known.answer)
+    )
+
+
+def _builds(levels: Collection[str]) -> tuple[str, ...]:
+    return tuple(str(libraries()[level]) for level in levels)
+
+
+def _broken(decision: Decision) -> tuple[str, ...]:
+    return tuple(
+        f"{violation.rule.id}: {f'{violation.where}: ' if violation.where else ''}{violation.found}"
+        for violation in decision.violations
+    )
+
+
+def _computed(desc: OperatorDesc, data: Mapping[str, Recipe]) -> dict[str, Any]:
+    """The output elements by tensor name, nested as its sizes say; None for those that are left open."""
+    inputs = {}
+    for field in spec_of(desc).input_fields:
+        buffer = fill(getattr(desc, field.attribute), data[field.attribute])
+        inputs[field.attribute] = Binding(buffer, 0, len(buffer))
+    results = expected_output(desc, inputs)
+    found = {}
+    for field in spec_of(desc).output_fields:
+        result, tensor = results[field.attribute], getattr(desc, field.attribute)
+        elements = result.values.reshape(-1).view(NUMPY_TYPE[tensor.data_type]).tolist()
+        if result.open is not None:
+            elements = [
+                None if is_open else element for element, is_open in zip(elements, result.open.flat, strict=True)
+            ]
+        found[field.name] = _nested(elements, tensor.sizes)
+    return found
+
+
+def _nested(elements: Collection[Any], sizes: tuple[int, ...]) -> Any:
+    """Row-major elements as lists within lists."""
+    array = np.empty(len(elements), object)
+    array[:] = list(elements)
+    return array.reshape(sizes).tolist()

@@ -1,0 +1,112 @@
+"""The errata document as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from dml_conformance.documents.errata.model import Departure, Document, Entry, Exhibit
+from dml_conformance.documents.errata.words import name, told
+
+INTRODUCTION = (
+    "Where the pages of the standard are silent, wrong, or contradict themselves, what is made of it here, and what "
+    "they could say instead. *Corrected*: other evidence of the pages settles it, and the rules follow the correction. "
+    "*Unspecified*: nothing settles it, and what depends on it is not judged. *Editorial*: wording only; no "
+    "descriptor's fate depends on it. The evidence is computed: contradictions by the checks of `spec check`, "
+    "decisions by the rules, outputs by the reference; what the library does is on record in this project's data."
+)
+
+
+def as_markdown(document: Document, divergences_at: str = "") -> str:
+    """The errata page by page, and the divergences; without a title, which is the caller's.
+
+    Args:
+        divergences_at: address of a page that has the divergences already, each under its id; then they are linked,
+            not told.
+    """
+    parts = [_summary(document)]
+    for page, entries in document.by_page.items():
+        parts.append(f"## {page}\n\n<{entries[0].address}>")
+        parts.extend(_entry(entry, divergences_at) for entry in entries)
+    if document.divergences and not divergences_at:
+        parts.append(
+            "## Where the library does otherwise\n\nThe real library, asked about descriptors; "
+            "the pages' rules are what the decisions below follow."
+        )
+        parts.extend(_departure(departure) for departure in document.divergences)
+    return "\n\n".join(parts)
+
+
+def _summary(document: Document) -> str:
+    lines = ["| id | place | kind | resolution | leaves unclear |", "| --- | --- | --- | --- | --- |"]
+    lines += [
+        f"| [{entry.id}](#{entry.id.lower()}) | {entry.place} | {entry.kind} | {entry.resolution} | {entry.concerns} |"
+        for entry in document.errata
+    ]
+    return "\n".join(lines)
+
+
+def _entry(entry: Entry, divergences_at: str) -> str:
+    parts = [
+        f"### {entry.id}",
+        f"{_sentence_case(entry.place)}: {entry.kind}, {entry.resolution}",
+        entry.finding,
+        f"**Proposed**: {entry.proposal}",
+        f"**In this project**: {entry.reason}{_rules(entry)}",
+    ]
+    evidence = list(_evidence(entry, divergences_at))
+    if evidence:
+        parts.append("\n".join(("**Evidence**", "", *(f"- {line}" for line in evidence))))
+    return "\n\n".join(parts)
+
+
+def _rules(entry: Entry) -> str:
+    opened = f" Left open by {_code(entry.left_open)}." if entry.left_open else ""
+    settled = f" Settled by {_code(entry.settled_by)}." if entry.settled_by else ""
+    return opened + settled
+
+
+def _evidence(entry: Entry, divergences_at: str) -> Iterator[str]:
+    for found in entry.contradictions:
+        yield f"`spec check` finds `{found.id}`: {found.what}."
+    if entry.page_checks:
+        yield f"On the page `spec check-page` finds {_code(entry.page_checks)}."
+    for exhibit in entry.exhibits:
+        yield _exhibit(exhibit)
+    for seen in entry.observed:
+        yield f"The library ({', '.join(seen.libraries)}), where `{seen.rule}` leaves it open: {seen.finding}"
+    for departure in entry.divergences:
+        yield f"The library does otherwise than the pages say: [{departure}]({divergences_at}#{departure.lower()})"
+    for address in entry.see:
+        yield f"Discussed at <{address}>"
+
+
+def _exhibit(exhibit: Exhibit) -> str:
+    descriptor = "" if "/" in exhibit.id else f" `{msgspec.json.encode(exhibit.descriptor).decode()}`"
+    return f"{name(exhibit)}{descriptor}: {' '.join(told(exhibit))}"
+
+
+def _departure(departure: Departure) -> str:
+    addresses = ", ".join(f"<{address}>" for address in departure.addresses)
+    facts = (
+        f"- Rules: {_code(departure.rules)}, from {addresses}",
+        f"- {_exhibit(departure.exhibit)}",
+        f"- Found by: {departure.evidence}",
+    )
+    return "\n\n".join(
+        (
+            f"### {departure.id}",
+            departure.finding,
+            f"Thought to be wrong: {departure.fault}. {departure.reason}",
+            "\n".join(facts),
+        )
+    )
+
+
+def _code(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _sentence_case(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,68 @@
+"""What comes of an exhibit, in sentences; the forms of the document share them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from dml_conformance.documents.errata.model import Exhibit, Recorded
+from dml_conformance.spec.tensor import braces
+
+_ANSWERS = {
+    "accept": "accepts it",
+    "reject": "rejects it",
+    "crash": "does not survive it: its process dies",
+}
+
+
+def told(exhibit: Exhibit) -> Iterator[str]:
+    """Decision, correction, computed values, and the library's answer."""
+    if exhibit.decision is not None:
+        about = f" ({'; '.join(exhibit.broken)})" if exhibit.broken else ""
+        yield f"{exhibit.decision} at {exhibit.level}{about}."
+    if exhibit.corrections:
+        changed = ", ".join(f"{path} {_plain(value)}" for path, value in exhibit.corrections.items())
+        outcome = f": {exhibit.corrected_decision}" if exhibit.corrected_decision is not None else ""
+        yield f"With {changed}{outcome}."
+    if exhibit.computed:
+        yield _values(exhibit)
+    if exhibit.computed_sizes:
+        unlike = "as printed" if exhibit.as_printed else "which is not what is printed"
+        yield f"The corrected formula gives the output sizes {braces(exhibit.computed_sizes)}, {unlike}."
+    yield from (_answer(recorded) for recorded in exhibit.library)
+
+
+def name(exhibit: Exhibit) -> str:
+    """What the exhibit is: the page's example, or a descriptor of ours."""
+    _, slash, number = exhibit.id.partition("/")
+    if not slash:
+        return "A descriptor"
+    return f"Example {number} as printed" if number != "0" else "The figure within the text"
+
+
+def listed(values: Any) -> str:
+    """Nested elements on one line; whole numbers without a point, `open` for what is left open."""
+    if isinstance(values, Sequence) and not isinstance(values, str):
+        return f"[{', '.join(listed(value) for value in values)}]"
+    if values is None:
+        return "open"
+    return str(int(values)) if values == int(values) else repr(values)
+
+
+def _values(exhibit: Exhibit) -> str:
+    if exhibit.as_printed:
+        return "The reference computes the printed output from the printed inputs."
+    outputs = ", ".join(f"{tensor} {listed(values)}" for tensor, values in exhibit.computed.items())
+    inputs = ", ".join(f"{tensor} {listed(values)}" for tensor, values in exhibit.inputs.items())
+    unlike = "" if exhibit.as_printed is None else ", which is not what is printed"
+    return f"From {inputs} the reference computes {outputs}{unlike}."
+
+
+def _answer(recorded: Recorded) -> str:
+    return f"The library ({', '.join(recorded.libraries)}) {_ANSWERS[recorded.answer]}, on record as {recorded.record}."
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

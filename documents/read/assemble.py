@@ -1,0 +1,416 @@
+"""From the blocks of a page, whichever form they came from, to the page model."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import sha256
+
+from dml_conformance.documents.read import words
+from dml_conformance.documents.read.examples import Figure, read_figure
+from dml_conformance.documents.read.model import (
+    FORMAT,
+    CodeBlock,
+    Declaration,
+    Form,
+    LevelTable,
+    Member,
+    NoOperatorPage,
+    Page,
+    PageExample,
+    Passage,
+    Problem,
+    Quoted,
+    Range,
+)
+from dml_conformance.documents.read.pieces import (
+    Block,
+    Code,
+    Contents,
+    Fault,
+    FieldHeading,
+    Grid,
+    Heading,
+    Paragraph,
+    Piece,
+    place_of,
+)
+from dml_conformance.documents.read.ranges import ranges_in
+from dml_conformance.documents.read.source import Document
+from dml_conformance.documents.read.syntax import STRUCTURE, is_structure, one_spelling, read_structure
+from dml_conformance.documents.read.tables import is_level_table, read_table
+
+_UID = re.compile(r"([A-Z]{2}):\w+\.(\S+)")
+_KINDS_OF_PAGE = {
+    "NS": "the structure",
+    "NE": "the enumeration",
+    "NF": "the function or method",
+    "NN": "the interface",
+    "NC": "the callback function",
+    "NL": "the class",
+    "NA": "the header",
+}
+_C_TYPE = re.compile(r"(?:const\s+)?[A-Z][A-Z0-9_]*\s*\*{0,2}")
+_TYPE_LINE = re.compile(r"([^:]{1,30}):\s*(\S.*)")
+_LONGEST_FRAGMENT = 120
+_MOST_PROBLEMS = 200
+# Characters of a block of code that is read as an example; real ones have at most some thousands.
+_LONGEST_EXAMPLE = 50_000
+
+
+def assemble(contents: Contents, document: Document, form: Form, path: str, digest: str) -> Page:
+    """The page.
+
+    Raises:
+        NoOperatorPage: the blocks are those of another kind of page.
+    """
+    return _Assembler(contents, document).page(form, path, digest)
+
+
+def digest_of(data: bytes) -> str:
+    return sha256(data).hexdigest()
+
+
+class _Assembler:
+    def __init__(self, contents: Contents, document: Document) -> None:
+        self.contents, self.document = contents, document
+        self.blocks = contents.blocks
+        self.faults: list[Fault] = list(contents.faults)
+        self.section = "other"
+        self.field: _Field | None = None
+        self.title: Quoted | None = None
+        self.structure: str | None = None
+        self.declarations: tuple[Declaration, ...] = ()
+        self.members: list[_Field] = []
+        self.sections: dict[str, list[Quoted]] = {"availability": [], "constraints": [], "remarks": []}
+        self.tables: list[LevelTable] = []
+        self.examples: list[PageExample] = []
+        self.code_blocks: list[CodeBlock] = []
+        self.passages: list[Passage] = []
+        self.heading: Piece | None = None  # the last one, until a table or an example has taken it
+        self.tensors: frozenset[str] = frozenset()
+        self.worked = 0
+
+    def page(self, form: Form, path: str, digest: str) -> Page:
+        self._read_structure()
+        operator = self._operator(path)
+        for piece in self.contents.front:
+            self._passage("front", "sentence", piece)
+        if form is Form.MARKDOWN:
+            self.section = "description"
+        for index, block in enumerate(self.blocks):
+            self._block(block, index)
+        front = self.contents.front_matter
+        availability = tuple(self.sections["availability"])
+        introduced = [label for quoted in availability for label in words.levels_in(quoted.text)]
+        return Page(
+            format=FORMAT,
+            path=path,
+            digest=digest,
+            form=form,
+            language=front.get("ms.contentlocale") or words.language(self._prose()),
+            edition=front.get("ms.date"),
+            operator=operator,
+            structure=self.structure,
+            title=self.title,
+            front_matter=front,
+            declarations=self.declarations,
+            members=tuple(member.built(self.document) for member in self.members),
+            introduced_in=introduced[0] if introduced else None,
+            availability=availability,
+            constraints=tuple(self.sections["constraints"]),
+            remarks=tuple(self.sections["remarks"]),
+            tables=tuple(self.tables),
+            examples=tuple(self.examples),
+            code_blocks=tuple(self.code_blocks),
+            passages=tuple(self.passages),
+            problems=self._problems(),
+        )
+
+    def _read_structure(self) -> None:
+        """The syntax block, before all others: what it declares decides how examples are read."""
+        for block in self.blocks:
+            if isinstance(block, Code) and is_structure(block.content.text):
+                self.structure, self.declarations, faults = read_structure(block.content, self.document)
+                self.faults += faults
+                break
+        self.tensors = frozenset(d.name for d in self.declarations if "TENSOR_DESC" in d.type)
+
+    def _operator(self, path: str) -> str:
+        """The operator that most of syntax block, front matter and title name; the first of these where they differ."""
+        front = self.contents.front_matter
+        title = next((block.piece for block in self.blocks if isinstance(block, Heading) and block.level == 1), None)
+        sources = [self.structure or "", front.get("UID", ""), front.get("title", "")]
+        if title is not None:
+            sources += [title.english]
+        names = [match.group(1) for source in sources if (match := STRUCTURE.search(source))]
+        if not names:
+            raise NoOperatorPage(self._no_operator(path, title))
+        return Counter(names).most_common(1)[0][0]
+
+    def _no_operator(self, path: str, title: Piece | None) -> str:
+        expected = "expected a page on an operator, with a structure DML_…_OPERATOR_DESC in its title or syntax block"
+        uid = _UID.match(self.contents.front_matter.get("UID", ""))
+        if uid is not None:
+            found = f"it is on {_KINDS_OF_PAGE.get(uid.group(1), 'something else')}, {uid.group(2)[:80]}"
+        elif self.contents.front_matter.get("title"):
+            found = f"it seems to be a guide or overview, “{self.contents.front_matter['title'][:80]}”"
+        elif title is not None:
+            found = f"its title is “{title.text[:80]}”"
+        else:
+            first = next((line.strip() for line in self.document.lines if line.strip()), "")
+            found = f"it starts with “{first[:80]}”"
+        return f"{path} is not a page on an operator: {found}; {expected}: give the operator's own page"
+
+    def _block(self, block: Block, index: int) -> None:
+        match block:
+            case Heading():
+                self._heading(block, index)
+            case FieldHeading():
+                self._field_heading(block, index)
+            case Paragraph():
+                self._paragraph(block)
+            case Code():
+                self._code(block)
+            case Grid():
+                self._grid(block)
+
+    # Headings
+
+    def _heading(self, block: Heading, index: int) -> None:
+        piece = block.piece
+        if self.title is None and (block.level == 1 or STRUCTURE.search(piece.english)):
+            self.title = piece.quoted(self.document)
+            self.section = "description"
+            self._passage("title", "heading", piece)
+            return
+        section = self._section_of(block, index)
+        if section is not None:
+            self.section, self.field = section, None
+        elif block.level <= 2:
+            self.section, self.field = "other", None
+        self.heading = piece
+        self._passage(self.section, "heading", piece)
+
+    def _section_of(self, block: Heading, index: int) -> str | None:
+        """The section that a heading starts; None where it is one within a section (an example's title)."""
+        piece = block.piece
+        following = self.blocks[index + 1] if index + 1 < len(self.blocks) else None
+        levels = words.levels_in(piece.text) or words.levels_in(piece.english) or words.levels_in(block.anchor.upper())
+        if levels and isinstance(following, Grid):
+            return f"support/{levels[0]}"
+        named = words.by_anchor(block.anchor) or words.by_heading(piece.english) or words.by_heading(piece.text)
+        if named is not None:
+            return named
+        if self.section == "examples" and (block.level > 2 or words.example_number(piece.english) is not None):
+            return "examples"
+        if self.section.startswith("support/") and block.level > 2:
+            return "support"
+        return self._section_by_position(following, index)
+
+    def _section_by_position(self, following: Block | None, index: int) -> str | None:
+        """The section whose words are in no table here, by what follows its heading."""
+        match following:
+            case Code() if is_structure(following.content.text):
+                return "syntax"
+            case Code() if self.members and self._figure(following).tensors:
+                return "examples"
+            case FieldHeading() if not self.members:
+                return "members"
+            case Grid() if is_level_table(following):
+                return "support"
+            case Paragraph() if following.is_item and self.section == "availability":
+                return "constraints"
+            case Paragraph() if self.members and not self.sections["availability"]:
+                only = self._paragraphs_from(index + 1)
+                if len(only) == 1 and len(words.levels_in(only[0].pieces[-1].text)) == 1:
+                    return "availability"
+            case Heading():
+                after = self.blocks[index + 2] if index + 2 < len(self.blocks) else None
+                if words.levels_in(following.piece.english) and isinstance(after, Grid):
+                    return "support"
+                if self.members and not self.tables and isinstance(after, Code):
+                    return "examples"
+        return None
+
+    def _paragraphs_from(self, index: int) -> list[Paragraph]:
+        found = []
+        for block in self.blocks[index : index + 3]:
+            if not isinstance(block, Paragraph):
+                break
+            found.append(block)
+        return found
+
+    def _field_heading(self, block: FieldHeading, index: int) -> None:
+        follows = self.blocks[index + 1] if index + 1 < len(self.blocks) else None
+        if self.section in ("syntax", "description") and isinstance(follows, Paragraph) and _type_of(follows.pieces):
+            self.section = "members"
+        if self.section != "members":
+            self._paragraph(Paragraph((block.piece,)))
+            return
+        self.field = _Field(block.piece, self.document)
+        self.members.append(self.field)
+        self._passage(f"members/{block.piece.text}", "heading", block.piece)
+
+    # Text, code and tables
+
+    def _paragraph(self, block: Paragraph) -> None:
+        section = self.section
+        if section == "members" and self.field is not None:
+            section = f"members/{self.field.name.text}"
+            self.field.add(block)
+        kept = self.sections.get(section)
+        for piece in block.pieces:
+            self._passage(section, "item" if block.is_item else "sentence", piece)
+            if kept is not None:
+                kept.append(piece.quoted(self.document))
+
+    def _code(self, block: Code) -> None:
+        section = f"members/{self.field.name.text}" if self.section == "members" and self.field else self.section
+        self.code_blocks.append(
+            CodeBlock(
+                section=section,
+                text=_without_common_indent(block.content.text),
+                role=self._role(block),
+                place=place_of(self.document, block.content),
+            )
+        )
+
+    def _role(self, block: Code) -> str:
+        """What a block of code is; a worked example is kept."""
+        if is_structure(block.content.text):
+            return "syntax"
+        if len(block.content.text) > _LONGEST_EXAMPLE:
+            what = f"a block of code of more than {_LONGEST_EXAMPLE} characters; it is not read"
+            self.faults.append(Fault("code-too-long", what, block.content.text[:80], block.content.offset(0)))
+            return "other"
+        figure = self._figure(block)
+        is_call = figure.has_sizes or any(tensor.values is not None for tensor in figure.tensors)
+        if self.section == "examples":
+            is_call = is_call or bool(figure.tensors or figure.attributes)
+        if not is_call:
+            if self.section == "description":
+                return "pseudocode"
+            return "formula" if self.section == "members" and "=" in block.content.text else "other"
+        self.faults += figure.faults
+        title, number = None, 0
+        if not self.section.startswith("members"):
+            self.worked += 1
+            if self.section == "examples":
+                title = self.heading if self.heading is not None and not self._is_section_heading() else None
+            stated = None if title is None else words.example_number(title.text) or words.example_number(title.english)
+            number = self.worked if stated is None else stated
+            self.heading = None if title is not None else self.heading
+        self.examples.append(
+            PageExample(
+                number=number,
+                title=None if title is None else title.quoted(self.document),
+                attributes=figure.attributes,
+                tensors=figure.tensors,
+                place=place_of(self.document, block.content),
+                last_line=block.last_line,
+            )
+        )
+        return "example"
+
+    def _figure(self, block: Code) -> Figure:
+        is_read = len(block.content.text) <= _LONGEST_EXAMPLE
+        return read_figure(block.content, self.document, self.tensors) if is_read else Figure({}, (), ())
+
+    def _is_section_heading(self) -> bool:
+        """Whether the last heading is that of the examples themselves."""
+        assert self.heading is not None
+        if words.example_number(self.heading.english) is not None:
+            return False
+        first = next((p for p in self.passages if p.section == "examples"), None)
+        return first is not None and first.quoted == self.heading.quoted(self.document)
+
+    def _grid(self, block: Grid) -> None:
+        section = self.section
+        is_table = is_level_table(block) or (section.partition("/")[0] == "support" and _width(block) > 2)
+        if is_table and self.heading is not None:
+            table, faults = read_table(self.heading, block, self.document)
+            self.tables.append(table)
+            self.faults += faults
+        for row in (block.header, *block.rows):
+            for piece in row:
+                if piece.text or piece.original is not None:
+                    self._passage(section, "cell", piece)
+
+    # Results
+
+    def _passage(self, section: str, role: str, piece: Piece) -> None:
+        self.passages.append(Passage(section, role, piece.quoted(self.document)))
+
+    def _prose(self) -> str:
+        return "\n".join(passage.quoted.text for passage in self.passages if passage.role != "cell")
+
+    def _problems(self) -> tuple[Problem, ...]:
+        faults = sorted(self.faults, key=lambda fault: (fault.offset, fault.id))
+        found = [
+            Problem(fault.id, fault.what, fault.fragment[:_LONGEST_FRAGMENT], self.document.place(fault.offset))
+            for fault in faults[:_MOST_PROBLEMS]
+        ]
+        if len(faults) > _MOST_PROBLEMS:
+            what = f"there are {len(faults) - _MOST_PROBLEMS} more problems from here on"
+            last = faults[_MOST_PROBLEMS]
+            found.append(
+                Problem("more-problems", what, last.fragment[:_LONGEST_FRAGMENT], self.document.place(last.offset))
+            )
+        return tuple(found)
+
+
+class _Field:
+    """A member while its section is read."""
+
+    def __init__(self, name: Piece, document: Document) -> None:
+        self.name = name
+        self.type: str | None = None
+        self.type_line: Piece | None = None
+        self.pieces: list[Piece] = []
+        self._document = document
+
+    def add(self, block: Paragraph) -> None:
+        if self.type_line is None and not self.pieces:
+            kind = _type_of(block.pieces)
+            if kind is not None:
+                self.type, self.type_line = kind, block.pieces[0]
+                return
+        self.pieces += block.pieces
+
+    def built(self, document: Document) -> Member:
+        ranges: list[Range] = []
+        for piece in self.pieces:
+            ranges += ranges_in(piece, document)
+        return Member(
+            name=self.name.quoted(document),
+            type=self.type,
+            type_line=None if self.type_line is None else self.type_line.quoted(document),
+            text=tuple(piece.quoted(document) for piece in self.pieces),
+            ranges=tuple(ranges),
+            levels=tuple(label for piece in self.pieces for label in words.levels_in(piece.text)),
+        )
+
+
+def _type_of(pieces: Sequence[Piece]) -> str | None:
+    """The type that a line such as `Type: const UINT *` names; None for another line."""
+    if len(pieces) != 1:
+        return None
+    match = _TYPE_LINE.fullmatch(words.half_width(pieces[0].text))
+    if match is None:
+        return None
+    word, kind = match.group(1).strip().casefold(), match.group(2)
+    if word in words.TYPE_WORDS or _C_TYPE.fullmatch(kind.strip()):
+        return one_spelling(kind)
+    return None
+
+
+def _width(grid: Grid) -> int:
+    return max(len(row) for row in (grid.header, *grid.rows))
+
+
+def _without_common_indent(text: str) -> str:
+    lines = text.split("\n")
+    indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    return "\n".join(line[indent:] for line in lines)

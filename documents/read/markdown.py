@@ -1,0 +1,486 @@
+"""Reads a page in Markdown: the published form, with or without hidden originals, and the source form.
+
+markdown-it-py parses, after the CommonMark specification with its tables. It places blocks by line only, so each rule
+for inline markup is wrapped here to note where in the source its tokens stand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from html.parser import HTMLParser
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt, rules_inline
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+from dml_conformance.documents.read.model import Form
+from dml_conformance.documents.read.pieces import (
+    Block,
+    Code,
+    Contents,
+    Fault,
+    FieldHeading,
+    Grid,
+    Heading,
+    Paragraph,
+    Piece,
+    Shown,
+    ShownBuilder,
+    code_lines,
+    joined,
+    shown,
+)
+from dml_conformance.documents.read.source import Document
+
+# Inline markup can take time that grows with the square of its length; no real paragraph has 2 000 characters.
+MAX_INLINE = 8_000
+# Cells of a row of a table; real ones have five.
+_MOST_CELLS = 64
+# Lines of front matter; real pages have some fifty.
+_MAX_FRONT_MATTER = 400
+
+_FRONT_VALUE = re.compile(r"([\w.-]+):[ \t]*(.*)")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
+_ATX = re.compile(r" {0,3}#{1,6} +\S")
+_ALERT = re.compile(r"\[!\w+\]")
+_SEPARATOR_CELL = re.compile(r":?-+:?")
+_FIELD = re.compile(r"-field\s+")
+_QUOTED = re.compile(r"(?:[ \t]*>[ \t]?)*")
+_INLINE_MARKUP = re.compile(r"[*_`<\[&\\!\n]")
+_MARKUP = re.compile(r"\A---[ \t]*$|^ {0,3}#{1,6} |<span data-|<a name=", re.MULTILINE)
+
+_RULES: dict[str, Callable[[StateInline, bool], bool]] = {
+    "newline": rules_inline.newline,
+    "escape": rules_inline.escape,
+    "backticks": rules_inline.backtick,
+    "emphasis": rules_inline.emphasis.tokenize,
+    "link": rules_inline.link,
+    "image": rules_inline.image,
+    "autolink": rules_inline.autolink,
+    "html_inline": rules_inline.html_inline,
+    "entity": rules_inline.entity,
+}
+
+
+def form_of(text: str) -> Form:
+    """Whether a page is Markdown or text scraped from a page."""
+    return Form.MARKDOWN if _MARKUP.search(text) else Form.TEXT
+
+
+def read_markdown(document: Document) -> Contents:
+    """The blocks of a page in Markdown."""
+    return _Reader(document).read()
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark").enable("table")
+    # The first two join texts that stand apart in the source; inline markup is parsed run by run, within its bound.
+    parser.disable(["fragments_join", "text_join", "inline"])
+    for name, rule in _RULES.items():
+        parser.inline.ruler.at(name, _placing(name, rule))
+    return parser
+
+
+def _placing(name: str, rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
+    """The rule, which notes in each new token where its source starts and ends.
+
+    Text that no rule claims becomes a token only when the next one follows; it starts where the one before it ends, so
+    it needs no note.
+    """
+
+    def placing(state: StateInline, silent: bool) -> bool:
+        start, before = state.pos, len(state.tokens)
+        unclaimed = not silent and bool(state.pending)
+        matched = rule(state, silent)
+        if matched and not silent:
+            new = state.tokens[before + unclaimed :]
+            for index, token in enumerate(new):
+                if "start" in token.meta:
+                    continue
+                if name == "emphasis":
+                    token.meta.update(start=start + index, end=start + index + 1)
+                elif name in ("link", "autolink"):
+                    if token.type == "link_open":
+                        token.meta.update(start=start, end=start + 1)
+                    elif token.type == "link_close":
+                        token.meta.update(start=state.pos)
+                else:
+                    token.meta.update(start=start, end=state.pos)
+        return matched
+
+    return placing
+
+
+class _Tag(HTMLParser):
+    """One tag of inline HTML.
+
+    Attributes:
+        opens: whether it is no end tag.
+        closes: whether it is its own end: `<br/>`.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.name, self.attributes = "", dict[str, str]()
+        self.opens = self.closes = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.name, self.opens = tag, True
+        self.attributes = {name: value or "" for name, value in attrs}
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        self.closes = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self.name = tag
+
+
+class _Texts(HTMLParser):
+    """The texts of a block of HTML with their places in it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=False)
+        self.found: list[tuple[str, int, int]] = []
+        self.feed(text)
+        self.close()
+
+    def handle_data(self, data: str) -> None:
+        if data.strip():
+            self.found.append((data, *self.getpos()))
+
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
+        """A marked section of no known kind (`<![x] y>`) is a comment, as browsers have it; the library gives up."""
+        try:
+            return super().parse_marked_section(i, report)
+        except AssertionError:
+            return self.parse_bogus_comment(i)
+
+
+class _Inline:
+    """Turns the tokens of one run of text into pieces: what is shown, and the original that is hidden beside it."""
+
+    _MARKS = frozenset({"b", "i", "em", "strong", "code"})
+
+    def __init__(self, offsets: Callable[[int], int]) -> None:
+        self._offsets = offsets
+        self._pieces: list[Piece] = []
+        self._spans: list[str] = []
+        self._bare, self._shown, self._original = ShownBuilder(), ShownBuilder(), ShownBuilder()
+        self.anchor = ""
+
+    def read(self, source: str, tokens: list[Token]) -> tuple[Piece, ...]:
+        end = 0
+        for token in tokens:
+            start = token.meta.get("start", end)
+            self._token(token, source, start)
+            end = token.meta.get("end", start)
+        self._finish()
+        self._flush_bare()
+        return tuple(self._pieces)
+
+    def _token(self, token: Token, source: str, start: int) -> None:
+        target = self._target
+        match token.type:
+            case "html_inline":
+                self._tag(_Tag(token.content))
+            case "em_open" | "strong_open":
+                target.open_mark()
+            case "em_close" | "strong_close":
+                target.close_mark()
+            case "code_inline":
+                target.open_mark()
+                # Between its backticks; a space at both ends is left out of the content.
+                at = start + len(token.markup)
+                at += token.meta["end"] - at - len(token.markup) > len(token.content)
+                target.add(token.content, self._offsets(at))
+                target.close_mark()
+            case "softbreak" | "hardbreak":
+                target.add(" ", self._offsets(start))
+            case "text" | "text_special" | "image":
+                at = start
+                if "start" not in token.meta:
+                    # Spaces at the start of a line are skipped.
+                    while not source.startswith(token.content[:1], at) and source[at : at + 1].isspace():
+                        at += 1
+                target.add(token.content, self._offsets(at))
+
+    @property
+    def _target(self) -> ShownBuilder:
+        if "original" in self._spans:
+            return self._original
+        return self._shown if "shown" in self._spans else self._bare
+
+    def _tag(self, tag: _Tag) -> None:
+        if tag.name == "span":
+            self._span(tag)
+        elif tag.name == "a" and tag.opens:
+            self.anchor = self.anchor or tag.attributes.get("name", tag.attributes.get("id", ""))
+        elif tag.name == "br":
+            self._target.add(" ", self._offsets(0))
+        elif tag.name in self._MARKS:
+            if tag.opens:
+                self._target.open_mark()
+            else:
+                self._target.close_mark()
+
+    def _span(self, tag: _Tag) -> None:
+        if tag.opens and not tag.closes:
+            if "data-ttu-id" in tag.attributes:
+                # They never nest: an open one was not closed.
+                self._finish()
+                self._flush_bare()
+                self._spans = ["shown"]
+            elif "data-stu-id" in tag.attributes or "sxs-lookup" in tag.attributes.get("class", "").split():
+                self._spans.append("original")
+            else:
+                self._spans.append("other")
+        elif not tag.opens and self._spans:
+            closed = self._spans.pop()
+            if closed == "original" and not self._spans:
+                self._finish()
+
+    def _finish(self) -> None:
+        """The shown text and its original are complete, or what is there of them."""
+        text, original = self._shown.built(), self._original.built()
+        self._shown, self._original = ShownBuilder(), ShownBuilder()
+        if original.text:
+            self._flush_bare()
+        if text.text or original.text:
+            self._pieces.append(Piece(text, original if original.text else None))
+
+    def _flush_bare(self) -> None:
+        bare = self._bare.built()
+        self._bare = ShownBuilder()
+        if any(character.isalnum() for character in bare.text):
+            self._pieces.append(Piece(bare))
+
+
+class _Read(NamedTuple):
+    """The pieces of a run of text and the anchor among them."""
+
+    pieces: tuple[Piece, ...]
+    anchor: str
+
+
+class _Reader:
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.blocks: list[Block] = []
+        self.faults: list[Fault] = []
+        # The lines that markdown-it sees; as many as the page has, so that numbers agree.
+        self.lines = list(document.lines)
+
+    def read(self) -> Contents:
+        values, front = self._front_matter()
+        self._close_fences()
+        tokens = _parser().parse("\n".join(self.lines))
+        for index, token in enumerate(tokens):
+            self._block(token, tokens, index)
+        return Contents(values, tuple(front), tuple(self.blocks), tuple(self.faults))
+
+    def _front_matter(self) -> tuple[dict[str, str], list[Piece]]:
+        """The plain values between the first two lines of dashes; the lines are blanked."""
+        values: dict[str, str] = {}
+        front: list[Piece] = []
+        if self.lines[0].rstrip() != "---":
+            return values, front
+        end = next((i for i, line in enumerate(self.lines[1:_MAX_FRONT_MATTER], 1) if line.rstrip() == "---"), None)
+        if end is None:
+            self.faults.append(
+                Fault("unclosed-front-matter", "the front matter has no second line of dashes", self.lines[0], 0)
+            )
+            return values, front
+        for number in range(1, end):
+            match = _FRONT_VALUE.fullmatch(self.lines[number])
+            if match is None or not match.group(2).strip() or match.group(2).startswith("["):
+                continue
+            value = match.group(2).strip()
+            start = self.document.starts[number] + match.start(2)
+            if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+                value, start = value[1:-1], start + 1
+            values[match.group(1)] = value
+            if value and match.group(1) in ("title", "description"):
+                front.append(Piece(shown(value, start)))
+        self.lines[: end + 1] = [""] * (end + 1)
+        return values, front
+
+    def _close_fences(self) -> None:
+        """A block of code whose end is lost ends before the next heading, not at the end of the page."""
+        fence: tuple[str, int] | None = None
+        for number, line in enumerate(self.lines):
+            match = _FENCE.match(line)
+            if fence is None:
+                if match is not None:
+                    fence = match.group(1), number
+            elif match is not None and match.group(1).startswith(fence[0]) and not match.group(2).strip():
+                fence = None
+            elif _ATX.match(line):
+                self._unclosed(fence[1])
+                if not self.lines[number - 1].strip():
+                    self.lines[number - 1] = fence[0]
+                fence = None
+        if fence is not None:
+            self._unclosed(fence[1])
+
+    def _unclosed(self, number: int) -> None:
+        what = "this block of code has no end"
+        self.faults.append(Fault("unclosed-code-block", what, self.lines[number], self.document.starts[number]))
+
+    def _block(self, token: Token, tokens: list[Token], index: int) -> None:
+        match token.type:
+            case "heading_open":
+                self._heading(token, tokens[index + 1])
+            case "paragraph_open":
+                is_item = tokens[index - 1].type == "list_item_open"
+                self._paragraph(tokens[index + 1], is_item)
+            case "fence" | "code_block":
+                self._code(token)
+            case "table_open" if token.map is not None:
+                self._grid(*token.map)
+            case "html_block" if token.map is not None:
+                self._html(token.content, token.map[0])
+
+    def _pieces(self, content: str, offsets: Callable[[int], int]) -> _Read:
+        """The pieces of a run of text whose characters stand at `offsets`."""
+        if len(content) > MAX_INLINE:
+            what = f"a run of text of more than {MAX_INLINE} characters; its markup is not read"
+            self.faults.append(Fault("text-too-long", what, content[:80], offsets(0)))
+            return _Read((Piece(shown(content[:MAX_INLINE], offsets(0))),), "")
+        if not _INLINE_MARKUP.search(content):
+            return _Read((Piece(shown(content, offsets(0))),) if content.strip() else (), "")
+        inline = _Inline(offsets)
+        parser = _parser()
+        return _Read(inline.read(content, parser.inline.parse(content, parser, {}, [])), inline.anchor)
+
+    def _inline(self, token: Token) -> _Read:
+        """The pieces of the inline token of a heading or paragraph."""
+        assert token.map is not None
+        first, end = token.map
+        lines = token.content.split("\n")
+        # White space that is none to CommonMark (a line separator) is a line of a paragraph, and stripped from it.
+        while first + 1 < end and not self.lines[first].rstrip().endswith(lines[0].rstrip()):
+            first += 1
+        starts, length = [], 0
+        for number, line in enumerate(lines, first):
+            starts.append((length, self._offset_in_line(line, number)))
+            length += len(line) + 1
+        return self._pieces(token.content, Shown(token.content, tuple(starts)).offset)
+
+    def _offset_in_line(self, content: str, number: int) -> int:
+        """Where in the file the content of a line starts whose markers markdown-it has taken off."""
+        line = self.lines[number] if number < len(self.lines) else ""
+        whole, wanted = line.rstrip(), content.rstrip()
+        # What a list's mark leaves of a tab is spaces in the content, which may so start before the line.
+        at = len(whole) - len(wanted) if whole.endswith(wanted.lstrip()) else line.find(wanted)
+        return self.document.starts[min(number, len(self.lines) - 1)] + at
+
+    def _heading(self, token: Token, inline: Token) -> None:
+        read = self._inline(inline)
+        if not read.pieces:
+            return
+        piece = joined(read.pieces)
+        field = _FIELD.match(piece.text)
+        if field is not None:
+            self.blocks.append(FieldHeading(Piece(piece.shown.part(field.end(), len(piece.text)))))
+            return
+        if token.tag > "h2" and _is_name(piece):
+            self.blocks.append(FieldHeading(piece))
+            return
+        anchor = read.anchor or ("-".join(piece.english.casefold().split()) if token.level == 0 else "")
+        self.blocks.append(Heading(int(token.tag[1:]), piece, anchor.casefold()))
+
+    def _paragraph(self, inline: Token, is_item: bool) -> None:
+        assert inline.map is not None
+        first, end = inline.map
+        if all(line.lstrip().startswith("|") for line in self.lines[first:end]):
+            what = "a table without the row of dashes under its header, or with another number of columns in it"
+            self.faults.append(Fault("broken-table", what, self.lines[first][:80], self.document.starts[first]))
+            self._grid(first, end)
+            return
+        read = self._inline(inline)
+        pieces = tuple(self._without_alert(piece) for piece in read.pieces)
+        pieces = tuple(piece for piece in pieces if piece.text or piece.original is not None)
+        if not pieces:
+            return
+        if len(pieces) == 1 and _is_name(pieces[0]) and not is_item:
+            self.blocks.append(FieldHeading(pieces[0]))
+        else:
+            self.blocks.append(Paragraph(pieces, is_item))
+
+    @staticmethod
+    def _without_alert(piece: Piece) -> Piece:
+        match = _ALERT.match(piece.text)
+        return piece if match is None else Piece(piece.shown.part(match.end(), len(piece.text)), piece.original)
+
+    def _code(self, token: Token) -> None:
+        assert token.map is not None
+        lines = token.content.removesuffix("\n").split("\n")
+        first = token.map[0] + (token.type == "fence")
+        placed = [(line, self._offset_in_line(line, number)) for number, line in enumerate(lines, first)]
+        self.blocks.append(Code(code_lines(placed), first + 1, first + len(lines)))
+
+    def _grid(self, first: int, end: int) -> None:
+        rows: list[tuple[Piece, ...]] = []
+        header: tuple[Piece, ...] = ()
+        for number in range(first, end):
+            cells = list(self._cells(number))
+            if cells and all(_SEPARATOR_CELL.fullmatch(cell.text) for cell in cells):
+                if len(rows) == 1 and not header:
+                    header = rows.pop()
+                continue
+            rows.append(tuple(cells))
+        self.blocks.append(Grid(header, tuple(rows)))
+
+    def _cells(self, number: int) -> Iterator[Piece]:
+        """The cells of a row; a cell without text is a piece without text."""
+        line, start = self.lines[number], self.document.starts[number]
+        quoted = _QUOTED.match(line)
+        assert quoted is not None
+        start += quoted.end()
+        for text, at in split_row(line[quoted.end() :])[:_MOST_CELLS]:
+            # A bar that is escaped loses its backslash before inline markup is read.
+            bare = text.replace("\\|", "|")
+            spots = [(0, start + at)]
+            for removed, match in enumerate(re.finditer(r"\\\|", text)):
+                spots.append((match.start() - removed, start + at + match.start() + 1))
+            read = self._pieces(bare, Shown(bare, tuple(spots)).offset)
+            yield joined(read.pieces) if read.pieces else Piece(Shown(text.strip(), ((0, start + at),)))
+
+    def _html(self, content: str, first: int) -> None:
+        if len(content) > MAX_INLINE:
+            what = f"a block of HTML of more than {MAX_INLINE} characters; it is not read"
+            self.faults.append(Fault("text-too-long", what, content[:80], self.document.starts[first]))
+            return
+        for text, line, column in _Texts(content).found:
+            number = min(first + line - 1, len(self.lines) - 1)
+            self.blocks.append(Paragraph((Piece(shown(text, self.document.starts[number] + column)),)))
+
+
+def _is_name(piece: Piece) -> bool:
+    """Whether a piece is one word set as code."""
+    return piece.shown.marks == ((0, len(piece.text)),) and not re.search(r"\s", piece.text)
+
+
+def split_row(line: str) -> list[tuple[str, int]]:
+    """The cells of a table's row with their columns, from 0; bars at both ends are left out, escaped ones kept."""
+    cells, start = [], 0
+    for match in re.finditer(r"\\.|\|", line):
+        if match.group() == "|":
+            cells.append((start, match.start()))
+            start = match.end()
+    cells.append((start, len(line)))
+    if len(cells) > 1 and not line[slice(*cells[0])].strip():
+        cells = cells[1:]
+    if len(cells) > 1 and not line[slice(*cells[-1])].strip():
+        cells = cells[:-1]
+    trimmed = []
+    for start, end in cells:
+        text = line[start:end]
+        trimmed.append((text.strip(), start + len(text) - len(text.lstrip())))
+    return trimmed

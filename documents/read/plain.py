@@ -1,0 +1,495 @@
+"""Reads a page scraped as plain text: headings, lists, tables and code lost their markup, some of it its lines.
+
+Every line gets a role, the surest first: the structure, the fields and their types, the tables of the levels, code;
+then the headings, by their words and, where those are unknown, by what stands around them. What is left is prose, in
+which a line that ends no sentence goes on in the next.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from enum import Enum, auto
+
+from dml_conformance.documents.read import words
+from dml_conformance.documents.read.markdown import split_row
+from dml_conformance.documents.read.pieces import (
+    Block,
+    Code,
+    Contents,
+    Fault,
+    FieldHeading,
+    Grid,
+    Heading,
+    Paragraph,
+    Piece,
+    Shown,
+    ShownBuilder,
+    code_lines,
+    shown,
+)
+from dml_conformance.documents.read.source import Document
+from dml_conformance.documents.read.syntax import STRUCT_START, STRUCTURE, read_structure
+
+_LONGEST_LINE = 20_000
+_LONGEST_HEADING = 100
+_LONGEST_ROW_HEAD = 80
+_LONGEST_STRUCTURE = 200
+
+_ITEM = re.compile(r"\s*[•·‣◦*\-–]\s+")
+_NAME = re.compile(r"[A-Za-z]\w*")
+_TYPE = re.compile(r"[^:]{1,30}:\s*(?:const\s+)?[A-Za-z][A-Za-z0-9_]*\s*\*{0,2}")
+_COMMENT = re.compile(r"//.*")
+_ENTRY = re.compile(r"([^\W\d]\w*(?:\.\w+)?)\s*[:=]\s*(?:[\[({]|[+-]?\.?\d|[A-Z]+_[A-Z0-9_]+$|(?:true|false)$)")
+_FORMULA = re.compile(r"[A-Za-z_][\w.]*(?:\[[^\]]*\])*\s*=\s*[\x20-\x7e]+")
+_VALUES = re.compile(r"[\s\[\]{}(),.\d+\-eE]+")
+_PROSE = re.compile(r"[a-z]{2,} [a-z]{2,}")
+_SEPARATOR = re.compile(r"[\s|:]*-[\s|:-]*")
+_DIGIT = re.compile(r"(?<![A-Za-z0-9_])\d")
+_BRACKETS = {"[": 1, "{": 1, "(": 1, "]": -1, "}": -1, ")": -1}
+
+
+class _Role(Enum):
+    STRUCTURE = auto()
+    TITLE = auto()
+    FIELD = auto()
+    TYPE = auto()
+    LEVEL = auto()
+    TABLE = auto()
+    CODE = auto()
+    HEADING = auto()
+    EXAMPLE_TITLE = auto()
+
+
+def read_plain(document: Document) -> Contents:
+    """The blocks of a page in plain text."""
+    reader = _Reader(document)
+    what = f"a line of more than {_LONGEST_LINE} characters; the rest of it is not read"
+    faults = [
+        Fault("text-too-long", what, line[:80], document.starts[number])
+        for number, line in enumerate(document.lines)
+        if len(line) > _LONGEST_LINE
+    ]
+    return Contents({}, (), tuple(reader.blocks()), tuple(faults))
+
+
+class _Reader:
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.lines = [line[:_LONGEST_LINE] for line in document.lines]
+        self.roles: list[_Role | None] = [None] * len(self.lines)
+        self.anchors: dict[int, str] = {}
+        # What follows and precedes a line, blank lines left out; the number of lines where nothing does.
+        self.following = self._neighbours(range(len(self.lines) - 1, -1, -1))
+        self.preceding = self._neighbours(range(len(self.lines)))
+        # The line after the last one of each, by its first line.
+        self.code_regions: dict[int, int] = {}
+        self.table_regions: list[tuple[int, int]] = []
+        self._find_structure()
+        self._find_fields()
+        self._find_tables()
+        self._find_code()
+        self._find_headings()
+
+    def _neighbours(self, order: Iterable[int]) -> list[int]:
+        found, last = [len(self.lines)] * len(self.lines), len(self.lines)
+        for number in order:
+            found[number] = last
+            if self.lines[number].strip():
+                last = number
+        return found
+
+    def _line(self, number: int) -> str:
+        return self.lines[number].strip() if number < len(self.lines) else ""
+
+    def _is_free(self, number: int) -> bool:
+        return number < len(self.lines) and self.roles[number] is None and bool(self.lines[number].strip())
+
+    # Roles
+
+    def _find_structure(self) -> None:
+        self.structure_start = self.structure_end = -1
+        self.names: frozenset[str] = frozenset()
+        for number, line in enumerate(self.lines):
+            if STRUCT_START.match(line) and STRUCTURE.search(line):
+                self.structure_start = number
+                self.structure_end = self._end_of_structure(number)
+                content = self._code_of(number, self.structure_end)
+                self.names = frozenset(d.name for d in read_structure(content, self.document).declarations)
+                self.roles[number : self.structure_end + 1] = [_Role.STRUCTURE] * (self.structure_end + 1 - number)
+                break
+        titles = (n for n, line in enumerate(self.lines) if self.roles[n] is None and STRUCTURE.search(line))
+        title = next(titles, None)
+        if (
+            title is not None
+            and len(self._line(title)) <= _LONGEST_HEADING
+            and not words.ends_sentence(self._line(title))
+        ):
+            self.roles[title] = _Role.TITLE
+
+    def _end_of_structure(self, start: int) -> int:
+        end = start
+        for number in range(start, min(start + _LONGEST_STRUCTURE, len(self.lines))):
+            line = self.lines[number]
+            if "}" in line:
+                return number
+            if line.rstrip().endswith((";", "{")) or number == start:
+                end = number
+        return end
+
+    def _find_fields(self) -> None:
+        seen: set[str] = set()
+        for number in range(self.structure_end + 1, len(self.lines)):
+            name = self._line(number)
+            if self.roles[number] is not None or not _NAME.fullmatch(name):
+                continue
+            following = self.following[number]
+            is_typed = bool(_TYPE.fullmatch(words.half_width(self._line(following))))
+            if (name in self.names and name not in seen) or (is_typed and not _is_heading_word(name)):
+                seen.add(name)
+                self.roles[number] = _Role.FIELD
+                if is_typed:
+                    self.roles[following] = _Role.TYPE
+        fields = [number for number, role in enumerate(self.roles) if role is _Role.FIELD]
+        self.first_field, self.last_field = (fields[0], fields[-1]) if fields else (-1, self.structure_end)
+
+    def _find_tables(self) -> None:
+        for number in range(len(self.lines)):
+            if self._is_level_heading(number):
+                self.roles[number] = _Role.LEVEL
+        number = 0
+        while number < len(self.lines):
+            starts = self.roles[number] is _Role.LEVEL
+            first = self.following[number] if starts else number
+            if starts or (self._is_free(number) and self._starts_table(number)):
+                end = self._end_of_table(first)
+                self.table_regions.append((first, end))
+                self.roles[first:end] = [_Role.TABLE] * (end - first)
+                number = max(end, number + 1)
+            else:
+                number += 1
+
+    def _is_level_heading(self, number: int) -> bool:
+        line = self._line(number)
+        if not self._is_free(number) or len(line) > _LONGEST_HEADING or not words.LEVEL.search(line):
+            return False
+        if words.ends_sentence(line) or _is_row(line):
+            return False
+        first = self.following[number]
+        second = self.following[first] if first < len(self.lines) else first
+        third = self.following[second] if second < len(self.lines) else second
+        if words.LEVEL.search(self._line(first)):
+            return False
+        return _is_row(self._line(first)) or (
+            not words.ends_sentence(self._line(first))
+            and (_is_row(self._line(second)) or ("|" in self._line(second) and _is_row(self._line(third))))
+        )
+
+    def _starts_table(self, number: int) -> bool:
+        """Whether a table of no level starts here: with a row, or with a header above one."""
+        line = self._line(number)
+        if _is_row(line):
+            return True
+        is_header = line.count("|") > 1 or len(words.columns_in(line)) > 1
+        return is_header and any(_is_row(self._line(n)) for n in (number + 1, number + 2) if self._is_free(n))
+
+    def _end_of_table(self, first: int) -> int:
+        number, rows = first, 0
+        has_bars = any("|" in self._line(n) for n in (first, first + 1))
+        while number < len(self.lines) and self._is_free(number) and not words.by_heading(self._line(number)):
+            line = self._line(number)
+            if rows and not ("|" in line if has_bars else _DIGIT.search(line) or words.data_types_in(line)):
+                break
+            rows += _is_row(line)
+            number += 1
+        return number
+
+    def _find_code(self) -> None:
+        starts = self._code_starts()
+        number = 0
+        while number < len(self.lines):
+            if not starts[number]:
+                number += 1
+                continue
+            end = self._end_of_code(number)
+            if self._is_code(number, end):
+                self.code_regions.update(self._calls(number, end))
+                self.roles[number:end] = [_Role.CODE] * (end - number)
+            number = end
+
+    def _code_starts(self) -> list[bool]:
+        """Whether code can start at each line: with an entry or an assignment, or with comments above one."""
+        starts = [False] * (len(self.lines) + 1)
+        for number in range(len(self.lines) - 1, -1, -1):
+            if not self._is_free(number):
+                continue
+            line = words.half_width(self._line(number))
+            if line.startswith("//"):
+                starts[number] = starts[self.following[number]]
+            else:
+                starts[number] = bool(_ENTRY.match(line) or _FORMULA.fullmatch(_COMMENT.sub("", line).strip()))
+        return starts
+
+    def _end_of_code(self, start: int) -> int:
+        """The line after the last one of the code that starts here; blank lines within it belong to it."""
+        number = end = start
+        depth = 0
+        while number < len(self.lines):
+            if not self.lines[number].strip():
+                number = self.following[number]
+                continue
+            line = words.half_width(self._line(number))
+            bare = _COMMENT.sub("", line).strip()
+            is_entry = bool(_ENTRY.match(line) or _FORMULA.fullmatch(bare))
+            goes_on = depth > 0 and bare.isascii() and not _PROSE.search(bare) and not words.by_heading(bare)
+            is_code = is_entry or goes_on or not bare or bool(_VALUES.fullmatch(bare))
+            if not self._is_free(number) or not is_code or _ITEM.match(line):
+                break
+            depth = (0 if is_entry else depth) + sum(_BRACKETS.get(character, 0) for character in bare)
+            number, end = number + 1, number + 1
+        return max(end, start + 1)
+
+    def _is_code(self, start: int, end: int) -> bool:
+        """A lone `name: number` is prose; code holds a list, a tensor or an assignment."""
+        return any(
+            "=" in line or any(bracket in line for bracket in "[{(")
+            for line in map(words.half_width, self.lines[start:end])
+        )
+
+    def _calls(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """The code cut where a second call starts: a name that stood before the tensors of the first comes again."""
+        seen: set[str] = set()
+        has_tensors = False
+        for number in range(start, end):
+            line = words.half_width(self._line(number))
+            entry = _ENTRY.match(line)
+            if entry is None:
+                continue
+            if "(" in line[: entry.end()]:
+                has_tensors = True
+            elif has_tensors and entry.group(1) in seen:
+                yield start, number
+                start, seen, has_tensors = number, {entry.group(1)}, False
+            else:
+                seen.add(entry.group(1))
+        yield start, end
+
+    def _find_headings(self) -> None:
+        for number in range(len(self.lines)):
+            if self._could_be_heading(number) and _is_heading_word(self._line(number)):
+                self.roles[number] = _Role.HEADING
+        self._heading_before(self.structure_start, "syntax")
+        self._heading_before(self.first_field, "members")
+        after = max(self.last_field, self.structure_end)
+        calls = [start for start in self.code_regions if start > after and self._has_tensors(start)]
+        for start in calls:
+            title = self.preceding[start]
+            if self._could_be_heading(title) and title > after:
+                self.roles[title] = _Role.EXAMPLE_TITLE
+        if calls:
+            title = self.preceding[calls[0]]
+            is_title = title < len(self.lines) and self.roles[title] is _Role.EXAMPLE_TITLE
+            if is_title and words.example_number(self._line(title)) is None and not self._is_found("examples"):
+                self.roles[title], self.anchors[title] = _Role.HEADING, "examples"
+            elif is_title:
+                self._heading_before(title, "examples", after)
+        self._find_last_headings(after)
+
+    def _has_tensors(self, start: int) -> bool:
+        lines = self.lines[start : self.code_regions[start]]
+        return any(re.search(r":\s*\(", words.half_width(line)) for line in lines)
+
+    def _find_last_headings(self, after: int) -> None:
+        """Availability, constraints, support and requirements, where their words are unknown."""
+        if not self.table_regions:
+            return
+        first_table = self.table_regions[0][0]
+        level = self.preceding[first_table]
+        support = level if level < len(self.lines) and self.roles[level] is _Role.LEVEL else first_table
+        self._heading_before(support, "tensor-support", after)
+        heading = self.preceding[support]
+        if not self._is_found("availability"):
+            for number in range(after + 1, heading):
+                following = self.following[number]
+                if (
+                    self._could_be_heading(number)
+                    and not words.LEVEL.search(self._line(number))
+                    and self._is_free(following)
+                    and words.LEVEL.search(self._line(following))
+                ):
+                    self.roles[number], self.anchors[number] = _Role.HEADING, "availability"
+                    break
+        if not self._is_found("constraints"):
+            start = next((n for n in range(after + 1, heading) if self._section_at(n) == "availability"), heading)
+            for number in range(start + 1, heading):
+                if (
+                    self._could_be_heading(number)
+                    and words.ends_sentence(self._line(self.preceding[number]))
+                    and self._is_free(self.following[number])
+                    and not words.LEVEL.search(self._line(number))
+                ):
+                    self.roles[number], self.anchors[number] = _Role.HEADING, "tensor-constraints"
+                    break
+        last = self.following[self.table_regions[-1][1] - 1]
+        if not self._is_found("requirements") and self._could_be_heading(last) and self._is_free(self.following[last]):
+            self.roles[last], self.anchors[last] = _Role.HEADING, "requirements"
+
+    def _section_at(self, number: int) -> str | None:
+        if self.roles[number] is not _Role.HEADING:
+            return None
+        return words.by_anchor(self.anchors.get(number, "")) or words.by_heading(self._line(number))
+
+    def _is_found(self, section: str) -> bool:
+        return any(self._section_at(number) == section for number in range(len(self.lines)))
+
+    def _could_be_heading(self, number: int) -> bool:
+        if not self._is_free(number):
+            return False
+        line = self._line(number)
+        return (
+            len(line) <= _LONGEST_HEADING
+            and not words.ends_sentence(line)
+            and "|" not in line
+            and not _ITEM.match(line)
+            and any(character.isalpha() for character in line)
+        )
+
+    def _heading_before(self, number: int, anchor: str, after: int = -1) -> None:
+        """What stands before this line is a heading, where it can be one."""
+        if number < 0:
+            return
+        before = self.preceding[number]
+        if before > after and self._could_be_heading(before):
+            self.roles[before], self.anchors[before] = _Role.HEADING, anchor
+
+    # Blocks
+
+    def blocks(self) -> Iterator[Block]:
+        ends = {**self.code_regions, **dict(self.table_regions), self.structure_start: self.structure_end + 1}
+        number = 0
+        while number < len(self.lines):
+            role = self.roles[number]
+            if not self.lines[number].strip() and role is None:
+                number += 1
+                continue
+            end = number + 1
+            match role:
+                case _Role.STRUCTURE | _Role.CODE:
+                    end = ends.get(number, end)
+                    yield self._code_block(number, end)
+                case _Role.TABLE:
+                    end = ends.get(number, end)
+                    yield self._grid(number, end)
+                case _Role.TITLE:
+                    yield Heading(1, self._piece(number))
+                case _Role.FIELD:
+                    yield FieldHeading(self._piece(number))
+                case _Role.HEADING:
+                    yield Heading(2, self._piece(number), self.anchors.get(number, ""))
+                case _Role.LEVEL | _Role.EXAMPLE_TITLE:
+                    yield Heading(3, self._piece(number))
+                case _Role.TYPE:
+                    yield Paragraph((self._piece(number),))
+                case None:
+                    end = self._end_of_prose(number)
+                    yield self._paragraph(number, end)
+            number = end
+
+    def _end_of_prose(self, start: int) -> int:
+        end = start + 1
+        while self._is_free(end) and not words.ends_sentence(self.lines[end - 1]) and not _ITEM.match(self.lines[end]):
+            end += 1
+        return end
+
+    def _paragraph(self, start: int, end: int) -> Paragraph:
+        item = _ITEM.match(self.lines[start])
+        builder = ShownBuilder()
+        for number in range(start, end):
+            skipped = item.end() if item is not None and number == start else 0
+            builder.add(self.lines[number][skipped:] + "\n", self.document.starts[number] + skipped)
+        return Paragraph((Piece(builder.built()),), is_item=item is not None)
+
+    def _piece(self, number: int, start: int = 0, end: int | None = None) -> Piece:
+        return Piece(shown(self.lines[number][start:end], self.document.starts[number] + start))
+
+    def _code_of(self, start: int, last: int) -> Shown:
+        return code_lines([(self.lines[n], self.document.starts[n]) for n in range(start, last + 1)])
+
+    def _code_block(self, start: int, end: int) -> Code:
+        while not self.lines[end - 1].strip():
+            end -= 1
+        return Code(self._code_of(start, end - 1), start + 1, end)
+
+    def _grid(self, start: int, end: int) -> Grid:
+        header: tuple[Piece, ...] = ()
+        rows: list[tuple[Piece, ...]] = []
+        for number in range(start, end):
+            line = self.lines[number]
+            if _SEPARATOR.fullmatch(line):
+                continue
+            has_bars = "|" in line
+            is_header = not rows and not header and not _is_row(line) and not _DIGIT.search(line)
+            if has_bars:
+                cells = tuple(self._piece(number, at, at + len(text)) for text, at in split_row(line))
+            else:
+                cells = self._header(number) if is_header else self._row(number)
+            if is_header:
+                header = cells
+            else:
+                rows.append(cells)
+        return Grid(header, tuple(rows))
+
+    def _header(self, number: int) -> tuple[Piece, ...]:
+        """The headers run together in a line; the whole line where they cannot be told apart."""
+        line = self.lines[number].rstrip()
+        lead = len(line) - len(line.lstrip())
+        spans = [(lead + start, lead + end) for start, end, _ in words.columns_in(line[lead:])]
+        if not spans:
+            spans = [match.span() for match in re.finditer(r"\S+", line)]
+            if not 3 <= len(spans) <= 4:
+                spans = [(lead, len(line))]
+        return tuple(self._piece(number, start, end) for start, end in spans)
+
+    def _row(self, number: int) -> tuple[Piece, ...]:
+        """The cells run together in a line, told apart by what they hold; a lost one is a piece without text."""
+        line = self.lines[number].rstrip()
+        first = len(line) - len(line.lstrip())
+        name_end = next((i for i in range(first, len(line)) if line[i].isspace()), len(line))
+        types = next((start for start, _ in words.data_types_in(line) if start >= name_end), None)
+        digit = _DIGIT.search(words.half_width(line), name_end, len(line) if types is None else types)
+        if digit is None:
+            counts = counts_end = len(line) if types is None else types
+        else:
+            counts = name_end + words.numbers_start(line[name_end : digit.start()])
+            counts_end = _end_of_counts(line, digit.start()) if types is None else types
+        head = line[first:counts]
+        kind = words.kind_at_end(head)
+        name_end = name_end if kind is None else first + kind
+        spans = [(first, name_end), (name_end, counts), (counts, counts_end), (counts_end, len(line))]
+        return tuple(self._piece(number, *span) for span in spans)
+
+
+def _end_of_counts(line: str, start: int) -> int:
+    """Where the dimension counts end that start here, in a row whose data types are no such names."""
+    ends = [match.end() for match in re.finditer(r"(?<!\w)\d{1,3}(?![\w.])|\d{1,3}(?=\W|$)", line[start : start + 40])]
+    readable = [start + end for end in ends if words.numbers(line[start : start + end]) is not None]
+    return max(readable, default=start + ends[0] if ends else len(line))
+
+
+def _is_heading_word(line: str) -> bool:
+    return words.by_heading(line) is not None
+
+
+def _is_row(line: str) -> bool:
+    """Whether a line is a row of a level's table: it ends in a list of data types, or has cells and one of them."""
+    spans = words.data_types_in(line)
+    if not spans:
+        return False
+    if line.count("|") > 1:
+        return True
+    tail = words.names(line[spans[0][0] :])
+    head = line[: spans[0][0]].strip()
+    if words.ends_sentence(line) and not _DIGIT.search(words.half_width(head)) and words.kind_at_end(head) is None:
+        return False
+    is_list = len(tail) == len(spans) and words.half_width(line).rstrip(" ,.").endswith(tail[-1])
+    return is_list and 0 < len(head) <= _LONGEST_ROW_HEAD and not words.ends_sentence(head) and ":" not in head

@@ -1,0 +1,53 @@
+"""Intervals in running text: `[0, InputTensor.DimensionCount)`, with or without code marks, half- or full-width."""
+
+from __future__ import annotations
+
+import re
+
+from dml_conformance.documents.read.model import Range
+from dml_conformance.documents.read.pieces import Piece, Shown
+from dml_conformance.documents.read.source import Document
+from dml_conformance.documents.read.words import half_width
+
+_BOUND = r"[^\[\](){},;=]{1,80}"
+_RANGE = re.compile(rf"([\[(])\s*({_BOUND}?)\s*,\s*({_BOUND}?)\s*([\])])")
+_NUMERIC = re.compile(r"[+-]?(?:\d|\.\d|inf|∞)", re.IGNORECASE)
+_WIDE_BRACKETS = str.maketrans("【】〔〕", "[][]")
+_LONGEST = 100_000
+
+
+def ranges_in(piece: Piece, document: Document) -> list[Range]:
+    """The intervals in a piece of text, then those in its original."""
+    found = _ranges(piece.shown, document, of_original=False)
+    if piece.original is not None:
+        found += _ranges(piece.original, document, of_original=True)
+    return found
+
+
+def _ranges(shown: Shown, document: Document, *, of_original: bool) -> list[Range]:
+    found = []
+    text = half_width(shown.text[:_LONGEST]).translate(_WIDE_BRACKETS)
+    for match in _RANGE.finditer(text):
+        opening, low, high, closing = match.groups()
+        before = text[: match.start()].rstrip()[-1:]
+        # What follows a name indexes it; what follows an equals sign is a list of two.
+        indexes = bool(re.fullmatch(r"[A-Za-z0-9_\])]", text[match.start() - 1 : match.start()]))
+        is_list = before == "=" or ((opening, closing) == ("(", ")") and not _NUMERIC.match(low))
+        if indexes or is_list:
+            continue
+        found.append(
+            Range(
+                low=_bare(low),
+                high=_bare(high),
+                low_closed=opening == "[",
+                high_closed=closing == "]",
+                place=document.place(shown.offset(match.start())),
+                of_original=of_original,
+            )
+        )
+    return found
+
+
+def _bare(bound: str) -> str:
+    """A bound without marks that stand as text, as within code."""
+    return " ".join(bound.replace("*", " ").replace("`", " ").split()) if bound.strip("* `") else bound.strip()

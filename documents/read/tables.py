@@ -1,0 +1,88 @@
+"""The tables of the levels: which column holds what, and the rows read accordingly."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from dml_conformance.documents.read import words
+from dml_conformance.documents.read.model import LevelTable, Row
+from dml_conformance.documents.read.pieces import Fault, Grid, Piece
+from dml_conformance.documents.read.source import Document
+
+COLUMNS = ("tensor", "kind", "dimension_counts", "data_types")
+
+
+def is_level_table(grid: Grid) -> bool:
+    """Whether a table tells what tensors may be: by a header, else by names of data types in its rows."""
+    headers = {_column(piece) for piece in grid.header}
+    if "dimension_counts" in headers or "data_types" in headers:
+        return True
+    return any(words.data_types_in(piece.english) for row in grid.rows for piece in row)
+
+
+def read_table(heading: Piece, grid: Grid, document: Document) -> tuple[LevelTable, list[Fault]]:
+    """A level's table under its heading, and what could not be read of it."""
+    columns = _columns(grid)
+    labels = words.levels_in(heading.text) or words.levels_in(heading.english)
+    rows, faults = [], []
+    for cells in grid.rows:
+        row, problems = _row(cells, columns, document)
+        faults += problems
+        if row is not None:
+            rows.append(row)
+    table = LevelTable(
+        heading=heading.quoted(document),
+        level=labels[0] if labels else None,
+        header=tuple(piece.quoted(document) for piece in grid.header),
+        columns=columns,
+        rows=tuple(rows),
+    )
+    return table, faults
+
+
+def _column(piece: Piece) -> str | None:
+    return (piece.original and words.column(piece.original.text)) or words.column(piece.text)
+
+
+def _columns(grid: Grid) -> tuple[str, ...]:
+    """What the columns hold: by headers where there is one for each and no two say the same, else in the usual order.
+
+    A header that is not known holds what no other does, at its usual place where that is free. Cells that a row has
+    more than most are of no column.
+    """
+    widths = Counter(len(row) for row in grid.rows)
+    width = widths.most_common(1)[0][0] if widths else len(grid.header)
+    extra = ("other",) * max(0, max(widths, default=0) - width)
+    named = [_column(piece) for piece in grid.header]
+    known = [name for name in named if name is not None]
+    usual = (*COLUMNS, *("other",) * max(0, width - len(COLUMNS)))[:width]
+    if len(named) != width or len(set(known)) != len(known):
+        return usual + extra
+    left = [name for name in usual if name not in known]
+    return tuple(left.pop(0) if name is None else name for name in named) + extra
+
+
+def _row(cells: tuple[Piece, ...], columns: tuple[str, ...], document: Document) -> tuple[Row | None, list[Fault]]:
+    while cells and not cells[-1].text and cells[-1].original is None:
+        cells = cells[:-1]
+    if not cells:
+        return None, []
+    by_column = dict(zip(columns, cells, strict=False))
+    counts, types, kind = (by_column.get(name) for name in ("dimension_counts", "data_types", "kind"))
+    faults = []
+    numbers = None if counts is None else words.numbers(counts.text)
+    if counts is not None and numbers is None:
+        what = "this cell does not read as dimension counts: one number, a range or a list of numbers"
+        faults.append(Fault("unreadable-dimension-counts", what, counts.text[:80], _offset(counts)))
+    row = Row(
+        cells=tuple(piece.quoted(document) for piece in cells),
+        tensor=by_column["tensor"].text if "tensor" in by_column else "",
+        kind=None if kind is None else words.kind(kind.text),
+        dimension_counts=numbers,
+        data_types=None if types is None else words.names(types.text),
+    )
+    return row, faults
+
+
+def _offset(piece: Piece) -> int:
+    return piece.shown.offset(0) if piece.shown.spots or piece.original is None else piece.original.offset(0)

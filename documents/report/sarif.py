@@ -1,0 +1,174 @@
+"""Findings on pages as SARIF 2.1.0, so that tools for code review show them in their place.
+
+Source of the form: Static Analysis Results Interchange Format (SARIF) Version 2.1.0, OASIS Standard. Section numbers
+below are those of the standard.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
+from dml_conformance.documents.read.model import Page, PageError
+from dml_conformance.documents.read.source import decode, read_bytes
+from dml_conformance.documents.report.model import CheckedPages
+from dml_conformance.reports.release import suite_version
+from dml_conformance.spec.errata import errata
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+ROOT = "%SRCROOT%"
+FINGERPRINT = "dmlConformanceFinding/v1"
+_MEANING = {
+    Severity.ERROR: "Who follows the page gets something wrong.",
+    Severity.WARNING: "A reader is misled or must guess, but the rest of the page settles it.",
+    Severity.NOTE: "Worth knowing; nothing is wrong.",
+}
+
+Json = dict[str, Any]
+
+
+def sarif(pages: Sequence[Page], checked: CheckedPages, root: Path | None = None) -> Json:
+    """A log of one run.
+
+    Args:
+        pages: those that were checked.
+        checked: what came of it. Where known errata do not count, they are marked as suppressed.
+        root: the folder that addresses are relative to; None = the working folder. Files outside of it have absolute
+            addresses.
+
+    Returns:
+        What to write as JSON.
+    """
+    root = Path.cwd() if root is None else root
+    rules = {check.name: i for i, check in enumerate(checked.checks)}
+    lines = {page.path: _lines(page.path) for page in pages}
+    return {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "dml-conformance",
+                        "semanticVersion": suite_version(),
+                        "rules": [_rule(check) for check in checked.checks],
+                    }
+                },
+                "invocations": [
+                    {
+                        "executionSuccessful": not checked.failures,
+                        "toolExecutionNotifications": [
+                            *(
+                                _notification(failure.path, failure.problem, "error", root)
+                                for failure in checked.failures
+                            ),
+                            *(_notification(passed.path, passed.reason, "note", root) for passed in checked.skipped),
+                        ],
+                    }
+                ],
+                "columnKind": "unicodeCodePoints",  # 3.14.17
+                "originalUriBaseIds": {ROOT: {"description": {"text": "The folder that the command ran in."}}},
+                "artifacts": [
+                    {"location": _location(page.path, root), "hashes": {"sha-256": page.digest}} for page in pages
+                ],
+                "results": [
+                    _result(finding, rules[finding.check], lines.get(finding.path, ()), root, checked.ignore_known)
+                    for of_page in checked.pages
+                    for finding in of_page.findings
+                ],
+            }
+        ],
+    }
+
+
+def _rule(check: CheckStatement) -> Json:
+    statement = f"{check.statement[:1].upper()}{check.statement[1:]}."
+    return {
+        "id": check.name,
+        "shortDescription": {"text": statement},
+        "help": {"text": f"{statement} {_MEANING[check.severity]}"},
+        "defaultConfiguration": {"level": str(check.severity)},
+    }
+
+
+def _result(finding: PageFinding, rule: int, lines: Sequence[str], root: Path, ignore_known: bool) -> Json:
+    result: Json = {
+        "ruleId": finding.check,
+        "ruleIndex": rule,
+        "level": str(finding.severity),
+        "message": {"text": _message(finding)},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": _location(finding.path, root),
+                    "region": _region(finding, lines),
+                }
+            }
+        ],
+        "partialFingerprints": {FINGERPRINT: f"{_location(finding.path, root)['uri']}:{finding.id}"},
+        "properties": {
+            "finding": finding.id,
+            "fragment": finding.fragment,
+            "found": finding.found,
+            "expected": finding.expected,
+            "why": finding.why,
+            "against": finding.against,
+        },
+    }
+    if finding.erratum:
+        erratum = errata()[finding.erratum]
+        result["properties"] |= {
+            "erratum": erratum.id,
+            "proposal": erratum.proposal,
+            "address": erratum.source.url,
+        }
+        if ignore_known:
+            reason = f"Known erratum {erratum.id} ({erratum.resolution}): {erratum.finding}"
+            result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": reason}]  # 3.35
+    return result
+
+
+def _message(finding: PageFinding) -> str:
+    known = f" Known erratum: {finding.erratum}." if finding.erratum else ""
+    return f"Found: {finding.found}. Expected: {finding.expected}. Why: {finding.why}.{known}"
+
+
+def _region(finding: PageFinding, lines: Sequence[str]) -> Json:
+    """From the finding's place to the end of what it quotes, where that stands there word for word, or of the line."""
+    region: Json = {"startLine": finding.place.line, "startColumn": finding.place.column}
+    if not 1 <= finding.place.line <= len(lines):
+        return region
+    rest = lines[finding.place.line - 1][finding.place.column - 1 :]
+    if finding.fragment and rest.startswith(finding.fragment):
+        rest = finding.fragment
+    if rest:
+        region |= {"endColumn": finding.place.column + len(rest), "snippet": {"text": rest}}
+    return region
+
+
+def _notification(path: str, problem: str, level: str, root: Path) -> Json:
+    return {
+        "level": level,
+        "message": {"text": problem},
+        "locations": [{"physicalLocation": {"artifactLocation": _location(path, root)}}],
+    }
+
+
+def _location(path: str, root: Path) -> Mapping[str, str]:
+    """Relative to the root where the file is below it, else absolute; percent-encoded."""
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - a link is shown under its own name
+    if absolute.is_relative_to(root):
+        return {"uri": quote(os.fsencode(absolute.relative_to(root).as_posix())), "uriBaseId": ROOT}
+    return {"uri": absolute.as_uri()}
+
+
+def _lines(path: str) -> Sequence[str]:
+    """The lines of a page, as its places count them; none where the file has gone by now."""
+    try:
+        return decode(read_bytes(Path(path)), path).lines
+    except PageError:
+        return ()

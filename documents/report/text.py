@@ -1,0 +1,51 @@
+"""Findings on pages as text: a line for each as compilers print them, and what it rests on below it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from dml_conformance.backends.foreign_text import one_line
+from dml_conformance.documents.check.model import PageFinding, Severity
+from dml_conformance.spec.errata import errata
+
+_LONGEST = 400
+
+
+def finding_lines(finding: PageFinding, statement: str) -> Iterator[str]:
+    """One finding: where, how serious, what; then what should hold, quotation, reason, erratum with its proposal, id.
+
+    Args:
+        statement: what should hold by the check that found it.
+    """
+    where = f"{finding.path}:{finding.place.line}:{finding.place.column}"
+    yield f"{where}: {finding.severity}: {_line(f'{finding.found}; expected {finding.expected}')}"
+    details = {
+        "rule": statement,
+        "quoted": finding.fragment if finding.fragment != finding.found else "",
+        "why": finding.why,
+        "erratum": f"{finding.erratum} (known): {errata()[finding.erratum].proposal}" if finding.erratum else "",
+        "finding": finding.id,
+    }
+    for name, text in details.items():
+        if text:
+            yield f"    {name:<7}  {_line(text)}"
+
+
+def count_line(findings: Iterable[PageFinding]) -> str:
+    """`2 errors (1 known), 1 warning, 0 notes`."""
+    findings = tuple(findings)
+    counts = Counter(finding.severity for finding in findings)
+    known = Counter(finding.severity for finding in findings if finding.erratum)
+    return ", ".join(
+        _number(counts[severity], str(severity)) + (f" ({known[severity]} known)" if known[severity] else "")
+        for severity in Severity
+    )
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _line(text: str) -> str:
+    return one_line(text, _LONGEST)

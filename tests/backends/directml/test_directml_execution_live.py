@@ -1,0 +1,188 @@
+"""DirectML's operators on a real Direct3D 12 device, judged against the specification.
+
+They run where DML_CONFORMANCE_D3D12 names a Direct3D 12 library, and the DirectML library is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from directml_fakes import GATHER
+from places import SUPPORT
+
+from dml_conformance.backends.base import Binding
+from dml_conformance.backends.directml import DirectmlBackend
+from dml_conformance.backends.directml.errors import DirectmlError
+from dml_conformance.backends.directml.execution.backend import ExecutingBackend
+from dml_conformance.backends.directml.execution.process import ExecutionError
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.spec import registry
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.datatypes import DataType, TensorFlag
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.cases import execution_rules, make_case
+from dml_conformance.strategies.chooser import SeededChooser
+
+pytestmark = [
+    pytest.mark.directml,
+    pytest.mark.skipif(
+        not os.environ.get("DML_CONFORMANCE_D3D12"),
+        reason="no Direct3D 12 library is named in DML_CONFORMANCE_D3D12",
+    ),
+]
+
+RANDOM_CASES = 100
+
+
+@pytest.fixture(scope="module")
+def backend() -> Iterator[ExecutingBackend]:
+    try:
+        made = DirectmlBackend("d3d12")
+    except DirectmlError as error:
+        if "is installed" in str(error):
+            pytest.skip(str(error))
+        raise
+    assert isinstance(made, ExecutingBackend)
+    yield made
+    made.close()
+
+
+def executed(backend: ExecutingBackend, cases: Iterator[Case]) -> list[Record]:
+    """Records of the cases that the library takes; those that it refuses, or dies of, are another test's matter."""
+    judge = Judge(backend, "directml:d3d12")
+    records = (judge.record(case, Phase.BOUNDARIES) for case in cases if case.data)
+    return [record for record in records if record.answered == "accept"]
+
+
+def wrong(records: list[Record]) -> list[tuple[str, str]]:
+    return [(record.reason, record.reproduce) for record in records if record.verdict is not Verdict.PASS]
+
+
+def supported(backend: ExecutingBackend) -> set[str]:
+    return {DataType(value).name for value in backend._running().hello.data_types}
+
+
+@pytest.mark.parametrize("operator", registry.operators())
+def test_every_boundary_case_is_computed_as_specified(backend: ExecutingBackend, operator: str) -> None:
+    level = backend.capabilities().decides_at
+    records = executed(backend, boundary_cases(operator, level))
+    assert wrong(records) == []
+    assert {record.data_type for record in records} >= supported(backend)
+    table = registry.operator(operator).table_at(level)
+    assert table is not None
+    assert {record.rank for record in records} == set(table["data"].dimension_counts)
+    assert {record.layout for record in records} >= {"packed", "padded", "permuted", "broadcast", "overlapping"}
+
+
+@pytest.mark.parametrize("operator", registry.operators())
+def test_random_cases_are_computed_as_specified(backend: ExecutingBackend, operator: str) -> None:
+    level = backend.capabilities().decides_at
+    rules = execution_rules(operator, level)
+    cases = (
+        make_case(SeededChooser(f"{operator}/live/{n}"), operator, level, rules[n % len(rules)])
+        for n in range(RANDOM_CASES)
+    )
+    records = executed(backend, cases)
+    assert wrong(records) == []
+    assert len(records) > RANDOM_CASES / 2
+
+
+@pytest.mark.parametrize("owned", [("input_tensor",), ("indices_tensor",), ("input_tensor", "indices_tensor")])
+def test_tensors_that_the_operator_owns(backend: ExecutingBackend, owned: tuple[str, ...]) -> None:
+    flags = {name: TensorFlag.OWNED_BY_DML if name in owned else 0 for name in ("input_tensor", "indices_tensor")}
+    desc = GatherDesc(
+        TensorDesc.of(DataType.FLOAT32, (3, 2), flags=flags["input_tensor"]),
+        TensorDesc.of(DataType.UINT32, (1, 4), flags=flags["indices_tensor"]),
+        GATHER.output_tensor,
+        0,
+        1,
+    )
+    output = run_gather(backend, desc)
+    assert output.tolist() == [4.0, 5.0, 0.0, 1.0, 2.0, 3.0, 2.0, 3.0]
+
+
+def test_a_device_lost_over_bindings_is_told_and_the_next_case_has_another(backend: ExecutingBackend) -> None:
+    with pytest.raises(ExecutionError, match="the device was removed"):
+        run_gather(backend, GATHER, bound=4)
+    assert run_gather(backend, GATHER)[0] == 4.0
+
+
+def test_the_device_times_itself(backend: ExecutingBackend) -> None:
+    output = np.zeros(8, np.float32)
+    seconds = backend.time_execution(GATHER, backend.capabilities().decides_at, *bindings(output), repeats=3)
+    assert len(seconds) == 3
+    assert all(0 < second < 60 for second in seconds)
+    assert output.tolist() == [4.0, 5.0, 0.0, 1.0, 2.0, 3.0, 2.0, 3.0]
+    copies = backend.time_copy(1 << 20, 3)
+    assert len(copies) == 3
+    assert all(0 < second < 60 for second in copies)
+
+
+def run_gather(backend: ExecutingBackend, desc: GatherDesc, bound: int | None = None) -> np.ndarray:
+    output = np.zeros(8, np.float32)
+    inputs, outputs = bindings(output)
+    if bound is not None:
+        outputs["output_tensor"] = outputs["output_tensor"]._replace(size=bound)
+    backend.execute(desc, backend.capabilities().decides_at, inputs, outputs)
+    return output
+
+
+def bindings(output: np.ndarray) -> tuple[dict[str, Binding], dict[str, Binding]]:
+    data, indices = np.arange(6, dtype=np.float32), np.array([2, 0, 1, 1], np.uint32)
+    whole = [Binding(array.view(np.uint8), 0, array.nbytes) for array in (data, indices, output)]
+    return {"input_tensor": whole[0], "indices_tensor": whole[1]}, {"output_tensor": whole[2]}
+
+
+def test_many_operators_in_one_submission_leave_nothing_behind(backend: ExecutingBackend) -> None:
+    script = f"""
+import ctypes, sys
+sys.path.insert(0, {str(SUPPORT)!r})
+import numpy as np
+from directml_fakes import tile
+from dml_conformance.backends.directml.execution.loader import choose
+from dml_conformance.backends.directml.execution.opening import open_device
+from dml_conformance.backends.directml.execution.submission import Bound, Submission
+from dml_conformance.backends.directml.execution.work import Program
+from dml_conformance.backends.directml.structs import BLOCK_SIZE, OPERATOR_DESC_AT, Packer
+from dml_conformance.spec.datatypes import DataType
+
+opened = open_device(choose("d3d12")[0])
+gpu = opened.gpu
+memory = ctypes.create_string_buffer(BLOCK_SIZE)
+block = bytes(Packer(ctypes.addressof(memory)).pack(tile(DataType.UINT32, 4)))
+memory[: len(block)] = block
+
+def run(count):
+    contents = [np.arange(n, n + 4, dtype=np.uint32).tobytes() for n in range(count)]
+    outputs = [Bound(bytearray(b"?" * 48), 16, 16) for _ in contents]
+    with Program(gpu, ctypes.addressof(memory) + OPERATOR_DESC_AT) as program, Submission(gpu) as submission:
+        for content, output in zip(contents, outputs):
+            submission.add(program, [Bound(bytearray(content), 0, 16)], [output])
+        submission.run()
+    for content, output in zip(contents, outputs):
+        assert output.data == b"?" * 16 + content + b"?" * 16, output
+
+def references():
+    gpu.device.add_ref()
+    return gpu.device.release()
+
+run(100)
+before = references()
+for _ in range(20):
+    run(5)
+assert references() == before, (before, references())
+gpu.close()
+opened.directml.close()
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -1,0 +1,805 @@
+"""Backends in processes of their own: whatever they do there, the harness goes on, and the right case is blamed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import psutil
+import pytest
+from awful_backends import GUILTY
+from click.testing import CliRunner
+from places import SUPPORT
+
+from dml_conformance.backends import BackendError, load_backend
+from dml_conformance.backends.base import Binding, Execution, Unsupported, takes_batches
+from dml_conformance.backends.processes import arena as arenas
+from dml_conformance.backends.processes import backend as isolated_backend
+from dml_conformance.backends.processes.arena import Arena, Mapped
+from dml_conformance.backends.processes.backend import AGAIN, ALONE, IsolatedBackend
+from dml_conformance.backends.processes.errors import GivenUp, ProcessLost
+from dml_conformance.backends.processes.limits import Limits, parse_size
+from dml_conformance.backends.processes.losses import Loss, LossCause
+from dml_conformance.backends.processes.watchdog import WATCHDOG
+from dml_conformance.backends.processes.wire import describe, descriptor
+from dml_conformance.backends.processes.zygote import CAN_FORK
+from dml_conformance.conformance.campaign.search import MOST_LOST, MOST_TIMED_OUT, search
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.judge.batch import BatchJudge
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.judge.prefetch import decide_ahead
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.cases import numbered_case
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="what is done to processes here is done on POSIX")
+
+AWFUL = SUPPORT / "awful_backends.py"
+LEVEL = Level.L6_4
+INNOCENT = (2, 3, 4, 5)
+GONE_SECONDS = 30.0
+
+Isolated = Callable[..., IsolatedBackend]
+
+
+def awful(name: str) -> str:
+    return f"{AWFUL}:{name}"
+
+
+def case_of(width: int) -> Case:
+    desc = TileDesc(TensorDesc.of(DataType.FLOAT32, (1, 1)), TensorDesc.of(DataType.FLOAT32, (1, width)), (1, width))
+    return Case.of(desc, LEVEL, {"input_tensor": Recipe("random-bits", width)}, rule="TILE.values")
+
+
+# The guilty one stands in the middle.
+CASES = [case_of(width) for width in (*INNOCENT[:2], GUILTY, *INNOCENT[2:])]
+
+
+def judged(backend: Any, cases: Sequence[Case] = CASES) -> list[Record]:
+    return list(BatchJudge(Judge(backend, "some")).records(cases, Phase.SWEEP))
+
+
+@pytest.fixture
+def isolated() -> Iterator[Isolated]:
+    """Makes isolated backends, which are closed in the end."""
+    made: list[IsolatedBackend] = []
+
+    def make(name: str, limits: Limits = Limits(60.0)) -> IsolatedBackend:  # noqa: B008 - it is frozen
+        made.append(IsolatedBackend(name, limits))
+        return made[-1]
+
+    yield make
+    for backend in made:
+        backend.close()
+
+
+@pytest.fixture
+def marked(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[psutil.Process]]:
+    """Finds the processes that were started since, by what they have inherited, wherever they have gone."""
+    mark = os.urandom(8).hex()
+    monkeypatch.setenv("TEST_OF_ISOLATION", mark)
+
+    def found() -> list[psutil.Process]:
+        processes = []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error, OSError):
+                is_other = process.pid != os.getpid() and process.status() != psutil.STATUS_ZOMBIE
+                if is_other and process.environ().get("TEST_OF_ISOLATION") == mark:
+                    processes.append(process)
+        return processes
+
+    return found
+
+
+def wait_until(holds: Callable[[], object]) -> None:
+    until = time.monotonic() + GONE_SECONDS
+    while not holds():
+        assert time.monotonic() < until, "it did not come to that"
+        time.sleep(0.02)
+
+
+# --- the guilty case and its neighbours -------------------------------------------------------------------------------
+
+HUNG = Limits(2.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict", "reason", "limits"),
+    [
+        ("Segfaults", Verdict.CRASH, "process died of SIGSEGV in execute: its last output: about to read", Limits()),
+        ("Segfaults", Verdict.CRASH, "in do < ", Limits()),
+        ("Aborts", Verdict.CRASH, "the backend's process died of SIGABRT in execute: its stack: ", Limits()),
+        ("Exits", Verdict.CRASH, "execute raised SystemExit: no more", Limits()),
+        ("ExitsAtOnce", Verdict.CRASH, "the backend's process ended with code 0 in execute", Limits()),
+        ("Interrupts", Verdict.CRASH, "execute raised KeyboardInterrupt", Limits()),
+        ("Loops", Verdict.TIMEOUT, "took more than 2 s in execute and was ended: its stack: ", HUNG),
+        ("Sleeps", Verdict.TIMEOUT, "took more than 2 s in execute and was ended: its stack: ", HUNG),
+        ("Stops", Verdict.TIMEOUT, "took more than 2 s in execute and was ended", HUNG),
+        ("Hangs", Verdict.TIMEOUT, "these were its last words; its stack: ", HUNG),
+        ("Hogs", Verdict.CRASH, "beyond the memory limit of 300 MiB in execute and was ended", Limits(60, 300 << 20)),
+        ("HogsInAChild", Verdict.CRASH, "beyond the memory limit of 300 MiB in execute", Limits(60, 300 << 20)),
+        ("Babbles", Verdict.PASS, "", Limits()),
+        ("ClosesPipes", Verdict.CRASH, "closed its connection in execute and was ended", Limits()),
+        ("WritesRubbish", Verdict.CRASH, "sent what is no answer in execute and was ended", Limits()),
+        ("Forges", Verdict.CRASH, "sent what is no answer in execute and was ended", Limits()),
+        ("WritesToInput", Verdict.FAIL, "the input's memory was written to", Limits()),
+        ("WritesStray", Verdict.FAIL, "1 bytes changed outside of every resource, ", Limits()),
+        ("WritesStray", Verdict.FAIL, " bytes after the end of that of output_tensor", Limits()),
+        ("WritesBefore", Verdict.FAIL, " bytes before the start of that of output_tensor", Limits()),
+        ("WritesAPageAfter", Verdict.FAIL, " bytes after the end of that of output_tensor", Limits()),
+        ("WritesBeforeItsInput", Verdict.FAIL, "300 bytes before the start of that of input_tensor", Limits()),
+        ("WritesStrayInABatch", Verdict.FAIL, "200 bytes after the end of the only one, on a batch of this", Limits()),
+        ("WritesStrayWithOthers", Verdict.FAIL, "200 bytes after the end of that of output_tensor", Limits()),
+        ("Talks", Verdict.CRASH, "execute raised ValueError: why not why not", Limits()),
+        ("RaisesUnspeakable", Verdict.CRASH, "execute raised Unspeakable: <Unspeakable, which", Limits()),
+        ("Declines", Verdict.NOT_SUPPORTED, "not thirteen", Limits()),
+        ("RunsOut", Verdict.CRASH, "execute raised MemoryError: none left", Limits()),
+        ("LeavesAChild", Verdict.CRASH, "died of SIGABRT in execute", Limits()),
+        ("LeavesACopy", Verdict.CRASH, "died of SIGABRT in execute", Limits()),
+        ("SilencesItself", Verdict.CRASH, "died of SIGSEGV in execute", Limits()),
+        ("DiesDeciding", Verdict.CRASH, "died of SIGABRT in validate", Limits()),
+        ("AnswersRubbish", Verdict.CRASH, "validate returned ['yes'], not an Answer", Limits()),
+        ("DiesInABatch", Verdict.CRASH, "died of SIGABRT in execute_batch", Limits()),
+        ("DiesWithOthers", Verdict.CRASH, "died of SIGABRT in execute", Limits()),
+        ("NeedsValidation", Verdict.CRASH, "died of SIGABRT in execute", Limits()),
+    ],
+)
+def test_the_guilty_case_is_blamed_and_its_neighbours_pass(
+    name: str,
+    verdict: Verdict,
+    reason: str,
+    limits: Limits,
+    isolated: Isolated,
+    marked: Callable[[], list[psutil.Process]],
+) -> None:
+    backend = isolated(awful(name), limits)
+    records = judged(backend)
+    assert [record.verdict for record in records] == [
+        verdict if case is CASES[2] else Verdict.PASS for case in CASES
+    ], [record.reason for record in records]
+    assert reason in records[2].reason
+    assert len(records[2].reason) < 4000
+    if "outside of every resource" in reason:
+        assert records[2].rule == "EXECUTION.output-bounds"
+    backend.close()
+    wait_until(lambda: not marked())
+
+
+def test_what_only_earlier_cases_explain_is_told_apart(isolated: Isolated) -> None:
+    backend = isolated(awful("DiesInTheNinthExecution"))
+    records = judged(backend)
+    assert [record.verdict for record in records].count(Verdict.PASS) == len(CASES) - 1
+    blamed = next(record for record in records if record.verdict is Verdict.CRASH)
+    assert blamed.reason.endswith(ALONE)
+    assert backend.losses == 1
+    assert backend.take_losses() == (Loss(LossCause.SIGNAL, "died of SIGABRT in execute"),)
+    assert backend.take_losses() == ()
+
+
+def test_a_decision_that_costs_every_process_that_made_the_same_before_is_to_blame(isolated: Isolated) -> None:
+    backend = isolated(awful("DiesLater"))
+    records = judged(backend)
+    assert [record.verdict for record in records[:4]] == [Verdict.PASS] * 3 + [Verdict.CRASH]
+    assert records[3].reason.endswith(AGAIN)
+    assert backend.losses >= 2  # over all of them ahead, and over the same ones again
+
+
+@pytest.mark.parametrize("name", ["DiesInThe300thDecision", "IsKilledInThe300thDecision"])
+def test_the_run_up_to_a_decision_is_made_again(name: str, isolated: Isolated) -> None:
+    backend = isolated(awful(name))
+    case = case_of(2)
+    before = [(case.desc, case.level)] * 30
+    for _ in range(9):
+        backend.decide_ahead(before)
+        assert all(backend.validate(*each).accepted for each in before)
+    questions = [(case_of(width).desc, LEVEL) for width in range(1, 60)]
+    backend.decide_ahead(questions)
+    assert backend.losses == 2
+    assert backend.take_losses() == ()  # they are told of with the case that is to blame
+    for question in questions[:29]:
+        assert backend.validate(*question).accepted
+    with pytest.raises(ProcessLost, match=AGAIN):
+        backend.validate(*questions[29])
+    assert sum(loss.count for loss in backend.take_losses()) == 2
+    assert backend.validate(*questions[30]).accepted
+
+
+def test_who_is_blamed_and_never_asked_loses_no_loss(isolated: Isolated) -> None:
+    backend = isolated(awful("DiesLater"))
+    questions = [(case.desc, case.level) for case in CASES]
+    backend.decide_ahead(questions)
+    backend.decide_ahead(questions[:1])
+    assert [loss.count for loss in backend.take_losses()] == [2]
+
+
+def test_what_was_killed_from_outside_is_asked_again(
+    isolated: Isolated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "once").touch()
+    monkeypatch.setenv("DML_TEST_ONCE", str(tmp_path))
+    backend = isolated(awful("IsKilledOnce"))
+    assert {record.verdict for record in judged(backend)} == {Verdict.PASS}
+    assert backend.losses == 1
+    assert backend.take_losses() == (Loss(LossCause.KILLED, "died of SIGKILL in execute"),)
+
+
+def test_a_batch_that_was_killed_from_outside_is_asked_again(
+    isolated: Isolated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "once").touch()
+    monkeypatch.setenv("DML_TEST_ONCE", str(tmp_path))
+    backend = isolated(awful("IsKilledOnceInABatch"))
+    assert {record.verdict for record in judged(backend)} == {Verdict.PASS}
+    assert backend.take_losses() == (Loss(LossCause.KILLED, "died of SIGKILL in execute_batch"),)
+
+
+def test_what_takes_too_long_together_is_told_apart(isolated: Isolated) -> None:
+    backend = isolated(awful("DecidesSlowly"), Limits(1.0))
+    backend.decide_ahead([(case.desc, case.level) for case in CASES])
+    assert all(backend.validate(case.desc, case.level).accepted for case in CASES)
+    (loss,) = backend.take_losses()
+    assert loss.cause is LossCause.TIME_LIMIT_TOGETHER
+
+
+@pytest.mark.parametrize("name", ["Talks", "Declines", "RunsOut", "AnswersRubbish", "WritesToInput", "Batches"])
+def test_records_are_the_same_as_in_process(name: str, isolated: Isolated) -> None:
+    here, there = (
+        [timeless(record) for record in judged(b)] for b in (load_backend(awful(name)), isolated(awful(name)))
+    )
+    assert here == there
+
+
+def timeless(record: Record) -> Record:
+    return msgspec.structs.replace(record, seconds=0.0)
+
+
+@pytest.mark.parametrize("name", ["reference", awful("Batches")])
+def test_a_good_backend_comes_to_the_same_records(name: str, isolated: Isolated) -> None:
+    cases = [numbered_case(7, operator, LEVEL, n) for operator in operators() for n in range(20)]
+    here, there = (
+        [timeless(record) for record in judged(backend, cases)] for backend in (load_backend(name), isolated(name))
+    )
+    assert here == there
+    assert {record.verdict for record in here} <= {Verdict.PASS, Verdict.OBSERVED}
+
+
+# --- what a backend says ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", [awful("CannotBeMade"), awful("NoSuchClass"), "nowhere.py:Backend", "refernce", awful("Awful") + ":1"]
+)
+def test_a_backend_that_cannot_be_had_says_the_same(name: str) -> None:
+    errors = []
+    for load in (load_backend, IsolatedBackend):
+        with pytest.raises(BackendError) as caught:
+            load(name)
+        errors.append(str(caught.value))
+    assert errors[0] == errors[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("DiesWhenMade", "the backend's process died of SIGABRT in start-up"),
+        ("ExitsWhenMade", "cannot be made: SystemExit: 3"),
+    ],
+)
+def test_a_backend_that_ends_its_process_when_it_is_made(name: str, told: str) -> None:
+    with pytest.raises(BackendError) as caught:
+        IsolatedBackend(awful(name))
+    assert told in str(caught.value)
+
+
+def test_capabilities_and_methods_are_the_backends(isolated: Isolated) -> None:
+    assert isolated("reference").capabilities() == load_backend("reference").capabilities()
+    assert takes_batches(isolated(awful("Batches")))
+    assert not takes_batches(isolated("reference"))
+
+
+def test_an_error_of_the_backends_is_one_here(isolated: Isolated) -> None:
+    for name, kind, told in (
+        ("Declines", Unsupported, "not thirteen"),
+        ("RunsOut", MemoryError, "none left"),
+        ("Talks", Exception, "why not"),
+    ):
+        with pytest.raises(kind) as caught:
+            execute(isolated(awful(name)), CASES[2])
+        assert str(caught.value).startswith(told)
+    assert type(caught.value).__name__ == "ValueError"
+
+
+def execute(backend: Any, case: Case) -> Binding:
+    desc: Any = case.desc
+    bound = {
+        name: Binding(np.full(4 * tensor.element_count + 64, 7, np.uint8), 16, 4 * tensor.element_count)
+        for name, tensor in (("input_tensor", desc.input_tensor), ("output_tensor", desc.output_tensor))
+    }
+    backend.execute(
+        desc, case.level, {"input_tensor": bound["input_tensor"]}, {"output_tensor": bound["output_tensor"]}
+    )
+    return bound["output_tensor"]
+
+
+def test_a_descriptor_arrives_as_it_is() -> None:
+    descs = [numbered_case(3, operator, LEVEL, n).desc for operator in operators() for n in range(200)]
+    odd = TileDesc(TensorDesc(99, (1,)), None, (2**70, -1, "x"))  # type: ignore[arg-type]
+    for desc in [*descs, odd]:
+        again = descriptor(msgspec.msgpack.decode(msgspec.msgpack.encode(describe(desc)), type=type(describe(desc))))
+        assert again == desc
+        assert type(again) is type(desc)
+    assert any(desc.input_tensor is None for desc in descs)  # type: ignore[attr-defined]
+    assert not describe(odd).operator
+    assert all(describe(desc).operator for desc in descs)
+
+
+def test_timing_is_done_where_the_backend_is(isolated: Isolated) -> None:
+    backend = isolated("reference")
+    bound = (
+        {"input_tensor": Binding(np.zeros(4, np.uint8), 0, 4)},
+        {"output_tensor": Binding(np.zeros(8, np.uint8), 0, 8)},
+    )
+    seconds = backend.time_execution(case_of(2).desc, LEVEL, *bound, 3)
+    assert len(seconds) == 3
+    assert all(0 < each < 60 for each in seconds)
+    assert len(backend.time_copy(1000, 4)) == 4
+    with pytest.raises(Unsupported):
+        backend.time_copy_cold(1000, 4)
+
+
+# --- asking ahead -----------------------------------------------------------------------------------------------------
+
+
+def test_what_was_asked_ahead_is_not_asked_again(isolated: Isolated) -> None:
+    backend = isolated(awful("DiesLater"))
+    questions = [(case.desc, case.level) for case in CASES[:2]]
+    backend.decide_ahead(questions)
+    assert all(backend.validate(*question).accepted for question in questions)
+    assert backend.losses == 0
+    backend.validate(*questions[0])
+    with pytest.raises(ProcessLost):
+        backend.validate(*questions[0])  # the fourth decision
+
+
+def test_a_judge_asks_ahead_for_what_it_will_ask_itself(isolated: Isolated) -> None:
+    backend = isolated(awful("DiesLater"))
+    below = Case.of(CASES[0].desc, LEVEL, rule="TILE.values")
+    judge = Judge(backend, "some", claims=msgspec.structs.replace(backend.capabilities(), operators=("TILE",)))
+    cases = [below, numbered_case(0, "GATHER", LEVEL, 0), CASES[0], CASES[1]]
+    decide_ahead(judge, cases)
+    assert [judge.record(case, Phase.SWEEP).verdict for case in cases].count(Verdict.NOT_SUPPORTED) == 1
+    assert backend.losses == 0  # or a decision was asked for twice
+    decide_ahead(Judge(load_backend("reference"), "reference"), cases)
+
+
+def test_what_was_asked_ahead_and_cost_the_process_is_asked_for_alone(isolated: Isolated) -> None:
+    backend = isolated(awful("DiesDeciding"))
+    backend.decide_ahead([(case.desc, case.level) for case in CASES])
+    assert [record.verdict for record in judged(backend)].count(Verdict.CRASH) == 1
+
+
+def test_another_question_than_the_one_asked_ahead_gets_its_own_answer(isolated: Isolated) -> None:
+    backend = isolated(awful("AnswersRubbish"))
+    backend.decide_ahead([(CASES[2].desc, LEVEL), (CASES[0].desc, LEVEL)])
+    assert backend.validate(CASES[0].desc, LEVEL).accepted
+    assert repr(backend.validate(CASES[2].desc, LEVEL)) == "['yes']"
+
+
+# --- going on ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_interrupt_in_the_midst_leaves_a_backend_that_can_be_asked(isolated: Isolated) -> None:
+    backend = isolated(awful("HangsAlways"))
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGUSR2, interrupt)
+    try:
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGUSR2)).start()
+        with pytest.raises(KeyboardInterrupt):
+            execute(backend, CASES[2])
+    finally:
+        signal.signal(signal.SIGUSR2, before)
+    assert {record.verdict for record in judged(backend, [case_of(2)])} == {Verdict.PASS}
+
+
+@pytest.mark.parametrize("in_a_batch", [False, True])
+def test_a_new_process_decides_before_it_executes(in_a_batch: bool, isolated: Isolated) -> None:
+    backend = isolated(awful("NeedsValidation"))
+    backend.validate(CASES[0].desc, LEVEL)
+    with pytest.raises(ProcessLost):
+        execute(backend, CASES[2])
+    bound = (
+        {"input_tensor": Binding(np.ones(4, np.uint8), 0, 4)},
+        {"output_tensor": Binding(np.zeros(8, np.uint8), 0, 8)},
+    )
+    arguments = Execution(CASES[0].desc, LEVEL, *bound)
+    if in_a_batch:
+        backend.execute_batch([arguments])
+    else:
+        backend.execute(*arguments)
+    assert bound[1]["output_tensor"].buffer.tolist() == [1] * 8
+
+
+def test_closed_it_starts_anew(isolated: Isolated) -> None:
+    backend = isolated("reference")
+    backend.close()
+    assert {record.verdict for record in judged(backend)} == {Verdict.PASS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "most"), [("DiesAlways", MOST_LOST), ("HangsAlways", MOST_TIMED_OUT)])
+def test_shrinking_what_costs_the_process_ends(name: str, most: int, isolated: Isolated) -> None:
+    backend = isolated(awful(name), Limits(1.0))
+    *tried, found = search(Judge(backend, "awful"), "TILE", LEVEL, "TILE.values", 300, 1)
+    assert found.verdict in NOT_CONFORMANT
+    assert all(record.verdict is Verdict.PASS for record in tried)
+    assert backend.losses <= most + 1
+
+
+def test_a_backend_is_given_up_in_the_end(isolated: Isolated, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(isolated_backend, "MOST_LOST", 3)
+    backend = isolated(awful("DiesAlways"))
+    for _ in range(2):
+        with pytest.raises(ProcessLost):
+            execute(backend, CASES[2])
+    with pytest.raises(ProcessLost):
+        execute(backend, CASES[2])
+    with pytest.raises(GivenUp, match="was lost 3 times"):
+        execute(backend, case_of(2))
+    out = tmp_path / "out"
+    arguments = ["--backend", awful("DiesAlways"), "--operator", "TILE", "--level", "1_0", "--budget", "quick"]
+    result = CliRunner().invoke(main, ["certify", *arguments, "--out", str(out)])
+    assert result.exit_code == 1, result.output
+    certificate = json.loads((out / "certificate.json").read_text())
+    assert "was lost 3 times" in json.dumps(certificate)
+
+
+def test_what_cannot_be_started_again_is_given_up(tmp_path: Path) -> None:
+    file = tmp_path / "once.py"
+    file.write_text(AWFUL.read_text())
+    backend = IsolatedBackend(f"{file}:DiesAlways")
+    file.unlink()
+    with pytest.raises(ProcessLost):
+        execute(backend, CASES[2])
+    with pytest.raises(GivenUp, match=r"no other one starts: .*there is no file"):
+        execute(backend, CASES[2])
+
+
+# --- nothing is left behind -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_nothing_leaks_over_many_losses(isolated: Isolated, marked: Callable[[], list[psutil.Process]]) -> None:
+    backend = isolated(awful("DiesAlways"))
+
+    def lose() -> None:
+        with pytest.raises(ProcessLost):
+            execute(backend, CASES[2])
+
+    for _ in range(3):
+        lose()
+    before = open_files(), threading.active_count()
+    for _ in range(12):
+        lose()
+    assert (open_files(), threading.active_count()) == before
+    assert len(marked()) <= 4  # a process and a spare one, each with its guard
+    backend.close()
+    wait_until(lambda: not marked())
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="processes are started here, not forked")
+@pytest.mark.parametrize("name", ["LeavesAChild", "LeavesACopy"])
+def test_nothing_that_a_forked_process_starts_is_left(
+    name: str, isolated: Isolated, marked: Callable[[], list[psutil.Process]]
+) -> None:
+    backend = isolated(awful(name))
+    for _ in range(3):
+        with pytest.raises(ProcessLost):
+            execute(backend, CASES[2])
+    backend.close()
+    wait_until(lambda: not marked())
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="processes are started here, not forked")
+def test_where_the_zygote_is_killed_others_are_started(isolated: Isolated) -> None:
+    backend = isolated(awful("DiesAlways"))
+    for _ in range(4):
+        with pytest.raises(ProcessLost, match="SIGABRT"):
+            execute(backend, CASES[2])
+        zygote = backend._processes._zygote
+        if zygote is not None:
+            zygote._process.kill()
+            zygote._process.wait()
+    assert {record.verdict for record in judged(backend, [case_of(2)])} == {Verdict.PASS}
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="processes are started here, not forked")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # that there are threads is the point of no test here
+def test_a_copy_of_the_harness_ends_nothing_of_it(isolated: Isolated) -> None:
+    backend = isolated("reference")
+    execute(backend, CASES[0])  # both have the shared memory now
+    copy = os.fork()
+    if copy == 0:
+        assert backend._processes.current is not None
+        backend._processes.current.end()
+        os._exit(0)
+    assert os.waitpid(copy, 0)[1] == 0
+    execute(backend, CASES[0])
+    assert backend.losses == 0
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="processes are started here, not forked")
+def test_copies_of_a_process_draw_otherwise(isolated: Isolated) -> None:
+    backend = isolated(awful("DiesDrawing"))
+    drawn = set()
+    for _ in range(4):
+        with pytest.raises(ProcessLost) as caught:
+            execute(backend, CASES[2])
+        drawn.add(str(caught.value).partition("its last output: ")[2].partition(";")[0])
+    assert len(drawn) == 4
+
+
+def open_files() -> int:
+    return psutil.Process().num_fds()
+
+
+HARNESS = """
+import sys
+sys.path.insert(0, "tests")
+from dml_conformance.conformance.isolation.backend import IsolatedBackend
+from test_isolation import CASES, awful, execute
+backend = IsolatedBackend(awful(sys.argv[1]))
+print("ready", flush=True)
+execute(backend, CASES[2])
+"""
+
+
+@pytest.mark.parametrize("name", ["Sleeps", "Stops", "HogsInAChild", "IgnoresItsEnd"])
+def test_no_process_survives_a_killed_harness(name: str, marked: Callable[[], list[psutil.Process]]) -> None:
+    harness = subprocess.Popen([sys.executable, "-c", HARNESS, name], stdout=subprocess.PIPE, cwd=SUPPORT)
+    assert harness.stdout is not None
+    with harness, harness.stdout:
+        assert harness.stdout.readline() == b"ready\n"
+        time.sleep(0.5)
+        assert len(marked()) >= 3  # itself, the backend's process, and its guard
+        harness.kill()
+    wait_until(lambda: not marked())
+
+
+class Looked:
+    """Is looked at."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.looks = 0
+        self.error = error
+
+    def look(self, elapsed: float) -> None:
+        self.looks += 1
+        if self.error is not None:
+            raise self.error
+
+
+def test_the_watchdog_goes_on_where_a_file_is_closed_before_its_eyes() -> None:
+    closed, other = Looked(ValueError("I/O operation on closed file")), Looked()
+    for subject in (closed, other):
+        WATCHDOG.watch(subject)
+    wait_until(lambda: closed.looks > 3 and other.looks > 3)
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+
+def test_shared_memory_grows_and_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arenas, "KEPT", 2**20)
+    arena = Arena()
+    arena.reserve(1000)
+    arena.memory[:3] = 1, 2, 3
+    size = arena.reserve(5 * 2**20)
+    other = Mapped(f"file:{os.dup(int(arena.place.removeprefix('file:')))}")
+    assert other.memory(size)[:3].tolist() == [1, 2, 3]
+    arena.memory[: 5 * 2**20] = 9
+    assert (other.memory(size)[: 5 * 2**20] == 9).all()
+    file = int(arena.place.removeprefix("file:"))
+    assert os.fstat(file).st_blocks * 512 >= 5 * 2**20
+    arena.release(5 * 2**20)
+    assert os.fstat(file).st_blocks * 512 <= 2**20 + 4096
+    arena.close()
+
+
+def test_a_resource_that_is_bound_twice_or_read_only_arrives_so(isolated: Isolated) -> None:
+    backend = isolated(awful("WritesToInput"))
+    shared = np.zeros(256, np.uint8)
+    shared[:4] = 1, 2, 3, 4
+    desc = case_of(2).desc
+    inputs, outputs = {"input_tensor": Binding(shared, 0, 4)}, {"output_tensor": Binding(shared, 128, 8)}
+    backend.execute(desc, LEVEL, inputs, outputs)
+    assert shared[128:136].tolist() == [1, 2, 3, 4] * 2
+    shared.flags.writeable = False
+    outputs = {"output_tensor": Binding(np.zeros(52, np.uint8), 0, 52)}
+    with pytest.raises(Exception, match="read-only"):
+        backend.execute(CASES[2].desc, LEVEL, inputs, outputs)
+
+
+def test_in_a_batch_all_is_one_resource(isolated: Isolated) -> None:
+    backend = isolated(awful("Batches"))
+    memory = np.zeros(4096, np.uint8)
+    memory[:4] = 1, 2, 3, 4
+    backend.execute_batch(
+        [
+            Execution(
+                case_of(width).desc,
+                LEVEL,
+                {"input_tensor": Binding(memory, 0, 4)},
+                {"output_tensor": Binding(memory, 256 * width, 4 * width)},
+            )
+            for width in INNOCENT
+        ]
+    )
+    assert all(memory[256 * w :][: 4 * w].tolist() == [1, 2, 3, 4] * w for w in INNOCENT)
+    assert memory.sum() == 10 * (1 + sum(INNOCENT))
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("4GiB", 2**32), ("1.5 gib", 3 * 2**29), ("300MiB", 300 * 2**20), ("1000", 1000), ("1KiB", 1024)]
+)
+def test_sizes_are_read(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "4GB", "-1", "0", "GiB", "1e9", "nan", "4GiB and more"])
+def test_other_sizes_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="such as 4GiB"):
+        parse_size(text)
+
+
+# --- the commands and the gate ----------------------------------------------------------------------------------------
+
+
+def test_certify_comes_to_the_same_digest_in_process_and_not(tmp_path: Path) -> None:
+    digests = []
+    for n, more in enumerate(([], ["--in-process"])):
+        out = tmp_path / str(n)
+        arguments = ["--backend", awful("Batches"), "--operator", "GATHER", "--level", "3_0", "--budget", "quick"]
+        result = CliRunner().invoke(main, ["certify", *arguments, "--package", "--out", str(out), *more])
+        assert result.exit_code == 0, result.output
+        digests.append(json.loads((out / "certificate.json").read_text())["digests"]["results"])
+    assert digests[0] == digests[1]
+
+
+def test_certify_and_replay_survive_a_crash(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = ["--backend", awful("Declines"), "--time-limit", "30", "--memory-limit", "4GiB"]
+    result = CliRunner().invoke(main, ["replay", *arguments, json.dumps(CASES[2].to_json())])
+    assert result.exit_code == 0, result.output
+    result = CliRunner().invoke(
+        main, ["replay", "--backend", awful("Segfaults"), *(json.dumps(case.to_json()) for case in CASES)]
+    )
+    assert result.exit_code == 1
+    assert result.output.count("SIGSEGV") == 1
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--time-limit", "0"], "--time-limit"),
+        (["--memory-limit", "4GB"], "expected an amount of memory such as 4GiB"),
+        (["--in-process", "--time-limit", "3"], "--in-process excludes"),
+    ],
+)
+def test_limits_that_mean_nothing(more: list[str], told: str) -> None:
+    result = CliRunner().invoke(main, ["replay", "--backend", "reference", *more, json.dumps(CASES[0].to_json())])
+    assert result.exit_code == 2
+    assert told in result.output
+
+
+def test_a_large_execution_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each so many bytes of its memory as long again as any may take."""
+    allowed: list[float | None] = []
+
+    def ask(self: IsolatedBackend, make: Any, doing: str, decode: Any, seconds: float | None = None, **_: Any) -> Any:
+        allowed.append(seconds)
+        return original(self, make, doing, decode, seconds)
+
+    original = IsolatedBackend._ask
+    monkeypatch.setattr(IsolatedBackend, "_ask", ask)
+    monkeypatch.setattr("dml_conformance.backends.processes.backend.UNHURRIED_BYTES", 2**16)
+    backend = IsolatedBackend("reference", Limits(seconds=7))
+    try:
+        for size in (10, 2**17):
+            one = TensorDesc.of(DataType.UINT8, (1,))
+            desc = TileDesc(one, TensorDesc.of(DataType.UINT8, (size,)), (size,))
+            assert Judge(backend, "").judge(Case.of(desc, LEVEL, {"input_tensor": Recipe("ramp")})).verdict == "pass"
+    finally:
+        backend.close()
+    assert {7.0, 21.0} <= set(allowed)
+
+
+def test_the_gate_survives_a_crash(pytester: pytest.Pytester, marked: Callable[[], list[psutil.Process]]) -> None:
+    arguments = (
+        "--pyargs",
+        "dml_conformance.conformance.gate",
+        "-p",
+        "no:cacheprovider",
+        "--dml-level",
+        "1_0",
+        "--dml-examples",
+        "2",
+    )
+    result = pytester.runpytest_inprocess(
+        *arguments, "--dml-operator", "TILE", "--dml-backend", awful("DiesOfLarge"), "-k", "TILE.values or TILE.repeats"
+    )
+    outcomes = result.parseoutcomes()
+    assert outcomes["failed"] == 1
+    assert outcomes["passed"] >= 1
+    result.stdout.fnmatch_lines(["*the backend's process died of SIGABRT in execute*"])
+    wait_until(lambda: not marked())
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--dml-time-limit", "-1"], "--dml-time-limit: expected seconds"),
+        (["--dml-memory-limit", "much"], "--dml-memory-limit: expected an amount"),
+        (["--dml-in-process", "--dml-memory-limit", "1GiB"], "--dml-in-process excludes"),
+    ],
+)
+def test_limits_of_the_gate_that_mean_nothing(more: list[str], told: str, pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest_inprocess(
+        "--pyargs", "dml_conformance.conformance.gate", "--dml-backend", "reference", *more
+    )
+    assert result.ret is pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{told}*"])
+
+
+SUITE = """
+import os
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance import ConformanceSuite
+
+class Mine(ReferenceBackend):
+    def execute(self, *arguments):
+        assert (os.getpid() != {harness}) is {isolated}
+        super().execute(*arguments)
+
+def make():
+    class Hidden(Mine):
+        pass
+    return Hidden
+
+class TestMine(ConformanceSuite):
+    backend = {backend}
+    operators = ("TILE",)
+    levels = ("1_0",)
+    examples = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("backend", "is_isolated", "more"),
+    [("Mine", True, []), ("Mine", False, ["--dml-in-process"]), ("Mine()", False, []), ("make()", False, [])],
+)
+def test_a_class_that_a_file_has_is_isolated(
+    backend: str, is_isolated: bool, more: list[str], pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(SUITE.format(harness=os.getpid(), isolated=is_isolated, backend=backend))
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-k", "TILE.values", *more)
+    result.assert_outcomes(passed=1)

@@ -1,0 +1,453 @@
+"""Every process that a backend loses is counted, wherever that is, and too many of them are a verdict."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+from package_support import changed, edit, forge, make, told, verified
+from report_data import campaign, plain
+from test_isolation import CASES, awful, case_of
+
+from dml_conformance.backends.processes.backend import IsolatedBackend
+from dml_conformance.backends.processes.errors import GivenUp
+from dml_conformance.backends.processes.losses import MOST_FORGIVEN, Loss, LossCause
+from dml_conformance.backends.processes.oom import OomKills, cause_of
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.campaign.units import UnitJudge
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.judge.blame import MOST_REPEATED, Blame
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.judge.losses import with_losses
+from dml_conformance.reports.certificate import Certificate
+from dml_conformance.reports.records import Ending, Record, Repeated, Verdict
+from dml_conformance.reports.store import Store
+from dml_conformance.reports.summary import Conformance, Summary
+from dml_conformance.reports.writing import CERTIFICATE, REPORT, RESULTS
+from dml_conformance.spec.validator import Reading
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="what is done to processes here is done on POSIX")
+
+QUICK = ("--operator", "TILE", "--level", "1_0", "--budget", "quick")
+KILLED = Loss(LossCause.KILLED, "died of SIGKILL in execute")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Sets how often `is_first` of the awful backends holds from now on."""
+    folder = tmp_path / "times"
+    folder.mkdir()
+    monkeypatch.setenv("DML_TEST_ONCE", str(folder))
+
+    def set_times(count: int) -> None:
+        for _ in range(count):
+            (folder / uuid4().hex).touch()
+
+    return set_times
+
+
+@pytest.fixture
+def isolated() -> Iterator[Callable[[str], IsolatedBackend]]:
+    made: list[IsolatedBackend] = []
+
+    def make(name: str) -> IsolatedBackend:
+        made.append(IsolatedBackend(awful(name)))
+        return made[-1]
+
+    yield make
+    for backend in made:
+        backend.close()
+
+
+def certify(name: str, *more: str, scope: tuple[str, ...] = QUICK) -> Result:
+    return CliRunner().invoke(main, ["certify", "--backend", awful(name), *scope, "--out", "out", *more])
+
+
+def certificate() -> dict[str, Any]:
+    """Of the run, held against its records and the page."""
+    with Store(Path("out") / RESULTS) as store:
+        assert Path("out", CERTIFICATE).read_bytes() == Certificate.of(Summary.of_store(store)).to_json()
+        counted = sum(loss.count for record in store.records() for loss in record.lost)
+        counted += sum(loss.count for loss in store.ending.lost) if store.ending else 0
+    found: dict[str, Any] = json.loads(Path("out", CERTIFICATE).read_text())
+    assert counted == found["lost"]["count"] == sum(way["count"] for way in found["lost"]["ways"])
+    page = Path("out", REPORT).read_text(encoding="utf-8")
+    assert ("Processes of the backend that were lost" in page) is (counted > 0)
+    return found
+
+
+# --- campaigns --------------------------------------------------------------------------------------------------------
+
+LEVELS = ("--operator", "TILE", "--level", "1_0", "--level", "4_1", "--budget", "quick")
+WAYS = [
+    ("DiesInThe300thDecision", "signal", "SIGSEGV in validate", LEVELS),
+    ("IsKilledInThe300thDecision", "killed", "SIGKILL in validate", LEVELS),
+    ("KillsInThe40thExecution", "killed", "SIGKILL in execute", QUICK),
+    ("KillsItsGroupInThe40thExecution", "killed", "SIGKILL in execute", QUICK),
+    ("LeaksDeciding", "memory limit", "memory limit of 300 MiB in validate", LEVELS),
+]
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
+@pytest.mark.parametrize(("name", "cause", "how", "scope"), WAYS, ids=[way[0] for way in WAYS])
+def test_a_backend_that_keeps_losing_its_process_is_not_certified(
+    name: str, cause: str, how: str, scope: tuple[str, ...], workers: tuple[str, ...], here: Path
+) -> None:
+    limit = ("--memory-limit", "300MiB") if cause == "memory limit" else ()
+    result = certify(name, *workers, *limit, scope=scope)
+    assert result.exit_code == 1, result.output
+    found = certificate()
+    assert found["counts"]["crash"] >= 1
+    assert {way["cause"] for way in found["lost"]["ways"]} == {cause}
+    assert any(how in way["how"] for way in found["lost"]["ways"])
+    assert sum(record.losses_forgiven for record in records_of(Path("out"))) <= MOST_FORGIVEN
+    assert f"({found['lost']['count']} {cause})" in result.output.splitlines()[-2]
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
+def test_a_few_that_are_killed_are_forgiven_and_told(
+    workers: tuple[str, ...], here: Path, times: Callable[[int], None]
+) -> None:
+    times(MOST_FORGIVEN)
+    result = certify("IsKilledOnce", *workers)
+    assert result.exit_code == 0, result.output
+    found = certificate()
+    assert (found["outcome"], found["counts"]["crash"]) == ("conformant", 0)
+    assert (found["lost"]["count"], found["lost"]["forgiven"]) == (MOST_FORGIVEN, MOST_FORGIVEN)
+    told = (
+        f"{MOST_FORGIVEN} of its processes were lost ({MOST_FORGIVEN} killed): no case is blamed for {MOST_FORGIVEN}."
+    )
+    assert result.output.splitlines()[-2].endswith(told)
+
+
+def test_more_than_a_few_are_a_crash_of_the_case_at_hand(here: Path, times: Callable[[int], None]) -> None:
+    times(MOST_FORGIVEN + 2)
+    result = certify("IsKilledOnce")
+    assert result.exit_code == 1, result.output
+    found = certificate()
+    assert found["counts"]["crash"] >= 1
+    first = next(record for record in records_of(Path("out")) if record.verdict is Verdict.CRASH)
+    assert "no more than 3 are put down to the machine" in first.reason
+
+
+def test_a_sound_backend_has_none(here: Path) -> None:
+    assert certify("Batches").exit_code == 0
+    found = certificate()
+    assert found["lost"] == {"count": 0, "forgiven": 0, "ways": []}
+    assert found["repeated"] == {"failed_again": 0, "did_not_fail": 0, "not_repeated": 0}
+
+
+# --- packages and runs that are resumed -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["DiesInThe300thDecision", "KillsInThe40thExecution"])
+def test_a_package_with_losses_verifies_and_without_them_does_not(name: str, here: Path) -> None:
+    assert certify(name, "--package", scope=LEVELS).exit_code == 1
+
+    good = CliRunner().invoke(main, ["verify", "out"])
+    assert "out: verifies" in good.output, good.output
+    assert "of its processes were lost" in good.output
+
+    def without(content: bytes) -> bytes:
+        found = json.loads(content)
+        found["lost"] = {"count": 0, "forgiven": 0, "ways": []}
+        return Certificate.from_json(json.dumps(found)).to_json()
+
+    forged = verified(changed(Path("out"), Path("forged"), CERTIFICATE, without))
+    assert not forged.verifies
+    assert "does not follow from the records" in told(forged)
+
+
+def test_a_pass_in_place_of_the_blame_is_found(tmp_path: Path, times: Callable[[int], None]) -> None:
+    """Whoever takes the verdict back has to take the losses back too, and then says something else than was signed."""
+    times(MOST_FORGIVEN + 1)
+    backend = IsolatedBackend(awful("IsKilledOnce"))
+    try:
+        package = make(tmp_path / "package", backend)
+    finally:
+        backend.close()
+    assert verified(package).verifies, told(verified(package))
+    records = records_of(package)
+    (n,) = (n for n, record in enumerate(records) if record.verdict is Verdict.CRASH)
+    reference = make(tmp_path / "reference", ReferenceBackend())
+    fine = msgspec.structs.asdict(records_of(reference)[n])
+    assert fine["case"] == records[n].case
+    forged = forge(package, tmp_path / "forged", records=edit(n, **fine | {"lost": records[n].lost}))
+
+    found = verified(forged)
+    assert not found.verifies
+    assert "are put down to the machine" in told(found)
+    assert found.outcome == "not conformant"  # by the count alone
+
+
+def records_of(package: Path) -> list[Record]:
+    with Store(package / RESULTS) as store:
+        return list(store.records())
+
+
+def test_a_run_that_is_resumed_keeps_what_was_lost_before(
+    here: Path, times: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first part is forgiven so many that the second is blamed."""
+    times(MOST_FORGIVEN)
+    whole = UnitJudge.records
+    units: list[str] = []
+
+    def interrupted(self: UnitJudge, unit: Any) -> Iterator[Record]:
+        units.append(unit.name)
+        if len(units) == 14:
+            raise KeyboardInterrupt
+        return whole(self, unit)
+
+    monkeypatch.setattr(UnitJudge, "records", interrupted)
+    monkeypatch.setattr("dml_conformance.reports.store.COMMIT_SECONDS", 0.0)
+    assert certify("IsKilledOnce").exit_code not in (0, 1)
+    assert not list((here / "times").iterdir())
+    times(1)
+    monkeypatch.setattr(UnitJudge, "records", whole)
+    result = certify("IsKilledOnce", "--resume")
+    assert result.exit_code == 1, result.output
+    found = certificate()
+    assert found["lost"]["count"] == MOST_FORGIVEN + 1
+    assert (found["counts"]["crash"], found["lost"]["forgiven"]) == (1, MOST_FORGIVEN)
+
+
+# --- failures that are repeated ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
+def test_what_fails_again_and_what_does_not_are_told_apart(
+    workers: tuple[str, ...], here: Path, times: Callable[[int], None]
+) -> None:
+    times(1)
+    result = certify("IsWrongOnce", *workers)
+    assert result.exit_code == 1, result.output
+    found = certificate()
+    assert found["repeated"] == {"failed_again": 0, "did_not_fail": 1, "not_repeated": 0}
+    assert result.output.splitlines()[-2].endswith(
+        "Of its wrong outputs, repeated in a new process, 1 did not fail again."
+    )
+    (failure,) = found["failures"]
+    assert failure["samples"][0]["reason"].endswith("; repeated in a new process it did not fail again")
+    assert "did not fail again" in Path("out", REPORT).read_text(encoding="utf-8")
+
+
+def test_only_so_many_of_a_rule_are_repeated(here: Path) -> None:
+    result = certify("IsWrong")
+    assert result.exit_code == 1, result.output
+    found = certificate()
+    rules = {failure["rule"] for failure in found["failures"]}
+    assert found["repeated"]["failed_again"] == MOST_REPEATED * len(rules)
+    assert found["repeated"]["not_repeated"] == found["counts"]["fail"] - MOST_REPEATED * len(rules) > 0
+    assert found["repeated"]["did_not_fail"] == 0
+    assert found["lost"]["count"] == 0
+    told = [record.repeated for record in records_of(Path("out")) if record.verdict is Verdict.FAIL]
+    assert told[:MOST_REPEATED] == [Repeated.FAILED_AGAIN] * MOST_REPEATED
+
+
+def test_a_repetition_has_a_process_of_its_own(
+    isolated: Callable[[str], IsolatedBackend],
+) -> None:
+    backend = isolated("KillsInThe40thExecution")
+    judge = Judge(backend, "mine")
+    for _ in range(30):
+        judge.backend.validate(case_of(2).desc, case_of(2).level)
+    with backend.in_a_new_process():
+        assert judge.judge(CASES[0]).verdict is Verdict.PASS
+        pid = backend._processes.current
+    assert backend._processes.current is not pid
+    assert backend.take_losses() == ()
+    assert judge.judge(CASES[0]).verdict is Verdict.PASS
+
+
+def test_in_process_nothing_is_repeated(here: Path) -> None:
+    assert certify("IsWrong", "--in-process").exit_code == 1
+    assert not any(certificate()["repeated"].values())
+
+
+# --- the gate and sweeps ----------------------------------------------------------------------------------------------
+
+GATE = (
+    "--pyargs",
+    "dml_conformance.conformance.gate",
+    "-p",
+    "no:cacheprovider",
+    "--dml-level",
+    "1_0",
+    "--dml-operator",
+    "TILE",
+)
+
+
+@pytest.mark.parametrize(("name", "cause"), [way[:2] for way in WAYS[::2]], ids=[way[0] for way in WAYS[::2]])
+def test_the_gate_fails_a_backend_that_keeps_losing_its_process(
+    name: str, cause: str, pytester: pytest.Pytester
+) -> None:
+    limit = ("--dml-memory-limit", "300MiB") if cause == "memory limit" else ()
+    result = pytester.runpytest_inprocess(*GATE, *limit, "--dml-examples", "20", "--dml-backend", awful(name))
+    assert result.ret is pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*processes of the backend were lost*", "*no case is blamed for*"])
+
+
+@pytest.mark.parametrize("more", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_the_gate_forgives_a_few_and_tells_of_them(
+    more: tuple[str, ...], pytester: pytest.Pytester, times: Callable[[int], None]
+) -> None:
+    times(MOST_FORGIVEN)
+    arguments = (*GATE, *more, "--dml-examples", "2", "--dml-backend", awful("IsKilledOnce"))
+    result = pytester.runpytest_inprocess(*arguments)
+    assert result.ret is pytest.ExitCode.OK
+    result.stdout.fnmatch_lines([f"*{MOST_FORGIVEN} processes of the backend were lost*", "*no case is blamed for 3"])
+
+
+def test_losses_of_all_processes_of_the_tests_count_together(
+    pytester: pytest.Pytester, times: Callable[[int], None]
+) -> None:
+    times(MOST_FORGIVEN + 1)
+    arguments = (*GATE, "-n", "2", "--dml-examples", "2", "--dml-backend", awful("IsKilledOnce"))
+    assert pytester.runpytest_inprocess(*arguments).ret is pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_failure_at_the_gate_is_repeated(pytester: pytest.Pytester) -> None:
+    arguments = (*GATE, "--dml-examples", "0", "-k", "TILE.values", "--dml-backend", awful("IsWrong"))
+    result = pytester.runpytest_inprocess(*arguments)
+    result.stdout.fnmatch_lines(["*; repeated in a new process it failed again"])
+
+
+@pytest.mark.parametrize("name", ["KillsInThe40thExecution", "KillsItsGroupInThe40thExecution"])
+def test_a_sweep_tells_of_them_too(name: str, here: Path) -> None:
+    corpus = ["generate", "--cases", "600", "--operator", "TILE", "--level", "6_4", "-o", "corpus.jsonl"]
+    assert CliRunner().invoke(main, corpus).exit_code == 0
+    result = CliRunner().invoke(
+        main, ["run", "corpus.jsonl", "--backend", awful(name), "--workers", "2", "--out", "out"]
+    )
+    assert result.exit_code == 1, result.output
+    found = certificate()
+    assert found["lost"]["count"] > MOST_FORGIVEN
+    assert found["counts"]["crash"] >= 1
+    assert f"({found['lost']['count']} killed)" in result.output
+
+
+# --- whose doing it was -----------------------------------------------------------------------------------------------
+
+
+def record_with(
+    count: int, verdict: Verdict = Verdict.PASS, cause: LossCause = LossCause.KILLED, **more: Any
+) -> Record:
+    return plain(verdict, lost=(Loss(cause, "died", count),), case_json=case_of(2).to_json(), **more)
+
+
+def summary_of(*records: Record, ending: Ending | None = None) -> Summary:
+    summary = Summary()
+    summary.start(campaign(levels=("3_0",), operators=("GATHER",)))
+    for record in (plain(), *records):
+        summary.record(record)
+    summary.finish(ending or Ending("2025-03-04T09:31:12Z"))
+    return summary
+
+
+def test_the_count_alone_makes_a_backend_not_conformant() -> None:
+    few, many = summary_of(record_with(3)), summary_of(record_with(4))
+    assert (few.conformance, many.conformance) == (Conformance.CONFORMANT, Conformance.NOT_CONFORMANT)
+    assert "3 of its processes were lost (3 killed): no case is blamed for 3." in few.headline()
+    assert "does not keep its process alive" in many.headline()
+    ended = Ending("2025-03-04T09:31:12Z", lost=(Loss(LossCause.SIGNAL, "died of SIGSEGV in time_execution", 4),))
+    assert summary_of(ending=ended).conformance is Conformance.NOT_CONFORMANT
+
+
+@pytest.mark.parametrize("verdict", [Verdict.CRASH, Verdict.TIMEOUT])
+def test_what_a_verdict_accounts_for_is_not_counted_against_the_backend_twice(verdict: Verdict) -> None:
+    waived = summary_of(record_with(9, Verdict.WAIVED, waived=str(verdict)))
+    assert (waived.conformance, waived.forgiven) == (Conformance.CONFORMANT, 0)
+    assert waived.lost.total() == 9
+    assert summary_of(record_with(9, Verdict.WAIVED, waived="fail")).conformance is Conformance.NOT_CONFORMANT
+
+
+def test_what_the_machine_does_is_no_fault_of_the_backend() -> None:
+    together = summary_of(record_with(9, cause=LossCause.TIME_LIMIT_TOGETHER))
+    assert together.conformance is Conformance.CONFORMANT
+    assert "9 of its processes were lost (9 time limit of many together)" in together.headline()
+    assert summary_of(record_with(3, cause=LossCause.OOM_KILLER)).conformance is Conformance.CONFORMANT
+    killed = summary_of(record_with(4, cause=LossCause.OOM_KILLER))
+    assert killed.conformance is Conformance.INCOMPLETE
+    assert "OOM killer ended 4 processes" in killed.why_incomplete()[0]
+
+
+def test_blame_is_the_same_where_a_run_is_given_again() -> None:
+    records = [record_with(2), record_with(2), plain(), record_with(1), record_with(1), record_with(5, Verdict.FAIL)]
+    blame = Blame("mine", Reading.DOCUMENTED)
+    once = [blame.settled(record) for record in records]
+    assert [record.verdict for record in once] == ["pass", "crash", "pass", "pass", "crash", "fail"]
+    assert once[1].answered == "accept"  # it was executed
+    again = Blame("mine", Reading.DOCUMENTED)
+    assert [again.settled(record) for record in once] == once
+
+
+def test_losses_wait_for_a_case_that_was_asked(isolated: Callable[[str], IsolatedBackend]) -> None:
+    backend = isolated("Batches")
+    backend._lost.append(KILLED)
+    unasked = plain(Verdict.NOT_SUPPORTED, answered="")
+    given = list(with_losses(iter([unasked, plain(), plain()]), backend))
+    assert [record.lost for record in given] == [(), (KILLED,), ()]
+    backend._lost.append(KILLED)
+    assert [record.lost for record in with_losses(iter([unasked]), backend)] == [(KILLED,)]
+    backend._lost += [KILLED, KILLED]
+    last = list(with_losses(iter([plain(), plain()]), backend, in_the_end=True))
+    assert [record.lost for record in last] == [(), (Loss(KILLED.cause, KILLED.how, 2),)]
+
+
+def test_what_is_lost_where_a_backend_is_given_up_is_told(isolated: Callable[[str], IsolatedBackend]) -> None:
+    backend = isolated("Batches")
+
+    def records() -> Iterator[Record]:
+        yield plain()
+        backend._lost.append(KILLED)
+        raise GivenUp("it is too much")
+
+    given = with_losses(records(), backend)
+    assert next(given) == plain()
+    with pytest.raises(GivenUp) as caught:
+        next(given)
+    assert caught.value.lost == (KILLED,)
+
+
+@pytest.mark.parametrize(
+    ("groups", "file"),
+    [
+        ("0::/a/b\n", "sys/fs/cgroup/a/b/memory.events"),
+        ("4:memory:/a/b\n0::/\n", "sys/fs/cgroup/memory/a/b/memory.oom_control"),
+        ("0::/elsewhere\n", "proc/vmstat"),
+    ],
+)
+def test_what_the_oom_killer_did_is_told_apart(groups: str, file: str, tmp_path: Path) -> None:
+    counting = tmp_path / file
+    for path, content in ((tmp_path / "proc/7/cgroup", groups), (counting, "low 1\noom 3\noom_kill 2\n")):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    kills = OomKills(7, tmp_path)
+    for _ in range(3):
+        kills.look()
+    assert cause_of(-9, kills) is LossCause.KILLED
+    counting.write_text("oom_kill 3\n")
+    assert cause_of(-9, kills) is LossCause.OOM_KILLER
+    assert [cause_of(code, kills) for code in (-15, -11, 7)] == [LossCause.KILLED, LossCause.SIGNAL, LossCause.ENDED]
+    kills.look()
+    assert cause_of(-9, kills) is LossCause.OOM_KILLER  # it may have been looked at between death and discovery
+    kills.look()
+    assert cause_of(-9, kills) is LossCause.KILLED
+    counting.unlink()
+    assert cause_of(-9, kills) is LossCause.KILLED
+    assert cause_of(-9, OomKills(7, tmp_path / "nowhere")) is LossCause.KILLED

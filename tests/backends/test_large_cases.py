@@ -1,0 +1,217 @@
+"""Cases whose outputs are judged part by part: what is expected, what is found wrong, and what there is no room for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dml_conformance.backends import reference
+from dml_conformance.backends.base import OutOfMemory
+from dml_conformance.backends.reference import LargeResult, ReferenceBackend, expected_output, parts
+from dml_conformance.conformance.judge import judge as judge_module
+from dml_conformance.conformance.judge import memory as memory_module
+from dml_conformance.conformance.judge.compare import RECORDED
+from dml_conformance.conformance.judge.judge import Judge, Pending, bind_inputs
+from dml_conformance.conformance.judge.memory import bind_output
+from dml_conformance.conformance.strength.mutants import MUTANTS
+from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.cases import numbered_case
+from dml_conformance.strategies.values import OVERLAPPING, materialize
+
+LEVEL = Level.L6_4
+
+
+def swept(name: str, count: int) -> Iterator[Case]:
+    return (case for n in range(count) if (case := numbered_case(9, name, LEVEL, n)).data)
+
+
+def make_parts_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have every case be a large one, with parts of up to five elements."""
+    monkeypatch.setattr(judge_module, "LARGE_BYTES", 0)
+    monkeypatch.setattr(memory_module, "LARGE_BYTES", 0)
+    monkeypatch.setattr(parts, "PART_ELEMENTS", 5)
+
+
+@pytest.fixture
+def in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_parts_small(monkeypatch)
+
+
+@pytest.mark.parametrize("sizes", [(1,), (7,), (2, 3), (3, 1, 4), (2, 2, 2, 2), (1, 1, 9), (5, 6)])
+@pytest.mark.parametrize("most", [1, 3, 4, 5, 100])
+def test_boxes_are_consecutive_elements(sizes: tuple[int, ...], most: int) -> None:
+    """Of at most so many elements, and together all of them in row-major order."""
+    numbers = np.arange(prod(sizes)).reshape(sizes)
+    found = [numbers[box] for box in parts.boxes(sizes, most)]
+    assert max(part.size for part in found) <= most
+    assert np.concatenate([part.ravel() for part in found]).tolist() == numbers.ravel().tolist()
+
+
+@pytest.mark.usefixtures("in_small_parts")
+@pytest.mark.parametrize("name", operators())
+def test_parts_hold_what_the_whole_holds(name: str) -> None:
+    for case in swept(name, 250):
+        inputs = {attribute: memory.binding for attribute, memory in bind_inputs(case, materialize(case)).items()}
+        (whole,) = expected_output(case.desc, inputs).values()
+        large = LargeResult(case.desc, inputs)
+        for box, part in large.parts():
+            assert part.values.tolist() == whole.values[box].tolist(), case.origin
+            is_open = np.zeros_like(part.values, bool) if part.open is None else part.open
+            assert is_open.tolist() == (is_open & False if whole.open is None else whole.open[box]).tolist()
+        last = tuple(size - 1 for size in whole.values.shape)
+        assert large.at(last) == whole.at(last)
+
+
+def records(backend: Any, cases: Iterator[Case]) -> list[Record]:
+    judge = Judge(backend, "mine", digests_outputs=True)
+    return [judge.record(case, Phase.BOUNDARIES) for case in cases]
+
+
+@pytest.mark.parametrize("name", operators())
+def test_a_right_backend_gets_the_same_records_part_by_part(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def facts() -> list[tuple[Any, ...]]:
+        return [(r.case, r.verdict, r.reason, r.output) for r in records(ReferenceBackend(), swept(name, 120))]
+
+    whole = facts()
+    make_parts_small(monkeypatch)
+    assert facts() == whole
+
+
+WRONG = {"LastElementUnwritten", "WritesPastTheEnd", "WritesToAnInput", "WritesNothing", "IgnoresBindingOffset"}
+
+
+@pytest.mark.usefixtures("in_small_parts")
+@pytest.mark.parametrize("mutant", [m for m in MUTANTS if m.__name__ in WRONG], ids=lambda mutant: mutant.__name__)
+def test_a_wrong_backend_is_found_part_by_part(mutant: type[ReferenceBackend]) -> None:
+    assert Verdict.FAIL in {record.verdict for record in records(mutant(), swept("TILE", 60))}
+
+
+@pytest.mark.usefixtures("in_small_parts")
+def test_what_differs_is_counted_over_all_parts_and_shown_where_it_is() -> None:
+    class Wrong(ReferenceBackend):
+        def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
+            super().execute(desc, level, inputs, outputs)
+            outputs["output_tensor"].view[4:] ^= 1
+
+    wide = TensorDesc.of(DataType.UINT8, (10, 40))
+    case = Case.of(
+        TileDesc(TensorDesc.of(DataType.UINT8, (1, 40)), wide, (10, 1)), LEVEL, {"input_tensor": Recipe("ramp")}
+    )
+    (record,) = records(Wrong(), iter([case]))
+    assert record.difference_count == 396
+    assert [difference.coordinates for difference in record.differences][:2] == [(0, 4), (0, 5)]
+    assert record.differences[-1].coordinates == divmod(4 + RECORDED - 1, 40)
+
+
+def large_tile(size: int) -> Case:
+    one = TensorDesc.of(DataType.UINT8, (1,))
+    return Case.of(
+        TileDesc(one, TensorDesc.of(DataType.UINT8, (size,)), (size,)), LEVEL, {"input_tensor": Recipe("ramp")}
+    )
+
+
+def test_poison_of_large_outputs_is_not_kept() -> None:
+    case = large_tile(1000)
+    memory = bind_output(
+        case.desc.output_tensor,
+        LargeResult(case.desc, {"input_tensor": bind_inputs(case, materialize(case))["input_tensor"].binding}),
+    )
+    assert memory.poison is None
+    assert not (memory.elements == 0).any()
+
+
+def test_what_a_machine_has_no_memory_for_is_decided_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge_module.psutil, "virtual_memory", lambda: SimpleNamespace(available=2**31))
+    judge = Judge(ReferenceBackend(), "mine")
+    judged = judge.judge(large_tile(2**30))
+    assert judged.verdict is Verdict.NOT_SUPPORTED
+    assert judged.reason.startswith("decided only: it takes some 4294967")
+    assert isinstance(judge.decide(large_tile(2**28)), Pending)
+
+
+@pytest.mark.parametrize(("lacking", "verdict"), [(0, Verdict.NOT_SUPPORTED), (2**30, Verdict.CRASH)])
+def test_a_device_without_memory_for_a_large_case_is_not_at_fault(
+    lacking: int, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Small(ReferenceBackend):
+        def execute(self, *_: Any) -> None:
+            raise OutOfMemory("the device has 2 bytes")
+
+    monkeypatch.setattr(judge_module, "LACKING_BYTES", lacking)
+    judged = Judge(Small(), "mine").judge(large_tile(100))
+    assert judged.verdict is verdict
+    assert judged.reason == "execute raised OutOfMemory: the device has 2 bytes"
+
+
+# --- inputs that overlap ----------------------------------------------------------------------------------------------
+
+
+def overlapping(alignments: tuple[int, int] = (0, 0)) -> Case:
+    source = TensorDesc.of(DataType.UINT8, (20,), alignment=alignments[0])
+    indices = TensorDesc.of(DataType.UINT32, (4,), alignment=alignments[1])
+    desc = GatherDesc(source, indices, TensorDesc.of(DataType.UINT8, (4,)), 0, 1)
+    data = {"input_tensor": Recipe(OVERLAPPING, 3), "indices_tensor": Recipe("in-range", 1)}
+    return Case.of(desc, LEVEL, data, rule="GATHER.values")
+
+
+@pytest.mark.parametrize("alignments", [(0, 0), (64, 0), (0, 64), (32, 256)])
+def test_overlapping_inputs_lie_in_one_resource(alignments: tuple[int, int]) -> None:
+    case = overlapping(alignments)
+    memory = bind_inputs(case, materialize(case))
+    source, indices = memory["input_tensor"].binding, memory["indices_tensor"].binding
+    assert source.buffer is indices.buffer
+    assert source.offset == indices.offset
+    assert source.offset % max(16, *alignments) == 0
+    assert source.offset % (2 * max(16, *alignments)) != 0
+    assert source.view[:16].tolist() == indices.view.tolist()
+    assert source.view[16:].tolist() == materialize(case)["input_tensor"][16:].tolist()
+    source.view[-1] ^= 1
+    assert not any(each.is_unchanged for each in memory.values())
+
+
+def test_a_backend_that_takes_a_resource_for_a_tensor_is_found() -> None:
+    class OneTensorEach(ReferenceBackend):
+        """Keeps what it knows of a resource by its address, and takes the first tensor's length for the other's."""
+
+        def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
+            lengths: dict[int, int] = {}
+            for binding in reversed(inputs.values()):
+                lengths.setdefault(binding.buffer.ctypes.data, binding.size)
+            seen = {}
+            for name, binding in inputs.items():
+                copy = np.zeros_like(binding.buffer)
+                end = binding.offset + lengths[binding.buffer.ctypes.data]
+                copy[binding.offset : end] = binding.buffer[binding.offset : end]
+                seen[name] = binding._replace(buffer=copy)
+            super().execute(desc, level, seen, outputs)
+
+    assert Judge(reference.ReferenceBackend(), "").judge(overlapping()).verdict is Verdict.PASS
+    case = overlapping()
+    assert max(materialize(case)["indices_tensor"].view(np.uint32)) >= 16
+    assert Judge(OneTensorEach(), "").judge(case).verdict is Verdict.FAIL
+
+
+def test_a_case_that_takes_long_is_executed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Counts(ReferenceBackend):
+        executed = 0
+
+        def execute(self, *arguments: Any) -> None:
+            self.executed += 1
+            super().execute(*arguments)
+
+    monkeypatch.setattr(judge_module, "LACKING_BYTES", 0)
+    backend = Counts()
+    assert Judge(backend, "mine").judge(large_tile(100)).verdict is Verdict.PASS
+    assert backend.executed == 1

@@ -1,0 +1,356 @@
+"""A campaign: its phases in their order, how much each does, and what becomes of a failure."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import chain, groupby, islice, pairwise
+from typing import Any
+
+import msgspec
+import pytest
+
+from dml_conformance.backends.base import Answer
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.campaign.budget import BUDGETS, MIB, Budget
+from dml_conformance.conformance.campaign.engine import Engine, example_cases
+from dml_conformance.conformance.campaign.search import search
+from dml_conformance.conformance.campaign.units import UNIT_CASES
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.strength import mutants
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.examples import examples
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.registry import operators
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.cases import applicable_rules
+from dml_conformance.strategies.scale import scale_cases
+
+SMALL = Budget("small", search=5, sweep=25, large_bytes=MIB, large_device_bytes=MIB, repeats=1)
+OPERATORS = ("GATHER_ND1", "TILE")
+LEVELS = (Level.L2_1, Level.L3_1)
+
+
+def campaign(backend: ReferenceBackend, budget: Budget = SMALL, *, seed: int = 0, **cells: Any) -> list[Record]:
+    names, levels = cells.get("operators", OPERATORS), cells.get("levels", LEVELS)
+    return list(Engine(Judge(backend, "mine"), names, levels, budget, seed).records())
+
+
+def failures(records: list[Record]) -> list[Record]:
+    return [record for record in records if record.verdict in NOT_CONFORMANT]
+
+
+@pytest.fixture(scope="module")
+def honest() -> list[Record]:
+    return campaign(ReferenceBackend())
+
+
+# --- phases and counts ------------------------------------------------------------------------------------------------
+
+
+def test_phases_come_in_order(honest: list[Record]) -> None:
+    assert [phase for phase, _ in groupby(record.phase for record in honest)] == list(Phase)
+
+
+def test_operators_and_levels_come_in_order_within_a_phase(honest: list[Record]) -> None:
+    for phase, records in groupby(honest, lambda record: record.phase):
+        cells = [cell for cell, _ in groupby((record.operator, record.level) for record in records)]
+        assert cells == [
+            (operator, level.label)
+            for operator in OPERATORS
+            for level in LEVELS
+            if phase is not Phase.EXAMPLES or example_cases(operator, level)
+        ]
+
+
+def test_every_phase_does_its_share(honest: list[Record]) -> None:
+    counts = Counter((record.phase, record.operator, record.level) for record in honest)
+    for operator in OPERATORS:
+        for level in LEVELS:
+            cell = (operator, level.label)
+            assert counts[Phase.EXAMPLES, *cell] == len(example_cases(operator, level))
+            scale = scale_cases(operator, level, SMALL.reach) if level is LEVELS[-1] else ()
+            assert counts[Phase.BOUNDARIES, *cell] == sum(1 for _ in chain(boundary_cases(operator, level), scale))
+            assert counts[Phase.SWEEP, *cell] == SMALL.sweep
+    searched = Counter(
+        (record.operator, record.level, record.rule) for record in honest if record.phase is Phase.SEARCH
+    )
+    for operator in OPERATORS:
+        for level in LEVELS:
+            for rule in applicable_rules(operator, level):
+                # Hypothesis stops early where there are fewer cases than that.
+                assert 0 < searched[operator, level.label, rule] <= SMALL.search
+    assert SMALL.search in searched.values()
+
+
+def test_the_number_of_cases_that_is_known_beforehand(honest: list[Record]) -> None:
+    planned = Engine(Judge(ReferenceBackend(), ""), OPERATORS, LEVELS, SMALL, 0).planned()
+    assert planned == {Phase.SWEEP: sum(record.phase is Phase.SWEEP for record in honest)}
+
+
+def test_an_honest_campaign(honest: list[Record]) -> None:
+    assert set(Counter(record.verdict for record in honest)) == {Verdict.PASS, Verdict.OBSERVED}
+    rules = {(record.operator, record.level, record.rule) for record in honest}
+    applicable = {
+        (operator, level.label, rule)
+        for operator in OPERATORS
+        for level in LEVELS
+        for rule in applicable_rules(operator, level)
+    }
+    assert rules == applicable
+
+
+def test_the_same_seed_gives_the_same_campaign() -> None:
+    def told(seed: int) -> list[tuple[str, str]]:
+        records = campaign(ReferenceBackend(), seed=seed, operators=("TILE",), levels=(HIGHEST,))
+        return [(record.phase, record.case) for record in records]
+
+    one, other = told(1), told(2)
+    assert told(1) == one
+    fixed = (Phase.EXAMPLES, Phase.BOUNDARIES)
+    assert [case for case in one if case[0] in fixed] == [case for case in other if case[0] in fixed]
+    for phase in (Phase.SEARCH, Phase.SWEEP):
+        assert {case for case in one if case[0] == phase} != {case for case in other if case[0] == phase}
+
+
+@pytest.mark.parametrize(("total", "shares"), [(10, [4, 3, 3]), (3, [1, 1, 1]), (2, [1, 1, 0]), (0, [0, 0, 0])])
+def test_a_sweep_of_a_given_size_is_spread_evenly(total: int, shares: list[int]) -> None:
+    budget = Budget("", 1, 600, MIB, MIB, 1, sweep_total=total)
+    assert budget.sweep_shares(3) == shares
+    assert BUDGETS["standard"].sweep_shares(3) == [600] * 3
+    swept = [
+        record
+        for record in Engine(Judge(ReferenceBackend(), ""), ["TILE"], [Level.L1_0, HIGHEST], budget, 0).records()
+        if record.phase is Phase.SWEEP
+    ]
+    assert len(swept) == total
+
+
+def test_budgets_grow() -> None:
+    quick, standard, full = (BUDGETS[name] for name in ("quick", "standard", "full"))
+    for smaller, larger in ((quick, standard), (standard, full)):
+        assert smaller.search < larger.search
+        assert smaller.sweep < larger.sweep
+        assert smaller.large_bytes <= larger.large_bytes
+        assert smaller.repeats <= larger.repeats
+
+
+def test_examples_are_those_that_the_level_allows() -> None:
+    for operator in operators():
+        found = [set(example_cases(operator, level)) for level in Level]
+        assert all(lower <= higher for lower, higher in pairwise(found))
+        printed = {name for name, example in examples().items() if example.operator == operator and example.level}
+        assert found[-1] == printed
+    assert example_cases("GATHER_ND1", Level.L2_1) == {}
+
+
+# --- failures ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_failing_rule_is_shrunk_once() -> None:
+    """The boundaries show it many times; the search gives its smallest case once, and does not look for it again."""
+    records = failures(campaign(mutants.decisions.AcceptsUnknownFlags()))
+    assert {record.rule for record in records} == {"TENSOR.flags"}
+    found = Counter((record.phase, record.operator) for record in records)
+    assert found[Phase.BOUNDARIES, "TILE"] > 10
+    assert [found[Phase.SEARCH, operator] for operator in OPERATORS] == [1, 1]
+    for record in records:
+        if record.phase is Phase.SEARCH:
+            case = Case.from_json(record.case_json)
+            assert sum(tensor.flags for _, tensor in mutants.tensors(case.desc)) == 2
+            assert {tensor.element_count for _, tensor in mutants.tensors(case.desc)} == {1}
+
+
+def test_a_refusal_of_what_is_valid_is_found_and_shrunk() -> None:
+    """By the cases that are executed, and by those about acceptance; under the one rule that was broken."""
+    records = failures(campaign(mutants.decisions.RejectsOwnedByDmlInput(), operators=("TILE",)))
+    assert {record.rule for record in records} == {"DESCRIPTOR.acceptance"}
+    (smallest,) = [
+        record
+        for record in records
+        if record.phase is Phase.SEARCH and record.case_json["rule"] == "DESCRIPTOR.acceptance"
+    ]
+    desc = Case.from_json(smallest.case_json).desc
+    assert [tensor.sizes for _, tensor in mutants.tensors(desc)] == [(1,), (1,)]
+    assert desc.input_tensor.flags == 1  # type: ignore[attr-defined]
+
+
+def test_a_smaller_refusal_is_looked_for_among_valid_cases() -> None:
+    """The largest tensors are valid cases about a rule that descriptors break: its other cases are all rejected."""
+
+    class RejectsLarge(ReferenceBackend):
+        def validate(self, desc: Any, level: Level) -> Answer:
+            answer = super().validate(desc, level)
+            is_large = desc.output_tensor is not None and desc.output_tensor.element_count > 3
+            return Answer(False, "too large") if answer.accepted and is_large else answer
+
+    large = next(case for case in boundary_cases("TILE", Level.L4_1) if "/huge/" in case.origin)
+    engine = Engine(Judge(RejectsLarge(), "mine"), ("TILE",), (Level.L4_1,), BUDGETS["quick"], 0)
+    record = engine.judge.record(large, Phase.BOUNDARIES)
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "DESCRIPTOR.acceptance")
+    assert record.case_json["rule"] == "TENSOR.element-count"
+    engine.note(record)
+    unit = next(engine.searches())
+    assert (unit.operator, unit.rule) == ("TILE", "DESCRIPTOR.acceptance")
+    *_, found = engine.judged(unit)
+    assert Case.from_json(found.case_json).desc.output_tensor.element_count == 4  # type: ignore[attr-defined]
+
+
+def test_a_smallest_case_comes_at_the_lowest_level_that_failed() -> None:
+    records = campaign(mutants.decisions.AcceptsUnknownFlags(), operators=("TILE",), levels=(Level.L3_0, Level.L4_1))
+    (smallest,) = [record for record in failures(records) if record.phase is Phase.SEARCH]
+    assert smallest.level == "3_0"
+
+
+def test_the_search_finds_what_the_boundaries_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dml_conformance.conformance.campaign.engine.boundary_cases", lambda operator, level: iter(()))
+    monkeypatch.setattr(
+        "dml_conformance.conformance.campaign.engine.scale_cases", lambda operator, level, reach: iter(())
+    )
+    monkeypatch.setattr("dml_conformance.conformance.campaign.engine.example_cases", lambda operator, level: {})
+    budget = Budget("", search=20, sweep=0, large_bytes=MIB, large_device_bytes=MIB, repeats=1)
+    records = failures(campaign(mutants.shapes.RepeatsElements(), budget, operators=("TILE",), levels=(HIGHEST,)))
+    assert {record.phase for record in records} == {Phase.SEARCH}
+    assert "TILE.values" in {record.rule for record in records}
+    assert len({record.case_json["rule"] for record in records}) == len(records)  # each rule once
+
+
+def test_one_bug_does_not_hide_the_next() -> None:
+    class TwoBugs(mutants.decisions.AcceptsUnknownFlags, abstract=True):
+        def validate(self, desc: Any, level: Level) -> Answer:
+            answer = super().validate(desc, level)
+            return Answer(True) if 0 in getattr(desc, "repeats", ()) else answer
+
+    records = campaign(TwoBugs(), operators=("TILE",), levels=(HIGHEST,))
+    found = [record.rule for record in failures(records) if record.phase is Phase.SEARCH]
+    assert sorted(found) == ["TENSOR.flags", "TILE.repeats"]
+    assert {record.rule for record in records} == set(applicable_rules("TILE", HIGHEST))
+
+
+def test_a_search_without_failures_gives_what_it_tried() -> None:
+    records = list(search(Judge(ReferenceBackend(), ""), "TILE", HIGHEST, "TILE.values", 40, 0))
+    assert len(records) == 40
+    assert {(record.verdict, record.rule, record.phase) for record in records} == {
+        (Verdict.PASS, "TILE.values", Phase.SEARCH)
+    }
+    with pytest.raises(ValueError, match=r"no case of TILE is about GATHER\.values at level 6_4"):
+        list(search(Judge(ReferenceBackend(), ""), "TILE", HIGHEST, "GATHER.values", 40, 0))
+
+
+def test_shrinking_does_not_slip_from_one_failure_to_another() -> None:
+    """A crash on two elements and more, a wrong value on one: what is found first stays what it is."""
+
+    class CrashesOrErrs(mutants.memory.LastElementUnwritten, abstract=True):
+        def computed(self, desc: Any, inputs: Any) -> Any:
+            if desc.output_tensor.element_count > 1:
+                raise RuntimeError("too large")
+            return super().computed(desc, inputs)
+
+    for seed in range(4):
+        (record,) = failures(list(search(Judge(CrashesOrErrs(), ""), "TILE", HIGHEST, "TILE.values", 100, seed)))
+        count = Case.from_json(record.case_json).desc.output_tensor.element_count  # type: ignore[attr-defined]
+        assert (record.verdict, count) in {(Verdict.CRASH, 2), (Verdict.FAIL, 1)}
+
+
+@pytest.mark.parametrize("mutant", [mutants.state.WrongNowAndThen, mutants.state.ReturnsThePreviousOutput])
+def test_a_backend_that_changes_its_mind_does_not_break_the_campaign(mutant: type[mutants.Mutant]) -> None:
+    """A failure that does not come again when it is looked for cannot shrink, and is told all the same."""
+    records = campaign(mutant(), BUDGETS["standard"], operators=("TILE",), levels=(HIGHEST,))
+    assert failures(records)
+    assert {record.phase for record in records} == set(Phase)
+    assert sum(record.phase is Phase.SWEEP for record in records) == BUDGETS["standard"].sweep
+
+
+def test_a_failure_that_comes_once_is_told_by_the_search() -> None:
+    class WrongOnce(ReferenceBackend):
+        calls = 0
+
+        def validate(self, desc: Any, level: Level) -> Answer:
+            self.calls += 1
+            return Answer(False, "once") if self.calls == 20 else super().validate(desc, level)
+
+    records = list(search(Judge(WrongOnce(), ""), "TILE", HIGHEST, "TILE.values", 100, 0))
+    (record,) = failures(records)
+    assert record.reason == "rejected a valid descriptor: once"
+
+
+# --- resumed campaigns ------------------------------------------------------------------------------------------------
+
+
+class BrokenInPlaces(ReferenceBackend):
+    """Takes a few descriptors that it should not: enough for the search to find, and to make smaller, something."""
+
+    def validate(self, desc: Any, level: Level) -> Answer:
+        answer = super().validate(desc, level)
+        output = desc.output_tensor
+        if output is None or answer.accepted:
+            return answer
+        return Answer(True) if output.guaranteed_base_offset_alignment == 3 or output.flags == 1 else answer
+
+
+def all_but_times(records: Iterable[Record]) -> list[Record]:
+    return [msgspec.structs.replace(record, seconds=0.0) for record in records]
+
+
+@pytest.fixture(scope="module")
+def broken_engine() -> Callable[[], Engine]:
+    budget = dataclasses.replace(BUDGETS["quick"], sweep=2 * UNIT_CASES + 5)
+    return lambda: Engine(Judge(BrokenInPlaces(), "mine"), ("TILE",), (Level.L1_0, Level.L2_1), budget, 0)
+
+
+def test_units_are_the_campaign_and_no_two_have_a_name(broken_engine: Callable[[], Engine]) -> None:
+    engine = broken_engine()
+    units = [(unit.name, list(engine.judged(unit))) for unit in engine.units()]
+    assert all_but_times(record for _, unit in units for record in unit) == all_but_times(broken_engine().records())
+    assert len({name for name, _ in units}) == len(units)
+    assert all(len({record.phase for record in unit}) <= 1 for _, unit in units)
+    assert {"search, known", "search, unknown"} <= {name.partition(":")[0] for name, _ in units}
+
+
+@pytest.mark.parametrize("waived", [False, True])
+def test_after_any_unit_a_campaign_goes_on_as_if_it_had_not_been_interrupted(
+    broken_engine: Callable[[], Engine], waived: bool
+) -> None:
+    engine = broken_engine()
+    whole = [(unit.name, list(engine.judged(unit))) for unit in engine.units()]
+    search = [n for n, (name, _) in enumerate(whole) if name.startswith("search")]
+    # All around the phases' ends, where what is known of failures matters, and some more.
+    stops = {0, 1, *search[:6], *search[6::9], search[-1] + 1, len(whole) - 1, len(whole)}
+    for stop in sorted(stops):
+        done = [record for _, unit in whole[:stop] for record in unit]
+        if waived:
+            done = [
+                msgspec.structs.replace(record, verdict=Verdict.WAIVED, waived=str(record.verdict))
+                if record.verdict in NOT_CONFORMANT
+                else record
+                for record in done
+            ]
+        engine = broken_engine()
+        assert list(engine.resume(iter(done), {name for name, _ in whole[:stop]})) == done
+        left = [(unit.name, all_but_times(engine.judged(unit))) for unit in engine.units()]
+        assert left == [(name, all_but_times(unit)) for name, unit in whole[stop:]], stop
+
+
+def test_what_the_sweep_breaks_is_not_searched_for_when_a_campaign_is_resumed(
+    broken_engine: Callable[[], Engine],
+) -> None:
+    engine = broken_engine()
+    whole = [(unit.name, list(engine.judged(unit))) for unit in engine.units()]
+    done = [record for _, unit in whole[:-1] for record in unit]
+    assert done[-1].phase is Phase.SWEEP
+    broken = {**done[-1].case_json, "rule": "TENSOR.flags"}
+    done[-1] = msgspec.structs.replace(done[-1], verdict=Verdict.FAIL, case_json=broken)
+    engine = broken_engine()
+    assert list(engine.resume(done, {name for name, _ in whole[:-1]})) == done
+    assert [unit.name for unit in engine.units()] == [whole[-1][0]]
+
+
+def test_units_end_at_the_same_cases_wherever_a_campaign_is_resumed(broken_engine: Callable[[], Engine]) -> None:
+    """So that batches have the same cases, also where they were not judged in batches before."""
+    records = list(islice(broken_engine().records(), UNIT_CASES + 7))
+    engine = broken_engine()
+    assert list(engine.resume(records, ())) == records
+    first, second = islice(engine.units(), 2)
+    assert [first.name, second.name] == [f"boundaries up to {2 * UNIT_CASES}", f"boundaries up to {3 * UNIT_CASES}"]

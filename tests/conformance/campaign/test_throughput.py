@@ -1,0 +1,352 @@
+"""What throughput is measured with: sizes, types, states of the caches, and what of a backend is not timed."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dml_conformance.backends.base import Answer, Binding, Capabilities, Timed, TimedCold, Unsupported
+from dml_conformance.backends.timing import PATIENT, QUICK, WarmUp, time_steadily
+from dml_conformance.conformance.campaign.budget import BUDGETS, LEAST_THROUGHPUT_BYTES, SIZE_RATIO
+from dml_conformance.conformance.campaign.throughput import (
+    SPREAD,
+    Measurement,
+    measure,
+    spread,
+    useful_bytes,
+    with_caveats,
+)
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.reports.records import Caches, Caveat, Throughput
+from dml_conformance.reports.text import share_of_copy
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.rules import Category
+from dml_conformance.spec.tensor import TensorDesc
+
+KIB, MIB = 1 << 10, 1 << 20
+BUDGET = replace(BUDGETS["quick"], large_bytes=256 * KIB, repeats=2)
+SIZES = (16 * KIB, 64 * KIB, 256 * KIB)
+OPERATORS = tuple(operators())
+
+
+class Untimed:
+    """A backend that accepts all and does nothing; `calls` are its executions."""
+
+    def __init__(self, **claims: Any) -> None:
+        self.claims = claims
+        self.calls: list[OperatorDesc] = []
+
+    def capabilities(self) -> Capabilities:
+        claims = {"levels": tuple(Level), "operators": OPERATORS, "versions": {}, **self.claims}
+        return Capabilities("fake", "none", enforces=frozenset(Category), **claims)
+
+    def validate(self, desc: OperatorDesc, level: Level) -> Answer:
+        return Answer(True)
+
+    def execute(
+        self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
+    ) -> None:
+        self.calls.append(desc)
+
+
+class OwnClock(Untimed):
+    """One that says how long it took: a second, and half of one for a copy."""
+
+    def time_execution(self, desc: OperatorDesc, *rest: Any) -> list[float]:
+        self.calls.append(desc)
+        return [1.0] * rest[-1]
+
+    def time_copy(self, size: int, repeats: int) -> list[float]:
+        return [0.5] * repeats
+
+
+class Cold(OwnClock):
+    """One that empties its caches, and is then half as fast."""
+
+    def time_execution_cold(self, desc: OperatorDesc, *rest: Any) -> list[float]:
+        return [2.0] * rest[-1]
+
+    def time_copy_cold(self, size: int, repeats: int) -> list[float]:
+        return [1.0] * repeats
+
+
+class NeverCold(Cold):
+    """One that cannot empty them on this device."""
+
+    def time_copy_cold(self, size: int, repeats: int) -> list[float]:
+        raise Unsupported("not here")
+
+
+def measured(backend: Any, *, levels: tuple[Level, ...] = tuple(Level)) -> list[Throughput]:
+    return list(measure(Judge(backend, "fake"), OPERATORS, levels, BUDGET))
+
+
+@pytest.mark.parametrize("budget", BUDGETS.values(), ids=lambda budget: budget.name)
+@pytest.mark.parametrize("accelerated", [False, True], ids=["host", "accelerator"])
+def test_sizes_go_from_the_least_to_the_budgets_own(budget: Any, accelerated: bool) -> None:
+    capabilities = Untimed(accelerated=accelerated).capabilities()
+    sizes = budget.throughput_sizes(capabilities)
+    assert sizes[-1] == budget.throughput_bytes(capabilities)
+    assert sizes[-1] == (budget.large_device_bytes if accelerated else budget.large_bytes)
+    assert LEAST_THROUGHPUT_BYTES <= sizes[0] < SIZE_RATIO * LEAST_THROUGHPUT_BYTES
+    assert all(after == SIZE_RATIO * before for before, after in itertools.pairwise(sizes))
+    assert sum(sizes[:-1]) < sizes[-1] / (SIZE_RATIO - 1)
+
+
+def test_every_operator_and_type_is_timed_at_every_size() -> None:
+    backend = OwnClock()
+    assert isinstance(backend, Timed)
+    rows = measured(backend)
+    by_timing = Counter((row.operator, row.data_type) for row in rows)
+    assert set(by_timing.values()) == {len(SIZES)}
+    assert len(by_timing) == 4 * 11 + 10  # TILE has no FLOAT64
+    assert {row.caches for row in rows} == {Caches.WARM}
+    assert len({row.timing for row in rows}) == len(rows)
+
+
+def test_an_output_has_the_size_that_its_row_says() -> None:
+    """So that rows of different operators, types and backends compare."""
+    backend = OwnClock()
+    rows = measured(backend)
+    executed = backend.calls[len(SIZES) :]  # after the copies by a kernel, one for each size
+    for row, desc in zip(rows, executed, strict=True):
+        output: TensorDesc = desc.output_tensor  # type: ignore[attr-defined]
+        assert row.output_bytes == row.size == output.element_count * output.data_type.size, row
+        assert (row.operator, row.data_type) == (desc.operator, output.data_type.name)
+        assert row.useful_bytes == useful_bytes(Case.of(desc, Level.L6_4, {}, rule=""))
+        assert row.seconds == (1.0, 1.0)
+        assert row.copy_bytes_per_second >= row.useful_bytes / 0.5
+
+
+def test_cold_caches_are_timed_where_the_backend_empties_them() -> None:
+    backend = Cold()
+    assert isinstance(backend, TimedCold)
+    rows = measured(backend)
+    assert [row.caches for row in rows[:4]] == [Caches.WARM, Caches.COLD] * 2
+    for warm, cold in zip(rows[::2], rows[1::2], strict=True):
+        assert warm.timing[:3] == cold.timing[:3]
+        assert (warm.median_seconds, cold.median_seconds) == (1.0, 2.0)
+        assert warm.copy_bytes_per_second == 2 * cold.copy_bytes_per_second
+
+
+def test_where_it_cannot_only_warm_ones_are() -> None:
+    assert {row.caches for row in measured(NeverCold())} == {Caches.WARM}
+
+
+def test_without_a_clock_of_its_own_a_backend_is_timed_by_the_hosts() -> None:
+    backend = Untimed()
+    rows = measured(backend)
+    assert all(len(row.seconds) == BUDGET.repeats and min(row.seconds) > 0 for row in rows)
+    assert min(row.copy_bytes_per_second for row in rows) > 0
+
+
+@pytest.mark.parametrize(
+    "backend",
+    [OwnClock(executes=False), OwnClock(levels=(Level.L1_0,)), OwnClock(operators=())],
+    ids=["executes nothing", "another level", "no operator"],
+)
+def test_what_is_not_claimed_is_not_timed(backend: OwnClock) -> None:
+    assert measured(backend, levels=(Level.L3_0,)) == []
+    assert backend.calls == []
+
+
+def test_what_is_refused_or_raises_is_left_out() -> None:
+    class Picky(OwnClock):
+        def validate(self, desc: OperatorDesc, level: Level) -> Answer:
+            return Answer(desc.operator != "TILE")
+
+        def time_execution(self, desc: OperatorDesc, *rest: Any) -> list[float]:
+            if desc.operator == "GATHER":
+                raise Unsupported("no")
+            if desc.operator == "GATHER_ND":
+                raise RuntimeError("broken")
+            return super().time_execution(desc, *rest)
+
+    assert {row.operator for row in measured(Picky())} == {"GATHER_ELEMENTS", "GATHER_ND1"}
+
+
+# --- warming up -------------------------------------------------------------------------------------------------------
+
+GB = 10**9
+
+
+class Device(Untimed):
+    """A device with a clock of its own: what it moves takes as long as it says, and nothing is executed.
+
+    Args:
+        launch: seconds of every run.
+        copy, kernel: bytes read and written a second by the device's own copy, and by the backend's kernels.
+        cache: bytes that it moves ten times as fast as others.
+        warms_for: runs in a row until it is at its full speed; before that up to three times slower.
+    """
+
+    def __init__(
+        self, launch: float = 0.0, copy: float = 400 * GB, kernel: float = 400 * GB, cache: int = 0, warms_for: int = 0
+    ) -> None:
+        super().__init__(accelerated=True)
+        self.launch, self.copy, self.kernel, self.cache, self.warms_for = launch, copy, kernel, cache, warms_for
+        self.asked: list[int] = []
+
+    def time_execution(self, desc: Any, level: Level, *rest: Any) -> list[float]:
+        return self._runs(useful_bytes(Case.of(desc, level, {}, rule="")), self.kernel, rest[-1])
+
+    def time_copy(self, size: int, repeats: int) -> list[float]:
+        return self._runs(2 * size, self.copy, repeats)
+
+    def _runs(self, moved: int, speed: float, repeats: int) -> list[float]:
+        self.asked.append(repeats)
+        speed *= 10 if moved <= self.cache else 1
+        return [self._slowness(n) * (self.launch + moved / speed) for n in range(repeats)]
+
+    def _slowness(self, run: int) -> float:
+        return max(1.0, 3.0 - 2.0 * run / self.warms_for) if self.warms_for else 1.0
+
+
+ACCELERATED = replace(BUDGETS["quick"], large_device_bytes=4 * MIB, repeats=3)
+
+
+def timed(backend: Any, *operators: str) -> list[Throughput]:
+    return list(measure(Judge(backend, "fake"), operators or ("TILE",), (Level.L3_0,), ACCELERATED))
+
+
+def test_a_device_that_takes_a_hundred_runs_to_warm_up_is_timed_warm() -> None:
+    """Asked for as many runs as are timed, it is three times slower all the time: it cools down in between."""
+    warm, warming = timed(Device()), timed(Device(warms_for=100))
+    assert [row.seconds for row in warming] == [row.seconds for row in warm]
+    assert [row.copy_bytes_per_second for row in warming] == [row.copy_bytes_per_second for row in warm]
+    assert not any(Caveat.DISTURBED in row.caveats for row in warming)
+
+
+def test_what_never_becomes_steady_is_given_up_and_marked() -> None:
+    backend = Device(warms_for=10**9)
+    backend._slowness = lambda run: 1.0 + run / 100  # type: ignore[method-assign]
+    rows = timed(backend)
+    assert rows
+    assert all(Caveat.DISTURBED in row.caveats for row in rows)
+    assert max(backend.asked) == PATIENT.most_runs
+
+
+def test_slow_runs_are_not_repeated_for_long() -> None:
+    """Not longer than the limit says, whatever they come to."""
+    asked: list[int] = []
+
+    def clock(repeats: int) -> list[float]:
+        asked.append(repeats)
+        return [0.2 + 0.1 * run for run in range(repeats)]
+
+    assert time_steadily(clock, 3, PATIENT).seconds == (0.2, 0.30000000000000004, 0.4)
+    assert asked == [3]
+    assert time_steadily(lambda repeats: [2.0] * repeats, 3, QUICK).is_steady
+
+
+def test_a_warm_up_goes_on_for_its_least() -> None:
+    asked: list[int] = []
+
+    def clock(repeats: int) -> list[float]:
+        asked.append(repeats)
+        return [1e-3] * repeats
+
+    series = time_steadily(clock, 3, WarmUp(40, 0.02))
+    assert (series.is_steady, len(series.seconds), asked) == (True, 3, [3, 20])
+    asked.clear()
+    time_steadily(clock, 3, WarmUp(12, 0.02))
+    assert asked == [3, 12]
+
+
+def test_a_clock_that_tells_nothing_ends_it() -> None:
+    assert time_steadily(lambda repeats: [], 3, QUICK).seconds == ()
+
+
+# --- the limit, and what is to be known -------------------------------------------------------------------------------
+
+
+def test_a_slow_copy_is_not_the_limit() -> None:
+    """The kernel that repeats nothing copies too; no share is above what that does."""
+    rows = timed(Device(copy=80 * GB), "TILE", "GATHER", "GATHER_ELEMENTS")
+    assert {round(row.copy_bytes_per_second / GB) for row in rows} == {400}
+    assert max(row.fraction_of_copy for row in rows) <= 1.001
+    assert max(row.fraction_of_copy for row in rows) > 0.999
+
+
+def test_without_tile_a_slow_copy_is_told_of() -> None:
+    backend = Device(copy=80 * GB)
+    backend.claims["operators"] = ("GATHER",)
+    rows = timed(backend, "GATHER")
+    assert all(row.fraction_of_copy > 4 and Caveat.UNLIKE_A_COPY in row.caveats for row in rows)
+    assert share_of_copy(rows[-1]) == "500 % (unlike a copy)"
+
+
+def test_what_takes_as_long_as_a_launch_is_marked_and_never_above_the_copy() -> None:
+    """The copy of small sizes is as slow, or slower: the limit is that of the larger ones."""
+    rows = timed(Device(launch=1e-3))
+    assert all(Caveat.LAUNCH_BOUND in row.caveats for row in rows)
+    assert all(row.fraction_of_copy < 1 for row in rows)
+    rows = timed(Device(launch=1e-6, kernel=100 * GB))
+    assert [Caveat.LAUNCH_BOUND in row.caveats for row in rows[:5]] == [True, True, False, False, False]
+    assert not any(Caveat.LAUNCH_BOUND in row.caveats for row in timed(Device()))
+
+
+def row(size: int, seconds: float, share: float, caches: Caches = Caches.WARM) -> Throughput:
+    return Throughput("TILE", "INT8", "Output{1}", size, (seconds,), size / seconds / share, size, caches)
+
+
+def caveats(*rows: Throughput, launch: float = 0.0, disturbed: bool = False) -> list[tuple[Caveat, ...]]:
+    found = with_caveats([Measurement(each, disturbed) for each in rows], dict.fromkeys(Caches, launch))
+    return [each.caveats for each in found]
+
+
+def test_caches_are_why_a_small_size_is_above_the_copy() -> None:
+    small, large = row(KIB, 1e-6, 2.0), row(16 * KIB, 1e-4, 0.9)
+    assert caveats(small, large) == [(Caveat.CACHED,), ()]
+    cold = row(KIB, 1e-5, 0.8, Caches.COLD)
+    assert caveats(small, cold)[0] == (Caveat.CACHED,)
+    also_cold = row(KIB, 1e-5, 1.2, Caches.COLD)
+    assert caveats(small, also_cold) == [(Caveat.UNLIKE_A_COPY,)] * 2
+
+
+def test_alone_a_size_is_held_against_an_empty_launch() -> None:
+    assert caveats(row(KIB, 1e-6, 0.5), launch=1e-6) == [(Caveat.LAUNCH_BOUND,)]
+    assert caveats(row(KIB, 1e-5, 0.5), launch=1e-6) == [()]
+
+
+def test_nothing_is_above_the_copy_without_a_reason() -> None:
+    every = [row(size * KIB, size * 1e-6, share) for size in (1, 2, 16) for share in (0.5, 1.01, 3.0)]
+    for first, second in itertools.combinations(every, 2):
+        for disturbed in (False, True):
+            given = with_caveats([Measurement(each, disturbed) for each in (first, second)], {})
+            assert all(each.caveats for each in given if each.fraction_of_copy > 1)
+            assert all((Caveat.DISTURBED in each.caveats) is disturbed for each in given)
+
+
+def test_copies_that_differ_before_and_after_are_a_disturbance() -> None:
+    class Throttled(Device):
+        """Its own copy becomes slower with each request."""
+
+        def time_copy(self, size: int, repeats: int) -> list[float]:
+            self.copy *= 0.8
+            return super().time_copy(size, repeats)
+
+    assert all(Caveat.DISTURBED in row.caveats for row in timed(Throttled()))
+
+
+def test_runs_that_differ_are_a_disturbance() -> None:
+    class Uneven(Device):
+        def _slowness(self, run: int) -> float:
+            return (1.0, 1.3, 1.6)[run % 3]
+
+    assert all(Caveat.DISTURBED in row.caveats for row in timed(Uneven()))
+    assert spread((1.0, 1.0, 1.0)) == 0
+    assert spread((1.0, 1.1, 1.3)) > SPREAD > spread((1.0, 1.0, 1.1, 1.1, 9.0))
+
+
+def test_a_share_of_an_earlier_release_is_explained_too() -> None:
+    assert share_of_copy(row(KIB, 1e-6, 1.77)) == "177 % (above the one copy that was measured)"
+    assert share_of_copy(row(KIB, 1e-6, 0.0123)) == "1.2 %"

@@ -1,0 +1,710 @@
+"""The command line's frame and the commands on the specification: output, exit codes, and never a traceback."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from dml_conformance.conformance.cli import COMMANDS, main
+from dml_conformance.conformance.cli.errors import KNOWN, Exit, explain
+from dml_conformance.conformance.cli.lazy import CommandLine
+from dml_conformance.conformance.cli.lines import complain
+from dml_conformance.spec.errata import errata
+from dml_conformance.spec.examples import examples
+from dml_conformance.spec.forms import desc_to_json
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.model_files import MAX_BYTES
+from dml_conformance.spec.observations import observations
+from dml_conformance.spec.registry import operators, rules
+
+Run = Callable[..., Result]
+
+
+def invoke(*args: str, stdin: bytes | str | None = None, env: dict[str, str | None] | None = None) -> Result:
+    # COLUMNS asks for a width; without it tables are not wrapped, whatever runs the tests.
+    environment = {"COLUMNS": None, **(env or {})}
+    return CliRunner().invoke(main, list(args), input=stdin, env=environment, prog_name="dml-conformance")
+
+
+def descriptor(name: str, **fields: Any) -> dict[str, Any]:
+    desc = examples()[name].corrected
+    assert desc is not None
+    written = desc_to_json(desc)
+    return {**written, "desc": {**written["desc"], **fields}}
+
+
+ACCEPTED = descriptor("GATHER/2")
+REJECTED = descriptor("GATHER/2", Axis=5)
+OPEN = descriptor("GATHER/2", IndexDimensions=0, OutputTensor={"DataType": "FLOAT32", "Sizes": [1, 2]})
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, value in (("accepted", ACCEPTED), ("rejected", REJECTED), ("open", OPEN)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(value))
+    return tmp_path
+
+
+def assert_one_line(result: Result, code: int) -> str:
+    """The command ended with a code and told one line of the program on standard error."""
+    assert result.exit_code == code, result.output
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("dml-conformance: ")
+    assert lines[0].isprintable()
+    assert "Traceback" not in result.output
+    return lines[0]
+
+
+# --- check --------------------------------------------------------------------------------------------------------
+
+
+def test_check_accepts(folder: Path) -> None:
+    result = invoke("check", "accepted.json", "--level", "3_0")
+    assert result.exit_code == Exit.CONFORMANT
+    assert result.stdout.splitlines() == [
+        "accepted.json: DML_OPERATOR_GATHER at 3_0: ACCEPT",
+        "1 operator at 3_0: 1 ACCEPT, 0 REJECT, 0 UNSPECIFIED",
+    ]
+    assert result.stderr == ""
+
+
+def test_check_names_each_broken_rule_with_all_about_it(folder: Path) -> None:
+    result = invoke("check", "rejected.json", "--level", "2.1")
+    assert result.exit_code == Exit.NOT_CONFORMANT
+    rule = rules()["GATHER.dimension-counts"]
+    assert "rejected.json: DML_OPERATOR_GATHER at 2_1: REJECT" in result.stdout
+    for line in (
+        "  GATHER.dimension-counts (level-support)",
+        "    found   desc.InputTensor.DimensionCount: 2, level 2_1 has 4",
+        "    found   desc.OutputTensor.DimensionCount: 2, level 2_1 has 4",
+        f"    says    {rule.statement}",
+        f"    mend    {rule.remedy}",
+        f"    source  {rule.source.url} (Tensor support)",
+    ):
+        assert line in result.stdout.splitlines()
+
+
+def test_check_says_why_something_is_left_open(folder: Path) -> None:
+    result = invoke("check", "open.json")
+    assert result.exit_code == Exit.CONFORMANT
+    assert "at 6_4: UNSPECIFIED" in result.stdout
+    assert f"    open    GATHER-8: {errata()['GATHER-8'].reason}" in result.stdout.splitlines()
+    assert "1 operator at 6_4: 0 ACCEPT, 0 REJECT, 1 UNSPECIFIED" in result.stdout
+    assert invoke("check", "--strict", "open.json").exit_code == Exit.NOT_CONFORMANT
+    assert invoke("check", "--strict", "accepted.json").exit_code == Exit.CONFORMANT
+
+
+def test_check_as_json(folder: Path) -> None:
+    result = invoke("check", "accepted.json", "rejected.json", "open.json", "--level", "3_0", "--format", "json")
+    assert result.exit_code == Exit.NOT_CONFORMANT
+    written = json.loads(result.stdout)
+    assert (written["format"], written["level"]) == (1, "3_0")
+    assert written["summary"] == {"ACCEPT": 1, "REJECT": 1, "UNSPECIFIED": 1}
+    accepted, rejected, left_open = (entry["operators"][0] for entry in written["files"])
+    assert accepted == {
+        "where": "",
+        "operator": "GATHER",
+        "decision": "ACCEPT",
+        "violations": [],
+        "errata": [],
+        "observations": [],
+    }
+    (violation,) = rejected["violations"]
+    assert violation == {
+        "rule": "GATHER.axis-range",
+        "category": "attributes",
+        "where": "desc.Axis",
+        "found": "5, InputTensor has 2 dimensions",
+        "says": rules()["GATHER.axis-range"].statement,
+        "remedy": rules()["GATHER.axis-range"].remedy,
+        "erratum": None,
+        "source": rules()["GATHER.axis-range"].source.url,
+    }
+    assert left_open["violations"][0]["erratum"] == "GATHER-8"
+    assert left_open["errata"] == [
+        {"id": "GATHER-8", "finding": errata()["GATHER-8"].finding, "reason": errata()["GATHER-8"].reason}
+    ]
+
+
+def test_check_as_observed(folder: Path) -> None:
+    """IndexDimensions 0 leaves an index size above 1 without meaning; the library rejects it: no such batch."""
+    observation = observations()["GATHER.leading-index-sizes"]
+    result = invoke("check", "open.json", "--spec", "observed")
+    assert result.exit_code == Exit.NOT_CONFORMANT
+    assert "open.json: DML_OPERATOR_GATHER at 6_4: REJECT" in result.stdout
+    assert f"    open    GATHER-8: {errata()['GATHER-8'].reason}" in result.stdout
+    assert f"    settled {observation.finding}\n            observed: DirectML 1.13 (6_2)\n" in result.stdout
+    written = json.loads(invoke("check", "open.json", "--spec", "observed", "--format", "json").stdout)
+    assert written["spec"] == "observed"
+    assert written["files"][0]["operators"][0]["observations"] == [observation.as_json()]
+    documented = json.loads(invoke("check", "open.json", "--format", "json").stdout)
+    assert documented["spec"] == "documented"
+    assert documented["files"][0]["operators"][0]["observations"] == []
+
+
+def test_check_reads_a_model_and_says_what_it_skips(folder: Path) -> None:
+    model = {"dispatchables": {"a": ACCEPTED, "b c": REJECTED, "d": {"type": "hlsl"}}}
+    (folder / "model.json").write_text(json.dumps(model))
+    result = invoke("check", "model.json")
+    assert result.exit_code == Exit.NOT_CONFORMANT
+    assert "model.json: dispatchables.a: DML_OPERATOR_GATHER at 6_4: ACCEPT" in result.stdout
+    assert 'found   dispatchables["b c"].desc.Axis: 5, InputTensor has 2 dimensions' in result.stdout
+    assert "model.json: dispatchables.d: skipped, hlsl is not known here" in result.stdout
+    assert result.stdout.splitlines()[-1] == "2 operators at 6_4: 1 ACCEPT, 1 REJECT, 0 UNSPECIFIED; 1 skipped"
+
+
+def test_check_reads_standard_input(folder: Path) -> None:
+    result = invoke("check", "-", stdin=json.dumps(ACCEPTED))
+    assert result.exit_code == Exit.CONFORMANT
+    assert result.stdout.startswith("standard input: DML_OPERATOR_GATHER at 6_4: ACCEPT")
+
+
+def test_check_without_any_operator_is_no_success(folder: Path) -> None:
+    (folder / "none.json").write_text('{"dispatchables": {"a": {"type": "hlsl"}, "b": {"type": "onnx"}}}')
+    line = assert_one_line(invoke("check", "none.json"), Exit.BAD_INPUT)
+    assert "none.json: has no operator known here, only hlsl, onnx; known are DML_OPERATOR_GATHER" in line
+    (folder / "empty.json").write_text("[]")
+    assert "only nothing at all" in assert_one_line(invoke("check", "empty.json"), Exit.BAD_INPUT)
+
+
+def test_a_bad_file_does_not_hide_the_others(folder: Path) -> None:
+    (folder / "bad.json").write_text("{")
+    result = invoke("check", "bad.json", "rejected.json", "missing.json")
+    assert result.exit_code == Exit.BAD_INPUT
+    assert "rejected.json: DML_OPERATOR_GATHER at 6_4: REJECT" in result.stdout
+    assert result.stderr.splitlines() == [
+        "dml-conformance: bad.json: 1:2: not JSON: expecting property name enclosed in double quotes",
+        "dml-conformance: missing.json: cannot be read: No such file or directory",
+    ]
+    written = json.loads(invoke("check", "bad.json", "rejected.json", "--format", "json").stdout)
+    assert written["files"][0]["error"] == {
+        "where": "1:2",
+        "problem": "not JSON: expecting property name enclosed in double quotes",
+    }
+    assert written["files"][1]["error"] is None
+
+
+def test_many_places_of_one_rule_are_cut_short(folder: Path) -> None:
+    tensor = {"DataType": "INT8", "Sizes": [0] * 1000}
+    value = {"type": "TILE", "InputTensor": tensor, "OutputTensor": tensor, "Repeats": [1]}
+    result = invoke("check", "-", stdin=json.dumps(value))
+    assert result.exit_code == Exit.NOT_CONFORMANT
+    assert len(result.stdout.splitlines()) < 60
+    assert "            and 1992 more places" in result.stdout.splitlines()
+
+
+def test_names_that_would_move_the_cursor_are_escaped(folder: Path) -> None:
+    name = "a\x1b[31m\nb"
+    model = {"dispatchables": {name: REJECTED, "x": {"type": "\x1b[2J"}}}
+    (folder / "model.json").write_text(json.dumps(model))
+    (folder / "odd\x1b.json").write_text("{")
+    result = invoke("check", "model.json", "odd\x1b.json")
+    assert "\x1b" not in result.output
+    assert "\\x1b" in result.stderr
+
+
+GATHER_TEXT = json.dumps(ACCEPTED)
+NASTY: list[bytes] = [
+    b"",
+    b" ",
+    b"\n" * 1000,
+    b"\x00",
+    b"\x00" * 1000,
+    b"\xff",
+    b"\xef\xbb\xbf",
+    b"\xfe\xff\x00{",
+    b"\xff\xfe{\x00}\x00",
+    "ü".encode("latin-1"),
+    bytes(range(256)) * 10,
+    b"null",
+    b"true",
+    b"-",
+    b"-0",
+    b"1e999",
+    b"NaN",
+    b"-Infinity",
+    b"9" * 100_000,
+    b'"' * 3,
+    b"'",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b"[" * 200_000,
+    b"]" * 1000,
+    b'{"a":' * 100_000,
+    b"[" * 900 + b"]" * 900,
+    b"//",
+    b"/*",
+    b"/**/",
+    b"/*" * 1000,
+    b",",
+    b"{,}",
+    b"[,,,]",
+    b"{}",
+    b"[]",
+    b"[[]]",
+    b"[{}]",
+    b'{"type":null}',
+    b'{"type":{}}',
+    b'{"type":""}',
+    b'{"type":"DML_OPERATOR_"}',
+    b'{"type":"\\ud800"}',
+    b'{"type":"GATHER"}',
+    b'{"type":"GATHER","desc":null}',
+    b'{"type":"GATHER","desc":0}',
+    b'{"type":"GATHER","desc":{"\\u0000":1}}',
+    b'{"type":"GATHER","desc":{"InputTensor":{}}}',
+    b'{"type":"GATHER","desc":{"InputTensor":{"DataType":{},"Sizes":{}}}}',
+    b'{"type":"GATHER","type":"TILE"}',
+    b'{"dispatchables":null}',
+    b'{"dispatchables":{"":null}}',
+    b'{"dispatchables":{"\\u202e":{}}}',
+    b'{"dispatchables":{"a":{"type":[]}}}',
+    b" " * (MAX_BYTES + 1),
+    GATHER_TEXT.replace("2", "-2").encode(),
+    GATHER_TEXT.replace("2", "1e9").encode(),
+    GATHER_TEXT.replace("2", "99999999999999999999999").encode(),
+    GATHER_TEXT.replace("2", '"2"').encode(),
+    GATHER_TEXT.replace("FLOAT32", "FLOAT99").encode(),
+    GATHER_TEXT.replace("Sizes", "sizes").encode(),
+    GATHER_TEXT.encode("utf-16"),
+    GATHER_TEXT.encode() + b"\x00",
+    GATHER_TEXT.encode() * 2,
+]
+
+
+@pytest.mark.parametrize("data", NASTY, ids=[f"{i} {data[:20]!r}" for i, data in enumerate(NASTY)])
+def test_bad_input_gets_one_clear_line(data: bytes, folder: Path) -> None:
+    (folder / "nasty.json").write_bytes(data)
+    line = assert_one_line(invoke("check", "nasty.json"), Exit.BAD_INPUT)
+    assert line.startswith("dml-conformance: nasty.json: ")
+    assert len(line) < 600
+    assert "internal error" not in line
+
+
+def test_random_damage_never_ends_in_a_traceback(folder: Path) -> None:
+    rng = random.Random(20)
+    text = json.dumps({"dispatchables": {"a": ACCEPTED, "b": REJECTED}}).encode()
+    for _ in range(400):
+        damaged = bytearray(text)
+        for _ in range(rng.randint(1, 4)):
+            where = rng.randrange(len(damaged))
+            kind = rng.randrange(3)
+            if kind == 0:
+                damaged[where] = rng.randrange(256)
+            elif kind == 1:
+                del damaged[where : where + rng.randint(1, 12)]
+            else:
+                damaged[where:where] = rng.choice((b"{", b"]", b'"', b"0", b"-", b"//", b"null", b"\\", b"1e5"))
+        (folder / "damaged.json").write_bytes(damaged)
+        result = invoke("check", "damaged.json")
+        assert result.exit_code in (Exit.NOT_CONFORMANT, Exit.BAD_INPUT, Exit.CONFORMANT), bytes(damaged)
+        assert "internal error" not in result.stderr
+        assert len(result.stderr.splitlines()) == (result.exit_code == Exit.BAD_INPUT), bytes(damaged)
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (("check",), "check: Missing argument"),
+        (("check", "a.json", "--level", "9_9"), "there is no feature level '9_9'; expected one of 1_0, 2_0"),
+        (("check", "a.json", "--level", ""), "there is no feature level ''"),
+        (("check", "a.json", "--format", "xml"), "'xml' is not one of 'text', 'json'"),
+        (("check", "a.json", "--nope"), "No such option"),
+        (("nope",), "No such command 'nope'; see 'dml-conformance --help'"),
+        (("--nope",), "No such option"),
+        (("rules", "GEMM"), "unknown operator 'GEMM'; known here: GATHER"),
+        (("rules", "--category", "nope"), "'nope' is not one of"),
+        (("spec", "nope"), "spec: No such command 'nope'; see 'dml-conformance spec --help'"),
+        (("spec", "diff", "2_1"), "Missing argument"),
+        (("spec", "diff", "2_1", "7_0"), "there is no feature level '7_0'"),
+        (("completion", "tcsh"), "'tcsh' is not one of"),
+        (("check", "."), ".: cannot be read: Is a directory"),
+        (("check", "\n"), "cannot be read: No such file or directory"),
+        (("check", "x" * 5000), "cannot be read: File name too long"),
+    ],
+)
+def test_wrong_usage_gets_one_clear_line(args: tuple[str, ...], expected: str, folder: Path) -> None:
+    assert expected in assert_one_line(invoke(*args), Exit.BAD_INPUT)
+
+
+# --- operators, rules, spec ---------------------------------------------------------------------------------------
+
+
+def test_operators() -> None:
+    lines = invoke("operators").stdout.splitlines()
+    assert lines[0].split() == ["operator", "introduced", "tables", "at", "tensors", "summary"]
+    for line, spec in zip(lines[1:], operators().values(), strict=True):
+        assert line.split()[:2] == [spec.name, spec.introduced_in.label]
+        assert line.endswith(spec.summary)
+
+
+def test_operators_as_json() -> None:
+    written = json.loads(invoke("operators", "--format", "json").stdout)["operators"]
+    assert [entry["operator"] for entry in written] == list(operators())
+    tile = next(entry for entry in written if entry["operator"] == "TILE")
+    assert tile["tables"]["3_1"]["InputTensor"]["dimension_counts"] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert "FLOAT64" not in tile["tables"]["4_1"]["OutputTensor"]["data_types"]
+    assert [field["name"] for field in tile["fields"]] == ["InputTensor", "OutputTensor", "Repeats"]
+
+
+def test_rules_lists_every_rule_whole() -> None:
+    lines = invoke("rules").stdout.splitlines()[1:]
+    assert [line.split()[0] for line in lines] == list(rules())
+    for line, rule in zip(lines, rules().values(), strict=True):
+        assert rule.statement in line
+        assert str(rule.category) in line
+        assert (f"[UNSPECIFIED, {rule.erratum}]" in line) == (rule.erratum is not None)
+
+
+def test_rules_of_an_operator_at_a_level() -> None:
+    def ids(*args: str) -> set[str]:
+        return {rule["id"] for rule in json.loads(invoke("rules", *args, "--format", "json").stdout)["rules"]}
+
+    own = ids("gather_elements")
+    assert {"TENSOR.sizes", "EXECUTION.strides", "GATHER_ELEMENTS.axis-range"} <= own
+    assert not any(rule.startswith("GATHER.") for rule in own)
+    assert ids("GATHER_ELEMENTS", "--level", "3_0") == own - {
+        "GATHER_ELEMENTS.introduced-in",
+        "GATHER_ELEMENTS.dimension-counts",
+    }
+    assert ids("DML_OPERATOR_GATHER_ND1", "--level", "2_1", "--category", "level-support") == {
+        "GATHER_ND1.introduced-in"
+    }
+    assert ids("--category", "execution") == {rule.id for rule in rules().values() if rule.category == "execution"}
+
+
+def test_rules_as_json_say_all_of_a_rule() -> None:
+    written = json.loads(invoke("rules", "GATHER", "--format", "json").stdout)["rules"]
+    shape = next(rule for rule in written if rule["id"] == "GATHER.shape-before-2_1")
+    assert (shape["since"], shape["until"], shape["erratum"], shape["kind"]) == ("1_0", "2_1", "GATHER-7", "descriptor")
+    limits = next(rule for rule in written if rule["id"] == "GATHER.index-dimensions-range")
+    assert "GATHER-1" in limits["settles"]
+    assert "GATHER.same-dimension-count" in limits["needs"]
+
+
+def test_rules_as_markdown() -> None:
+    text = invoke("rules", "TILE", "--format", "md").stdout
+    subjects = [line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")]
+    assert subjects == ["TENSOR", "DESCRIPTOR", "EXECUTION", "TILE"]
+    row = next(line for line in text.splitlines() if line.startswith("| `TILE.repeats-count` |"))
+    assert row == (
+        "| `TILE.repeats-count` | attributes | from 1_0 | RepeatsCount is InputTensor.DimensionCount "
+        f"| [RepeatsCount]({operators()['TILE'].source.url}) |"
+    )
+    widths = {line.replace("\\|", "").count("|") for line in text.splitlines() if line.startswith("|")}
+    assert widths == {6}
+
+
+def test_tables_are_plain_where_there_is_no_terminal() -> None:
+    for args in (("rules",), ("operators",), ("spec", "diff", "1_0", "6_4"), ("spec", "check")):
+        output = invoke(*args, env={"COLUMNS": None, "FORCE_COLOR": None}).stdout
+        assert "\x1b" not in output
+        assert "…" not in output
+        assert all(line == line.rstrip() for line in output.splitlines())
+
+
+@pytest.mark.parametrize("columns", ["1", "20", "60", "100"])
+def test_identifiers_stay_whole_in_any_width(columns: str) -> None:
+    output = invoke("rules", env={"COLUMNS": columns}).stdout
+    assert "…" not in output
+    assert {line.split()[0] for line in output.splitlines() if not line.startswith(" ")} == {"rule", *rules()}
+    if columns == "100":
+        assert max(map(len, output.splitlines())) <= 100
+    words = " ".join(output.split())
+    assert "..." not in words
+
+
+def test_spec_diff() -> None:
+    lines = [line.split("  ") for line in invoke("spec", "diff", "2_1", "4_1").stdout.splitlines()]
+    rows = [tuple(cell.strip() for cell in line if cell) for line in lines]
+    assert ("every tensor", "DimensionCount", "at most 5 before, 8 after") in rows
+    assert ("GATHER_ND1", "operator", "added") in rows
+    assert ("TILE", "InputTensor, OutputTensor: DataType", "added: UINT64, INT64") in rows
+    assert ("GATHER", "rules", "added: GATHER.negative-indices") in rows
+    assert ("GATHER", "IndicesTensor: DataType", "added: INT32, UINT64, INT64") in rows
+
+
+def test_spec_diff_is_the_other_way_round_downwards() -> None:
+    up = json.loads(invoke("spec", "diff", "1_0", "6_4", "--format", "json").stdout)
+    down = json.loads(invoke("spec", "diff", "6_4", "1_0", "--format", "json").stdout)
+    assert up["dimension_count_max"] == [5, 8]
+    assert down["dimension_count_max"] == [8, 5]
+
+    def mirrored(value: Any) -> Any:
+        if isinstance(value, dict):
+            turned = {"added": value["removed"], "removed": value["added"]} if "added" in value else value
+            return {key: item[::-1] if key == "exists" else mirrored(item) for key, item in turned.items()}
+        return [mirrored(item) for item in value] if isinstance(value, list) else value
+
+    assert mirrored(down["operators"]) == up["operators"]
+    assert {entry["operator"] for entry in up["operators"]} == set(operators())
+    (new,) = (entry for entry in up["operators"] if entry["operator"] == "GATHER_ND1")
+    assert new["exists"] == [False, True]
+    assert new["rules"]["removed"] == []
+    assert "GATHER_ND1.batch-sizes" in new["rules"]["added"]
+
+
+def test_spec_diff_of_equal_levels_and_of_one_operator() -> None:
+    assert invoke("spec", "diff", "6_0", "6_4").stdout == "6_0 and 6_4 do not differ\n"
+    assert invoke("spec", "diff", "1_0", "2_0", "--operator", "tile").stdout == "1_0 and 2_0 do not differ for TILE\n"
+    written = json.loads(invoke("spec", "diff", "2_1", "3_1", "--operator", "TILE", "--format", "json").stdout)
+    (tile,) = written["operators"]
+    assert tile["operator"] == "TILE"
+    assert tile["exists"] == [True, True]
+    assert tile["tensors"][0]["dimension_counts"] == {"added": [1, 2, 3, 5, 6, 7, 8], "removed": []}
+    assert tile["tensors"][0]["data_types"] == {"added": [], "removed": []}
+
+
+def test_spec_diff_agrees_with_the_tables() -> None:
+    for first in Level:
+        for second in Level:
+            written = json.loads(invoke("spec", "diff", str(first), str(second), "--format", "json").stdout)
+            for name, spec in operators().items():
+                differs = any(entry["operator"] == name for entry in written["operators"])
+                tables = spec.table_at(first) != spec.table_at(second)
+                rule_sets = [
+                    {rule.id for rule in spec.rules if rule.applies_at(level) and level >= spec.introduced_in}
+                    for level in (first, second)
+                ]
+                assert differs == (tables or rule_sets[0] != rule_sets[1]), (name, first, second)
+            if first == second:
+                assert written["operators"] == []
+
+
+def test_spec_check() -> None:
+    result = invoke("spec", "check")
+    assert result.exit_code == Exit.CONFORMANT
+    last = result.stdout.splitlines()[-1]
+    assert last == f"33 contradictions: 33 known, 0 new; 0 stale; {len(errata())} errata"
+    mechanical, silent = result.stdout.split("Errata that no check can show")
+    for erratum in errata().values():
+        part = mechanical if erratum.checks else silent
+        assert f"  {erratum.id} ({erratum.kind}, {erratum.resolution})" in part.splitlines()
+        assert erratum.reason in part
+        for finding in erratum.checks:
+            line = next(line for line in result.stdout.splitlines() if line.startswith(f"{finding} "))
+            assert line.split()[1] == erratum.id
+
+
+def test_spec_check_as_json() -> None:
+    result = invoke("spec", "check", "--format", "json")
+    assert result.exit_code == Exit.CONFORMANT
+    written = json.loads(result.stdout)
+    assert written["ok"] is True
+    assert len(written["findings"]) == 33
+
+
+def test_spec_check_fails_on_news(monkeypatch: pytest.MonkeyPatch) -> None:
+    import msgspec
+
+    from dml_conformance.documents.consistency import model
+
+    known = dict(errata())
+    del known["GATHER-5"]
+    known["TILE-3"] = msgspec.structs.replace(known["TILE-3"], checks=("TILE:gone",))
+    monkeypatch.setattr(model, "errata", lambda: known)
+    result = invoke("spec", "check")
+    assert result.exit_code == Exit.NOT_CONFORMANT
+    lines = result.stdout.splitlines()
+    assert any(line.startswith("NEW: GATHER/4:rank-bound: ") for line in lines)
+    assert "STALE: TILE:gone: expected by TILE-3, but it no longer appears" in lines
+    assert lines[-1].startswith("33 contradictions: 31 known, 2 new; 1 stale")
+    assert invoke("spec", "check", "--format", "json").exit_code == Exit.NOT_CONFORMANT
+
+
+# --- the frame ----------------------------------------------------------------------------------------------------
+
+
+def test_version_and_help() -> None:
+    version = invoke("--version")
+    assert version.exit_code == 0
+    assert version.stdout.startswith("dml-conformance, version ")
+    shown = invoke("--help")
+    assert shown.exit_code == 0
+    for name in COMMANDS:
+        assert f"\n  {name} " in shown.stdout
+        assert invoke(name, "--help").exit_code == 0
+    assert "Exit codes: 0 conformant, 1 not conformant, 2 wrong usage or bad input, 3" in shown.stdout
+
+
+def test_no_command_shows_help_and_is_wrong_usage() -> None:
+    result = invoke()
+    assert result.exit_code == Exit.BAD_INPUT
+    assert "Usage: dml-conformance" in result.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell: str) -> None:
+    script = invoke("completion", shell).stdout
+    assert "_DML_CONFORMANCE_COMPLETE" in script
+    assert "dml-conformance" in script
+
+
+@pytest.mark.parametrize(
+    ("words", "current", "expected"),
+    [
+        ("dml-conformance ", "sp", {"spec"}),
+        ("dml-conformance check a.json --level ", "5", {"5_0", "5_1", "5_2"}),
+        ("dml-conformance rules ", "gather_n", {"GATHER_ND", "GATHER_ND1"}),
+        ("dml-conformance spec diff 1_0 ", "6_", {"6_0", "6_1", "6_2", "6_3", "6_4"}),
+    ],
+)
+def test_completion_answers(words: str, current: str, expected: set[str]) -> None:
+    env = {
+        "_DML_CONFORMANCE_COMPLETE": "bash_complete",
+        "COMP_WORDS": words + current,
+        "COMP_CWORD": str(len(words.split())),
+    }
+    result = invoke(env=env)
+    assert {line.split(",")[1] for line in result.stdout.splitlines()} == expected
+
+
+def with_command(monkeypatch: pytest.MonkeyPatch, body: Callable[[], Any]) -> CommandLine:
+    """The program with one more command, `boom`."""
+    command = click.Command("boom", callback=body)
+    monkeypatch.setattr(main, "commands_at", {**COMMANDS, "boom": "boom:boom"})
+    monkeypatch.setattr(CommandLine, "get_command", lambda self, ctx, name: command)
+    return main
+
+
+class Unknown(Exception):
+    """An exception that nothing knows."""
+
+
+def raising(error: BaseException) -> Callable[[], None]:
+    def body() -> None:
+        raise error
+
+    return body
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (KeyboardInterrupt(), Exit.BROKEN, "interrupted; the run is incomplete"),
+        (MemoryError(), Exit.BROKEN, "out of memory; the run is incomplete"),
+        (FileNotFoundError(2, "No such file", "a\nb"), Exit.BAD_INPUT, "a b: No such file"),
+        (PermissionError(13, "Permission denied", "x"), Exit.BAD_INPUT, "x: Permission denied"),
+        (OSError("no file at all"), Exit.BROKEN, "internal error: OSError: no file at all; "),
+        (Unknown("odd\nlines"), Exit.BROKEN, "internal error: Unknown: odd lines; 'dml-conformance --debug ...'"),
+        (AssertionError(), Exit.BROKEN, "internal error: AssertionError; "),
+        (click.UsageError("give one."), Exit.BAD_INPUT, "boom: give one; see 'dml-conformance boom --help'"),
+        (click.ClickException("no such thing"), Exit.BAD_INPUT, "no such thing"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else None,
+)
+def test_exceptions_become_one_line_and_a_code(
+    error: BaseException, code: Exit, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = with_command(monkeypatch, raising(error))
+    told = assert_one_line(CliRunner().invoke(program, ["boom"], prog_name="dml-conformance"), code)
+    assert told.startswith(f"dml-conformance: {line}")
+
+
+def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = with_command(monkeypatch, raising(Unknown("here")))
+    result = CliRunner().invoke(program, ["--debug", "boom"], prog_name="dml-conformance")
+    assert result.exit_code == Exit.BROKEN
+    assert "Traceback (most recent call last)" in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("dml-conformance: internal error: Unknown: here")
+
+
+def test_a_closed_pipe_ends_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dml_conformance.conformance.cli.errors._discard_output", lambda: None)
+    result = CliRunner().invoke(with_command(monkeypatch, raising(BrokenPipeError(32, "Broken pipe"))), ["boom"])
+    assert (result.exit_code, result.output) == (Exit.BROKEN, "")
+
+
+def test_exit_codes_of_commands_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def leave() -> None:
+        raise SystemExit(1)
+
+    assert CliRunner().invoke(with_command(monkeypatch, leave), ["boom"]).exit_code == 1
+    assert CliRunner().invoke(with_command(monkeypatch, lambda: None), ["boom"]).exit_code == 0
+    assert CliRunner().invoke(with_command(monkeypatch, lambda: Exit.BROKEN), ["boom"]).exit_code == 3
+
+
+def test_without_click_handling_exceptions_come_through() -> None:
+    with pytest.raises(click.UsageError):
+        main.main(["check"], standalone_mode=False)
+
+
+@pytest.mark.parametrize("name", sorted(KNOWN))
+def test_known_exceptions_exist_and_their_message_is_told(name: str) -> None:
+    module, _, attribute = name.partition(":")
+    cls = getattr(importlib.import_module(module), attribute)
+    assert issubclass(cls, Exception)
+    instance = cls.__new__(cls)
+    Exception.__init__(instance, "FILE: FIELD: expected this")
+    assert explain(instance)[1] is KNOWN[name]
+
+
+def test_a_complaint_is_one_line_of_bounded_length(capsys: pytest.CaptureFixture[str]) -> None:
+    complain("a\n  b\tc \x1b[31mred\u202e größe 大")
+    assert capsys.readouterr().err == "dml-conformance: a b c \\x1b[31mred\\u202e größe 大\n"
+    complain("a" * 10_000 + "z")
+    cut = capsys.readouterr().err
+    assert len(cut) < 2030
+    assert cut.startswith("dml-conformance: aaa")
+    assert cut.endswith("aaz\n")
+
+
+def test_nothing_heavy_is_imported_before_a_command_runs() -> None:
+    code = (
+        "import sys\n"
+        "from dml_conformance.conformance.cli import main\n"
+        "try:\n    main(['--version'], prog_name='dml-conformance')\n"
+        "except SystemExit as end:\n    assert end.code == 0\n"
+        "heavy = {'numpy', 'torch', 'msgspec', 'rich', 'jinja2', 'hypothesis', 'spec', 'backends', 'reports'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_program_itself(folder: Path) -> None:
+    program = Path(sys.executable).with_name("dml-conformance")
+    if not program.is_file():
+        pytest.skip("the package is not installed with its script")
+
+    def run(*args: str, **more: Any) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([program, *args], capture_output=True, text=True, check=False, **more)
+
+    assert run("check", "accepted.json").returncode == Exit.CONFORMANT
+    assert run("check", "rejected.json").returncode == Exit.NOT_CONFORMANT
+    missing = run("check", "nothing.json")
+    assert (missing.returncode, missing.stdout) == (Exit.BAD_INPUT, "")
+    assert missing.stderr == "dml-conformance: nothing.json: cannot be read: No such file or directory\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a pipe that can be closed")
+@pytest.mark.parametrize("count", [1, 2000], ids=["less than a pipe holds", "more than a pipe holds"])
+def test_a_reader_that_goes_away(count: int, folder: Path) -> None:
+    (folder / "many.json").write_text(json.dumps([REJECTED] * count))
+    code = "from dml_conformance.conformance.cli import main; main(['check', 'many.json'], prog_name='dml-conformance')"
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=buffered
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    told = process.stderr.read()
+    process.stderr.close()
+    assert process.wait() == Exit.BROKEN
+    assert told == b""

@@ -1,0 +1,560 @@
+"""Corpora: the same lines everywhere, shards that make up the whole, and no damage that goes unnoticed."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import random
+import subprocess
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import zstandard
+
+from dml_conformance.conformance.exchange import corpus_files
+from dml_conformance.conformance.exchange.corpus import (
+    MOST_LINE_BYTES,
+    WHOLE,
+    CorpusError,
+    CorpusReader,
+    Header,
+    Line,
+    Shard,
+    check_corpus,
+    corpus_lines,
+    in_blocks,
+    read_case,
+)
+from dml_conformance.conformance.exchange.corpus_files import FRAME_LINES, open_corpus, write_corpus
+from dml_conformance.reports.release import suite_version
+from dml_conformance.reports.writing import OutputError
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.cases import applicable_rules, numbered_case
+
+
+def made(cases: int = 40, seed: int = 1, **more: Any) -> list[bytes]:
+    return list(corpus_lines(Header.of(cases, seed, **more)))
+
+
+def reader(lines: Sequence[bytes] | bytes) -> CorpusReader:
+    return CorpusReader("a.jsonl", io.BytesIO(lines if isinstance(lines, bytes) else b"".join(lines)))
+
+
+def problem(lines: Sequence[bytes] | bytes) -> str:
+    with pytest.raises(CorpusError) as caught:
+        check_corpus(reader(lines))
+    return str(caught.value)
+
+
+def header_of(lines: Sequence[bytes]) -> dict[str, Any]:
+    found = msgspec.json.decode(lines[0])["corpus"]
+    assert isinstance(found, dict)
+    return found
+
+
+def with_header(lines: Sequence[bytes], **changes: Any) -> list[bytes]:
+    return [msgspec.json.encode({"corpus": header_of(lines) | changes}) + b"\n", *lines[1:]]
+
+
+@pytest.fixture(scope="module")
+def lines() -> list[bytes]:
+    return made()
+
+
+# --- what is in it ----------------------------------------------------------------------------------------------------
+
+
+def test_a_corpus_says_what_it_is(lines: list[bytes]) -> None:
+    assert header_of(lines) == {
+        "form": 1,
+        "suite_version": suite_version(),
+        "seed": 1,
+        "operators": list(operators()),
+        "levels": [level.label for level in Level],
+        "cases": 40,
+        "shard": [1, 1],
+        "in_shard": 40,
+    }
+    assert len(lines) == 42
+    assert all(line.endswith(b"\n") and line.count(b"\n") == 1 for line in lines)
+    digest = hashlib.sha256(b"".join(lines[:-1])).hexdigest()
+    assert msgspec.json.decode(lines[-1]) == {"end": {"cases": 40, "sha256": digest}}
+
+
+def test_its_cases_are_read_as_they_were_made(lines: list[bytes]) -> None:
+    header = reader(lines).header
+    cases = [read_case("a", line) for line in reader(lines).lines()]
+    assert cases == list(header.numbered_cases())
+    assert [line.number for line in reader(lines).lines()] == list(range(2, 42))
+
+
+def test_its_lines_are_as_documented() -> None:
+    """Fixed by hand, so that a change of the form does not go unnoticed: it needs another `form`."""
+    pair, four = TensorDesc.of(DataType.UINT8, (2,)), TensorDesc.of(DataType.UINT8, (4,))
+    case = Case.of(
+        TileDesc(pair, four, (2,)), Level.L6_4, {"input_tensor": Recipe("ramp", 3)}, rule="TILE.values", origin="here"
+    )
+    header = Header(1, "1.2.3", 5, ("TILE",), ("6_4",), 1, (1, 1), 1)
+    text = (
+        b'{"type":"DML_OPERATOR_TILE","desc":{"InputTensor":{"DataType":"UINT8","Sizes":[2],"TotalTensorSizeInBytes":4},'
+        b'"OutputTensor":{"DataType":"UINT8","Sizes":[4],"TotalTensorSizeInBytes":4},"RepeatsCount":1,"Repeats":[2]},'
+        b'"level":"6_4","data":{"InputTensor":{"pattern":"ramp","seed":3}},"rule":"TILE.values",'
+        b'"expect":{"decision":"ACCEPT","rules":[]},"origin":"here"}'
+    )
+    first = (
+        b'{"corpus":{"form":1,"suite_version":"1.2.3","seed":5,"operators":["TILE"],"levels":["6_4"],"cases":1,'
+        b'"shard":[1,1],"in_shard":1}}\n'
+    )
+    second = b'{"check":"ce8f056f","case":' + text + b"}\n"
+    digest = hashlib.sha256(first + second).hexdigest().encode()
+    last = b'{"end":{"cases":1,"sha256":"' + digest + b'"}}\n'
+    assert list(corpus_lines(header, [case])) == [first, second, last]
+
+
+def test_the_same_seed_gives_the_same_lines(lines: list[bytes]) -> None:
+    assert made() == lines
+    assert made(seed=2)[1:-1] != lines[1:-1]
+    shorter = made(10)
+    assert shorter[1:-1] == lines[1:11]
+
+
+def test_lines_do_not_depend_on_the_process() -> None:
+    """On no order of a set, that is, nor on what was made before, nor on the locale."""
+    program = (
+        "import sys; from dml_conformance.conformance.exchange.corpus import Header, corpus_lines; "
+        "sys.stdout.buffer.writelines(corpus_lines(Header.of(200, 7)))"
+    )
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": "C"},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert printed == {b"".join(made(200, 7))}
+
+
+def test_operators_and_levels_are_a_choice_whatever_their_order() -> None:
+    two = [Level.L3_0, Level.L4_1]
+    chosen = made(60, operators=["TILE", "GATHER"], levels=two)
+    assert chosen == made(60, operators=["GATHER", "TILE", "GATHER"], levels=two[::-1])
+    cells = Counter((case.operator, case.level) for case in Header.of(60, 1, ["TILE", "GATHER"], two).numbered_cases())
+    assert cells == {(name, level): 15 for name in ("GATHER", "TILE") for level in two}
+
+
+def test_its_cases_are_those_of_a_sweep() -> None:
+    header = Header.of(30, 9, ["TILE"], [Level.L6_4])
+    assert list(header.numbered_cases()) == [numbered_case(9, "TILE", Level.L6_4, n) for n in range(30)]
+
+
+def test_a_corpus_without_cases_that_exist_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dml_conformance.conformance.exchange.corpus.applicable_rules", lambda name, level: ())
+    with pytest.raises(CorpusError, match="there are no cases of TILE at 1_0"):
+        Header.of(3, 0, ["TILE"], [Level.L1_0])
+
+
+def test_an_empty_corpus_is_one() -> None:
+    check_corpus(reader(made(0)))
+    assert len(made(0)) == 2
+
+
+# --- shards -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 16, 50])
+def test_shards_are_the_whole(lines: list[bytes], parts: int) -> None:
+    shards = [made(shard=Shard(n, parts)) for n in range(1, parts + 1)]
+    taken: list[bytes | None] = [None] * 40
+    for number, shard in enumerate(shards):
+        check_corpus(reader(shard))
+        for position, line in enumerate(shard[1:-1]):
+            assert taken[number + position * parts] is None
+            taken[number + position * parts] = line
+    assert taken == lines[1:-1]
+
+
+@pytest.mark.parametrize("parts", [2, 3, 5, 15, 16, 75, 150])
+def test_every_shard_has_every_operator_at_every_level(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the number of shards has something in common with that of operators and levels or not."""
+    monkeypatch.setattr(
+        "dml_conformance.conformance.exchange.corpus.numbered_case", lambda seed, *cell_and_turn: cell_and_turn
+    )
+    cells = [(name, level) for name in operators() for level in Level if applicable_rules(name, level)]
+    made = list(Header.of(len(cells) * 40 * parts, 0, shard=Shard(2, parts)).numbered_cases())
+    found = Counter((name, level) for name, level, _ in made)  # type: ignore[misc, attr-defined]
+    assert found.keys() == set(cells)
+    assert max(found.values()) < 3 * 40
+
+
+def test_a_turn_has_every_operator_at_every_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "dml_conformance.conformance.exchange.corpus.numbered_case", lambda seed, *cell_and_turn: cell_and_turn
+    )
+    header = Header.of(10 * len(Header.of(1, 0).cells()), 0)
+    assert Counter(header.numbered_cases()) == Counter(  # type: ignore[comparison-overlap]
+        (*cell, turn) for turn in range(10) for cell in header.cells()
+    )
+
+
+@pytest.mark.parametrize(("own", "asked"), [((1, 1), (3, 4)), ((2, 3), (1, 2)), ((2, 4), (2, 4)), ((1, 4), (2, 4))])
+def test_a_part_of_a_shard_is_what_both_have(own: tuple[int, int], asked: tuple[int, int]) -> None:
+    header = Header.of(40, 1, shard=Shard(*own))
+    part = Shard(*asked)
+    wanted = [number for number in range(40) if number in Shard(*own) and number in part]
+    everything = [line.content for line in reader(made()).lines()]
+    assert [line.content for line in reader(list(corpus_lines(header))).lines(part)] == [everything[n] for n in wanted]
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "1/0", "3", "a/b", "1/2/3", "-1/2", "1.0/2", "", "٣/٤"])
+def test_a_shard_that_is_none(text: str) -> None:
+    with pytest.raises(ValueError, match="expected a shard such as 3/16"):
+        Shard.parse(text)
+
+
+def test_a_shard_reads_as_it_is_written() -> None:
+    assert Shard.parse("3/16") == Shard(3, 16)
+    assert str(Shard(3, 16)) == "3/16"
+    assert [n in Shard(3, 16) for n in (2, 18, 3, 0)] == [True, True, False, False]
+
+
+# --- what is no corpus of this release --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        (b"", "a.jsonl: line 1: the file is empty; expected a corpus"),
+        (b"\n", "line 1: expected the first line of a corpus"),
+        (
+            b"{}\n",
+            "line 1: expected the first line of a corpus, as 'dml-conformance generate' makes it: Object missing",
+        ),
+        (b"\xff\xfe\n", "line 1: expected the first line of a corpus"),
+        (b'{"type":"DML_OPERATOR_TILE"}\n', "line 1: expected the first line of a corpus"),
+        (b"x" * 10, "line 1: the file ends within this line; it is truncated"),
+        (b"x" * MOST_LINE_BYTES, "line 1: expected lines of less than 1,048,576 bytes"),
+    ],
+)
+def test_what_does_not_begin_as_a_corpus(start: bytes, message: str) -> None:
+    assert message in problem(start)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"form": 2}, "line 1: expected a corpus of form 1, found form 2"),
+        (
+            {"suite_version": "9.9.9"},
+            f"made by dml-conformance {suite_version()}, which this is; found one made by 9.9.9",
+        ),
+        ({"suite_version": "9.9.9"}, "make it anew with its seed, 1"),
+        ({"operators": ["GATHR"]}, "corpus.operators: there is no operator 'GATHR'"),
+        ({"operators": []}, "corpus: expected operators and levels"),
+        ({"levels": ["9_9"]}, "corpus: there is no feature level '9_9'"),
+        ({"shard": [3, 2]}, "corpus: expected a shard such as 3/16"),
+        ({"in_shard": 39}, "corpus.in_shard: expected as many as part 1/1 of 40 cases has; found 39"),
+        ({"cases": -1}, "corpus.in_shard"),
+        ({"seed": "one"}, "Expected `int`, got `str` - at `$.corpus.seed`"),
+        ({"more": 1}, "unknown field `more`"),
+    ],
+)
+def test_a_header_that_is_wrong(lines: list[bytes], changes: dict[str, Any], message: str) -> None:
+    assert message in problem(with_header(lines, **changes))
+
+
+def test_a_header_of_another_corpus(lines: list[bytes]) -> None:
+    """Believable in itself."""
+    assert "line 42: end.sha256: expected the lines to digest to" in problem(with_header(lines, seed=2))
+
+
+def test_lines_that_are_missing(lines: list[bytes]) -> None:
+    assert problem(lines[:-1]).startswith("a.jsonl: line 42: the file ends before its last line, which has the digest")
+    assert problem(lines[:20]) == "a.jsonl: line 21: expected 40 cases, as line 1 says; there are 19"
+    assert problem([*lines[:20], lines[-1]]) == "a.jsonl: line 21: expected 40 cases, as line 1 says; there are 19"
+    assert problem([*lines[:20], *lines[21:]]) == "a.jsonl: line 41: expected 40 cases, as line 1 says; there are 39"
+    assert problem([*lines[:-1], lines[-1][:-1]]).startswith("a.jsonl: line 42: the file ends within this line")
+
+
+def test_lines_that_are_too_many(lines: list[bytes]) -> None:
+    twice = [*lines[:20], lines[19], *lines[20:]]
+    assert problem(twice) == "a.jsonl: line 42: expected the last line, after 40 cases as line 1 says"
+    assert problem([*lines, b"\n"]) == "a.jsonl: line 43: expected nothing after the last line of a corpus"
+
+
+def test_lines_in_another_order(lines: list[bytes]) -> None:
+    assert "or they are in another order" in problem([lines[0], *lines[2:-1], lines[1], lines[-1]])
+
+
+def test_an_edited_case_is_named(lines: list[bytes]) -> None:
+    edited = lines[16].replace(b"DML_OPERATOR", b"DML_0PERATOR", 1)
+    message = problem([*lines[:16], edited, *lines[17:]])
+    assert message.startswith("a.jsonl: line 17: the case is not the one that was written: expected a text of check ")
+    assert message.endswith("; 'dml-conformance replay' takes edited cases")
+
+
+def test_an_ending_that_is_wrong(lines: list[bytes]) -> None:
+    ending = msgspec.json.decode(lines[-1])["end"]
+    fewer = msgspec.json.encode({"end": ending | {"cases": 39}}) + b"\n"
+    assert problem([*lines[:-1], fewer]) == "a.jsonl: line 42: end.cases: expected 40, as line 1 says; found 39"
+    other = msgspec.json.encode({"end": ending | {"sha256": "0" * 64}}) + b"\n"
+    assert "line 42: end.sha256: expected the lines to digest to 000" in problem([*lines[:-1], other])
+
+
+def test_no_changed_byte_goes_unnoticed(lines: list[bytes]) -> None:
+    whole, dice = b"".join(lines), random.Random(0)
+    for _ in range(400):
+        place = dice.randrange(len(whole))
+        changed = bytearray(whole)
+        changed[place] ^= 1 << dice.randrange(8)
+        assert problem(bytes(changed)).startswith("a.jsonl: line ")
+    for _ in range(100):
+        assert problem(whole[: dice.randrange(len(whole))]).startswith("a.jsonl: line ")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{}\n", "a.jsonl: line 7: expected a case with its check: Object missing required field `check`"),
+        (b"nonsense\n", "a.jsonl: line 7: expected a case with its check: JSON is malformed"),
+    ],
+)
+def test_a_line_that_is_no_case(content: bytes, message: str) -> None:
+    with pytest.raises(CorpusError) as caught:
+        read_case("a.jsonl", Line(7, content))
+    assert str(caught.value).startswith(message)
+
+
+def checked(text: bytes) -> Line:
+    """A line whose check is right, whatever its case is."""
+    return Line(7, b'{"check":"%08x","case":%s}\n' % (zlib.crc32(text), text))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"[]", "a.jsonl: line 7: case: expected an object with type, desc, level and data"),
+        (b'{"type":"DML_OPERATOR_TILE"}', "a.jsonl: line 7: case.level: missing"),
+        (b"[" * 100_000 + b"]" * 100_000, "a.jsonl: line 7: "),
+    ],
+)
+def test_a_case_that_is_none(text: bytes, message: str) -> None:
+    with pytest.raises(CorpusError) as caught:
+        read_case("a.jsonl", checked(text))
+    assert str(caught.value).startswith(message)
+
+
+def test_an_expectation_is_the_specification_s(lines: list[bytes]) -> None:
+    """The check is no signature: who makes a right one for a case that expects something else gets no further."""
+    text = lines[1][len(b'{"check":"01234567","case":') : -2]
+    read_case("a", checked(text))
+    value = msgspec.json.decode(text)
+    value["expect"]["decision"] = "ACCEPT" if value["expect"]["decision"] != "ACCEPT" else "REJECT"
+    with pytest.raises(
+        CorpusError, match=r"^a: line 7: case\.expect: expected .*, as this specification decides; found"
+    ):
+        read_case("a", checked(msgspec.json.encode(value)))
+
+
+def test_blocks() -> None:
+    some = [Line(n, b"") for n in range(7)]
+    assert [len(block) for block in in_blocks(some, 3)] == [3, 3, 1]
+    assert [line for block in in_blocks(some, 3) for line in block] == some
+    assert [len(block) for block in in_blocks(some[:6], 3)] == [3, 3]
+    assert list(in_blocks([], 3)) == []
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def checked_file(path: Path) -> str:
+    with open_corpus(path) as opened:
+        check_corpus(opened)
+        return opened.sha256
+
+
+def file_problem(path: Path) -> str:
+    with pytest.raises(CorpusError) as caught:
+        checked_file(path)
+    return str(caught.value)
+
+
+def outcome(path: Path) -> str:
+    """The digest of a corpus, or what is wrong with it."""
+    try:
+        return checked_file(path)
+    except CorpusError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl.zst", "a.jsonl", "deep/er/a.zst"])
+def test_a_file_holds_the_lines(tmp_path: Path, lines: list[bytes], name: str) -> None:
+    path = tmp_path / name
+    write_corpus(path, lines)
+    content = path.read_bytes()
+    assert (content == b"".join(lines)) == (not name.endswith(".zst"))
+    with open_corpus(path) as opened:
+        assert opened.header == reader(lines).header
+        assert [line.content for line in opened.lines()] == lines[1:-1]
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+    write_corpus(path, lines, replace=True)
+    assert path.read_bytes() == content
+
+
+def test_a_compressed_file_is_frames_of_lines(tmp_path: Path) -> None:
+    """Each unpacks by itself and has a checksum and its size."""
+    lines, path = made(FRAME_LINES + 200, operators=["TILE"]), tmp_path / "a.zst"
+    write_corpus(path, lines)
+    content, frames = path.read_bytes(), []
+    while content:
+        parameters = zstandard.get_frame_parameters(content)
+        assert parameters.has_checksum
+        unpacker = zstandard.ZstdDecompressor().decompressobj()
+        frames.append(unpacker.decompress(content))
+        assert parameters.content_size == len(frames[-1])
+        content = unpacker.unused_data
+    assert frames == [b"".join(lines[:FRAME_LINES]), b"".join(lines[FRAME_LINES:])]
+    assert checked_file(path)
+
+
+def test_other_compressions_of_the_lines_are_taken(tmp_path: Path, lines: list[bytes]) -> None:
+    path = tmp_path / "renamed.jsonl"
+    path.write_bytes(zstandard.ZstdCompressor(level=15).compress(b"".join(lines)))
+    assert checked_file(path) == hashlib.sha256(b"".join(lines[:-1])).hexdigest()
+
+
+def test_a_damaged_file_is_noticed(tmp_path: Path, lines: list[bytes]) -> None:
+    path, dice = tmp_path / "a.zst", random.Random(0)
+    write_corpus(path, lines)
+    whole = path.read_bytes()
+    for _ in range(150):
+        changed = bytearray(whole)
+        changed[dice.randrange(len(whole))] ^= 1 << dice.randrange(8)
+        path.write_bytes(changed)
+        # The frame's header has bits that mean nothing; whatever is unpacked all the same is the corpus.
+        assert outcome(path).startswith((hashlib.sha256(b"".join(lines[:-1])).hexdigest(), f"{path}: line "))
+    for _ in range(50):
+        path.write_bytes(whole[: dice.randrange(len(whole))])
+        assert file_problem(path).startswith(f"{path}: line ")
+
+
+def test_a_damaged_frame_is_told_with_its_line(tmp_path: Path) -> None:
+    lines, path = made(3 * FRAME_LINES, operators=["TILE"]), tmp_path / "a.zst"
+    write_corpus(path, lines)
+    content = bytearray(path.read_bytes())
+    content[-100] ^= 0xFF
+    path.write_bytes(content)
+    assert "it cannot be unpacked, so it is damaged" in file_problem(path)
+    number = int(file_problem(path).partition(": line ")[2].partition(":")[0])
+    assert number > 2 * FRAME_LINES
+
+
+def test_a_bomb_is_no_corpus(tmp_path: Path) -> None:
+    """A line that never ends is given up on, and not unpacked."""
+    path = tmp_path / "a.zst"
+    path.write_bytes(zstandard.ZstdCompressor().compress(bytes(2**28)))
+    assert file_problem(path) == f"{path}: line 1: expected lines of less than 1,048,576 bytes"
+
+
+def test_what_cannot_be_read(tmp_path: Path) -> None:
+    assert file_problem(tmp_path / "none").endswith("none: cannot be read: No such file or directory")
+    assert file_problem(tmp_path) == f"{tmp_path}: cannot be read: Is a directory"
+
+
+# --- written whole or not at all --------------------------------------------------------------------------------------
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, OSError(28, "No space left on device")])
+@pytest.mark.parametrize("name", ["a.zst", "a.jsonl"])
+def test_what_is_not_written_to_its_end_is_not_there(
+    tmp_path: Path, lines: list[bytes], error: type[BaseException] | BaseException, name: str
+) -> None:
+    def breaking() -> Iterator[bytes]:
+        yield from lines[:5]
+        raise error
+
+    path = tmp_path / name
+    with pytest.raises((ValueError, KeyboardInterrupt, OutputError)) as caught:
+        write_corpus(path, breaking())
+    assert names(tmp_path) == []
+    if isinstance(error, OSError):
+        assert str(caught.value) == f"{path}: cannot be written: No space left on device"
+    write_corpus(path, lines)
+    before = path.read_bytes()
+    with pytest.raises((ValueError, KeyboardInterrupt, OutputError)):
+        write_corpus(path, breaking(), replace=True)
+    assert names(tmp_path) == [name]
+    assert path.read_bytes() == before
+
+
+def test_nothing_is_replaced_unasked_and_nothing_but_a_corpus(tmp_path: Path, lines: list[bytes]) -> None:
+    path = tmp_path / "a.zst"
+    path.write_bytes(b"mine")
+    for replace, message in ((False, "exists; name another file, or replace it"), (True, "is no corpus; it is not")):
+        with pytest.raises(OutputError, match=message):
+            write_corpus(path, lines, replace=replace)
+    assert path.read_bytes() == b"mine"
+    path.write_bytes(b'{"corpus":')
+    write_corpus(path, lines, replace=True)
+    write_corpus(path, made(3), replace=True)
+    assert checked_file(path)
+    assert names(tmp_path) == ["a.zst"]
+
+
+def test_what_came_in_the_meantime_is_kept(tmp_path: Path, lines: list[bytes]) -> None:
+    path = tmp_path / "a.zst"
+
+    def slowly() -> Iterator[bytes]:
+        yield from lines[:-1]
+        path.write_bytes(b"another's")
+        yield lines[-1]
+
+    with pytest.raises(OutputError, match="exists; name another file"):
+        write_corpus(path, slowly())
+    assert (path.read_bytes(), names(tmp_path)) == (b"another's", ["a.zst"])
+
+
+def test_lines_are_not_held(tmp_path: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more than a frame of them is in memory, however many there are."""
+    monkeypatch.setattr(corpus_files, "FRAME_LINES", 3)
+    path, sizes = tmp_path / "a.zst", []
+
+    def watched() -> Iterator[bytes]:
+        for line in lines:
+            yield line
+            (partial,) = tmp_path.iterdir()
+            sizes.append(partial.stat().st_size)
+
+    monkeypatch.setattr(Path, "open", unbuffered(Path.open))
+    write_corpus(path, watched())
+    assert len(set(sizes)) == 1 + len(lines) // 3  # nothing, one frame, two, ...
+
+
+def unbuffered(method: Any) -> Any:
+    """Files that are written at once."""
+
+    def opened(path: Path, mode: str) -> Any:
+        return method(path, mode, buffering=0) if mode == "xb" else method(path, mode)
+
+    return opened
+
+
+def test_the_whole_is_a_shard() -> None:
+    assert Shard(1, 1) == WHOLE

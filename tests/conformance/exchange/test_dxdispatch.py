@@ -1,0 +1,408 @@
+"""Cases as DxDispatch models and back: the form, the bytes, what cannot be said, models of others, the commands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import msgspec
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from dxdispatch_model import ACCEPTED, PUBLISHED, Machine, loaded
+
+from dml_conformance.conformance.campaign.engine import example_cases
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.cli.errors import State
+from dml_conformance.conformance.exchange.dxdispatch import NOTE
+from dml_conformance.conformance.exchange.dxdispatch.exporting import Exported, NotExpressible, export, is_executed
+from dml_conformance.conformance.exchange.dxdispatch.importing import import_document, import_model
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType, TensorFlag
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.model_files import ModelError
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators, spec_of
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import Outcome
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.cases import applicable_rules, numbered_case
+from dml_conformance.strategies.scale import Reach, scale_cases
+from dml_conformance.strategies.values import materialize
+
+ALL_TYPES = [data_type for data_type in DataType if data_type.size]
+
+
+def some_cases() -> Iterator[Case]:
+    for operator in operators():
+        for level in (Level.L3_0, HIGHEST):
+            if applicable_rules(operator, level):
+                yield from example_cases(operator, level).values()
+                yield from (numbered_case(5, operator, level, n) for n in range(25))
+        yield from list(boundary_cases(operator, HIGHEST))[:60]
+        yield from (case for case in scale_cases(operator, HIGHEST, Reach.BITS_16) if "/overlapping/" in case.origin)
+
+
+CASES = list(some_cases())
+
+
+def tile(data_type: DataType = DataType.FLOAT32, **tensor: Any) -> Case:
+    source = TensorDesc.of(data_type, (1, 1, 2, 3), **tensor)
+    desc = TileDesc(source, TensorDesc.of(data_type, (1, 1, 2, 6)), (1, 1, 1, 2))
+    return Case.of(desc, HIGHEST, {"input_tensor": Recipe("special", 3)}, rule="TILE.values")
+
+
+def gather(data_type: DataType) -> Case:
+    """A case of an operator that has all the types."""
+    source, indices = TensorDesc.of(data_type, (1, 21)), TensorDesc.of(DataType.INT64, (1, 21))
+    desc = GatherDesc(source, indices, TensorDesc.of(data_type, (1, 21)), 1, 1)
+    data = {"input_tensor": Recipe("special", 3), "indices_tensor": Recipe("mixed-sign", 3)}
+    return Case.of(desc, HIGHEST, data, rule="GATHER.values")
+
+
+def saved(exported: Exported, folder: Path) -> Path:
+    folder.mkdir()
+    for name, content in exported.all_files().items():
+        (folder / name).write_bytes(content)
+    return folder / "model.json"
+
+
+def exportable(case: Case) -> bool:
+    try:
+        export(case)
+    except NotExpressible:
+        return False
+    return True
+
+
+# --- the form -----------------------------------------------------------------------------------------------------
+
+
+def test_models_have_the_form_that_dxdispatch_takes() -> None:
+    validator = jsonschema.Draft202012Validator(ACCEPTED)
+    models = [export(case).model for case in CASES if exportable(case)]
+    assert len(models) > 200
+    assert sum(bool(model["commands"]) for model in models) > 50
+    for model in models:
+        validator.validate(json.loads(json.dumps(model)))
+
+
+def test_inline_models_have_the_published_form() -> None:
+    validator = jsonschema.Draft202012Validator(PUBLISHED)
+    for case in CASES[:60]:
+        if exportable(case):
+            exported = export(case, inline=True)
+            validator.validate(json.loads(exported.model_text))
+            assert not exported.files
+    with pytest.raises(jsonschema.ValidationError):
+        validator.validate(export(tile()).model)
+
+
+# --- the bytes ----------------------------------------------------------------------------------------------------
+
+
+def held_against_the_reference(case: Case, folder: Path) -> None:
+    path = saved(export(case), folder)
+    machine = Machine(loaded(path), folder)
+    for field in spec_of(case.desc).input_fields:
+        content = materialize(case)[field.attribute]
+        assert machine.buffers[field.name].tobytes() == content.tobytes()
+    (written,) = machine.written.values()
+    assert machine.printed == ["OutputTensor"]
+    assert written == (folder / "OutputTensor.expected.dat").read_bytes()
+    values = np.load(folder / "OutputTensor.expected.npy")
+    assert values.shape == case.desc.output_tensor.sizes  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("data_type", ALL_TYPES, ids=lambda data_type: data_type.name)
+def test_every_type_and_bit_arrives(data_type: DataType, tmp_path: Path) -> None:
+    held_against_the_reference(gather(data_type), tmp_path / "model")
+
+
+def test_strides_padding_and_indices_arrive(tmp_path: Path) -> None:
+    executed = [case for case in CASES if is_executed(case) and exportable(case)]
+    strided = [case for case in executed if case.desc.input_tensor.strides is not None]  # type: ignore[attr-defined]
+    assert len(strided) > 5
+    for number, case in enumerate(executed[::4] + strided[:10]):
+        # Buffers are given as whole elements; of one that has a rest only what tensors reach is told.
+        tensors = [getattr(case.desc, field.attribute) for field in spec_of(case.desc).tensor_fields]
+        if all(len_in_elements(tensor) for tensor in tensors):
+            held_against_the_reference(case, tmp_path / str(number))
+
+
+def len_in_elements(tensor: TensorDesc) -> bool:
+    return (tensor.total_tensor_size_in_bytes + 3 & ~3) % tensor.data_type.size == 0
+
+
+def test_what_the_output_holds_before_is_wrong_in_every_bit(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    saved(export(tile(DataType.UINT16)), folder)
+    before = np.load(folder / "OutputTensor.before.npy")
+    expected = np.load(folder / "OutputTensor.expected.npy")
+    assert (before.reshape(expected.shape) == np.invert(expected)).all()
+
+
+def test_inline_values_have_the_same_bits(tmp_path: Path) -> None:
+    for number, data_type in enumerate(ALL_TYPES):
+        case, folder = gather(data_type), tmp_path / str(number)
+        saved(export(case), folder)
+        machine = Machine(json.loads(export(case, inline=True).model_text), folder)
+        assert machine.buffers["InputTensor"].tobytes() == materialize(case)["input_tensor"].tobytes()
+        assert machine.buffers["OutputTensor"].tobytes() == (folder / "OutputTensor.expected.dat").read_bytes()
+
+
+def test_a_tensor_that_dml_owns_is_bound_when_the_operator_is_initialised(tmp_path: Path) -> None:
+    case = tile(flags=TensorFlag.OWNED_BY_DML)
+    assert case.outcome is Outcome.ACCEPT
+    held_against_the_reference(case, tmp_path / "model")
+    model = export(case).model
+    assert model["dispatchables"]["tile"]["bindings"] == {"InputTensor": "InputTensor"}
+    assert model["commands"][0]["bindings"] == {"OutputTensor": "OutputTensor"}
+
+
+def test_open_elements_and_padding_do_not_count() -> None:
+    source, indices = TensorDesc.of(DataType.UINT8, (1, 1, 3)), TensorDesc.of(DataType.UINT32, (1, 1, 3))
+    desc = GatherDesc(source, indices, TensorDesc.of(DataType.UINT8, (1, 1, 3)), 2, 1)
+    data = {"input_tensor": Recipe("ramp", 5), "indices_tensor": Recipe("explicit", values=(2, 9, 0))}
+    case = Case.of(desc, HIGHEST, data)
+    assert case.outcome is Outcome.ACCEPT
+    exported = export(case)
+    assert exported.model[NOTE]["expected"]["OutputTensor"]["open"] == [1]
+    readme = exported.files["README.txt"].decode()
+    assert "Of 4 bytes 2 count." in readme
+    assert "00000001-00000001, 00000003-00000003" in readme
+
+
+def test_an_invalid_descriptor_is_a_model_of_the_operator_alone() -> None:
+    case = msgspec.structs.replace(tile())
+    broken = Case.of(msgspec.structs.replace(case.desc, repeats=(1, 1, 1, 3)), HIGHEST, case.data)  # type: ignore[call-arg]
+    exported = export(broken)
+    assert exported.model["commands"] == []
+    assert exported.model["resources"] == {}
+    assert "has to fail with E_INVALIDARG" in exported.files["README.txt"].decode()
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"flags": 6}, "knows flags by their names"),
+        ({"total_tensor_size_in_bytes": 0}, "computes one"),
+        (None, "is null"),
+    ],
+)
+def test_what_no_model_can_say_is_refused(change: dict[str, Any] | None, problem: str) -> None:
+    desc: Any = tile().desc
+    tensor = None if change is None else msgspec.structs.replace(desc.input_tensor, **change)
+    case = Case.of(msgspec.structs.replace(desc, input_tensor=tensor), HIGHEST)
+    with pytest.raises(NotExpressible, match=problem):
+        export(case)
+
+
+def test_large_tensors_are_refused() -> None:
+    tensor = TensorDesc.of(DataType.INT8, (2**14, 2**14))
+    case = Case.of(TileDesc(tensor, tensor, (1, 1)), HIGHEST, {"input_tensor": Recipe("ramp")})
+    with pytest.raises(NotExpressible, match="take 536870912 bytes"):
+        export(case)
+    small = TensorDesc.of(DataType.INT8, (2**16,))
+    case = Case.of(TileDesc(small, small, (1,)), HIGHEST, {"input_tensor": Recipe("ramp")})
+    assert export(case).files
+    with pytest.raises(NotExpressible, match="in one file are up to 65536"):
+        export(case, inline=True)
+
+
+# --- back ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_exported_case_comes_back(tmp_path: Path) -> None:
+    for number, case in enumerate(case for case in CASES[::3] if exportable(case)):
+        path = saved(export(case), tmp_path / str(number))
+        ((where, back, why),) = import_model(path).cases
+        assert where == f"dispatchables.{case.operator.lower()}"
+        assert why == ""
+        assert back.desc == case.desc
+        assert back.level is case.level
+        assert back.rule == case.rule
+        if is_executed(case):
+            assert back.digest == case.digest
+
+
+def test_values_count_where_they_are_not_those_of_the_note(tmp_path: Path) -> None:
+    for number, case in enumerate(case for case in CASES[::5] if is_executed(case) and exportable(case)):
+        path = saved(export(case), tmp_path / str(number))
+        model = loaded(path)
+        model[NOTE]["data"] = {name: {"pattern": "ramp", "seed": 77} for name in model[NOTE]["data"]}
+        path.write_text(json.dumps(model))
+        back = import_model(path).cases[0].case
+        assert elements(back) == elements(case)
+
+
+def elements(case: Case) -> list[bytes]:
+    """Of every input, without padding."""
+    found = []
+    for attribute, content in materialize(case).items():
+        tensor: TensorDesc = getattr(case.desc, attribute)
+        size = tensor.data_type.size
+        strides = tuple(stride * size for stride in tensor.effective_strides)
+        found.append(np.ndarray(tensor.sizes, f"V{size}", content, strides=strides).tobytes())
+    return found
+
+
+@pytest.mark.parametrize("data_type", ALL_TYPES, ids=lambda data_type: data_type.name)
+def test_inline_values_come_back_with_every_bit(data_type: DataType, tmp_path: Path) -> None:
+    case = gather(data_type)
+    model = json.loads(export(case, inline=True).model_text)
+    del model[NOTE]
+    back = import_document(model, "m.json", tmp_path).cases[0].case
+    assert elements(back) == elements(case)
+    assert Case.from_json(msgspec.json.decode(msgspec.json.encode(back.to_json()))) == back
+
+
+def of_others(initial: Any, data_type: str | None = "FLOAT32", binding: Any = "A") -> dict[str, Any]:
+    tensor = {"DataType": "FLOAT32", "Sizes": [4]}
+    resource = {"initialValues": initial} | ({"initialValuesDataType": data_type} if data_type else {})
+    return {
+        "resources": {"A": resource, "Out": {"initialValues": {"valueCount": 4, "value": 0}}},
+        "dispatchables": {
+            "copy": {
+                "type": "TILE",
+                "desc": {"InputTensor": tensor, "OutputTensor": tensor, "RepeatsCount": 1, "Repeats": [1]},
+            },
+            "add": {"type": "DML_OPERATOR_ELEMENT_WISE_ADD", "desc": {}},
+        },
+        "commands": [{"type": "dispatch", "dispatchable": "copy", "bindings": {"InputTensor": binding}}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("initial", "data_type", "binding", "values"),
+    [
+        ([1, 2.5, -3, 4], "FLOAT32", "A", (1.0, 2.5, -3.0, 4.0)),
+        ({"valueCount": 4, "value": 7}, "DML_TENSOR_DATA_TYPE_FLOAT32", ["A"], (7.0,) * 4),
+        ({"valueCount": 4, "valueStart": 1, "valueDelta": 0.5}, "FLOAT32", "A", (1.0, 1.5, 2.0, 2.5)),
+        ([{"type": "FLOAT32", "value": v} for v in (1, 2, 3, 4)], None, "A", (1.0, 2.0, 3.0, 4.0)),
+        ({"sourcePath": "a.dat"}, "FLOAT32", "A", (1.0, 2.0, 3.0, 4.0)),
+        ({"sourcePath": "a.npy"}, None, "A", (5.0, 6.0, 7.0, 8.0)),
+        ([0, 1, 2, 3, 4, 5], "FLOAT32", {"name": "A", "elementOffset": 2}, (2.0, 3.0, 4.0, 5.0)),
+        ([0, 0x3F800000, 1 << 31, 0], "UINT32", "A", (0.0, 1.0, -0.0, 0.0)),
+    ],
+)
+def test_models_of_others_are_read(
+    initial: Any, data_type: str | None, binding: Any, values: tuple[float, ...], tmp_path: Path
+) -> None:
+    np.array([1, 2, 3, 4], "<f4").tofile(tmp_path / "a.dat")
+    np.save(tmp_path / "a.npy", np.array([[5, 6], [7, 8]], ">f4"))
+    imported = import_document(of_others(initial, data_type, binding), "m.json", tmp_path)
+    assert [skipped.type for skipped in imported.skipped] == ["DML_OPERATOR_ELEMENT_WISE_ADD"]
+    (one,) = imported.cases
+    assert (one.without_data, one.case.level) == ("", HIGHEST)
+    recipe = one.case.data["input_tensor"]
+    assert recipe.pattern == "explicit"
+    assert np.array_equal(np.array(recipe.values).view(np.uint64), np.array(values).view(np.uint64))
+
+
+def test_numbers_that_json_has_not_become_bits(tmp_path: Path) -> None:
+    (one,) = import_document(of_others(["nan", "-Inf", 0.5, "INF"]), "m.json", tmp_path).cases
+    assert one.case.data["input_tensor"] == Recipe(
+        "explicit-bits", values=(0x7FC00000, 0xFF800000, 0x3F000000, 0x7F800000)
+    )
+
+
+@pytest.mark.parametrize(
+    ("initial", "binding", "why"),
+    [
+        ("deferred", "A", "deferred"),
+        ([1, 2, 3], "A", "A has 12 bytes of initial values, InputTensor spans 16"),
+        ([1, 2, 3, 4], "B", "bound to no resource"),
+        ({"sourcePath": "a.png"}, "A", "picture"),
+    ],
+)
+def test_an_operator_without_values_is_a_case_without_data(
+    initial: Any, binding: str, why: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.png").write_bytes(b"")
+    (one,) = import_document(of_others(initial, "FLOAT32", binding), "m.json", tmp_path).cases
+    assert why in one.without_data
+    assert one.case.data == {}
+    model = of_others([1, 2, 3, 4])
+    model["commands"] = []
+    assert import_document(model, "m.json", tmp_path).cases[0].without_data == "no command dispatches it"
+
+
+@pytest.mark.parametrize(
+    ("initial", "data_type", "where"),
+    [
+        ([1, "many"], "FLOAT32", "resources.A.initialValues[1]"),
+        ([1, 300], "UINT8", "resources.A.initialValues[1]"),
+        ([1], "FLOAT8", "resources.A.initialValuesDataType"),
+        ({"valueCount": 0, "value": 1}, "FLOAT32", "resources.A.initialValues.valueCount"),
+        ({"valueCount": 10**9, "value": 1}, "FLOAT32", "resources.A.initialValues.valueCount"),
+        ({"valueCount": 4, "valueStart": 1}, "FLOAT32", "resources.A.initialValues"),
+        ({"value": 4}, None, "resources.A.initialValues"),
+        ({"sourcePath": "none.npy"}, None, "resources.A.initialValues.sourcePath"),
+        ({"sourcePath": "bad.npy"}, None, "resources.A.initialValues.sourcePath"),
+        ({"sourcePath": "objects.npy"}, None, "resources.A.initialValues.sourcePath"),
+        ({"sourcePath": "a.npy"}, "INT8", "resources.A.initialValues.sourcePath"),
+        ({"sourcePath": 4}, None, "resources.A.initialValues.sourcePath"),
+        (5, "FLOAT32", "resources.A.initialValues"),
+        ([5], None, "resources.A.initialValues[0]"),
+    ],
+)
+def test_faults_of_a_resource_are_named(initial: Any, data_type: str | None, where: str, tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.zeros(4, "<f4"))
+    np.save(tmp_path / "objects.npy", np.array([{}], object))
+    (tmp_path / "bad.npy").write_bytes(b"\x93NUMPY\1\0\x10\0no dictionary at all")
+    with pytest.raises(ModelError) as caught:
+        import_document(of_others(initial, data_type), "m.json", tmp_path)
+    assert caught.value.where == where
+
+
+@pytest.mark.parametrize("shape", ["(100000000000,)", f"({10**30},)", "(-1,)", "__import__('os')", "(4,"])
+def test_headers_that_lie_are_faults_of_the_resource(shape: str, tmp_path: Path) -> None:
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(117) + b"\n"
+    (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header + bytes(16))
+    with pytest.raises(ModelError, match=r"a\.npy is no NumPy file"):
+        import_document(of_others({"sourcePath": "a.npy"}, None), "m.json", tmp_path)
+
+
+# --- commands -----------------------------------------------------------------------------------------------------
+
+
+def test_cases_go_out_and_come_back_by_command(tmp_path: Path) -> None:
+    case = tile()
+    text = msgspec.json.encode(case.to_json()).decode()
+    out = tmp_path / "models"
+    result = CliRunner().invoke(main, ["export-model", text, "-o", str(out)], obj=State())
+    assert result.exit_code == 0, result.output
+    folder = out / f"tile-6_4-{case.digest[:12]}"
+    assert result.output.strip() == str(folder)
+    assert {path.name for path in folder.iterdir()} == set(export(case).all_files())
+    result = CliRunner().invoke(main, ["import-model", str(folder), "-o", str(tmp_path / "c.json")], obj=State())
+    assert result.exit_code == 0, result.output
+    assert [Case.from_json(value).digest for value in json.loads((tmp_path / "c.json").read_text())] == [case.digest]
+    # A model is a case for every command that takes one.
+    result = CliRunner().invoke(main, ["replay", str(folder / "model.json"), "--backend", "reference"], obj=State())
+    assert (result.exit_code, "pass, TILE.values" in result.output) == (0, True)
+    result = CliRunner().invoke(main, ["export-model", text, "-o", str(tmp_path / "flat"), "--inline"], obj=State())
+    assert [path.name for path in (tmp_path / "flat").iterdir()] == [f"{folder.name}.json"]
+
+
+def test_nothing_is_written_where_one_case_cannot_be(tmp_path: Path) -> None:
+    desc: Any = tile().desc
+    null = Case.of(msgspec.structs.replace(desc, input_tensor=None), HIGHEST)
+    texts = [msgspec.json.encode(case.to_json()).decode() for case in (tile(), null)]
+    result = CliRunner().invoke(main, ["export-model", *texts, "-o", str(tmp_path / "m")], obj=State())
+    assert (result.exit_code, "InputTensor is null" in result.output) == (2, True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_where_an_input_overlaps_its_indices_the_text_says_what_is_missing(tmp_path: Path) -> None:
+    for operator in ("GATHER", "GATHER_ND1"):
+        for case in scale_cases(operator, HIGHEST, Reach.BITS_16):
+            if "/overlapping/" in case.origin:
+                assert "have a buffer each here" in export(case).files["README.txt"].decode()
+                held_against_the_reference(case, tmp_path / case.digest)
+    assert "have a buffer each" not in export(tile()).files["README.txt"].decode()

@@ -1,0 +1,273 @@
+"""Failing cases as files: what certify leaves and takes, and the gate's explicit examples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import msgspec
+import pytest
+import report_data
+from click.testing import CliRunner, Result
+from report_data import plain
+
+from dml_conformance.conformance.campaign.budget import BUDGETS
+from dml_conformance.conformance.campaign.certify import describe_campaign
+from dml_conformance.conformance.campaign.engine import Engine
+from dml_conformance.conformance.campaign.search import search
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.cli.errors import State
+from dml_conformance.conformance.exchange.failures import read_failures, save_failure
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.reports.failures import FAILURES, failing_cases
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.reports.store import Store
+from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.summary import FailureKind, Summary, case_size
+from dml_conformance.reports.writing import RESULTS, OutputError, OutputFolder, ReportFolder
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.forms import FormError
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.tensor import TensorDesc
+
+# Wrong for every third number of elements, which no boundary but the search finds at some rules.
+EVERY_THIRD = dedent("""
+    from dml_conformance.backends.reference import ReferenceBackend
+
+
+    class Wrong(ReferenceBackend):
+        def execute(self, desc, level, inputs, outputs):
+            super().execute(desc, level, inputs, outputs)
+            if desc.output_tensor.element_count % 3 == 0:
+                outputs["output_tensor"].view[0] ^= 1
+
+
+    class Sound(ReferenceBackend):
+        pass
+""")
+
+
+@pytest.fixture
+def backends(tmp_path: Path) -> Path:
+    path = tmp_path / "every_third.py"
+    path.write_text(EVERY_THIRD)
+    return path
+
+
+def tile(size: int = 3, level: Level = HIGHEST) -> Case:
+    tensor = TensorDesc.of(DataType.FLOAT32, (1, 1, 1, size))
+    return Case.of(
+        TileDesc(tensor, tensor, (1, 1, 1, 1)), level, {"input_tensor": Recipe("ramp", 1)}, rule="TILE.values"
+    )
+
+
+# --- files --------------------------------------------------------------------------------------------------------
+
+
+def test_the_smallest_case_of_each_operator_and_rule_is_a_file() -> None:
+    summary = Summary()
+    report_data.feed(FanOut(summary), report_data.some_faulty())
+    files = failing_cases(summary)
+    groups = list(summary.failure_groups(*(kind for kind in FailureKind if kind is not FailureKind.ERROR)))
+    assert set(files) == {f"{group.operator}-{group.rule}.json" for group in groups}
+    failing = [record for record in report_data.some_faulty() if record.verdict in NOT_CONFORMANT]
+    for name, content in files.items():
+        of_rule = [record for record in failing if f"{record.operator}-{record.rule}.json" == name]
+        smallest = min(case_size(record) for record in of_rule)
+        found = Case.from_json(json.loads(content))
+        assert found.digest in {record.case for record in of_rule if case_size(record) == smallest}
+        assert f"{found.operator}-{found.rule}.json" == name
+
+
+@pytest.mark.parametrize("answers", [("accept", "reject"), ("reject", "accept")])
+def test_of_several_kinds_of_failure_the_smallest_case_counts(answers: tuple[str, str]) -> None:
+    summary = Summary()
+    records = [
+        plain(Verdict.FAIL, answered=answer, case_json=tile(size).to_json())
+        for answer, size in zip(answers, (30000, 3), strict=True)
+    ]
+    report_data.feed(FanOut(summary), records)
+    assert len(summary.failures) == 2
+    (content,) = failing_cases(summary).values()
+    assert json.loads(content)["desc"] == tile(3).to_json()["desc"]
+
+
+def test_faults_of_the_harness_are_no_failing_cases() -> None:
+    summary = Summary()
+    report_data.feed(FanOut(summary), [plain(Verdict.ERROR, case_json=tile().to_json())])
+    assert failing_cases(summary) == {}
+
+
+def test_a_folder_is_read_by_name(tmp_path: Path) -> None:
+    (tmp_path / "b.json").write_bytes(msgspec.json.encode(tile(3).to_json()))
+    (tmp_path / "a.json").write_bytes(msgspec.json.encode([tile(4).to_json(), tile(5).to_json()]))
+    (tmp_path / "notes.txt").write_text("no case")
+    found = read_failures(tmp_path)
+    assert [case.digest for case in found] == [tile(size).digest for size in (4, 5, 3)]
+    assert [case.origin for case in found] == ["failures/a.json", "failures/a.json", "failures/b.json"]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"), [(b"{", "a case as JSON"), (b'{"type": "X"}', "level"), (b"\xff", "JSON")]
+)
+def test_what_is_no_case_is_named(content: bytes, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_bytes(content)
+    with pytest.raises(FormError, match=problem) as caught:
+        read_failures(tmp_path)
+    assert "bad.json" in str(caught.value)
+
+
+def test_a_larger_case_is_only_saved_for_one_that_is_well_again(tmp_path: Path) -> None:
+    def record(size: int) -> Record:
+        return plain(Verdict.FAIL, operator="TILE", rule="TILE.values", case_json=tile(size).to_json())
+
+    folder = tmp_path / "new" / "failures"
+    path = save_failure(folder, record(300), larger_too=False)
+    assert path == folder / "TILE-TILE.values.json"
+    assert save_failure(folder, record(30000), larger_too=False) is None
+    assert save_failure(folder, record(3), larger_too=False) == path
+    assert read_failures(folder)[0].digest == tile(3).digest
+    assert save_failure(folder, record(30000), larger_too=True) == path
+    assert [entry.name for entry in folder.iterdir()] == [path.name]
+
+
+# --- the campaign -------------------------------------------------------------------------------------------------
+
+
+def test_saved_cases_come_first_and_are_told_of() -> None:
+    from dml_conformance.backends.reference import ReferenceBackend
+
+    judge = Judge(ReferenceBackend(), "reference")
+    saved = [tile(3, Level.L4_1), tile(4), tile(5)]
+    engine = Engine(judge, ("TILE",), [HIGHEST], BUDGETS["quick"], 0, saved)
+    stream = engine.records()
+    first = [next(stream) for _ in range(3)]
+    # A case of a level that is not certified is left out.
+    assert [record.case for record in first[:2]] == [tile(4).digest, tile(5).digest]
+    assert {record.phase for record in first} == {Phase.EXAMPLES}
+    assert first[2].case not in {case.digest for case in saved}
+    assert describe_campaign(engine).environment["saved failures"].startswith("2, SHA-256 ")
+    plain_engine = Engine(judge, ("TILE",), [HIGHEST], BUDGETS["quick"], 0)
+    assert "saved failures" not in describe_campaign(plain_engine).environment
+
+
+def certify(backend: str, out: Path, *more: str) -> Result:
+    arguments = ["--backend", backend, "--operator", "TILE", "--budget", "quick", "--cases", "20", "--out", str(out)]
+    return CliRunner().invoke(main, ["certify", *arguments, *more], obj=State())
+
+
+def test_certify_leaves_failures_and_runs_them_first(backends: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert certify(f"{backends}:Wrong", out).exit_code == 1
+    saved = read_failures(out / FAILURES)
+    assert "TILE.values" in {case.rule for case in saved}
+    # In the same place, too: what is there is read before it is replaced.
+    assert certify(f"{backends}:Sound", out, "--failures", str(out / FAILURES), "--replace").exit_code == 0
+    assert not (out / FAILURES).exists()
+    with Store(out / RESULTS) as store:
+        records = list(store.records())
+    assert [record.case for record in records[: len(saved)]] == [case.digest for case in saved]
+    assert all(record.verdict is Verdict.PASS for record in records[: len(saved)])
+    assert records[0].case_json["origin"].startswith("failures/TILE-")
+
+
+def test_the_same_saved_cases_make_the_same_certificate(backends: Path, tmp_path: Path) -> None:
+    certify(f"{backends}:Wrong", tmp_path / "first")
+    digests = []
+    for name in ("second", "third"):
+        certify(f"{backends}:Wrong", tmp_path / name, "--failures", str(tmp_path / "first" / FAILURES))
+        digests.append(json.loads((tmp_path / name / "certificate.json").read_text())["digests"]["results"])
+    assert digests[0] == digests[1]
+
+
+def test_packages_take_no_saved_cases(backends: Path, tmp_path: Path) -> None:
+    (tmp_path / "f").mkdir()
+    result = certify(f"{backends}:Sound", tmp_path / "out", "--failures", str(tmp_path / "f"), "--package")
+    assert result.exit_code == 2
+
+
+def test_a_folder_of_failures_with_something_else_in_it_is_not_replaced(tmp_path: Path) -> None:
+    def run(records: list[Record]) -> None:
+        with OutputFolder(tmp_path / "out", replace=True) as output:
+            report_data.feed(ReportFolder(output), records)
+
+    run([plain(Verdict.FAIL, case_json=tile().to_json())])
+    assert [path.name for path in (tmp_path / "out" / FAILURES).iterdir()] == ["GATHER-GATHER.values.json"]
+    run([plain()])
+    assert not (tmp_path / "out" / FAILURES).exists()
+    (tmp_path / "out" / FAILURES).mkdir()
+    (tmp_path / "out" / FAILURES / "thesis.doc").write_text("three years")
+    with pytest.raises(OutputError, match="holds failures, which is no report"):
+        run([plain()])
+
+
+# --- the search and the gate --------------------------------------------------------------------------------------
+
+
+def test_explicit_cases_come_first() -> None:
+    from dml_conformance.backends.reference import ReferenceBackend
+
+    judge = Judge(ReferenceBackend(), "reference")
+    explicit = [tile(300), tile(7)]
+    found = list(search(judge, "TILE", HIGHEST, "TILE.values", 3, 0, explicit))
+    assert [record.case for record in found[:2]] == [case.digest for case in explicit]
+    assert len(found) > 2
+    alone = list(search(judge, "TILE", HIGHEST, "TILE.values", 0, 0, explicit))
+    assert [record.case for record in alone] == [case.digest for case in explicit]
+
+
+Gate = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture
+def gate(pytester: pytest.Pytester) -> Gate:
+    def run(backend: str, *more: str) -> pytest.RunResult:
+        options = ("--dml-operator", "TILE", "--dml-level", "3_0", "--dml-failures", "saved", "-k", "test_rule")
+        return pytester.runpytest_inprocess(
+            "--pyargs",
+            "dml_conformance.conformance.gate",
+            "-p",
+            "no:cacheprovider",
+            "--dml-backend",
+            backend,
+            *options,
+            *more,
+        )
+
+    return run
+
+
+def test_the_gate_saves_what_it_finds_and_tries_it_first(gate: Gate, backends: Path, pytester: pytest.Pytester) -> None:
+    gate(f"{backends}:Wrong").assert_outcomes(failed=4, passed=20)
+    saved = read_failures(pytester.path / "saved")
+    assert {case.rule for case in saved} == {"TILE.values", "EXECUTION.strides"}
+    assert all(case.desc.output_tensor.element_count % 3 == 0 for case in saved)  # type: ignore[attr-defined]
+    before = {path.name: path.read_bytes() for path in (pytester.path / "saved").iterdir()}
+    # Without examples of its own, the saved ones alone fail; they stay as they are.
+    gate(f"{backends}:Wrong", "--dml-examples", "0")
+    assert {path.name: path.read_bytes() for path in (pytester.path / "saved").iterdir()} == before
+    gate(f"{backends}:Sound").assert_outcomes(passed=24)
+    assert {path.name: path.read_bytes() for path in (pytester.path / "saved").iterdir()} == before
+
+
+def test_a_saved_case_fails_the_gate_by_itself(gate: Gate, backends: Path, pytester: pytest.Pytester) -> None:
+    (pytester.path / "saved").mkdir()
+    case = tile(999, Level.L3_0)
+    (pytester.path / "saved" / "mine.json").write_bytes(msgspec.json.encode(case.to_json()))
+    result = gate(f"{backends}:Wrong", "--dml-examples", "0", "-k", "TILE.values")
+    result.assert_outcomes(failed=1)
+    # What failed is made simpler, and that is what is saved.
+    (simpler,) = [case for case in read_failures(pytester.path / "saved") if case.origin != "failures/mine.json"]
+    assert simpler.desc.output_tensor.element_count == 3  # type: ignore[attr-defined]
+
+
+def test_the_gate_names_a_file_that_is_no_case(gate: Gate, backends: Path, pytester: pytest.Pytester) -> None:
+    (pytester.path / "saved").mkdir()
+    (pytester.path / "saved" / "bad.json").write_text("[]x")
+    result = gate(f"{backends}:Sound")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--dml-failures: *bad.json: expected a case as JSON*"])

@@ -1,0 +1,238 @@
+"""Judging cases again: out of text and files, and out of results against what is on record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+from report_data import campaign, ending
+
+from dml_conformance.backends.base import Answer, Binding
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.cli.cases import read_cases
+from dml_conformance.conformance.exchange.replay import Change, replay
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.reports.package.archive import write_archive
+from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.reports.store import StoreWriter
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.forms import FormError
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import Reading
+
+Fault = Callable[[Mapping[str, Binding]], None]
+
+
+class Backend(ReferenceBackend):
+    """The reference, with what a test does to it."""
+
+    def __init__(self, fault: Fault | None = None, answer: Answer | None = None) -> None:
+        super().__init__()
+        self.fault = fault
+        self.answer = answer
+
+    def validate(self, desc: OperatorDesc, level: Level) -> Answer:
+        return self.answer or super().validate(desc, level)
+
+    def execute(
+        self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
+    ) -> None:
+        super().execute(desc, level, inputs, outputs)
+        if self.fault is not None:
+            self.fault(outputs)
+
+
+def wrong_byte(at: int) -> Fault:
+    def fault(outputs: Mapping[str, Binding]) -> None:
+        outputs["output_tensor"].view[at] ^= 1
+
+    return fault
+
+
+def raising(error: Exception) -> Fault:
+    def fault(outputs: Mapping[str, Binding]) -> None:
+        raise error
+
+    return fault
+
+
+def tile(repeats: int = 2, seed: int = 0) -> Case:
+    source, output = TensorDesc.of(DataType.UINT8, (4,)), TensorDesc.of(DataType.UINT8, (8,))
+    desc = TileDesc(source, output, (repeats,))
+    return Case.of(desc, HIGHEST, {"input_tensor": Recipe("ramp", seed)}, rule="TILE.values")
+
+
+SOUND, FIRST, SECOND = Backend(), Backend(wrong_byte(0)), Backend(wrong_byte(1))
+RAISING, OTHER_ERROR = Backend(raising(KeyError("a"))), Backend(raising(MemoryError("b")))
+REJECTING = Backend(answer=Answer(False, "no"))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "change", "told"),
+    [
+        (FIRST, SOUND, Change.FIXED, "it was fail, and passes now"),
+        (RAISING, SOUND, Change.FIXED, "it was crash, and passes now"),
+        (FIRST, FIRST, Change.STILL_FAILS, "fail, in the same way"),
+        (RAISING, Backend(raising(KeyError("elsewhere"))), Change.STILL_FAILS, "crash, in the same way"),
+        (FIRST, SECOND, Change.DIFFERENT, "fail as before, but other values or elements differ"),
+        (FIRST, RAISING, Change.DIFFERENT, "it was fail, and is crash now"),
+        (FIRST, REJECTING, Change.DIFFERENT, "fail as before, but the backend answered accept, now reject"),
+        (RAISING, OTHER_ERROR, Change.DIFFERENT, "crash as before, but for another reason: it was: execute raised"),
+        (SOUND, FIRST, Change.DIFFERENT, "it was pass, and is fail now"),
+        (SOUND, SOUND, Change.AS_RECORDED, "pass, as before"),
+    ],
+)
+def test_what_became_of_a_case(before: Backend, now: Backend, change: Change, told: str) -> None:
+    recorded = Judge(before, "x").record(tile(), Phase.SEARCH)
+    found = replay(Judge(now, "x"), tile(), recorded)
+    assert (found.change, found.told[: len(told)]) == (change, told)
+
+
+def test_more_elements_are_told() -> None:
+    recorded = Judge(FIRST, "x").record(tile(), Phase.SEARCH)
+    found = replay(Judge(Backend(lambda outputs: outputs["output_tensor"].view.fill(99)), "x"), tile(), recorded)
+    assert found.told == "fail as before, but 1 elements differed, now 8"
+
+
+def test_a_waived_failure_is_a_failure() -> None:
+    failed = Judge(FIRST, "x").record(tile(), Phase.SEARCH)
+    waived = msgspec.structs.replace(failed, verdict=Verdict.WAIVED, waived="fail")
+    assert replay(Judge(SOUND, "x"), tile(), waived).change is Change.FIXED
+    assert replay(Judge(FIRST, "x"), tile(), waived).change is Change.STILL_FAILS
+
+
+def test_nothing_on_record_is_no_change() -> None:
+    assert replay(Judge(SOUND, "x"), tile()).change is None
+
+
+# --- out of results -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """Two passes, three failures of one rule, one of which is small, and an invalid descriptor that was accepted."""
+    write_results(tmp_path / "results.sqlite")
+    return tmp_path
+
+
+def write_results(path: Path, spec: str = "documented") -> list[Record]:
+    judge = Judge(FIRST, "first")
+    accepting = Judge(Backend(answer=Answer(True)), "first")
+    records = [
+        *(Judge(SOUND, "first").record(tile(seed=seed), Phase.SEARCH) for seed in (1, 2)),
+        *(judge.record(tile(seed=seed), Phase.SWEEP) for seed in (1000, 3, 2000)),
+        accepting.record(tile(repeats=5), Phase.SWEEP),
+        judge.record(tile(seed=1), Phase.SWEEP),
+        Judge(SOUND, "first").record(tile(seed=3), Phase.SWEEP),
+    ]
+    writer = StoreWriter(path)
+    writer.start(campaign(spec=spec))
+    for record in records:
+        writer.record(record)
+    writer.finish(ending())
+    return records
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["replay", *arguments])
+
+
+def test_a_case_is_found_by_number_and_by_digest(results: Path) -> None:
+    file = results / "results.sqlite"
+    digest = tile(seed=2).digest
+    for name in (f"{file}#2", f"{file}#{digest[:8]}", f"{results}#{digest}", f"{file}#{digest[:20].upper()}"):
+        (found,) = read_cases(name)
+        assert found.case == tile(seed=2)
+        assert found.record is not None
+        assert (found.record.case, found.reading) == (digest, Reading.DOCUMENTED)
+
+
+def test_a_case_that_came_twice_is_taken_as_it_failed(results: Path) -> None:
+    for seed in (1, 3):  # it failed the second time, and the first
+        (found,) = read_cases(f"{results}#{tile(seed=seed).digest[:10]}")
+        assert found.record is not None
+        assert found.record.verdict is Verdict.FAIL
+
+
+def test_results_alone_are_the_smallest_failures_of_their_kind(results: Path) -> None:
+    found = read_cases(str(results))
+    assert [one.record and one.record.rule for one in found] == ["TILE.values", "TILE.output-sizes"]
+    assert found[0].case.data["input_tensor"].seed in (1, 3)
+
+
+@pytest.mark.parametrize("name", ["#9", "#00000000", "#xyz", "#"])
+def test_cases_that_are_not_there_are_refused(results: Path, name: str) -> None:
+    with pytest.raises(FormError, match=r"no such case|expected RESULTS#ID"):
+        read_cases(f"{results}{name}")
+
+
+def test_a_file_may_have_a_number_sign_in_its_name(tmp_path: Path) -> None:
+    file = tmp_path / "case #2.json"
+    file.write_bytes(msgspec.json.encode(tile().to_json()))
+    assert read_cases(str(file))[0].case.digest == tile().digest
+
+
+def test_the_recorded_reading_counts(tmp_path: Path) -> None:
+    write_results(tmp_path / "results.sqlite", spec="observed")
+    assert read_cases(f"{tmp_path}#1")[0].reading is Reading.OBSERVED
+
+
+def test_the_command_tells_and_ends_as_it_should(results: Path) -> None:
+    fixed = call(str(results), "--backend", "reference")
+    assert fixed.exit_code == 0
+    assert f"FIXED: {results}#" in fixed.output
+    assert "2 FIXED" in fixed.output
+    assert "descriptor" not in fixed.output  # what is well again needs no explanation
+    backend = f"{Path(__file__)}:Failing"
+    still = call(f"{results}#3", "--backend", backend)
+    assert (still.exit_code, "STILL FAILS" in still.output) == (1, True)
+    assert "descriptor:" in still.output
+    other = call(f"{results}#1", f"{results}#4", "--backend", backend, "--format", "json")
+    assert other.exit_code == 1
+    assert [one["change"] for one in json.loads(other.output)] == ["DIFFERENT", "STILL FAILS"]
+
+
+class Failing(Backend):
+    """What the command line loads."""
+
+    def __init__(self) -> None:
+        super().__init__(wrong_byte(0))
+
+
+def test_results_without_a_failure_are_no_error(tmp_path: Path) -> None:
+    writer: Any = StoreWriter(tmp_path / "results.sqlite")
+    writer.start(campaign())
+    writer.record(Judge(SOUND, "x").record(tile(), Phase.SWEEP))
+    writer.finish(ending())
+    found = call(str(tmp_path), "--backend", "reference")
+    assert (found.exit_code, found.output.strip()) == (0, "No case in the results fails.")
+
+
+def test_a_case_is_found_in_a_package(results: Path, tmp_path: Path) -> None:
+    """In its folder and in its archive, which is read without leaving anything behind."""
+    package = tmp_path / "package"
+    package.mkdir()
+    (results / "results.sqlite").rename(package / "results.sqlite")
+    (package / "manifest.json").write_bytes(b"{}")
+    archive = tmp_path / "package.tar.zst"
+    with archive.open("xb") as file:
+        write_archive(package, "package", file)
+    before = sorted(tmp_path.rglob("*"))
+    for name in (package, archive):
+        (found,) = read_cases(f"{name}#3")
+        assert found.case.digest == tile(seed=1000).digest
+        assert len(read_cases(str(name))) == 2
+    assert sorted(tmp_path.rglob("*")) == before
+    archive.write_bytes(b"no package")
+    refused = call(f"{archive}#3", "--backend", "reference")
+    assert (refused.exit_code, "expected a tar archive" in refused.output) == (2, True)

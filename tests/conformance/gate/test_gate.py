@@ -1,0 +1,469 @@
+"""The gate as its users run it: by `pytest --pyargs` on a backend by name, and as a class in a backend's own files."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+
+from dml_conformance.conformance.cli import main
+from dml_conformance.spec.levels import Level
+from dml_conformance.strategies.cases import applicable_rules, execution_rules
+
+Run = Callable[..., pytest.RunResult]
+
+# Tests of TILE at 3_0, and at every other level that has it, when one is selected: all rules and one worked example.
+OTHERS = len(applicable_rules("TILE", Level.L3_0))
+
+FLIPS_A_BIT = """
+    from dml_conformance.backends.reference import ReferenceBackend
+
+
+    class Wrong(ReferenceBackend):
+        def execute(self, desc, level, inputs, outputs):
+            super().execute(desc, level, inputs, outputs)
+            outputs["output_tensor"].view[0] ^= 1
+"""
+
+# TILE and nothing else, as a stranger would write it.
+TILE_ONLY = """
+    import numpy as np
+
+    from dml_conformance.backends.base import Answer, Capabilities
+    from dml_conformance.spec.levels import Level
+    from dml_conformance.spec.rules import Category
+
+
+    class TileBackend:
+        def capabilities(self):
+            levels = (Level.L1_0, Level.L4_1)
+            return Capabilities("mine", "host", {}, levels, ("TILE",), frozenset({Category.EXECUTION}))
+
+        def validate(self, desc, level):
+            return Answer(True)
+
+        def execute(self, desc, level, inputs, outputs):
+            source = view(desc.input_tensor, inputs["input_tensor"])
+            view(desc.output_tensor, outputs["output_tensor"])[...] = np.tile(source, desc.repeats)
+
+
+    def view(tensor, binding):
+        size = tensor.data_type.size
+        strides = [stride * size for stride in tensor.effective_strides]
+        return np.ndarray(tensor.sizes, f"u{size}", binding.view, strides=strides)
+"""
+
+
+@pytest.fixture
+def gate(pytester: pytest.Pytester) -> Run:
+    """Run the suite with more arguments, in this process unless told otherwise."""
+
+    def run(*arguments: str) -> pytest.RunResult:
+        return pytester.runpytest_inprocess(
+            "--pyargs", "dml_conformance.conformance.gate", "-p", "no:cacheprovider", *arguments
+        )
+
+    return run
+
+
+def tile_at_3_0(run: Run, *more: str) -> pytest.RunResult:
+    return run(
+        "--dml-backend", "reference", "--dml-level", "3_0", "--dml-operator", "TILE", "--dml-examples", "5", *more
+    )
+
+
+def ids(result: pytest.RunResult) -> list[str]:
+    """What stands between brackets in the ids of a verbose run or a collection."""
+    return re.findall(r"::test_(?:rule|example)\[(.+?)\](?=$| )", "\n".join(result.outlines), re.MULTILINE)
+
+
+# --- a backend by name ------------------------------------------------------------------------------------------------
+
+
+def test_a_conformant_backend_passes(gate: Run) -> None:
+    result = tile_at_3_0(gate)
+    count = len(applicable_rules("TILE", Level.L3_0)) + 1  # and one worked example
+    result.assert_outcomes(passed=count)
+    assert result.ret is pytest.ExitCode.OK
+
+
+def test_one_id_for_each_operator_level_and_rule(gate: Run) -> None:
+    result = tile_at_3_0(
+        gate, "--collect-only", "-q", "--dml-level", "DML_FEATURE_LEVEL_1_0", "--dml-operator", "GATHER"
+    )
+    expected = [
+        f"{operator}-{level}-{rule}"
+        for operator in ("TILE", "GATHER")
+        for level in (Level.L1_0, Level.L3_0)
+        for rule in applicable_rules(operator, level)
+    ]
+    found = ids(result)
+    assert [name for name in found if "/" not in name] == expected
+    assert {name for name in found if "/" in name} == {"TILE/1-1_0", "TILE/1-3_0"} | {
+        name for name in found if re.fullmatch(r"GATHER/\d-\d_\d", name)
+    }
+    assert len(found) == len(set(found))
+
+
+def test_without_a_level_it_is_the_highest_that_is_claimed(gate: Run) -> None:
+    result = gate("--dml-backend", "reference", "--dml-operator", "TILE", "--collect-only", "-q")
+    assert {name.split("-")[1] for name in ids(result)} == {"6_4"}
+
+
+def test_all_levels(gate: Run) -> None:
+    result = gate("--dml-backend", "reference", "--dml-operator", "TILE", "--dml-level", "all", "--collect-only", "-q")
+    assert {name.split("-")[1] for name in ids(result)} == {level.label for level in Level}
+
+
+@pytest.mark.parametrize(
+    ("selection", "names"),
+    [
+        (("-k", "repeats"), ["TILE-3_0-TILE.repeats-count", "TILE-3_0-TILE.repeats"]),
+        (("-k", "strides and 3_0"), ["TILE-3_0-EXECUTION.strides"]),
+        (("-m", "dml_execution"), [f"TILE-3_0-{rule}" for rule in execution_rules("TILE", Level.L3_0)]),
+        (("-m", "dml_example"), ["TILE/1-3_0"]),
+    ],
+)
+def test_selection(gate: Run, selection: tuple[str, ...], names: list[str]) -> None:
+    result = tile_at_3_0(gate, "-v", *selection)
+    assert sorted(ids(result)) == sorted(names)
+    result.assert_outcomes(passed=len(names), deselected=len(applicable_rules("TILE", Level.L3_0)) + 1 - len(names))
+
+
+def test_decisions_are_the_rest(gate: Run) -> None:
+    result = tile_at_3_0(gate, "-v", "-m", "dml_decision")
+    executed = execution_rules("TILE", Level.L3_0)
+    expected = [f"TILE-3_0-{rule}" for rule in applicable_rules("TILE", Level.L3_0) if rule not in executed]
+    assert ids(result) == expected
+
+
+def test_strict_markers_know_the_markers(gate: Run) -> None:
+    tile_at_3_0(gate, "--strict-markers", "-k", "flags", "-W", "error").assert_outcomes(passed=1, deselected=OTHERS)
+
+
+REFUSES = """
+    from dml_conformance.backends.base import Answer
+    from dml_conformance.backends.reference import ReferenceBackend
+
+
+    class RefusesAligned(ReferenceBackend):
+        def validate(self, desc, level):
+            aligned = desc.input_tensor is not None and desc.input_tensor.guaranteed_base_offset_alignment
+            answer = super().validate(desc, level)
+            return Answer(False, "not here") if answer.accepted and aligned else answer
+"""
+
+
+def test_a_refusal_is_seen_without_executing(gate: Run, pytester: pytest.Pytester) -> None:
+    """By the test of acceptance, whose cases need no data: those of execution are not run."""
+    file = pytester.makepyfile(refuses=dedent(REFUSES))
+    result = tile_at_3_0(gate, "--dml-backend", f"{file}:RefusesAligned", "--dml-examples", "50", "-m", "dml_decision")
+    assert result.parseoutcomes()["failed"] == 1
+    result.stdout.fnmatch_lines(
+        ["TILE at level 3_0: fail, DESCRIPTOR.acceptance", "*rejected a valid descriptor: not here"]
+    )
+
+
+def test_junit(gate: Run, pytester: pytest.Pytester) -> None:
+    tile_at_3_0(gate, "--junitxml", "found.xml")
+    cases = list(ElementTree.parse(pytester.path / "found.xml").iter("testcase"))
+    names = {case.get("name") for case in cases}
+    assert "test_rule[TILE-3_0-TILE.repeats]" in names
+    assert len(names) == len(cases) == len(applicable_rules("TILE", Level.L3_0)) + 1
+
+
+def test_in_parallel(gate: Run) -> None:
+    """pytest-xdist compares the ids that its workers find, so they must not depend on anything random."""
+    pytest.importorskip("xdist")
+    result = tile_at_3_0(gate, "-n", "2")
+    result.assert_outcomes(passed=len(applicable_rules("TILE", Level.L3_0)) + 1)
+
+
+COUNTS_CASES = """
+    import hashlib
+    from pathlib import Path
+
+    from dml_conformance.backends.reference import ReferenceBackend
+
+
+    class Counting(ReferenceBackend):
+        def validate(self, desc, level):
+            with Path("{log}").open("a") as log:
+                log.write(repr(desc) + chr(10))
+            return super().validate(desc, level)
+"""
+
+
+def test_a_hypothesis_seed_repeats_a_run(gate: Run, pytester: pytest.Pytester) -> None:
+    """And another one is another run; without examples only the fixed cases are left, the same every time."""
+
+    def cases(name: str, *more: str) -> list[str]:
+        log = pytester.path / f"{name}.log"
+        file = pytester.makepyfile(**{name: dedent(COUNTS_CASES).replace("{log}", log.as_posix())})
+        result = gate("--dml-backend", f"{file}:Counting", "--dml-operator", "TILE", "-k", "TILE.values", *more)
+        result.assert_outcomes(passed=1, deselected=OTHERS)
+        return log.read_text().splitlines()
+
+    one, again = cases("one", "--hypothesis-seed=1"), cases("again", "--hypothesis-seed=1")
+    other, none = cases("other", "--hypothesis-seed=2"), cases("none", "--dml-examples=0")
+    assert one == again
+    assert one != other
+    assert len(one) - len(none) == 25
+    assert set(none) < set(one)
+    assert cases("few", "--dml-examples=7", "--hypothesis-seed=1")[len(none) :]
+
+
+# --- a failure --------------------------------------------------------------------------------------------------------
+
+
+def test_a_failure_says_all_that_is_needed(gate: Run, pytester: pytest.Pytester) -> None:
+    """The smallest case, what differs where, the rule, and a line that shows it again."""
+    file = pytester.makepyfile(flips_a_bit=dedent(FLIPS_A_BIT))
+    name = f"{file}:Wrong"
+    result = gate("--dml-backend", name, "--dml-level", "3_1", "--dml-operator", "TILE", "-k", "TILE.values")
+    result.assert_outcomes(failed=1, deselected=OTHERS)
+    assert result.ret is pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        [
+            "TILE at level 3_1: fail, TILE.values",
+            "  the rule: every output element is the input element at its coordinates*",
+            "  the specification: ACCEPT, the backend: accept",
+            "  OutputTensor: 1 of 1 elements differ; repeated in a new process it failed again",
+            "    at [[]0]: expected 0.0 (0x00000000), actual 1.401298464324817e-45 (0x00000001)",
+            "  descriptor:",
+            '      InputTensor: {"DataType":"FLOAT32","Sizes":[[]1],"TotalTensorSizeInBytes":4}',
+            '      OutputTensor: {"DataType":"FLOAT32","Sizes":[[]1],"TotalTensorSizeInBytes":4}',
+            "      Repeats: [[]1]",
+            '  data: {"InputTensor":{"pattern":"ramp"}}',
+            "  reproduce: dml-conformance replay --backend *",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*Traceback*")
+    (line,) = {line.partition("reproduce: ")[2] for line in result.outlines if "reproduce: " in line}
+    command = shlex.split(line)
+    assert command[:4] == ["dml-conformance", "replay", "--backend", name]
+    replayed = CliRunner().invoke(main, command[1:])
+    assert replayed.exit_code == 1
+    assert "at [0]: expected 0.0 (0x00000000), actual 1.401298464324817e-45 (0x00000001)" in replayed.output
+    case = json.loads(command[4])
+    assert CliRunner().invoke(main, ["replay", "--backend", "reference", json.dumps(case)]).exit_code == 0
+
+
+def test_decisions_alone_pass_no_test_of_execution(gate: Run, pytester: pytest.Pytester) -> None:
+    """Where a backend does not execute, tests of execution are skipped; they fail where it rejects what is valid."""
+    pytester.makepyfile(
+        checker="""
+        from msgspec.structs import replace
+
+        from dml_conformance.backends.base import Answer
+        from dml_conformance.backends.reference import ReferenceBackend
+
+
+        class Checker(ReferenceBackend):
+            def capabilities(self):
+                return replace(super().capabilities(), executes=False)
+
+
+        class Refusing(Checker):
+            def validate(self, desc, level):
+                return Answer(False, "no")
+        """
+    )
+    executed = len(execution_rules("TILE", Level.L3_0)) + 1  # and one worked example
+    selection = ("--dml-operator", "TILE", "--dml-level", "3_0", "--dml-examples", "5")
+    result = gate("--dml-backend", "checker.py:Checker", "-rs", *selection)
+    result.assert_outcomes(passed=len(applicable_rules("TILE", Level.L3_0)) + 1 - executed, skipped=executed)
+    result.stdout.fnmatch_lines("*not claimed: decided only; execution is not claimed*")
+    refusing = gate("--dml-backend", "checker.py:Refusing", *selection, "-m", "dml_execution or dml_example")
+    assert refusing.parseoutcomes()["failed"] == executed
+
+
+def test_a_wrong_decision_fails_at_its_rule_alone(gate: Run, pytester: pytest.Pytester) -> None:
+    file = pytester.makepyfile(
+        takes_flags=dedent("""
+            from msgspec.structs import replace
+            from dml_conformance.backends.reference import ReferenceBackend
+
+            class Wrong(ReferenceBackend):
+                def validate(self, desc, level):
+                    if desc.output_tensor is not None:
+                        desc = replace(desc, output_tensor=replace(desc.output_tensor, flags=0))
+                    return super().validate(desc, level)
+        """)
+    )
+    result = gate("--dml-backend", f"{file}:Wrong", "--dml-level", "2_1", "--dml-operator", "TILE", "-rf")
+    failed = {"TENSOR.flags", "TENSOR.owned-by-dml"}
+    result.assert_outcomes(failed=len(failed), passed=len(applicable_rules("TILE", Level.L2_1)) + 1 - len(failed))
+    for rule in failed:
+        result.stdout.fnmatch_lines([f"TILE at level 2_1: fail, {rule}", f"FAILED *::test_rule[[]TILE-2_1-{rule}]*"])
+    result.stdout.fnmatch_lines(["  accepted, though the rule says: OWNED_BY_DML is for input tensors only"])
+
+
+def test_a_crash_is_a_failure_with_its_reason(gate: Run, pytester: pytest.Pytester) -> None:
+    file = pytester.makepyfile(
+        crashes=dedent("""
+            from dml_conformance.backends.reference import ReferenceBackend
+
+            class Wrong(ReferenceBackend):
+                def execute(self, desc, level, inputs, outputs):
+                    raise RuntimeError("device lost")
+        """)
+    )
+    result = gate("--dml-backend", f"{file}:Wrong", "--dml-operator", "TILE", "-m", "dml_example")
+    result.assert_outcomes(failed=1, deselected=OTHERS)
+    result.stdout.fnmatch_lines(["TILE at level 6_4: crash, *", "  execute raised RuntimeError: device lost"])
+
+
+# --- a repository of one's own ----------------------------------------------------------------------------------------
+
+
+def pytest_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command `pytest`, in a process of its own."""
+    command = [str(Path(sys.executable).with_name("pytest")), "-p", "no:cacheprovider", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_a_stranger_s_repository(tmp_path: Path) -> None:
+    """Its own `backends` folder is no match for ours; what it does not claim is skipped, with the reason."""
+    for folder in ("backends", "tests"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "backends" / "__init__.py").write_text("NAME = 'theirs'\n")
+    (tmp_path / "backends" / "tile.py").write_text(dedent(TILE_ONLY))
+    (tmp_path / "tests" / "test_conformance.py").write_text(
+        dedent("""
+            from pathlib import Path
+
+            from dml_conformance import ConformanceSuite
+
+            FILE = Path(__file__).parents[1] / "backends" / "tile.py"
+
+
+            class TestTile(ConformanceSuite):
+                backend = f"{FILE}:TileBackend"
+                operators = ("TILE",)
+                levels = ("1_0", "4_1")
+                examples = 10
+        """)
+    )
+    found = pytest_in(tmp_path, "-q", "-rs", "-W", "error")
+    assert found.returncode == 0, found.stdout
+    executed = sum(len(execution_rules("TILE", level)) for level in (Level.L1_0, Level.L4_1))
+    decided = sum(len(applicable_rules("TILE", level)) for level in (Level.L1_0, Level.L4_1)) - executed
+    open_questions = 2  # TENSOR.output-overlap at each level: observed, whatever is claimed
+    examples = 2
+    summary = rf"{executed + examples + open_questions} passed, {decided - open_questions} skipped in "
+    assert re.search(summary, found.stdout), found.stdout
+    assert "not claimed: category tensor-desc is not claimed" in found.stdout
+
+
+def test_a_subclass_takes_a_class_an_instance_or_a_name(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        dedent(FLIPS_A_BIT)
+        + dedent("""
+            from dml_conformance import ConformanceSuite
+
+
+            class Of:
+                operators = ("DML_OPERATOR_TILE",)
+                levels = ("4_1",)
+                examples = 0
+
+
+            class TestClass(Of, ConformanceSuite):
+                backend = ReferenceBackend
+
+
+            class TestInstance(Of, ConformanceSuite):
+                backend = ReferenceBackend()
+
+
+            class TestName(Of, ConformanceSuite):
+                backend = "reference"
+
+
+            class TestWrong(Of, ConformanceSuite):
+                backend = Wrong
+        """)
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-k", "TILE.values")
+    result.assert_outcomes(passed=3, failed=1, deselected=4 * OTHERS)
+    (line,) = {
+        line.partition(" --backend ")[2] for line in result.outlines if "TILE.values" in line and "replay" in line
+    }
+    name = shlex.split(line)[0]
+    assert name.endswith(".py:Wrong")
+    assert Path(name.rpartition(":")[0]).is_file()
+
+
+def test_a_subclass_goes_before_the_options(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+        from dml_conformance import ConformanceSuite
+
+
+        class TestOnlyBackend(ConformanceSuite):
+            backend = "reference"
+    """)
+    options = ("--dml-level", "2_0", "--dml-operator", "GATHER", "--collect-only", "-q")
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", *options)
+    rules = {f"GATHER-2_0-{rule}" for rule in applicable_rules("GATHER", Level.L2_0)}
+    assert set(ids(result)) == {*rules, "NOTSET"}  # no worked example is of that level
+
+
+def test_other_tests_are_left_alone(pytester: pytest.Pytester) -> None:
+    """The plugin is loaded in every run of pytest: it must not ask for a backend there."""
+    pytester.makepyfile("def test_nothing(): pass")
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--strict-markers")
+    result.assert_outcomes(passed=1)
+
+
+# --- wrong usage ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "name the backend to test: --dml-backend torch:cpu, or --dml-backend path/to/file.py:Class"),
+        (("--dml-backend", "nothing"), "--dml-backend: unknown backend 'nothing': known are reference, *"),
+        (
+            ("--dml-backend", "no/file.py:Class"),
+            "--dml-backend: backend 'no/file.py:Class': there is no file 'no/file.py'",
+        ),
+        (("--dml-backend", "reference:gpu"), "--dml-backend: backend 'reference:gpu' cannot be made: *"),
+        (
+            ("--dml-backend", "reference", "--dml-level", "3_9"),
+            "--dml-level: there is no feature level '3_9'; expected one of 1_0, *, 6_4",
+        ),
+        (
+            ("--dml-backend", "reference", "--dml-operator", "CONVOLUTION"),
+            "--dml-operator: unknown operator 'CONVOLUTION'; known: GATHER, *",
+        ),
+        (
+            ("--dml-backend", "reference", "--dml-examples", "-1"),
+            "--dml-examples: expected a number of cases from 0 on, found -1",
+        ),
+    ],
+)
+@pytest.mark.parametrize("parallel", [(), ("-n", "2")], ids=["alone", "parallel"])
+def test_wrong_usage_is_one_clear_line(
+    gate: Run, arguments: tuple[str, ...], message: str, parallel: tuple[str, ...]
+) -> None:
+    if parallel:
+        pytest.importorskip("xdist")
+    result = gate(*arguments, *parallel)
+    assert result.ret is pytest.ExitCode.USAGE_ERROR
+    assert [line for line in result.errlines if line] == [line for line in result.errlines if "ERROR: " in line]
+    result.stderr.fnmatch_lines([f"ERROR: {message}"])
+    result.stdout.no_fnmatch_line("*base.py:*")
+
+
+def test_options_that_are_no_numbers_are_pytest_s_business(gate: Run) -> None:
+    assert gate("--dml-backend", "reference", "--dml-examples", "many").ret is pytest.ExitCode.USAGE_ERROR

@@ -1,0 +1,765 @@
+"""Batches: the same verdicts as one by one, no case blamed for another, and what becomes of a batch that fails."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+
+from dml_conformance.backends.base import Answer, Batched, Execution, OutOfMemory, Unsupported, takes_batches
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.backends.torch import TorchBackend
+from dml_conformance.backends.torch import batch as torch_batch
+from dml_conformance.conformance.campaign.budget import MIB, Budget
+from dml_conformance.conformance.campaign.engine import Engine
+from dml_conformance.conformance.judge import batch as batch_module
+from dml_conformance.conformance.judge.batch import BatchJudge
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.judge.memory import GUARD_BYTES, STRETCH_ALIGNMENT, Stretch
+from dml_conformance.conformance.strength import mutants
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.cases import applicable_rules, make_case, numbered_case
+from dml_conformance.strategies.chooser import SeededChooser
+from dml_conformance.strategies.values import UNSIGNED_OF_SIZE, materialize
+
+LEVEL = Level.L6_4
+
+
+def tile(count: int, data_type: DataType = DataType.UINT8, *, repeats: int = 2, **tensor: Any) -> Case:
+    """A TILE of so many elements, all of them executed; its output may have another layout."""
+    source, target = (TensorDesc.of(data_type, (n,)) for n in (count, count * repeats))
+    desc = TileDesc(source, msgspec.structs.replace(target, **tensor), (repeats,))
+    return Case.of(desc, LEVEL, {"input_tensor": Recipe("ramp", count)}, rule="TILE.values")
+
+
+def gather(*indices: int) -> Case:
+    source, index = TensorDesc.of(DataType.FLOAT32, (4,)), TensorDesc.of(DataType.INT32, (len(indices),))
+    desc = GatherDesc(source, index, TensorDesc.of(DataType.FLOAT32, (len(indices),)), 0, 1)
+    data = {"input_tensor": Recipe("ramp", 10), "indices_tensor": Recipe("explicit", values=indices)}
+    return Case.of(desc, LEVEL, data, rule="GATHER.values")
+
+
+FEW = [tile(n) for n in range(1, 9)]
+
+
+class InBatches(ReferenceBackend):
+    """The reference, with batches that are many single executions; told what it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.batches: list[int] = []
+        self.alone: list[Any] = []
+
+    def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
+        self.alone.append(desc)
+        super().execute(desc, level, inputs, outputs)
+
+    def execute_batch(self, executions: Sequence[Execution]) -> None:
+        self.batches.append(len(executions))
+        for execution in executions:
+            self.one(execution)
+
+    def one(self, execution: Execution) -> None:
+        ReferenceBackend.execute(self, *execution)
+
+
+def judged(
+    backend: ReferenceBackend | TorchBackend, cases: Sequence[Case], *, repeat: int = 1, **how: Any
+) -> list[Record]:
+    return list(BatchJudge(Judge(backend, "mine", repeat=repeat), **how).records(cases, Phase.SWEEP))
+
+
+def untimed(records: Sequence[Record]) -> list[Record]:
+    return [msgspec.structs.replace(record, seconds=0.0) for record in records]
+
+
+def sweep(count: int, seed: int = 0, names: Sequence[str] = tuple(operators())) -> list[Case]:
+    cells = [(name, level) for name in names for level in Level if applicable_rules(name, level)]
+    return [numbered_case(seed, *cells[n % len(cells)], n) for n in range(count)]
+
+
+# --- the same as one by one -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", [TorchBackend("cpu"), InBatches()], ids=["torch:cpu", "reference"])
+def test_an_honest_backend_gets_the_same_records(backend: TorchBackend | InBatches) -> None:
+    cases = sweep(1500)
+    in_batches, one_by_one = judged(backend, cases), judged(backend, cases, one_by_one=True)
+    assert untimed(in_batches) == untimed(one_by_one)
+    assert {record.verdict for record in in_batches} == {Verdict.PASS, Verdict.OBSERVED}
+    assert all(record.seconds > 0 for record in in_batches)
+
+
+def found(records: list[Record]) -> list[tuple[str, Verdict, str, bool]]:
+    return [(record.case, record.verdict, record.rule, bool(record.differences)) for record in records]
+
+
+# One that reads guards, which are random, gets by where they hold what it may find.
+READS_GUARDS = "OutOfRangeIndexReadsBehindTheInput"
+STATELESS = [mutant for mutant in mutants.MUTANTS if mutant.family() != "state" and mutant.__name__ != READS_GUARDS]
+
+
+@pytest.mark.parametrize("mutant", STATELESS, ids=lambda mutant: mutant.__name__)
+def test_a_wrong_backend_gets_the_same_records(mutant: type[mutants.Mutant]) -> None:
+    """Whatever it does to the memory of its neighbours in the batch."""
+
+    class Batching(mutant, abstract=True):  # type: ignore[misc, valid-type]
+        def execute(self, *arguments: Any) -> None:
+            super().execute(*arguments)
+
+        def execute_batch(self, executions: Sequence[Execution]) -> None:
+            for execution in executions:
+                self.execute(*execution)
+
+    cases = sweep(160, names=mutant.operators())
+    assert BatchJudge(Judge(Batching(), "")).in_batches
+    for repeat in (1, 2):
+        # What it leaves of the memory as it was, is random: the values that are shown as wrong differ.
+        assert found(judged(Batching(), cases, repeat=repeat)) == found(judged(mutant(), cases, repeat=repeat))
+
+
+def test_a_campaign_sweeps_in_batches() -> None:
+    backend = InBatches()
+    budget = Budget("small", search=1, sweep=30, large_bytes=MIB, large_device_bytes=MIB, repeats=1)
+    engine = Engine(Judge(backend, ""), ["TILE"], [LEVEL], budget, 0)
+    counts = Counter(record.phase for record in engine.records())
+    assert counts[Phase.SWEEP] == 30
+    assert sum(backend.batches) > 5
+    alone = len(backend.alone)
+    assert alone > 20  # what came before the sweep
+    plain = Engine(Judge(ReferenceBackend(), ""), ["TILE"], [LEVEL], budget, 0)
+    assert [(r.case, r.verdict, r.rule) for r in plain.records()] == [
+        (r.case, r.verdict, r.rule) for r in Engine(Judge(InBatches(), ""), ["TILE"], [LEVEL], budget, 0).records()
+    ]
+
+
+def test_what_the_specification_leaves_open_is_judged_in_a_batch() -> None:
+    cases = [make_case(SeededChooser(n), "GATHER", LEVEL, "GATHER.out-of-range-indices") for n in range(40)]
+    backend = InBatches()
+    assert {record.verdict for record in judged(backend, cases)} == {Verdict.PASS}
+    assert (backend.batches, backend.alone) == ([40], [])
+
+    class Invents(InBatches):
+        def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
+            super().execute(desc, level, inputs, outputs)
+            outputs["output_tensor"].view[:4] = 0xEE
+
+        def execute_batch(self, executions: Sequence[Execution]) -> None:
+            for execution in executions:
+                self.execute(*execution)
+
+    records = judged(Invents(), [gather(4, 0), gather(3, 0)])
+    assert [record.verdict for record in records] == [Verdict.FAIL, Verdict.FAIL]
+    assert [record.differences[0].expected for record in records] == ["any element of the input", "13.0"]
+
+
+# --- who takes batches ------------------------------------------------------------------------------------------------
+
+
+def test_who_takes_batches() -> None:
+    class Overrides(InBatches):
+        def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
+            """Does nothing, and so its batches, which work, must not speak for it."""
+
+    class OverridesBoth(Overrides):
+        def execute_batch(self, executions: Sequence[Execution]) -> None:
+            """Does nothing either."""
+
+    class ChangesWhatItClaims(InBatches):
+        def validate(self, desc: Any, level: Level) -> Answer:
+            return super().validate(desc, level)
+
+    assert not takes_batches(ReferenceBackend())
+    assert takes_batches(InBatches())
+    assert takes_batches(TorchBackend("cpu"))
+    assert takes_batches(ChangesWhatItClaims())
+    assert takes_batches(OverridesBoth())
+    assert not takes_batches(Overrides())
+    assert {record.verdict for record in judged(Overrides(), FEW)} == {Verdict.FAIL}
+
+
+def test_a_backend_without_batches_is_judged_one_by_one() -> None:
+    class Counts(ReferenceBackend):
+        executed = 0
+
+        def execute(self, *arguments: Any) -> None:
+            Counts.executed += 1
+            super().execute(*arguments)
+
+    taken = []
+
+    def cases() -> Iterator[Case]:
+        for case in FEW:
+            taken.append(case)
+            yield case
+
+    records = BatchJudge(Judge(Counts(), "", repeat=1)).records(cases(), Phase.SWEEP)
+    assert next(records).verdict is Verdict.PASS
+    assert (len(taken), Counts.executed) == (1, 1)
+
+
+def test_one_by_one_can_be_asked_for() -> None:
+    backend = InBatches()
+    assert {record.verdict for record in judged(backend, FEW, one_by_one=True)} == {Verdict.PASS}
+    assert (backend.batches, len(backend.alone)) == ([], len(FEW))
+
+
+# --- several executions -----------------------------------------------------------------------------------------------
+
+
+class Repeated(InBatches):
+    """Wrong on one case in the second batch that has it."""
+
+    def __init__(self, guilty: Any) -> None:
+        super().__init__()
+        self.guilty = guilty
+        self.before: list[bytes] = []
+
+    def execute_batch(self, executions: Sequence[Execution]) -> None:
+        first = executions[0]
+        size = first.desc.output_tensor.element_count  # bytes of UINT8, without what fills them up to four
+        self.before.append(first.outputs["output_tensor"].view[:size].tobytes())
+        super().execute_batch(executions)
+        if len(self.before) == 2:
+            for execution in executions:
+                if execution.desc == self.guilty:
+                    execution.outputs["output_tensor"].view[0] ^= 1
+
+
+def test_a_batch_is_executed_with_other_poison_each_time() -> None:
+    backend = Repeated(None)
+    assert {record.verdict for record in judged(backend, FEW, repeat=3)} == {Verdict.PASS}
+    assert backend.batches == [8, 8, 8]
+    assert all(a != b for one, other in pairwise(backend.before) for a, b in zip(one, other, strict=True))
+
+
+def test_what_goes_wrong_in_a_later_execution_of_a_batch() -> None:
+    records = judged(Repeated(FEW[3].desc), FEW, repeat=2)
+    assert [record.verdict for record in records] == [Verdict.PASS] * 3 + [Verdict.FAIL] + [Verdict.PASS] * 4
+    words = "elements differ, in execution 2 on the same inputs; it passed before; alone: pass"
+    assert records[3].reason.startswith("in a batch: OutputTensor: 1 of ")
+    assert records[3].reason.endswith(words)
+
+
+@pytest.mark.parametrize("repeat", [1, 2])
+def test_an_open_element_that_a_batch_leaves_unwritten(repeat: int) -> None:
+    """Seen where the element is the poison's each time; an input with every value of a byte hides it from one."""
+
+    class Leaves(InBatches):
+        def one(self, execution: Execution) -> None:
+            self.leave(execution.desc, execution.level, execution.inputs, execution.outputs)
+
+        def leave(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
+            kept = outputs["output_tensor"].view[1]
+            ReferenceBackend.execute(self, desc, level, inputs, outputs)
+            outputs["output_tensor"].view[1] = kept
+
+        def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
+            self.leave(desc, level, inputs, outputs)
+
+    everything, two = TensorDesc.of(DataType.UINT8, (256,)), TensorDesc.of(DataType.UINT8, (2,))
+    desc = GatherDesc(everything, TensorDesc.of(DataType.UINT32, (2,)), two, 0, 1)
+    recipes = {"input_tensor": Recipe("ramp", 0), "indices_tensor": Recipe("explicit", values=(3, 1000))}
+    case = Case.of(desc, LEVEL, recipes, rule="GATHER.out-of-range-indices")
+    (record,) = judged(Leaves(), [case], repeat=repeat)
+    assert record.verdict is (Verdict.PASS if repeat == 1 else Verdict.FAIL)
+    assert ("not written" in record.reason) == (repeat == 2)
+
+
+# --- how cases are put together ---------------------------------------------------------------------------------------
+
+
+def test_cases_are_taken_in_as_many_as_a_batch_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_module, "MOST_CASES", 3)
+    backend, taken = InBatches(), []
+
+    def cases() -> Iterator[Case]:
+        for case in FEW:
+            taken.append(case)
+            yield case
+
+    records = BatchJudge(Judge(backend, "", repeat=1)).records(cases(), Phase.SWEEP)
+    assert next(records).case == FEW[0].digest
+    assert len(taken) == 3
+    assert [record.case for record in records] == [case.digest for case in FEW[1:]]
+    assert backend.batches == [3, 3, 2]
+
+
+def test_a_batch_has_so_many_bytes_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = InBatches()
+    monkeypatch.setattr(batch_module, "MOST_BYTES", 64)
+    cases = [tile(8)] * 6  # of 8 and 16 bytes
+    assert {record.verdict for record in judged(backend, cases)} == {Verdict.PASS}
+    assert backend.batches == [2, 2, 2]
+
+
+def test_a_large_case_is_executed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = InBatches()
+    monkeypatch.setattr(batch_module, "MOST_CASE_BYTES", 24)
+    assert {record.verdict for record in judged(backend, [tile(8), tile(9), tile(1)])} == {Verdict.PASS}
+    assert backend.batches == [2]
+    assert [desc.input_tensor.sizes for desc in backend.alone] == [(9,)]
+
+
+def test_only_what_is_to_be_executed_is_in_a_batch() -> None:
+    backend = InBatches()
+    decided = [Case.of(FEW[0].desc, LEVEL), Case.of(msgspec.structs.replace(FEW[0].desc, repeats=(0,)), LEVEL)]
+    no_data = msgspec.structs.replace(FEW[1], data={"input_tensor": Recipe("unheard-of")})
+    records = judged(backend, [decided[0], FEW[0], no_data, FEW[1], decided[1]])
+    assert [record.verdict for record in records] == [Verdict.PASS, Verdict.PASS, Verdict.ERROR, *[Verdict.PASS] * 2]
+    assert backend.batches == [2]
+    assert judged(backend, []) == []
+
+
+def test_the_memory_of_a_batch() -> None:
+    """One resource; each tensor aligned, between guard bytes of its own, outputs poisoned, inputs as they should be."""
+    seen: list[Execution] = []
+
+    class Looks(InBatches):
+        def execute_batch(self, executions: Sequence[Execution]) -> None:
+            self.look(executions)
+            super().execute_batch(executions)
+
+        def look(self, executions: Sequence[Execution]) -> None:
+            seen.extend(executions)
+            (memory,) = {
+                id(b.buffer): b.buffer for e in executions for b in (*e.inputs.values(), *e.outputs.values())
+            }.values()
+            free = np.ones(len(memory), bool)
+            for execution, case in zip(executions, cases, strict=True):
+                for attribute, binding in (*execution.inputs.items(), *execution.outputs.items()):
+                    tensor: TensorDesc = getattr(execution.desc, attribute)
+                    assert binding.offset % max(16, tensor.guaranteed_base_offset_alignment) == 0
+                    assert binding.size % 4 == 0
+                    assert binding.size >= tensor.total_tensor_size_in_bytes
+                    around = slice(binding.offset - GUARD_BYTES, binding.offset + binding.size + GUARD_BYTES)
+                    assert binding.offset >= GUARD_BYTES
+                    assert around.stop <= len(memory)
+                    assert free[around].all()
+                    free[around] = False
+                    assert binding.offset % (2 * max(16, tensor.guaranteed_base_offset_alignment)) != 0
+                    if attribute in execution.inputs:
+                        assert binding.view.tobytes() == materialize(case)[attribute].tobytes()
+
+    aligned = tile(3, guaranteed_base_offset_alignment=4096)
+    # A packed output of another data type, one with padding inside and behind, and one whose size is odd.
+    padded = TileDesc(
+        TensorDesc.of(DataType.UINT16, (2,)),
+        msgspec.structs.replace(TensorDesc.of(DataType.UINT16, (4,), (2,)), total_tensor_size_in_bytes=21),
+        (2,),
+    )
+    cases = [
+        tile(1),
+        aligned,
+        tile(5, DataType.INT64),
+        Case.of(padded, LEVEL, {"input_tensor": Recipe("ramp")}),
+        gather(1, 2),
+    ]
+    assert {record.verdict for record in judged(Looks(), cases)} == {Verdict.PASS}
+    assert len(seen) == len(cases)
+
+
+def test_what_a_batch_does_not_write_is_wrong() -> None:
+    """The poison differs from what is expected in every element, wherever the output's memory is."""
+
+    class Idle(InBatches):
+        def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
+            """Nothing."""
+
+        def one(self, execution: Execution) -> None:
+            """Nothing."""
+
+        def execute_batch(self, executions: Sequence[Execution]) -> None:
+            """Nothing."""
+
+    spread = msgspec.structs.replace(TensorDesc.of(DataType.UINT8, (8,), (3,)))
+    desc = TileDesc(TensorDesc.of(DataType.UINT8, (4,)), spread, (2,))
+    cases = [*FEW, Case.of(desc, LEVEL, {"input_tensor": Recipe("random-bits", 1)}, rule="EXECUTION.strides")]
+    records = judged(Idle(), cases)
+    for record, case in zip(records, cases, strict=True):
+        assert (record.verdict, record.rule) == (Verdict.FAIL, case.rule)
+        assert record.difference_count == case.desc.output_tensor.element_count  # type: ignore[attr-defined]
+
+
+# --- blame ------------------------------------------------------------------------------------------------------------
+
+
+class Reaches(InBatches):
+    """For one descriptor writes a byte at a distance from its output's start, where there is such a byte."""
+
+    def __init__(self, desc: Any, distance: int, *, also_alone: bool = True) -> None:
+        super().__init__()
+        self._guilty, self._distance, self._also_alone = desc, distance, also_alone
+
+    def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
+        ReferenceBackend.execute(self, desc, level, inputs, outputs)
+        if self._also_alone:
+            self.reach(desc, outputs["output_tensor"])
+
+    def execute_batch(self, executions: Sequence[Execution]) -> None:
+        self.batches.append(len(executions))
+        for execution in executions:
+            ReferenceBackend.execute(self, *execution)
+        for execution in executions:
+            self.reach(execution.desc, execution.outputs["output_tensor"])
+
+    def reach(self, desc: Any, output: Any) -> None:
+        place = output.offset + self._distance
+        if desc is self._guilty and 0 <= place < len(output.buffer):
+            output.buffer[place] ^= 0xFF
+
+
+def fails(records: Sequence[Record]) -> dict[int, Record]:
+    return {n: record for n, record in enumerate(records) if record.verdict in NOT_CONFORMANT}
+
+
+def test_a_neighbour_is_not_blamed() -> None:
+    """The output is packed between two others; both a wrong value of its own and one in another's output."""
+
+    class ReachesFar(Reaches):
+        def reach(self, desc: Any, output: Any) -> None:
+            super().reach(desc, output)
+            if desc is self._guilty and len(output.buffer) > 4 * STRETCH_ALIGNMENT:
+                output.buffer[output.offset + 2 * STRETCH_ALIGNMENT] ^= 0xFF  # the next case's output
+
+    backend = ReachesFar(FEW[3].desc, 0)
+    records = judged(backend, FEW)
+    assert list(fails(records)) == [3]
+    assert untimed(records) == untimed(judged(backend, FEW, one_by_one=True))
+    assert backend.batches == [8, 7]
+
+
+@pytest.mark.parametrize("distance", [-1, -GUARD_BYTES, 8, 8 + GUARD_BYTES - 1])
+def test_a_byte_outside_is_the_guilty_one_s_in_a_batch(distance: int) -> None:
+    backend = Reaches(FEW[3].desc, distance)
+    (record,) = fails(judged(backend, FEW)).values()
+    assert record.case == FEW[3].digest
+    assert record.rule == "EXECUTION.output-bounds"
+    assert record.reason == f"OutputTensor: bytes changed outside the tensor, at [{distance}] from its start"
+
+
+@pytest.mark.parametrize(
+    ("distance", "victim", "rule", "reason"),
+    [
+        (0, 3, "TILE.values", "in a batch: OutputTensor: 1 of 8 elements differ; alone: pass"),
+        # Between the end of the guard and the next stretch.
+        (8 + GUARD_BYTES, 3, "EXECUTION.output-bounds", r"in a batch: OutputTensor: bytes changed outside the tensor"),
+        (STRETCH_ALIGNMENT, 4, "EXECUTION.inputs-unchanged", "in a batch: InputTensor: the input's memory was written"),
+        (2 * STRETCH_ALIGNMENT, 4, "TILE.values", "in a batch: OutputTensor: 1 of 10 elements differ; alone: pass"),
+        (-STRETCH_ALIGNMENT, 3, "EXECUTION.inputs-unchanged", "in a batch: InputTensor: the input's memory"),
+    ],
+)
+def test_what_goes_wrong_in_batches_alone_is_told(distance: int, victim: int, rule: str, reason: str) -> None:
+    records = judged(Reaches(FEW[3].desc, distance, also_alone=False), FEW)
+    ((n, record),) = fails(records).items()
+    assert (n, record.verdict, record.rule) == (victim, Verdict.FAIL, rule)
+    assert record.reason.startswith(reason)
+
+
+def test_padding_may_be_written_in_a_batch() -> None:
+    output = msgspec.structs.replace(TensorDesc.of(DataType.UINT8, (4,)), total_tensor_size_in_bytes=9)
+    desc = TileDesc(TensorDesc.of(DataType.UINT8, (2,)), output, (2,))
+    cases = [FEW[0], Case.of(desc, LEVEL, {"input_tensor": Recipe("ramp")}, rule="TILE.values"), FEW[1]]
+    for distance, count in ((4, 0), (8, 0), (9, 1), (12, 1)):
+        backend = Reaches(desc, distance)
+        assert len(fails(judged(backend, cases))) == count
+        assert backend.batches == [3, 2][: 1 + count]
+
+
+# --- failures of whole batches ----------------------------------------------------------------------------------------
+
+
+class OwnOutOfMemory(OutOfMemory):
+    """As a backend might define it."""
+
+
+@pytest.mark.parametrize("error", [MemoryError, OutOfMemory, OwnOutOfMemory])
+def test_out_of_memory_splits_the_batch(error: type[Exception]) -> None:
+    class Small(InBatches):
+        def execute_batch(self, executions: Sequence[Execution]) -> None:
+            super().execute_batch(executions)
+            if len(executions) > 3:
+                raise error("too many")
+
+    backend = Small()
+    assert {record.verdict for record in judged(backend, FEW)} == {Verdict.PASS}
+    assert (backend.batches, backend.alone) == ([8, 4, 2, 2, 4, 2, 2], [])
+
+
+def test_after_a_split_batches_are_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_module, "MOST_BYTES", 96)
+    monkeypatch.setattr(batch_module, "MOST_CASE_BYTES", 24)
+
+    class Small(InBatches):
+        def execute_batch(self, executions: Sequence[Execution]) -> None:
+            super().execute_batch(executions)
+            if len(executions) > 2:
+                raise OutOfMemory
+
+    backend = Small()
+    assert {record.verdict for record in judged(backend, [tile(8)] * 10)} == {Verdict.PASS}
+    assert backend.batches == [4, 2, 2, 2, 2, 2]
+
+
+def test_what_does_not_fit_even_alone_is_executed_as_alone_it_is() -> None:
+    class None_(InBatches):
+        def execute_batch(self, executions: Sequence[Execution]) -> None:
+            self.batches.append(len(executions))
+            raise OutOfMemory
+
+    backend = None_()
+    assert {record.verdict for record in judged(backend, FEW[:2])} == {Verdict.PASS}
+    assert (backend.batches, len(backend.alone)) == ([2, 1, 1], 2)
+
+
+def test_a_split_batch_s_memory_is_let_go_of() -> None:
+    """An exception holds on to the frames that it went through, and those to the memory that was too much."""
+    import weakref
+
+    held: list[weakref.ref[Any]] = []
+
+    class Device(np.ndarray[Any, Any]):
+        """Memory whose life can be watched."""
+
+    class Small(InBatches):
+        def execute_batch(self, executions: Sequence[Execution]) -> None:
+            assert [memory() for memory in held] == [None] * len(held)
+            memory = np.zeros(8, np.uint8).view(Device)
+            held.append(weakref.ref(memory))
+            if len(executions) > 2:
+                raise OutOfMemory
+            super().execute_batch(executions)
+
+    assert {record.verdict for record in judged(Small(), FEW)} == {Verdict.PASS}
+    assert len(held) == 7
+
+
+def test_torch_s_out_of_memory_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+    move = torch_batch._move
+
+    def limited(memory: Any, group: Any, table: Any) -> None:
+        sizes.append(group.table.shape[1])
+        if group.table.shape[1] > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB\nmore of this")
+        move(memory, group, table)
+
+    monkeypatch.setattr(torch_batch, "_move", limited)
+    backend = TorchBackend("cpu")
+    assert {record.verdict for record in judged(backend, FEW)} == {Verdict.PASS}
+    assert sizes == [8, 4, 2, 2, 4, 2, 2]
+    with pytest.raises(OutOfMemory, match=r"^CUDA out of memory\. Tried to allocate 2\.00 GiB$"):
+        backend.execute_batch(executions_of(FEW))
+
+
+def test_a_case_that_raises_is_blamed_alone() -> None:
+    class Raises(InBatches):
+        def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
+            super().execute(desc, level, inputs, outputs)
+            if desc is FEW[5].desc:
+                raise ZeroDivisionError("oops")
+
+        def execute_batch(self, executions: Sequence[Execution]) -> None:
+            for execution in executions:
+                self.execute(*execution)
+
+    ((n, record),) = fails(judged(Raises(), FEW)).items()
+    assert (n, record.verdict, record.reason) == (5, Verdict.CRASH, "execute raised ZeroDivisionError: oops")
+
+
+def test_a_case_that_raises_in_a_batch_only_is_blamed_alone() -> None:
+    class Raises(InBatches):
+        def one(self, execution: Execution) -> None:
+            if execution.desc is FEW[5].desc:
+                raise ZeroDivisionError("oops")
+            super().one(execution)
+
+        def execute(self, *arguments: Any) -> None:
+            super().execute(*arguments)
+
+        def execute_batch(self, executions: Sequence[Execution]) -> None:
+            super().execute_batch(executions)
+
+    ((n, record),) = fails(judged(Raises(), FEW)).items()
+    assert (n, record.verdict) == (5, Verdict.CRASH)
+    assert record.reason == "execute_batch raised ZeroDivisionError: oops, on a batch of this case; alone: pass"
+
+
+def test_batches_that_fail_by_their_number_are_a_crash() -> None:
+    class Raises(InBatches):
+        def execute_batch(self, executions: Sequence[Execution]) -> None:
+            super().execute_batch(executions)
+            if len(executions) > 1:
+                raise ZeroDivisionError("oops")
+
+    ((n, record),) = fails(judged(Raises(), FEW)).items()
+    assert (n, record.verdict) == (0, Verdict.CRASH)
+    assert record.reason == (
+        "execute_batch raised ZeroDivisionError: oops, on a batch of 8 cases from this one on; alone: pass"
+    )
+
+
+def test_batches_that_are_not_claimed_are_executed_one_by_one() -> None:
+    class Declines(InBatches):
+        def execute_batch(self, executions: Sequence[Execution]) -> None:
+            raise Unsupported("not today")
+
+    backend = Declines()
+    assert {record.verdict for record in judged(backend, FEW)} == {Verdict.PASS}
+    assert len(backend.alone) == len(FEW)
+
+
+# --- torch ------------------------------------------------------------------------------------------------------------
+
+
+def executions_of(cases: Sequence[Case]) -> list[Execution]:
+    """Cases in one resource, the outputs zero."""
+    bound: list[tuple[Case, dict[str, Stretch]]] = []
+    end = 0
+    for case in cases:
+        stretches = {}
+        for field in operators()[case.operator].tensor_fields:
+            stretches[field.attribute] = Stretch.of(getattr(case.desc, field.attribute), end)
+            end = stretches[field.attribute].end
+        bound.append((case, stretches))
+    memory = np.zeros(end + 1, np.uint8)  # no multiple of any element's size
+    executions = []
+    for case, stretches in bound:
+        bindings = {attribute: stretch.binding(memory) for attribute, stretch in stretches.items()}
+        output = bindings.pop("output_tensor")
+        output.view[:] = 0
+        for attribute, content in materialize(case).items():
+            bindings[attribute].view[:] = content
+        executions.append(Execution(case.desc, case.level, bindings, {"output_tensor": output}))
+    return executions
+
+
+def memory_of(executions: Sequence[Execution]) -> bytes:
+    return executions[0].outputs["output_tensor"].buffer.tobytes()
+
+
+@pytest.fixture(scope="module")
+def executed() -> list[Case]:
+    return [case for case in sweep(900, seed=5) if case.data and case.outcome == "ACCEPT"]
+
+
+@pytest.mark.parametrize("most", [0, 16, 10**6])
+@pytest.mark.parametrize("together", [64, 10**6])
+def test_torch_moves_the_same_bytes_in_a_batch(
+    executed: list[Case], monkeypatch: pytest.MonkeyPatch, most: int, together: int
+) -> None:
+    """Each by itself, some together, all together; in groups of few elements and of many."""
+    monkeypatch.setattr(torch_batch, "MOST_ELEMENTS", {"cpu": most})
+    monkeypatch.setattr(torch_batch, "MOST_TOGETHER", together)
+    backend = TorchBackend("cpu")
+    at_once, one_by_one = executions_of(executed), executions_of(executed)
+    before = memory_of(at_once)
+    backend.execute_batch(at_once)
+    for execution in one_by_one:
+        backend.execute(*execution)
+    assert memory_of(at_once) == memory_of(one_by_one) != before
+
+
+def test_torch_executes_operators_that_it_has_no_way_to_move_together(
+    executed: list[Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch_batch, "_WALKS", {"GATHER": torch_batch._WALKS["GATHER"]})
+    assert {record.verdict for record in judged(TorchBackend("cpu"), executed)} == {Verdict.PASS}
+
+
+@pytest.mark.parametrize("index_type", [DataType.INT32, DataType.INT64, DataType.UINT32, DataType.UINT64])
+def test_torch_takes_indices_in_a_batch_as_alone(index_type: DataType) -> None:
+    """What is out of range too: any element will do, but it is the same one."""
+    size = index_type.size
+    values = [0, 1, 2, 3, 4, 2**31 - 1, 2**31, 2**32 - 1, 2**32 - 4, 2**32 - 5]
+    values += [2**32, 2**33 + 1, 2**63 - 1, 2**63, 2**64 - 1, 2**64 - 4, 2**64 - 5] if size == 8 else []
+    index = TensorDesc.of(index_type, (len(values),))
+    desc = GatherDesc(TensorDesc.of(DataType.UINT8, (4,)), index, TensorDesc.of(DataType.UINT8, (len(values),)), 0, 1)
+    case = Case.of(desc, LEVEL, {"input_tensor": Recipe("ramp", 7), "indices_tensor": Recipe("in-range")})
+    results = []
+    for run in (lambda b, e: b.execute_batch([e]), lambda b, e: b.execute(*e)):
+        (execution,) = executions_of([case])
+        execution.inputs["indices_tensor"].view[:] = (
+            np.array(values, np.uint64).astype(UNSIGNED_OF_SIZE[size]).view(np.uint8)
+        )
+        run(TorchBackend("cpu"), execution)
+        results.append(execution.outputs["output_tensor"].view[: len(values)].tolist())
+    assert results[0] == results[1]
+    assert results[0][:4] == [7, 8, 9, 10]
+    assert set(results[0]) <= {7, 8, 9, 10}
+    if index_type.is_signed_integer and size == 4:
+        assert results[0][7:9] == [10, 7]  # -1 and -4
+
+
+def test_torch_on_a_device_copies_once_each_way(executed: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The way to a device, with the host for one: one copy there, with the tables, and one back, without them."""
+    copies: list[int] = []
+    copy = torch.Tensor.copy_
+
+    def counted(target: torch.Tensor, source: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
+        if non_blocking:
+            copies.append(source.numel())
+        return copy(target, source, non_blocking)
+
+    class Stream:
+        def synchronize(self) -> None:
+            copies.append(0)
+
+    empty = torch.empty
+
+    def unpinned(*sizes: Any, pin_memory: bool = False, **more: Any) -> torch.Tensor:
+        return empty(*sizes, **more)
+
+    monkeypatch.setattr(torch.Tensor, "copy_", counted)
+    monkeypatch.setattr(torch, "empty", unpinned)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: Stream())
+    at_once, one_by_one = executions_of(executed), executions_of(executed)
+    backend = TorchBackend("cpu")
+    groups = torch_batch._groups(at_once)
+    resource = at_once[0].outputs["output_tensor"].buffer
+    with torch.inference_mode():
+        torch_batch._run_on(torch.device("cpu"), resource, groups, [], lambda *_: lambda: None)
+    for execution in one_by_one:
+        backend.execute(*execution)
+    assert memory_of(at_once) == memory_of(one_by_one)
+    there, back, waited = copies
+    assert back == len(resource)
+    assert waited == 0
+    assert there >= back + sum(group.table.nbytes for group in groups)
+
+
+def test_torch_takes_no_empty_and_no_read_only_batch() -> None:
+    backend = TorchBackend("cpu")
+    backend.execute_batch([])
+    executions = executions_of(FEW)
+    executions[0].outputs["output_tensor"].buffer.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        backend.execute_batch(executions)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_cuda_gets_the_same_records_in_batches_and_one_by_one() -> None:
+    cases = sweep(1500)
+    backend = TorchBackend("cuda")
+    in_batches = judged(backend, cases)
+    assert untimed(in_batches) == untimed(judged(backend, cases, one_by_one=True))
+    assert {record.verdict for record in in_batches} == {Verdict.PASS, Verdict.OBSERVED}
+
+
+def test_a_backend_with_batches_says_so_by_its_method() -> None:
+    assert isinstance(TorchBackend("cpu"), Batched)
+    assert not isinstance(ReferenceBackend(), Batched)

@@ -1,0 +1,320 @@
+"""Backends that compute nothing, or next to nothing, are found wherever backends are judged: by a campaign, in batches,
+by the commands, by the gate, and where a package is run again.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from inspect import isabstract
+from pathlib import Path
+from typing import Any
+
+import cheating_backends
+import numpy as np
+import pytest
+from cheating_backends import (
+    Cheat,
+    CombinesPoisons,
+    ExecutesTwice,
+    LooksForTheAnswer,
+    SearchesMemory,
+    UndoesThePoison,
+    elements,
+)
+from click.testing import CliRunner, Result
+from msgspec.structs import replace
+from package_support import make, told, verified
+
+from dml_conformance.backends.base import Execution
+from dml_conformance.backends.processes.backend import IsolatedBackend
+from dml_conformance.backends.processes.limits import Limits
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.campaign.budget import BUDGETS
+from dml_conformance.conformance.campaign.engine import Engine
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.judge.batch import BatchJudge
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.packages.verify.rerun import Rerun
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.cases import applicable_rules, numbered_case
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="some cheats look for memory in /proc")
+
+FILE = cheating_backends.__file__
+BASES = (Cheat, CombinesPoisons, SearchesMemory)
+CHEATS = [
+    kind
+    for kind in vars(cheating_backends).values()
+    if isinstance(kind, type) and issubclass(kind, Cheat) and kind not in BASES
+]
+NAMES = tuple(operators())
+CELLS = [(name, level) for name in NAMES for level in Level if applicable_rules(name, level)]
+
+Isolated = Callable[[type[ReferenceBackend]], IsolatedBackend]
+
+each_cheat = pytest.mark.parametrize("cheat", CHEATS, ids=lambda cheat: cheat.__name__)
+
+
+def name_of(cheat: type[ReferenceBackend]) -> str:
+    return f"{FILE}:{cheat.__name__}"
+
+
+def first_failure(records: Iterable[Record]) -> Record | None:
+    return next((record for record in records if record.verdict in NOT_CONFORMANT), None)
+
+
+def campaign(backend: Any, operator: str, level: Level = HIGHEST) -> Iterator[Record]:
+    return Engine(Judge(backend, "cheat"), (operator,), (level,), BUDGETS["quick"], 0).records()
+
+
+def sweep(count: int) -> list[Case]:
+    """Cases of all operators and levels, and the same once more with other data."""
+    cases = [numbered_case(0, *CELLS[n % len(CELLS)], n) for n in range(count)]
+    return [*cases, *(with_other_data(case) for case in cases)]
+
+
+def with_other_data(case: Case) -> Case:
+    data = {
+        name: recipe if recipe.pattern == "explicit" else replace(recipe, seed=recipe.seed + 1)
+        for name, recipe in case.data.items()
+    }
+    return replace(case, data=data)
+
+
+@pytest.fixture
+def isolated() -> Iterator[Isolated]:
+    made: list[IsolatedBackend] = []
+
+    def have(cheat: type[ReferenceBackend]) -> IsolatedBackend:
+        made.append(IsolatedBackend(name_of(cheat)))
+        return made[-1]
+
+    yield have
+    for backend in made:
+        backend.close()
+
+
+def test_cheats_are_all_taken() -> None:
+    assert len(CHEATS) >= 25
+    assert not any(map(isabstract, CHEATS))
+
+
+# --- where backends are judged ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("operator", "level"), [(name, level) for name, level in CELLS if level >= operators()[name].introduced_in]
+)
+def test_undoing_the_poison_is_found_everywhere(operator: str, level: Level) -> None:
+    assert first_failure(campaign(UndoesThePoison(), operator, level)) is not None
+
+
+@pytest.mark.parametrize("operator", NAMES)
+@pytest.mark.parametrize(
+    "cheat", [kind for kind in CHEATS if not issubclass(kind, SearchesMemory)], ids=lambda cheat: cheat.__name__
+)
+def test_a_campaign_finds_it(cheat: type[Cheat], operator: str) -> None:
+    assert first_failure(campaign(cheat(), operator)) is not None
+
+
+@each_cheat
+def test_a_campaign_finds_it_in_its_own_process(cheat: type[Cheat], isolated: Isolated) -> None:
+    backend = isolated(cheat)
+    assert first_failure(campaign(backend, "TILE")) is not None
+    assert backend.losses == 0
+
+
+@each_cheat
+def test_a_sweep_in_batches_finds_it(cheat: type[Cheat], isolated: Isolated) -> None:
+    backend = isolated(cheat)
+    judge = BatchJudge(Judge(backend, "cheat"))
+    assert judge.in_batches
+    cases = sweep(6 if issubclass(cheat, SearchesMemory) else 60)
+    failure = first_failure(judge.records(cases, Phase.SWEEP))
+    assert failure is not None
+    assert failure.difference_count
+    assert backend.losses == 0
+
+
+# Of the mechanisms, one each.
+FEW = [
+    cheating_backends.LeavesTheOutput,
+    cheating_backends.UndoesThePoison,
+    cheating_backends.ComputesOneElement,
+    cheating_backends.RemembersTheChange,
+    cheating_backends.CopiesAnElement,
+    cheating_backends.Memoises,
+]
+few_cheats = pytest.mark.parametrize("cheat", FEW, ids=lambda cheat: cheat.__name__)
+
+
+@few_cheats
+def test_it_is_not_certified(cheat: type[Cheat], tmp_path: Path) -> None:
+    result = certify(cheat, tmp_path)
+    assert result.exit_code == 1, result.output
+    assert "not conformant" in result.output
+
+
+def certify(backend: type[ReferenceBackend], tmp_path: Path) -> Result:
+    scope = ("--operator", "TILE", "--level", "1_0", "--budget", "quick", "--out", str(tmp_path / "out"))
+    return CliRunner().invoke(main, ["certify", "--backend", name_of(backend), *scope])
+
+
+def test_who_declines_to_execute_anything_is_not_certified(tmp_path: Path) -> None:
+    """Though nothing is wrong with what it decides."""
+    result = certify(cheating_backends.Declines, tmp_path)
+    assert result.exit_code == 3, result.output
+    words = " ".join(result.output.split())
+    assert "Execution is claimed, but was declined in every case: TILE at 1_0." in words
+
+
+def test_what_was_declined_is_said_of_who_executes_little(tmp_path: Path) -> None:
+    result = certify(cheating_backends.DeclinesMost, tmp_path)
+    assert result.exit_code == 0, result.output
+    assert re.search(
+        r"Not executed, though execution is claimed: \d{2,} valid cases\.", " ".join(result.output.split())
+    )
+
+
+@few_cheats
+@pytest.mark.parametrize("how", [(), ("--one-by-one",)], ids=["batches", "one-by-one"])
+def test_a_run_finds_it(cheat: type[Cheat], how: Sequence[str], tmp_path: Path) -> None:
+    """Where the backend shares a process with the judge."""
+    corpus = str(tmp_path / "corpus.jsonl.zst")
+    assert (
+        CliRunner()
+        .invoke(main, ["generate", "--cases", "240", "--operator", "TILE", "--level", "6_4", "-o", corpus])
+        .exit_code
+        == 0
+    )
+    options = ("--backend", name_of(cheat), "--workers", "1", *how, "--out", str(tmp_path / "out"))
+    result = CliRunner().invoke(main, ["run", corpus, *options])
+    assert result.exit_code == 1, result.output
+
+
+@few_cheats
+def test_the_gate_stops_it(cheat: type[Cheat], pytester: pytest.Pytester) -> None:
+    options = ("--dml-backend", name_of(cheat), "--dml-operator", "TILE", "--dml-level", "3_0", "--dml-examples", "2")
+    result = pytester.runpytest_inprocess(
+        "--pyargs", "dml_conformance.conformance.gate", "-p", "no:cacheprovider", *options
+    )
+    assert result.ret is pytest.ExitCode.TESTS_FAILED
+    assert result.parseoutcomes()["failed"] >= 1
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A package of somebody who computes, handed in for one who does not."""
+    return make(tmp_path_factory.mktemp("honest") / "package", ReferenceBackend())
+
+
+@few_cheats
+def test_running_a_forged_package_again_finds_it(honest: Path, cheat: type[Cheat]) -> None:
+    found = verified(honest, rerun=Rerun(Fraction(1, 2), name_of(cheat), 7, Limits()))
+    assert not found.verifies, told(found)
+    assert "executed again: expected 'pass accept', found 'fail accept'" in told(found)
+
+
+# --- what an output holds before it is written ------------------------------------------------------------------------
+
+
+class Notes(ReferenceBackend):
+    """Computes, and notes by what each byte of an output was changed: the bytes of exclusive or, and those of a sum."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.exclusive: defaultdict[int, list[bytes]] = defaultdict(list)
+        self.summands: defaultdict[int, list[bytes]] = defaultdict(list)
+
+    def execute(self, desc: Any, level: Any, inputs: Any, outputs: Any) -> None:
+        self.execute_batch([Execution(desc, level, inputs, outputs)])
+
+    def execute_batch(self, executions: Sequence[Execution]) -> None:
+        for execution in executions:
+            found = elements(execution)
+            before = found.copy()
+            ReferenceBackend.execute(self, *execution)
+            self.exclusive[found.size].append((before ^ found).tobytes())
+            self.summands[found.size].append((before - found).tobytes())
+
+
+SIZES = range(500, 540)
+
+
+def tiles_of_random_bytes() -> list[Case]:
+    """Each of another size, and of more than is in its input."""
+    cases = []
+    for n in SIZES:
+        source, target = (TensorDesc.of(DataType.UINT8, (count,)) for count in (n, 2 * n))
+        data = {"input_tensor": Recipe("random-bits", n)}
+        cases.append(Case.of(TileDesc(source, target, (2,)), HIGHEST, data, rule="TILE.values"))
+    return cases
+
+
+def noted(*, alone: bool) -> Notes:
+    notes = Notes()
+    records = BatchJudge(Judge(notes, ""), one_by_one=alone).records(tiles_of_random_bytes(), Phase.SWEEP)
+    assert first_failure(records) is None
+    assert set(map(len, notes.exclusive.values())) <= {2, 3}
+    return notes
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["alone", "in-batches"])
+def two_runs(request: pytest.FixtureRequest) -> tuple[Notes, Notes]:
+    return noted(alone=request.param), noted(alone=request.param)
+
+
+@pytest.mark.parametrize("how", ["exclusive", "summands"])
+def test_bytes_of_poison_are_changed_by_anything(two_runs: tuple[Notes, Notes], how: str) -> None:
+    """80,000 bytes or more of each run: no change is a common one, in no execution."""
+    for notes in two_runs:
+        for execution in range(2):
+            changes = b"".join(each[execution] for each in getattr(notes, how).values())
+            counts = Counter(changes)
+            assert counts.most_common(1)[0][1] < len(changes) / 64
+            assert len(counts) >= 250
+
+
+@pytest.mark.parametrize("how", ["exclusive", "summands"])
+def test_no_change_of_poison_comes_twice(two_runs: tuple[Notes, Notes], how: str) -> None:
+    """Neither within an output nor in another execution, another case, or another run of the same cases: what is seen
+    of one helps with no other. By chance eight bytes do so once in a billion runs."""
+    pieces = Counter(
+        change[start : start + 8]
+        for notes in two_runs
+        for changes in getattr(notes, how).values()
+        for change in changes
+        for start in range(0, len(change), 8)
+        if len(change[start : start + 8]) == 8
+    )
+    assert pieces.most_common(1)[0][1] == 1
+
+
+def test_an_input_may_not_tell_either(two_runs: tuple[Notes, Notes]) -> None:
+    """A tile holds everything twice: what two equal elements are changed by says nothing of each other."""
+    notes, _ = two_runs
+    for n, changes in zip(SIZES, notes.exclusive.values(), strict=True):
+        for change in changes:
+            halves = np.frombuffer(change, np.uint8).reshape(2, n)
+            assert np.count_nonzero(halves[0] == halves[1]) < n / 16
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["alone", "in-batches"])
+def test_the_answer_does_not_lie_in_shared_memory(isolated: Isolated, alone: bool) -> None:
+    """Neither anywhere in what is bound, nor around it, nor in what earlier cases left there."""
+    cases = tiles_of_random_bytes()
+    judge = BatchJudge(Judge(isolated(LooksForTheAnswer), ""), one_by_one=alone)
+    assert first_failure(judge.records(cases, Phase.SWEEP)) is None
+    found = first_failure(BatchJudge(Judge(isolated(ExecutesTwice), ""), one_by_one=alone).records(cases, Phase.SWEEP))
+    assert found is not None
+    assert "LookupError: it is there" in found.reason

@@ -1,0 +1,733 @@
+"""One case, one backend, one verdict: every situation that the judge knows, and what it says about it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from dml_conformance.backends.base import Answer, Binding, Capabilities, Unsupported
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.judge import judge as judge_module
+from dml_conformance.conformance.judge.explain import explain
+from dml_conformance.conformance.judge.judge import Judge, reproduce_line
+from dml_conformance.conformance.judge.memory import GUARD_BYTES
+from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.divergences import divergences
+from dml_conformance.spec.forms import FormError
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.observations import observations
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import rule as rule_named
+from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import Outcome, Reading, decide
+from dml_conformance.strategies.cases import make_case
+from dml_conformance.strategies.chooser import SeededChooser
+
+LEVEL = Level.L3_1
+PAIR = TensorDesc.of(DataType.FLOAT32, (2,))
+FOUR = TensorDesc.of(DataType.FLOAT32, (4,))
+INDICES = TensorDesc.of(DataType.INT32, (2,))
+TWICE = TileDesc(PAIR, FOUR, (2,))
+GATHER = GatherDesc(FOUR, INDICES, PAIR, 0, 1)
+
+
+def tile(desc: TileDesc = TWICE, *, rule: str = "TILE.values", level: Level = LEVEL, data: bool = True) -> Case:
+    return Case.of(desc, level, {"input_tensor": Recipe("explicit", values=(1.5, -0.0))} if data else None, rule=rule)
+
+
+def gather(*indices: int, rule: str = "GATHER.values") -> Case:
+    recipes = {"input_tensor": Recipe("ramp", 10), "indices_tensor": Recipe("explicit", values=indices)}
+    return Case.of(GATHER, LEVEL, recipes, rule=rule)
+
+
+def invalid(**changes: Any) -> Case:
+    """A TILE that breaks TENSOR.owned-by-dml, or whatever the changes of its output break."""
+    output = msgspec.structs.replace(FOUR, **(changes or {"flags": 1}))
+    return tile(msgspec.structs.replace(TWICE, output_tensor=output), rule="TENSOR.owned-by-dml", data=False)
+
+
+class Scripted(ReferenceBackend):
+    """The reference with other claims, answers and deeds."""
+
+    def __init__(
+        self,
+        *,
+        validate: Callable[[Any, Level], Any] | None = None,
+        execute: Callable[..., None] | None = None,
+        **claims: Any,
+    ) -> None:
+        super().__init__()
+        self._validate, self._execute, self._claims = validate, execute, claims
+        self.asked: list[str] = []
+
+    def capabilities(self) -> Capabilities:
+        return msgspec.structs.replace(super().capabilities(), **self._claims)
+
+    def validate(self, desc: Any, level: Level) -> Answer:
+        self.asked.append("validate")
+        return self._validate(desc, level) if self._validate else super().validate(desc, level)
+
+    def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
+        self.asked.append("execute")
+        if self._execute is None:
+            super().execute(desc, level, inputs, outputs)
+        else:
+            self._execute(desc, inputs, outputs)
+
+
+def verdict(backend: ReferenceBackend, case: Case, repeat: int = 1) -> Record:
+    return Judge(backend, "mine", repeat=repeat).record(case, Phase.SWEEP)
+
+
+def raising(error: Exception) -> Callable[..., Any]:
+    def call(*_: Any) -> Any:
+        raise error
+
+    return call
+
+
+def accepting(desc: Any, level: Level) -> Answer:
+    return Answer(True)
+
+
+def rejecting(desc: Any, level: Level) -> Answer:
+    return Answer(False, "no reason")
+
+
+# --- several executions -----------------------------------------------------------------------------------------------
+
+
+def test_a_case_is_executed_with_other_poison_each_time() -> None:
+    found: list[bytes] = []
+
+    def execute(desc: Any, inputs: Any, outputs: Any) -> None:
+        found.append(outputs["output_tensor"].buffer.tobytes())
+        ReferenceBackend().execute(desc, LEVEL, inputs, outputs)
+
+    assert verdict(Scripted(execute=execute), tile(), repeat=4).verdict is Verdict.PASS
+    assert len(found) == 4
+    for before, after in pairwise(found):
+        assert all(a != b for a, b in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize("wrong", [2, 3])
+def test_a_wrong_result_of_a_later_execution_fails(wrong: int) -> None:
+    calls = 0
+
+    def execute(desc: Any, inputs: Any, outputs: Any) -> None:
+        nonlocal calls
+        calls += 1
+        ReferenceBackend().execute(desc, LEVEL, inputs, outputs)
+        if calls == wrong:
+            outputs["output_tensor"].view[0] ^= 1
+
+    record = verdict(Scripted(execute=execute), tile(), repeat=3)
+    assert (record.verdict, record.rule, record.difference_count) == (Verdict.FAIL, "TILE.values", 1)
+    words = f"OutputTensor: 1 of 4 elements differ, in execution {wrong} on the same inputs; it passed before"
+    assert record.reason == words
+    assert calls == wrong
+
+
+def test_an_exception_of_a_later_execution_is_a_crash() -> None:
+    done: list[Any] = []
+
+    def execute(desc: Any, inputs: Any, outputs: Any) -> None:
+        if done:
+            raise RuntimeError("twice")
+        done.append(desc)
+        ReferenceBackend().execute(desc, LEVEL, inputs, outputs)
+
+    backend = Scripted(execute=execute)
+    record = verdict(backend, tile(), repeat=2)
+    assert record.verdict is Verdict.CRASH
+    assert record.reason == "execute raised RuntimeError: twice, in execution 2 on the same inputs; it passed before"
+
+
+def test_an_open_element_may_differ_from_time_to_time_but_not_be_left_unwritten() -> None:
+    """An input with every value of a byte: whatever is left in the output is one of its elements."""
+    everything = TensorDesc.of(DataType.UINT8, (256,))
+    desc = GatherDesc(everything, INDICES, TensorDesc.of(DataType.UINT8, (2,)), 0, 1)
+    recipes = {"input_tensor": Recipe("ramp", 0), "indices_tensor": Recipe("explicit", values=(3, 1000))}
+    case = Case.of(desc, LEVEL, recipes, rule="GATHER.out-of-range-indices")
+    calls = 0
+
+    def writing(value: int | None) -> Callable[..., None]:
+        def execute(desc: Any, inputs: Any, outputs: Any) -> None:
+            nonlocal calls
+            calls += 1
+            kept = outputs["output_tensor"].view[1]
+            ReferenceBackend().execute(desc, LEVEL, inputs, outputs)
+            outputs["output_tensor"].view[1] = kept if value is None else value + calls
+
+        return execute
+
+    assert verdict(Scripted(execute=writing(5)), case, repeat=2).verdict is Verdict.PASS
+    assert verdict(Scripted(execute=writing(None)), case, repeat=1).verdict is Verdict.PASS
+    record = verdict(Scripted(execute=writing(None)), case, repeat=2)
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "GATHER.out-of-range-indices")
+    assert record.reason == "1 elements of the output were not written: they hold what they held before, each time"
+
+
+def test_some_cases_are_executed_once_more_so_that_calls_are_out_of_step() -> None:
+    backend = Scripted()
+    judge = Judge(backend, "mine", repeat=2)
+    counts = []
+    for _ in range(14):
+        backend.asked.clear()
+        assert judge.judge(tile()).verdict is Verdict.PASS
+        counts.append(backend.asked.count("execute"))
+    assert counts == [2, 2, 2, 2, 2, 2, 3] * 2
+
+
+# --- what passes ------------------------------------------------------------------------------------------------------
+
+
+def test_a_valid_case_is_asked_for_executed_and_passes() -> None:
+    backend = Scripted()
+    record = verdict(backend, tile())
+    assert (record.verdict, record.rule, record.answered, record.reason) == (Verdict.PASS, "TILE.values", "accept", "")
+    assert backend.asked == ["validate", "execute"]
+    assert record.reproduce == ""
+    assert record.seconds > 0
+
+
+def test_an_invalid_case_is_never_executed() -> None:
+    backend = Scripted()
+    record = verdict(backend, invalid())
+    assert (record.verdict, record.expected, record.answered) == (Verdict.PASS, "REJECT", "reject")
+    assert backend.asked == ["validate"]
+
+
+def test_a_valid_case_without_data_is_only_decided_on() -> None:
+    backend = Scripted()
+    assert verdict(backend, tile(data=False)).verdict is Verdict.PASS
+    assert backend.asked == ["validate"]
+
+
+def test_a_record_describes_its_case() -> None:
+    apart = msgspec.structs.replace(GATHER, output_tensor=TensorDesc.of(DataType.FLOAT32, (2,), (2,)))
+    record = verdict(ReferenceBackend(), msgspec.structs.replace(gather(3, -1), desc=apart))
+    assert (record.operator, record.level, record.phase) == ("GATHER", "3_1", Phase.SWEEP)
+    assert (record.data_type, record.index_type, record.rank) == ("FLOAT32", "INT32", 1)
+    assert (record.layout, record.pattern) == ("padded", "explicit")
+    assert record.case == Case.from_json(record.case_json).digest
+    assert verdict(ReferenceBackend(), tile(rule="TILE.values")).pattern == ""
+    assert verdict(ReferenceBackend(), msgspec.structs.replace(tile(), data={"input_tensor": Recipe("ramp")})).pattern
+
+
+def test_a_case_without_tensors_is_described_as_far_as_there_is_something() -> None:
+    for missing in ("input_tensor", "indices_tensor", "output_tensor"):
+        desc = msgspec.structs.replace(GATHER, **{missing: None})
+        record = verdict(ReferenceBackend(), Case.of(desc, LEVEL, rule="GATHER.required-tensors"))
+        assert record.verdict is Verdict.PASS
+        assert record.layout == ""
+    assert (record.data_type, record.rank, record.index_type) == ("", 0, "INT32")
+
+
+# --- decisions that fail ----------------------------------------------------------------------------------------------
+
+
+def test_rejecting_a_valid_descriptor_fails() -> None:
+    record = verdict(Scripted(validate=rejecting), tile())
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "DESCRIPTOR.acceptance")
+    assert record.reason == "rejected a valid descriptor: no reason"
+
+
+@pytest.mark.parametrize("rule", ["TILE.values", "EXECUTION.strides", "TENSOR.flags", "DESCRIPTOR.acceptance", ""])
+@pytest.mark.parametrize("claims", [{}, {"executes": False}], ids=["executes", "decides"])
+def test_a_refusal_of_what_is_valid_is_about_acceptance(rule: str, claims: dict[str, Any]) -> None:
+    """Whatever the case is about: nothing was executed, and no rule of descriptors was broken."""
+    record = verdict(Scripted(validate=rejecting, **claims), tile(rule=rule))
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "DESCRIPTOR.acceptance")
+
+
+def test_acceptance_is_claimed_with_any_decisions_and_not_without() -> None:
+    for category in Category:
+        record = verdict(Scripted(validate=rejecting, enforces=frozenset({category})), tile())
+        claimed = category is not Category.EXECUTION
+        assert record.verdict is (Verdict.FAIL if claimed else Verdict.NOT_SUPPORTED)
+        assert claimed or record.reason == "decisions are not claimed"
+
+
+def test_a_case_about_acceptance_is_decided_on_alone() -> None:
+    case = make_case(SeededChooser(0), "GATHER", LEVEL, "DESCRIPTOR.acceptance")
+    record = verdict(ReferenceBackend(), case)
+    assert (record.verdict, record.rule, record.output) == (Verdict.PASS, "DESCRIPTOR.acceptance", "")
+
+
+def test_accepting_an_invalid_descriptor_fails_at_the_rule() -> None:
+    record = verdict(Scripted(validate=accepting), invalid())
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "TENSOR.owned-by-dml")
+    assert record.reason == "accepted, though the rule says: OWNED_BY_DML is for input tensors only"
+
+
+def test_the_rule_is_one_that_is_broken() -> None:
+    """Whatever the case says that it is about."""
+    case = tile(msgspec.structs.replace(TWICE, repeats=(0,)), rule="TENSOR.flags", data=False)
+    assert verdict(Scripted(validate=accepting), case).rule == "TILE.repeats"
+
+
+def overlapping(*, data: bool = False) -> Case:
+    """An output whose elements share memory, which the pages leave open and the real library rejects."""
+    output = TensorDesc.of(DataType.FLOAT32, (4,), (0,))
+    desc = msgspec.structs.replace(TWICE, output_tensor=output)
+    return tile(desc, rule="TENSOR.output-overlap", data=data)
+
+
+def unequal_batches() -> Case:
+    """A GATHER_ND1 that the pages leave open and the real library accepts."""
+    desc = observations()["GATHER_ND1.batch-sizes"].witnesses[0].desc
+    data = {"input_tensor": Recipe("ramp"), "indices_tensor": Recipe("in-range")}
+    return Case.of(desc, LEVEL, data, rule="GATHER_ND1.values")
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+def test_what_the_pages_leave_open_is_observed(accepted: bool) -> None:
+    case = overlapping()
+    record = verdict(Scripted(validate=accepting if accepted else rejecting), case)
+    assert (record.verdict, record.expected) == (Verdict.OBSERVED, "UNSPECIFIED")
+    assert record.reason == ("accepted" if accepted else "rejected: no reason")
+
+
+@pytest.mark.parametrize(
+    ("validate", "reason"),
+    [
+        (raising(ZeroDivisionError("oops")), "validate raised ZeroDivisionError: oops"),
+        (raising(ValueError("x" * 1000)), "validate raised ValueError: " + "x" * 485 + "..."),
+        (lambda *_: None, "validate returned None, not an Answer"),
+        (lambda *_: True, "validate returned True, not an Answer"),
+    ],
+)
+@pytest.mark.parametrize("case", [tile(), invalid()], ids=["valid", "invalid"])
+def test_no_answer_is_a_crash(case: Case, validate: Callable[..., Any], reason: str) -> None:
+    """Also where rejecting would have been right."""
+    record = verdict(Scripted(validate=validate), case)
+    assert (record.verdict, record.rule, record.reason) == (Verdict.CRASH, case.rule, reason)
+
+
+# --- what is not claimed ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("claims", "reason"),
+    [
+        ({"operators": ("GATHER",)}, "operator TILE is not claimed"),
+        ({"levels": (Level.L1_0, Level.L6_4)}, "level 3_1 is not claimed"),
+    ],
+)
+def test_an_operator_or_level_that_is_not_claimed_is_not_asked_about(claims: dict[str, Any], reason: str) -> None:
+    backend = Scripted(**claims)
+    for case in (tile(), invalid()):
+        record = verdict(backend, case)
+        assert (record.verdict, record.reason, record.answered) == (Verdict.NOT_SUPPORTED, reason, "")
+    assert backend.asked == []
+
+
+@pytest.mark.parametrize("answer", [accepting, rejecting])
+def test_a_category_that_is_not_claimed_is_never_a_pass(answer: Callable[..., Answer]) -> None:
+    """Nor a failure: what it answers does not count."""
+    others = frozenset(Category) - {Category.TENSOR_DESC}
+    record = verdict(Scripted(validate=answer, enforces=others), invalid())
+    assert (record.verdict, record.rule) == (Verdict.NOT_SUPPORTED, "TENSOR.owned-by-dml")
+    assert record.reason == "category tensor-desc is not claimed"
+
+
+def test_accepting_what_is_valid_is_no_credit_in_a_category_that_is_not_claimed() -> None:
+    """The largest tensors are valid cases about TENSOR.element-count. Rejecting one is wrong whatever is claimed."""
+    largest = TensorDesc.of(DataType.UINT8, (65537, 65535))
+    case = tile(TileDesc(largest, largest, (1, 1)), rule="TENSOR.element-count", data=False)
+    assert case.outcome is Outcome.ACCEPT
+    others = frozenset(Category) - {Category.TENSOR_DESC}
+    record = verdict(Scripted(enforces=others), case)
+    assert (record.verdict, record.reason) == (Verdict.NOT_SUPPORTED, "category tensor-desc is not claimed")
+    assert verdict(Scripted(), case).verdict is Verdict.PASS
+    assert verdict(Scripted(validate=rejecting, enforces=others), case).verdict is Verdict.FAIL
+
+
+def test_one_claimed_category_among_the_broken_is_enough() -> None:
+    case = invalid(flags=1, sizes=(3,))
+    assert set(case.broken) == {"TENSOR.owned-by-dml", "TILE.output-sizes"}
+    only_shapes = frozenset({Category.SHAPE})
+    assert verdict(Scripted(validate=accepting, enforces=only_shapes), case).verdict is Verdict.FAIL
+    assert verdict(Scripted(validate=rejecting, enforces=only_shapes), case).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("claims", [{"executes": False}, {"enforces": DESCRIPTOR_CATEGORIES}])
+def test_execution_that_is_not_claimed_is_not_tried(claims: dict[str, Any]) -> None:
+    """The decision counts, and no rule of execution gets credit for it."""
+    backend = Scripted(**claims)
+    record = verdict(backend, tile())
+    assert (record.verdict, record.rule) == (Verdict.PASS, "")
+    assert record.reason == "decided only; execution is not claimed"
+    assert (record.layout, record.pattern) == ("packed", "")
+    assert record.case == verdict(ReferenceBackend(), tile()).case
+    indexed = verdict(backend, gather(0, 1))
+    assert (indexed.index_type, indexed.pattern) == ("INT32", "")
+    assert verdict(ReferenceBackend(), gather(0, 1)).pattern == "explicit"
+    backend.asked.remove("validate")
+    assert backend.asked == ["validate"]
+    wrong = verdict(Scripted(validate=rejecting, **claims), tile())
+    assert (wrong.verdict, wrong.rule) == (Verdict.FAIL, "DESCRIPTOR.acceptance")
+
+
+def test_a_decided_case_may_say_what_it_is_about() -> None:
+    record = verdict(Scripted(executes=False), tile(rule="TENSOR.flags"))
+    assert (record.verdict, record.rule) == (Verdict.PASS, "TENSOR.flags")
+    others = frozenset(Category) - {Category.TENSOR_DESC}
+    record = verdict(Scripted(executes=False, enforces=others), tile(rule="TENSOR.flags"))
+    assert (record.verdict, record.reason) == (Verdict.NOT_SUPPORTED, "category tensor-desc is not claimed")
+
+
+def test_who_claims_nothing_passes_nothing() -> None:
+    """Neither decisions nor execution: accepting whatever comes is no achievement."""
+    for enforces in (frozenset(), frozenset({Category.EXECUTION})):
+        record = verdict(Scripted(validate=accepting, executes=False, enforces=enforces), tile())
+        assert (record.verdict, record.reason) == (Verdict.NOT_SUPPORTED, "decisions are not claimed")
+
+
+@pytest.mark.parametrize("message", ["no such kernel", ""])
+@pytest.mark.parametrize("step", ["validate", "execute"])
+def test_unsupported_is_not_a_failure(step: str, message: str) -> None:
+    backend = Scripted(**{step: raising(Unsupported(message))})
+    record = verdict(backend, tile())
+    assert (record.verdict, record.reason) == (Verdict.NOT_SUPPORTED, message or "not claimed")
+
+
+def deciding_at(level: Level, **more: Any) -> Scripted:
+    """A backend that decides by the rules of one level, as its validator at that level does."""
+
+    def decided(desc: Any, _: Level) -> Answer:
+        return Answer(decide(desc, level).outcome is not Outcome.REJECT)
+
+    return Scripted(**{"validate": decided, "decides_at": level, **more})
+
+
+def test_a_rule_that_only_a_lower_level_has_is_not_claimed_by_who_decides_at_a_higher_one() -> None:
+    wide = TensorDesc.of(DataType.INT64, (2,))  # a type that TILE got at 4_1
+    case = tile(TileDesc(wide, wide, (1,)), rule="TILE.data-types", level=Level.L3_1, data=False)
+    assert case.broken == ("TILE.data-types",)
+    for answer in (accepting, rejecting):
+        record = verdict(deciding_at(Level.L4_1, validate=answer), case)
+        assert (record.verdict, record.rule) == (Verdict.NOT_SUPPORTED, "TILE.data-types")
+        assert record.reason == "not claimed: level 4_1, by whose rules it decides, has no such rule"
+    assert verdict(deciding_at(Level.L3_1), case).verdict is Verdict.PASS
+    assert verdict(Scripted(validate=accepting), case).verdict is Verdict.FAIL
+
+
+def test_a_rule_that_both_levels_have_is_judged() -> None:
+    """Though the lower one has another that is broken too."""
+    wide = TensorDesc.of(DataType.INT64, (2,))
+    case = tile(TileDesc(wide, wide, (0,)), rule="TILE.data-types", level=Level.L3_1, data=False)
+    assert set(case.broken) == {"TILE.data-types", "TILE.repeats"}
+    assert verdict(deciding_at(Level.L4_1), case).verdict is Verdict.PASS
+    assert verdict(deciding_at(Level.L4_1, validate=accepting), case).verdict is Verdict.FAIL
+    # Not if that is of a category which it does not claim.
+    unclaimed = frozenset(Category) - {Category.ATTRIBUTES}
+    assert verdict(deciding_at(Level.L4_1, enforces=unclaimed), case).verdict is Verdict.NOT_SUPPORTED
+
+
+def test_accepting_what_a_lower_level_accepts_is_judged() -> None:
+    """Levels are supersets, so it is accepted at the higher one too."""
+    backend = deciding_at(Level.L4_1, executes=False)
+    assert verdict(backend, tile()).verdict is Verdict.PASS
+    assert verdict(deciding_at(Level.L4_1, validate=rejecting, executes=False), tile()).verdict is Verdict.FAIL
+
+
+# --- what was observed of the real library ----------------------------------------------------------------------------
+
+
+def observed_verdict(backend: ReferenceBackend, case: Case) -> Record:
+    return Judge(backend, "mine", Reading.OBSERVED).record(case, Phase.SWEEP)
+
+
+def test_an_observation_makes_an_open_question_a_rule() -> None:
+    record = observed_verdict(Scripted(validate=rejecting), overlapping(data=True))
+    assert (record.verdict, record.rule, record.expected) == (Verdict.PASS, "TENSOR.output-overlap", "REJECT")
+    record = observed_verdict(Scripted(validate=accepting), overlapping())
+    assert (record.verdict, record.expected) == (Verdict.FAIL, "REJECT")
+    assert record.case_json["expect"] == {"decision": "REJECT", "rules": ["TENSOR.output-overlap"]}
+    assert shlex.split(record.reproduce)[2:4] == ["--spec", "observed"]
+
+
+def test_what_is_valid_by_observation_is_decided_and_not_executed() -> None:
+    """Nothing says what it computes; and it gives no rule of execution credit."""
+    backend = Scripted(validate=accepting)
+    record = observed_verdict(backend, unequal_batches())
+    assert (record.verdict, record.rule, record.expected) == (Verdict.PASS, "GATHER_ND1.batch-sizes", "ACCEPT")
+    assert record.reason == "decided only; no page says what it computes"
+    assert backend.asked == ["validate"]
+    record = observed_verdict(Scripted(validate=rejecting), unequal_batches())
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "GATHER_ND1.batch-sizes")
+
+
+def test_an_observation_changes_nothing_that_the_pages_decide() -> None:
+    for case in (tile(), invalid(), gather(4, 1)):
+        documented = verdict(ReferenceBackend(), case)
+        assert msgspec.structs.replace(observed_verdict(ReferenceBackend(), case), seconds=0.0) == (
+            msgspec.structs.replace(documented, seconds=0.0)
+        )
+
+
+def test_a_failure_that_the_real_library_shares_says_so() -> None:
+    """It is a failure all the same."""
+    aligned = TensorDesc.of(DataType.FLOAT32, (2,), alignment=8)
+    case = tile(TileDesc(aligned, PAIR, (1,)))
+    record = verdict(Scripted(validate=rejecting), case)
+    assert record.verdict is Verdict.FAIL
+    assert record.reason == "rejected a valid descriptor: no reason; DirectML itself does so: DIV-alignment-below-16"
+    float64 = TensorDesc.of(DataType.FLOAT64, (2,))
+    case = tile(TileDesc(float64, float64, (1,)), rule="TILE.data-types", data=False, level=Level.L5_0)
+    assert verdict(Scripted(validate=accepting), case).reason.endswith("; DirectML itself does so: DIV-tile-float64")
+    assert "DirectML" not in verdict(Scripted(validate=accepting), invalid()).reason
+    # What a lower level alone forbids is no part of what a library overlooks that decides by a higher one.
+    bytes_, indices = TensorDesc.of(DataType.INT8, (1, 1, 2, 1)), TensorDesc.of(DataType.UINT32, (1, 1, 1, 1))
+    cropped = GatherDesc(bytes_, indices, TensorDesc.of(DataType.INT8, (1, 1, 1, 1)), 3, 4)
+    case = Case.of(cropped, Level.L2_0)
+    assert set(case.broken) == {"GATHER.data-types", "GATHER.output-rank"}
+    record = verdict(deciding_at(Level.L5_0, validate=accepting), case)
+    assert record.reason.endswith("; DirectML itself does so: DIV-gather-crops-any-size")
+    desc = divergences()["DIV-gather-writes-before-its-sizes"].desc
+    record = verdict(Scripted(validate=raising(OSError("gone"))), Case.of(desc, LEVEL))
+    assert record.verdict is Verdict.CRASH
+    assert record.reason.endswith("gone; DirectML itself does so: DIV-gather-writes-before-its-sizes")
+
+
+# --- execution --------------------------------------------------------------------------------------------------------
+
+
+def test_an_exception_in_execute_is_a_crash() -> None:
+    record = verdict(Scripted(execute=raising(RuntimeError("device lost"))), tile())
+    assert (record.verdict, record.reason) == (Verdict.CRASH, "execute raised RuntimeError: device lost")
+
+
+def test_wrong_values_are_told_one_by_one() -> None:
+    def negated(desc: Any, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        outputs["output_tensor"].view[:16] = np.array([1.5, 0.0, 1.5, 0.0], "<f4").view(np.uint8)
+
+    record = verdict(Scripted(execute=negated), tile())
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "TILE.values")
+    assert record.reason == "OutputTensor: 2 of 4 elements differ"
+    assert record.difference_count == 2
+    shown = [(d.coordinates, d.expected, d.expected_bits, d.actual, d.actual_bits) for d in record.differences]
+    assert shown == [
+        ((1,), "-0.0", "0x80000000", "0.0", "0x00000000"),
+        ((3,), "-0.0", "0x80000000", "0.0", "0x00000000"),
+    ]
+
+
+def test_what_is_not_written_is_wrong() -> None:
+    """Whatever was expected: the output holds its complement beforehand."""
+    for case in (tile(), gather(0, 1), gather(-1, 3)):
+        record = verdict(Scripted(execute=lambda *_: None), case)
+        assert record.verdict is Verdict.FAIL
+        assert record.difference_count == record.case_json["desc"]["OutputTensor"]["Sizes"][0]
+
+
+def test_a_rule_about_decisions_gives_way_to_values() -> None:
+    """A valid case that is about a descriptor rule, executed: what is wrong then are the values."""
+    record = verdict(Scripted(execute=lambda *_: None), tile(rule="TENSOR.flags"))
+    assert record.rule == "TILE.values"
+    assert verdict(Scripted(execute=lambda *_: None), tile(rule="EXECUTION.strides")).rule == "EXECUTION.strides"
+
+
+@pytest.mark.parametrize(
+    ("position", "shown"),
+    [(-1, "[-1]"), (-GUARD_BYTES, f"[-{GUARD_BYTES}]"), (16, "[16]"), (16 + GUARD_BYTES - 1, f"[{15 + GUARD_BYTES}]")],
+)
+def test_a_byte_written_outside_the_output(position: int, shown: str) -> None:
+    """Before and behind it; told before anything else that is wrong."""
+
+    def outside(desc: Any, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        output, source = outputs["output_tensor"], inputs["input_tensor"]
+        output.buffer[output.offset + position] ^= 1
+        source.buffer[0] ^= 1
+
+    record = verdict(Scripted(execute=outside), tile())
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "EXECUTION.output-bounds")
+    assert record.reason == f"OutputTensor: bytes changed outside the tensor, at {shown} from its start"
+
+
+@pytest.mark.parametrize("position", [0, GUARD_BYTES, GUARD_BYTES + 7, -1])
+@pytest.mark.parametrize("name", ["input_tensor", "indices_tensor"])
+def test_a_byte_written_to_an_input(name: str, position: int) -> None:
+    """Anywhere in its resource, also where the output is right."""
+
+    def scribble(desc: Any, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        ReferenceBackend().execute(desc, LEVEL, inputs, outputs)
+        inputs[name].buffer[position] ^= 1
+
+    record = verdict(Scripted(execute=scribble), gather(0, 1))
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "EXECUTION.inputs-unchanged")
+    field = {"input_tensor": "InputTensor", "indices_tensor": "IndicesTensor"}[name]
+    assert record.reason == f"{field}: the input's memory was written to"
+
+
+def _gathered(*values: float) -> Scripted:
+    def execute(desc: Any, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        outputs["output_tensor"].view[:8] = np.array(values, "<f4").view(np.uint8)
+
+    return Scripted(execute=execute)
+
+
+def test_an_index_out_of_range_may_give_any_element_of_the_input() -> None:
+    """The input is 10, 11, 12, 13; index 4 does not exist, index 1 does."""
+    case = gather(4, 1, rule="GATHER.out-of-range-indices")
+    for value in (10, 11, 12, 13):
+        assert verdict(_gathered(value, 11), case).verdict is Verdict.PASS
+    record = verdict(_gathered(0, 11), case)
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "GATHER.out-of-range-indices")
+    (difference,) = record.differences
+    assert (difference.expected, difference.expected_bits) == ("any element of the input", "")
+    assert (difference.actual, difference.actual_bits) == ("0.0", "0x00000000")
+    assert verdict(_gathered(10, 12), case).differences[0].coordinates == (1,)
+
+
+def test_a_negative_index_is_in_range() -> None:
+    assert verdict(_gathered(13, 10), gather(-1, -4)).verdict is Verdict.PASS
+    assert verdict(_gathered(10, 10), gather(-1, -4)).verdict is Verdict.FAIL
+
+
+def test_a_case_that_is_too_large_is_the_harness_s_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is decided on; that it cannot be executed here is no fault of the backend, and no pass."""
+    monkeypatch.setattr(judge_module, "MAX_BYTES", 23)
+    backend = Scripted()
+    record = verdict(backend, tile())
+    assert (record.verdict, record.answered, backend.asked) == (Verdict.ERROR, "accept", ["validate"])
+    assert record.reason == "the tensors need 24 bytes, the harness executes cases of up to 23"
+    monkeypatch.setattr(judge_module, "MAX_BYTES", 24)
+    assert verdict(backend, tile()).verdict is Verdict.PASS
+
+
+# --- what a person reads ----------------------------------------------------------------------------------------------
+
+
+def test_the_line_that_reproduces_a_case() -> None:
+    case = gather(-1, 3)
+    line = reproduce_line(case, "path with space.py:It's")
+    words = shlex.split(line)
+    assert words[:4] == ["dml-conformance", "replay", "--backend", "path with space.py:It's"]
+    assert Case.from_json(json.loads(words[4])) == case
+    assert len(words) == 5
+
+
+def test_every_verdict_but_a_pass_can_be_reproduced() -> None:
+    assert verdict(ReferenceBackend(), tile()).reproduce == ""
+    unclaimed = Scripted(levels=())
+    for backend in (Scripted(validate=rejecting), unclaimed, Scripted(validate=raising(OSError()))):
+        assert verdict(backend, tile()).reproduce == reproduce_line(tile(), "mine")
+
+
+def test_an_explanation_has_all_that_is_needed() -> None:
+    record = verdict(_gathered(10, 12), gather(-1, 1, rule="GATHER.negative-indices"))
+    rule = rule_named("GATHER.negative-indices")
+    assert explain(record).splitlines() == [
+        "GATHER at level 3_1: fail, GATHER.negative-indices",
+        f"  the rule: {rule.statement}",
+        f"  its source: {rule.source.url} (IndicesTensor)",
+        "  the specification: ACCEPT, the backend: accept",
+        "  OutputTensor: 2 of 2 elements differ",
+        "    at [0]: expected 13.0 (0x41500000), actual 10.0 (0x41200000)",
+        "    at [1]: expected 11.0 (0x41300000), actual 12.0 (0x41400000)",
+        "  descriptor:",
+        "    DML_OPERATOR_GATHER",
+        '      InputTensor: {"DataType":"FLOAT32","Sizes":[4],"TotalTensorSizeInBytes":16}',
+        '      IndicesTensor: {"DataType":"INT32","Sizes":[2],"TotalTensorSizeInBytes":8}',
+        '      OutputTensor: {"DataType":"FLOAT32","Sizes":[2],"TotalTensorSizeInBytes":8}',
+        "      Axis: 0",
+        "      IndexDimensions: 1",
+        '  data: {"InputTensor":{"pattern":"ramp","seed":10},"IndicesTensor":{"pattern":"explicit","values":[-1,1]}}',
+        f"  reproduce: {record.reproduce}",
+    ]
+
+
+def test_an_explanation_counts_what_it_does_not_show() -> None:
+    wide = TensorDesc.of(DataType.UINT8, (3, 4))
+    case = Case.of(TileDesc(wide, wide, (1, 1)), LEVEL, {"input_tensor": Recipe("ramp")}, rule="TILE.values")
+    text = explain(verdict(Scripted(execute=lambda *_: None), case))
+    assert "    at [0, 0]: expected 0 (0x00), actual " in text
+    assert "    at [1, 3]: expected 7 (0x07), actual " in text
+    assert "\n    and 4 more\n" in text
+    decided = explain(verdict(Scripted(validate=accepting), invalid()))
+    assert " at [" not in decided
+    assert "  data: " not in decided
+    assert "the specification: REJECT, the backend: accept" in decided
+
+
+@pytest.mark.parametrize(
+    ("backend", "data", "rule"),
+    [
+        (ReferenceBackend(), True, "TILE.values"),
+        (Scripted(validate=rejecting), True, "DESCRIPTOR.acceptance"),
+        (Scripted(executes=False), True, ""),
+        (ReferenceBackend(), False, ""),
+    ],
+)
+def test_a_case_about_no_rule_in_particular(backend: ReferenceBackend, data: bool, rule: str) -> None:
+    """A person's own descriptor, say: executed it is judged by the operator's values, decided by all rules alike.
+
+    One that the pages reject or leave open is about what it breaks.
+    """
+    record = verdict(backend, tile(rule="", data=data))
+    assert record.rule == rule
+    assert explain(record).splitlines()[0].endswith(rule or "no rule in particular")
+    assert ("the rule: " in explain(record)) == bool(rule)
+    assert verdict(backend, msgspec.structs.replace(invalid(), rule="")).rule == "TENSOR.owned-by-dml"
+    assert verdict(backend, msgspec.structs.replace(overlapping(), rule="")).rule == "TENSOR.output-overlap"
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        ({"input_tensor": Recipe("ramp")}, "IndicesTensor: there is no recipe for its data"),
+        (
+            {"input_tensor": Recipe("in-range"), "indices_tensor": Recipe("in-range")},
+            "InputTensor: unknown pattern 'in-range'; known here: ramp, random-bits, special, explicit, explicit-bits",
+        ),
+        (
+            {"input_tensor": Recipe("ramp"), "indices_tensor": Recipe("explicit", values=(1, 0.5))},
+            "IndicesTensor: the explicit value 0.5 does not fit INT32",
+        ),
+        (
+            {"input_tensor": Recipe("ramp", -1), "indices_tensor": Recipe("in-range")},
+            "InputTensor: expected a seed from 0 to 4294967295, found -1",
+        ),
+    ],
+)
+def test_data_that_does_not_exist_is_no_fault_of_the_backend(data: dict[str, Recipe], reason: str) -> None:
+    backend = Scripted()
+    record = verdict(backend, Case.of(GATHER, LEVEL, data, rule="GATHER.values"))
+    assert (record.verdict, record.reason) == (Verdict.ERROR, f"there is no such data: {reason}")
+    assert backend.asked == ["validate"]
+
+
+def test_a_rule_that_the_operator_does_not_have_is_refused() -> None:
+    content = tile().to_json()
+    for rule in ("TILE.nothing", "GATHER.values", "x"):
+        with pytest.raises(FormError, match=re.escape(f"case.rule: TILE has no rule {rule!r}")):
+            Case.from_json({**content, "rule": rule})
+    for rule in ("TILE.repeats", "TENSOR.flags", "EXECUTION.strides", ""):
+        assert Case.from_json({**content, "rule": rule}).rule == rule
+
+
+@pytest.mark.parametrize("rule", ["EXECUTION.output-bounds", "EXECUTION.inputs-unchanged"])
+def test_a_wrong_value_is_not_blamed_on_a_rule_about_memory(rule: str) -> None:
+    class WrongValue(ReferenceBackend):
+        def execute(self, desc: Any, level: Any, inputs: Any, outputs: Any) -> None:
+            super().execute(desc, level, inputs, outputs)
+            outputs["output_tensor"].view[0] ^= 1
+
+    case = make_case(SeededChooser(0), "TILE", Level.L6_4, rule)
+    judged = Judge(WrongValue(), "wrong").judge(case)
+    assert (judged.verdict, judged.rule) == (Verdict.FAIL, "TILE.values")

@@ -1,0 +1,261 @@
+"""The memory that a backend gets, and how what it leaves there is compared."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from dml_conformance.backends.poison import secret_bytes
+from dml_conformance.backends.reference import Result
+from dml_conformance.conformance.judge.compare import EQUAL, OPEN, RECORDED, SMALL_OUTPUT, compare, shown, shown_bits
+from dml_conformance.conformance.judge.memory import (
+    GUARD_BYTES,
+    STRETCH_ALIGNMENT,
+    OutputMemory,
+    Stretch,
+    bind_input,
+    memory_elements,
+)
+from dml_conformance.conformance.judge.memory import bind_output as bind_expected_output
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.values import NUMPY_TYPE, UNSIGNED_OF_SIZE
+
+MOVED = [data_type for data_type in DataType if data_type.size]
+
+
+def bytes_of(*values: int) -> Any:
+    return np.array(values, np.uint8)
+
+
+def bind_output(tensor: TensorDesc) -> OutputMemory:
+    return bind_expected_output(tensor, Result(np.zeros(tensor.sizes, UNSIGNED_OF_SIZE[tensor.data_type.size]), None))
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("alignment", [0, 1, 16, 64, 256, 65536])
+@pytest.mark.parametrize("surplus", [0, 1, 2, 3, 4, 60])
+def test_a_binding_keeps_its_promises(alignment: int, surplus: int) -> None:
+    """Aligned to 16 bytes and as guaranteed, a multiple of 4 long and long enough, guards on both sides."""
+    tensor = TensorDesc.of(DataType.UINT8, (5,), alignment=alignment)
+    tensor = replace(tensor, total_tensor_size_in_bytes=tensor.total_tensor_size_in_bytes + surplus)
+    content = np.zeros(-(-tensor.total_tensor_size_in_bytes // 4) * 4, np.uint8)
+    for binding in (bind_output(tensor).binding, bind_input(tensor, content).binding):
+        assert binding.offset % max(alignment, 16) == 0
+        assert binding.offset % (2 * max(alignment, 16)) != 0, "no larger alignment is promised, so none is given"
+        assert binding.offset >= GUARD_BYTES
+        assert binding.size % 4 == 0
+        assert binding.size >= tensor.total_tensor_size_in_bytes > binding.size - 4
+        assert binding.buffer.size - binding.offset - binding.size == GUARD_BYTES
+        assert binding.view.size == binding.size
+
+
+def test_an_input_holds_its_content_between_guards() -> None:
+    memory = bind_input(TensorDesc.of(DataType.UINT8, (4,)), bytes_of(1, 2, 3, 4))
+    offset = memory.binding.offset
+    assert memory.binding.view.tolist() == [1, 2, 3, 4]
+    assert len(set(memory.binding.buffer[:offset])) > 8, "guards are random"
+    assert memory.is_unchanged
+
+
+@pytest.mark.parametrize("position", [0, GUARD_BYTES - 1, GUARD_BYTES, GUARD_BYTES + 3, GUARD_BYTES + 4, -1])
+def test_a_changed_byte_of_an_input_shows(position: int) -> None:
+    memory = bind_input(TensorDesc.of(DataType.UINT8, (4,)), bytes_of(1, 2, 3, 4))
+    memory.binding.buffer[position] ^= 0x80
+    assert not memory.is_unchanged
+    memory.binding.buffer[position] ^= 0x80
+    assert memory.is_unchanged
+
+
+def test_an_output_s_padding_may_be_written_and_nothing_else() -> None:
+    """Within TotalTensorSizeInBytes everything is the backend's, up to the last byte that is not bound for it."""
+    tensor = replace(TensorDesc.of(DataType.UINT8, (2,), (3,)), total_tensor_size_in_bytes=9)
+    memory = bind_output(tensor)
+    offset = memory.binding.offset
+    assert memory.binding.size == 12
+    memory.binding.buffer[offset : offset + 9] = 0
+    assert memory.changed_outside() == []
+    for position in (-offset, -1, 9, 11, 12, 12 + GUARD_BYTES - 1):
+        memory.binding.buffer[offset + position] ^= 1
+        assert memory.changed_outside() == [position]
+        memory.binding.buffer[offset + position] ^= 1
+    assert memory.changed_outside() == []
+
+
+def test_bytes_outside_are_found_behind_a_far_offset() -> None:
+    memory = bind_output(TensorDesc.of(DataType.UINT8, (4,), alignment=2**18))
+    assert memory.binding.offset == 2**18
+    assert memory.changed_outside() == []
+    memory.binding.buffer[5] ^= 1
+    assert memory.changed_outside() == [5 - 2**18]
+
+
+def test_no_more_positions_are_told_than_a_person_reads() -> None:
+    memory = bind_output(TensorDesc.of(DataType.UINT8, (4,)))
+    memory.binding.buffer[:] ^= 1
+    start = -memory.binding.offset
+    assert memory.changed_outside() == list(range(start, start + 16))
+
+
+@pytest.mark.parametrize("alignment", [0, 16, 256, 1024])
+def test_stretches_lie_one_behind_the_other(alignment: int) -> None:
+    """Each aligned as guaranteed and with guard bytes on both sides, wherever the one before it ends."""
+    tensor = TensorDesc.of(DataType.UINT8, (5,), alignment=alignment)
+    for after in (0, 1, STRETCH_ALIGNMENT, 1500):
+        stretch = Stretch.of(tensor, after)
+        assert after <= stretch.start < after + max(STRETCH_ALIGNMENT, 2 * alignment)
+        memory = np.zeros(stretch.end, np.uint8)
+        whole, alone = stretch.binding(memory), stretch.binding_alone(memory, stretch.end)
+        assert whole.offset % max(STRETCH_ALIGNMENT, alignment) == stretch.offset % max(STRETCH_ALIGNMENT, alignment)
+        assert whole.offset % max(16, alignment) == alone.offset % max(16, alignment) == 0
+        assert whole.offset - after >= GUARD_BYTES
+        assert len(memory) - whole.offset - whole.size == GUARD_BYTES
+        alone.view[:] = 1
+        assert whole.view.tolist() == [1] * 8
+        assert set(memory.tolist()) == {0, 1}
+        assert memory.tolist().count(1) == 8
+
+
+def test_a_stretch_is_laid_out_as_a_resource_of_its_own() -> None:
+    for alignment in (0, 64, 4096):
+        tensor = TensorDesc.of(DataType.FLOAT16, (3,), alignment=alignment)
+        resource, stretch = bind_output(tensor).binding, Stretch.of(tensor, 5000)
+        alone = stretch.binding_alone(np.zeros(stretch.end, np.uint8), stretch.end)
+        assert (len(alone.buffer), alone.offset, alone.size) == (len(resource.buffer), resource.offset, resource.size)
+
+
+@pytest.mark.parametrize("strides", [None, (1, 2), (10, 3)])
+@pytest.mark.parametrize("data_type", MOVED)
+def test_no_byte_of_poison_is_expected_and_none_is_there_twice(
+    data_type: DataType, strides: tuple[int, ...] | None
+) -> None:
+    tensor = TensorDesc.of(data_type, (2, 3), strides)
+    expected = np.arange(6).reshape(2, 3).astype(UNSIGNED_OF_SIZE[data_type.size])
+    memory = bind_expected_output(tensor, Result(expected, None))
+    for _ in range(200):  # a byte is the same by chance once in 256
+        last, memory = memory, bind_expected_output(tensor, Result(expected, None), memory)
+        for other in (expected, last.elements):
+            assert (memory.elements.copy().view(np.uint8) != other.copy().view(np.uint8)).all()
+        assert all((now != then).all() for now, then in zip(memory.outside, last.outside, strict=True))
+        assert (memory.elements == memory.poison).all()
+        assert memory.changed_outside() == []
+
+
+def test_secret_bytes_are_all_bytes_but_those_to_avoid() -> None:
+    """None more often than others, so that nothing can be told of what is avoided but that it is not there."""
+    avoided = np.arange(2**18, dtype=np.uint32).astype(np.uint8)
+    for others in ((), (avoided,), (avoided, avoided + np.uint8(1))):
+        found = secret_bytes(avoided.size, *others)
+        steps = np.bincount(found - avoided, minlength=256)[len(others) :]
+        assert steps.size == 256 - len(others)
+        assert all((found != other).all() for other in others)
+        assert steps.min() > 0.8 * steps.mean()
+        assert steps.max() < 1.2 * steps.mean()
+    assert secret_bytes(0).size == 0
+    assert secret_bytes(64).tobytes() != secret_bytes(64).tobytes()
+
+
+def test_elements_are_read_where_strides_say() -> None:
+    memory = bind_output(TensorDesc.of(DataType.UINT16, (2, 2), (1, 3)))
+    memory.binding.view[:10] = np.arange(10, 60, 10, dtype="<u2").view(np.uint8)
+    assert memory.elements.tolist() == [[10, 40], [20, 50]]
+
+
+def test_an_input_s_memory_is_all_that_it_holds() -> None:
+    """Padding included: what is read instead of an index out of range may be anything there."""
+    tensor = replace(TensorDesc.of(DataType.UINT16, (2,), (2,)), total_tensor_size_in_bytes=9)
+    memory = bind_input(tensor, np.arange(12, dtype=np.uint8))
+    assert memory_elements(tensor, memory.binding).tolist() == [0x0100, 0x0302, 0x0504, 0x0706]
+
+
+# --- comparison -------------------------------------------------------------------------------------------------------
+
+
+def elements(*values: float, data_type: DataType = DataType.FLOAT32) -> Any:
+    return np.array(values, NUMPY_TYPE[data_type]).view(UNSIGNED_OF_SIZE[data_type.size])
+
+
+def test_the_same_bits_are_equal() -> None:
+    """NaNs too, which are not equal as numbers."""
+    nan = elements(math.nan, -0.0)
+    assert compare(nan, nan.copy(), DataType.FLOAT32) == EQUAL
+    assert compare(nan[::-1], nan[::-1].copy(), DataType.FLOAT32) == EQUAL
+
+
+def test_equal_numbers_are_not_the_same_bits() -> None:
+    found = compare(elements(0.0, 1.0), elements(-0.0, 1.0), DataType.FLOAT32)
+    assert found.wrong == 1
+    (difference,) = found.shown
+    assert difference.coordinates == (0,)
+    assert (difference.expected, difference.expected_bits) == ("-0.0", "0x80000000")
+    assert (difference.actual, difference.actual_bits) == ("0.0", "0x00000000")
+
+
+def test_coordinates_are_logical_and_in_order() -> None:
+    expected = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
+    actual = expected.copy()
+    actual[1, 0, 3] = actual[0, 2, 1] = 99
+    found = compare(actual, expected, DataType.UINT8)
+    assert found.wrong == 2
+    assert [difference.coordinates for difference in found.shown] == [(0, 2, 1), (1, 0, 3)]
+    assert all(type(coordinate) is int for difference in found.shown for coordinate in difference.coordinates)
+
+
+@pytest.mark.parametrize(("count", "recorded"), [(SMALL_OUTPUT, SMALL_OUTPUT), (SMALL_OUTPUT + 1, RECORDED)])
+def test_all_differences_are_counted_and_of_a_large_output_the_first_are_recorded(count: int, recorded: int) -> None:
+    expected = np.zeros(count, np.uint8)
+    found = compare(expected + 1, expected, DataType.UINT8)
+    assert found.wrong == count
+    assert [difference.coordinates for difference in found.shown] == [(n,) for n in range(recorded)]
+
+
+def test_an_open_element_may_be_whatever_is_allowed() -> None:
+    expected, allowed = elements(1, 2, 3), elements(7, 8)
+    is_open = np.array([False, True, False])
+    for value in (7, 8):
+        assert compare(elements(1, value, 3), expected, DataType.FLOAT32, is_open, allowed) == EQUAL
+    found = compare(elements(1, 2, 3), expected, DataType.FLOAT32, is_open, allowed)
+    (difference,) = found.shown
+    assert (difference.coordinates, difference.expected, difference.expected_bits) == ((1,), OPEN, "")
+    assert (difference.actual, difference.actual_bits) == ("2.0", "0x40000000")
+
+
+def test_an_open_element_does_not_excuse_its_neighbours() -> None:
+    is_open = np.array([True, False])
+    found = compare(elements(7, 7), elements(1, 2), DataType.FLOAT32, is_open, elements(7))
+    assert [difference.coordinates for difference in found.shown] == [(1,)]
+    assert found.shown[0].expected == "2.0"
+
+
+def test_nan_payloads_are_compared_among_what_is_allowed() -> None:
+    allowed = np.array([0x7FC00001], "<u4")
+    is_open = np.array([True])
+    assert compare(allowed.copy(), elements(0), DataType.FLOAT32, is_open, allowed) == EQUAL
+    assert compare(np.array([0x7FC00000], "<u4"), elements(0), DataType.FLOAT32, is_open, allowed).wrong == 1
+
+
+@pytest.mark.parametrize(
+    ("data_type", "bits", "value", "as_bits"),
+    [
+        (DataType.FLOAT32, 0x7FC00001, "nan", "0x7fc00001"),
+        (DataType.FLOAT32, 0x80000000, "-0.0", "0x80000000"),
+        (DataType.FLOAT32, 1, "1.401298464324817e-45", "0x00000001"),
+        (DataType.FLOAT16, 0xFC00, "-inf", "0xfc00"),
+        (DataType.FLOAT64, 0x3FF0000000000000, "1.0", "0x3ff0000000000000"),
+        (DataType.INT8, 0xFF, "-1", "0xff"),
+        (DataType.UINT8, 0xFF, "255", "0xff"),
+        (DataType.INT16, 0x8000, "-32768", "0x8000"),
+        (DataType.INT64, 2**64 - 1, "-1", "0xffffffffffffffff"),
+        (DataType.UINT64, 2**64 - 1, "18446744073709551615", "0xffffffffffffffff"),
+    ],
+)
+def test_an_element_is_shown_as_value_and_as_bits(data_type: DataType, bits: int, value: str, as_bits: str) -> None:
+    elements = np.array([bits], UNSIGNED_OF_SIZE[data_type.size])
+    assert shown(elements, data_type) == [(value, as_bits)]
+    assert shown_bits(elements[0], data_type) == as_bits

@@ -1,0 +1,164 @@
+"""Descriptors made smaller, and changed at random."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from msgspec.structs import replace
+
+from dml_conformance.conformance.judge.simplify import simplest, size_of
+from dml_conformance.conformance.mutate import mutated
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operators.gather import GatherDesc
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.registry import operators, spec_of
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import Outcome, decide
+from dml_conformance.strategies.builders import builder
+from dml_conformance.strategies.chooser import SeededChooser
+from dml_conformance.strategies.context import Context
+
+ONE = TensorDesc.of(DataType.FLOAT32, (1,))
+LARGE = TileDesc(
+    TensorDesc.of(DataType.INT64, (2, 3, 5), (1, 40, 200), flags=1, alignment=256),
+    TensorDesc.of(DataType.INT64, (4, 3, 35)),
+    (2, 1, 7),
+)
+
+
+def outcome_of(desc: OperatorDesc) -> tuple[Outcome, tuple[str, ...]]:
+    decision = decide(desc, HIGHEST)
+    return decision.outcome, decision.rules
+
+
+def some(operator: str, count: int) -> list[OperatorDesc]:
+    spec = operators()[operator]
+    return [builder(operator).build(Context.at(SeededChooser(f"{operator}/{n}"), spec, HIGHEST)) for n in range(count)]
+
+
+def test_the_smallest_valid_descriptor() -> None:
+    assert outcome_of(LARGE) == (Outcome.ACCEPT, ())
+    assert simplest(LARGE, lambda desc: outcome_of(desc) == (Outcome.ACCEPT, ())) == TileDesc(ONE, ONE, (1,))
+
+
+def asked(desc: OperatorDesc) -> TileDesc:
+    assert isinstance(desc, TileDesc)
+    return desc
+
+
+@pytest.mark.parametrize(
+    ("holds", "expected"),
+    [
+        (lambda desc: desc.input_tensor.flags == 1, TileDesc(replace(ONE, flags=1), ONE, (1,))),
+        (
+            lambda desc: desc.input_tensor.guaranteed_base_offset_alignment == 256,
+            TileDesc(replace(ONE, guaranteed_base_offset_alignment=256), ONE, (1,)),
+        ),
+        (
+            lambda desc: desc.output_tensor.element_count > 3,
+            TileDesc(TensorDesc.of(DataType.FLOAT32, (4,)), TensorDesc.of(DataType.FLOAT32, (4,)), (1,)),
+        ),
+        (
+            lambda desc: desc.input_tensor.strides is not None,
+            TileDesc(TensorDesc.of(DataType.FLOAT32, (1,), (1,)), ONE, (1,)),
+        ),
+        (
+            lambda desc: desc.input_tensor.data_type is DataType.INT64,
+            TileDesc(TensorDesc.of(DataType.INT64, (1,)), TensorDesc.of(DataType.INT64, (1,)), (1,)),
+        ),
+    ],
+    ids=["flags", "alignment", "elements", "strides", "type"],
+)
+def test_what_matters_is_left(holds: Callable[[TileDesc], bool], expected: TileDesc) -> None:
+    assert simplest(LARGE, lambda desc: outcome_of(desc)[0] is Outcome.ACCEPT and holds(asked(desc))) == expected
+
+
+def test_a_total_size_that_is_too_small_is_kept() -> None:
+    """Steps that would mend it are no way out, and where strides are the reason they stay."""
+    broken = replace(LARGE, input_tensor=replace(LARGE.input_tensor, total_tensor_size_in_bytes=8))
+    wanted = (Outcome.REJECT, ("TENSOR.total-size",))
+    assert outcome_of(broken) == wanted
+    found = asked(simplest(broken, lambda desc: outcome_of(desc) == wanted))
+    assert found == TileDesc(replace(ONE, total_tensor_size_in_bytes=1), ONE, (1,))
+
+    def is_strided(desc: OperatorDesc) -> bool:
+        return outcome_of(desc) == wanted and asked(desc).input_tensor.strides is not None
+
+    strided = replace(ONE, strides=(1,), total_tensor_size_in_bytes=1)
+    assert simplest(broken, is_strided) == TileDesc(strided, ONE, (1,))
+
+
+def test_attributes_that_count_dimensions_go_with_them() -> None:
+    desc = GatherDesc(
+        TensorDesc.of(DataType.FLOAT16, (1, 3, 2)),
+        TensorDesc.of(DataType.INT64, (1, 1, 4)),
+        TensorDesc.of(DataType.FLOAT16, (1, 3, 4)),
+        2,
+        1,
+    )
+    found = simplest(desc, lambda desc: outcome_of(desc)[0] is Outcome.ACCEPT and getattr(desc, "axis") > 0)  # noqa: B009
+    plain, indices = TensorDesc.of(DataType.FLOAT32, (1, 1)), TensorDesc.of(DataType.UINT32, (1, 1))
+    assert found == GatherDesc(plain, indices, plain, 1, 0)
+
+
+@pytest.mark.parametrize("operator", operators())
+def test_it_gets_smaller_or_stays(operator: str) -> None:
+    for desc in some(operator, 10):
+        asked_about: list[OperatorDesc] = []
+
+        def holds(candidate: OperatorDesc, asked_about: list[OperatorDesc] = asked_about) -> bool:
+            asked_about.append(candidate)
+            return outcome_of(candidate)[0] is Outcome.ACCEPT
+
+        found = simplest(desc, holds)
+        assert size_of(found) <= size_of(desc)
+        assert outcome_of(found)[0] is Outcome.ACCEPT
+        assert len(spec_of(found).tensor_fields) * 2 >= size_of(found)[0], "one or two dimensions are enough"
+        asked_about.clear()
+        assert simplest(desc, holds, tries=7) is not None
+        assert len(asked_about) <= 7
+
+
+def test_nothing_simpler() -> None:
+    assert simplest(LARGE, lambda desc: False) is LARGE
+
+
+def test_missing_tensors_and_sizes_of_zero_are_no_hindrance() -> None:
+    broken = replace(LARGE, output_tensor=None, input_tensor=replace(LARGE.input_tensor, sizes=(0, 3, 5)))
+    found = asked(
+        simplest(broken, lambda desc: asked(desc).output_tensor is None and 0 in asked(desc).input_tensor.sizes)
+    )
+    assert found.input_tensor.sizes == (0,)
+
+
+# --- changes at random --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("operator", operators())
+def test_a_mutation_changes_one_field(operator: str) -> None:
+    changed: Counter[str] = Counter()
+    decisions: Counter[Outcome] = Counter()
+    for n, desc in enumerate(some(operator, 400)):
+        other = mutated(SeededChooser(n), desc)
+        assert other == mutated(SeededChooser(n), desc)
+        fields = [
+            f.attribute for f in spec_of(desc).fields if getattr(desc, f.attribute) != getattr(other, f.attribute)
+        ]
+        assert len(fields) <= 1
+        changed.update(fields)
+        decisions[outcome_of(other)[0]] += 1
+    assert set(changed) == {field.attribute for field in spec_of(desc).fields}
+    assert min(decisions[Outcome.ACCEPT], decisions[Outcome.REJECT]) > 40
+    assert decisions[Outcome.UNSPECIFIED]
+
+
+def test_every_field_of_a_tensor_is_changed() -> None:
+    changed: Counter[str] = Counter()
+    for n, desc in enumerate(some("TILE", 400)):
+        before, after = asked(desc).input_tensor, asked(mutated(SeededChooser(n), desc)).input_tensor
+        changed.update(name for name in before.__struct_fields__ if getattr(before, name) != getattr(after, name))
+    assert set(changed) == set(TensorDesc.__struct_fields__) - {"type"}

@@ -1,0 +1,347 @@
+"""`certify --package`, `verify`, `keys`, and waivers on the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.packages.profiles import Profile, ProfileError, narrowed, widest
+from dml_conformance.reports.package import MANIFEST, PACKAGE_FILES, SIGNATURE, STATEMENT
+from dml_conformance.reports.package.signature import KeyFileError, key_id, read_private_key, read_public_key
+from dml_conformance.reports.records import Verdict
+from dml_conformance.reports.store import Store
+from dml_conformance.reports.writing import FILES, FOR_CI, RESULTS
+from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category
+
+BACKEND = """\
+from dml_conformance.backends.reference import ReferenceBackend
+
+class Wrong(ReferenceBackend):
+    def execute(self, desc, level, inputs, outputs):
+        super().execute(desc, level, inputs, outputs)
+        output = outputs["output_tensor"]
+        output.buffer[output.offset] ^= 0xFF
+"""
+WAIVER = """\
+[[waiver]]
+rules = ["{rules}"]
+reason = "The first byte is inverted"
+link = "https://example.com/issues/17"
+owner = "kernels@example.com"
+expires = {expires}
+"""
+STATEMENT_TOML = 'vendor = "Example Ltd"\nproduct = "Example NPU"\nproduct_version = "1.2"\n'
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("wrong.py").write_text(BACKEND)
+    Path("statement.toml").write_text(STATEMENT_TOML)
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments), prog_name="dml-conformance")
+
+
+def certify(*more: str, backend: str = "reference", out: str = "out") -> Result:
+    scope = ("--operator", "TILE", "--level", "3_0", "--budget", "quick")
+    return run("certify", "--backend", backend, *scope, "--out", out, *more)
+
+
+def write_waiver(rules: str = "*E*.*", expires: str = "2999-12-31") -> None:
+    Path("waivers.toml").write_text(WAIVER.format(rules=rules, expires=expires))
+
+
+def names(folder: str) -> list[str]:
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+def test_a_signed_package_is_made_and_verified() -> None:
+    assert run("keys", "new", "-o", "key").exit_code == 0
+    made = certify("--package", "--statement", "statement.toml", "--sign-key", "key")
+    assert made.exit_code == 0, made.output
+    assert "Package: out.tar.zst" in made.stdout
+    assert names("out") == sorted(PACKAGE_FILES)
+    for package in ("out", "out.tar.zst"):
+        found = run("verify", package, "--public-key", "key.pub")
+        assert found.exit_code == 0, found.output
+        assert f"{package}: verifies. reference agrees" in found.stdout
+        assert "Product: Example NPU 1.2, Example Ltd" in found.stdout
+
+
+def test_what_does_not_verify_ends_with_1_and_says_why() -> None:
+    certify("--package")
+    path = Path("out", STATEMENT)
+    path.write_bytes(path.read_bytes().replace(b'"full"', b'"execution"'))
+    found = run("verify", "out")
+    assert found.exit_code == 1
+    assert "files: statement.json: not the file of the manifest" in found.stdout
+    assert "documents: statement.json: profile:" in found.stdout
+    assert found.stdout.endswith("out: does not verify.\n")
+    told = json.loads(run("verify", "out", "--format", "json").stdout)
+    assert told["verifies"] is False
+    assert {finding["file"] for finding in told["findings"]} == {"statement.json"}
+
+
+def test_a_package_of_a_backend_that_fails_verifies_and_ends_with_1() -> None:
+    assert certify("--package", backend="wrong.py:Wrong").exit_code == 1
+    found = run("verify", "out")
+    assert found.exit_code == 1
+    assert "out: verifies. " in found.stdout
+    assert "differs from the specification" in found.stdout
+
+
+def test_a_sample_is_run_again() -> None:
+    certify("--package")
+    found = run("verify", "out", "--rerun", "5%", "--backend", "reference", "--rerun-seed", "3")
+    assert found.exit_code == 0, found.output
+    assert "seed 3" in found.stdout
+    found = run("verify", "out", "--rerun", "20%", "--backend", "wrong.py:Wrong", "--rerun-seed", "3")
+    assert found.exit_code == 1
+    assert "executed again: expected 'pass accept', found 'fail accept'" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("verify", "x", "--rerun", "1%"), "--rerun and --backend go together"),
+        (("verify", "x", "--backend", "reference"), "--rerun and --backend go together"),
+        (("verify", "x", "--rerun", "1", "--backend", "reference"), "expected a share such as 1%"),
+        (("verify", "x", "--rerun-seed", "1"), "--rerun-seed is about --rerun"),
+        (("verify", "x", "--as-of", "monday"), "expected a day such as 2027-01-31"),
+        (("verify", "x", "--public-key", "none"), "none: cannot be read"),
+        (("verify", "."), "no package: there is no manifest.json"),
+        (("certify", "--backend", "reference", "--out", "o", "--package", "--cases", "3"), "exclude each other"),
+        (("certify", "--backend", "reference", "--out", "o", "--sign-key", "k"), "give --package too"),
+        (("certify", "--backend", "reference", "--out", "o", "--statement", "k"), "give --package too"),
+        (("certify", "--backend", "reference", "--out", "o", "--package", "--statement", "k"), "k: cannot be read"),
+        (("certify", "--backend", "reference", "--out", "o", "--package", "--sign-key", "k"), "k: cannot be read"),
+        (("certify", "--backend", "reference", "--out", "o", "--waivers", "k"), "k: cannot be read"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_leaves_nothing(arguments: tuple[str, ...], message: str) -> None:
+    before = names(".")
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert names(".") == before
+
+
+def test_a_package_is_replaced_by_another_and_by_nothing_else() -> None:
+    assert certify("--package").exit_code == 0
+    assert "exists and is not empty" in certify("--package").stderr
+    assert certify("--package", "--replace").exit_code == 0
+    shutil.rmtree("out")
+    result = certify("--package")
+    assert result.exit_code == 2
+    assert "out.tar.zst: exists" in result.stderr
+    Path("out.tar.zst").write_text("mine")
+    assert "is no package; it is not replaced" in certify("--package", "--replace").stderr
+    assert Path("out.tar.zst").read_text() == "mine"
+    assert names(".") == ["out.tar.zst", "statement.toml", "wrong.py"]
+
+
+def test_profiles_are_asked_for() -> None:
+    assert certify("--package", "--profile", "decisions").exit_code == 0
+    assert json.loads(Path("out", STATEMENT).read_bytes())["profile"] == "decisions"
+    assert run("verify", "out").exit_code == 0
+
+
+# --- waivers ------------------------------------------------------------------------------------------------------
+
+
+def test_waived_failures_do_not_count() -> None:
+    write_waiver()
+    assert certify(backend="wrong.py:Wrong").exit_code == 1
+    result = certify("--replace", "--waivers", "waivers.toml", backend="wrong.py:Wrong")
+    assert result.exit_code == 0, result.output
+    assert "set aside by waivers" in " ".join(result.stdout.split())
+    with Store(Path("out", RESULTS)) as store:
+        verdicts = {record.verdict for record in store.records()}
+    assert Verdict.WAIVED in verdicts
+    assert Verdict.FAIL not in verdicts
+
+
+def test_waivers_are_part_of_a_package() -> None:
+    write_waiver()
+    assert certify("--package", "--waivers", "waivers.toml", backend="wrong.py:Wrong").exit_code == 0
+    assert run("verify", "out").exit_code == 0
+    assert run("verify", "out", "--as-of", "2999-12-31").exit_code == 0
+    found = run("verify", "out", "--as-of", "3000-01-01")
+    assert found.exit_code == 1
+    assert "waiver 1: expires: expired on 2999-12-31, before 3000-01-01" in found.stdout
+
+
+def test_an_expired_waiver_stops_the_run_at_once() -> None:
+    write_waiver(expires="2020-01-01")
+    result = certify("--waivers", "waivers.toml")
+    assert result.exit_code == 2
+    assert "waivers.toml: line 6: waiver[1].expires: expired on 2020-01-01" in result.stderr
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("package", [True, False])
+def test_an_unused_waiver_is_an_error_and_leaves_the_reports(package: bool) -> None:
+    write_waiver(rules="GATHER.*")
+    if package:
+        assert certify("--package").exit_code == 0  # an earlier one, which goes
+    result = certify("--replace", "--waivers", "waivers.toml", *(["--package"] if package else []))
+    assert result.exit_code == 2
+    assert "waivers.toml: line 1: this waiver covers no failure of this run; remove it" in result.stderr
+    assert names("out") == sorted(set(FILES) - set(FOR_CI) if package else FILES)
+    assert not Path("out.tar.zst").exists()
+
+
+def test_waivers_apply_to_runs_of_corpora() -> None:
+    generated = run("generate", "--cases", "60", "--operator", "TILE", "--level", "3_0", "-o", "corpus.jsonl")
+    assert generated.exit_code == 0
+    assert run("run", "corpus.jsonl", "--backend", "wrong.py:Wrong").exit_code == 1
+    write_waiver()
+    result = run("run", "corpus.jsonl", "--backend", "wrong.py:Wrong", "--waivers", "waivers.toml", "--workers", "2")
+    assert result.exit_code == 0, result.output
+    assert "set aside by waivers" in " ".join(result.stdout.split())
+    result = run(
+        "run", "corpus.jsonl", "--backend", "wrong.py:Wrong", "--backend", "reference", "--waivers", "waivers.toml"
+    )
+    assert result.exit_code == 0, result.output
+    assert "set aside by waivers" in " ".join(result.stdout.split())
+    write_waiver(rules="GATHER.*")
+    result = run("run", "corpus.jsonl", "--backend", "reference", "--waivers", "waivers.toml")
+    assert result.exit_code == 2
+    assert "covers no failure" in result.stderr
+
+
+# --- keys ---------------------------------------------------------------------------------------------------------
+
+
+def test_keys_are_made_and_shown() -> None:
+    made = run("keys", "new", "-o", "key")
+    assert made.exit_code == 0
+    assert (
+        made.stdout.strip()
+        == key_id(read_public_key(Path("key.pub")))
+        == key_id(read_private_key(Path("key")).public_key())
+    )
+    for name in ("key", "key.pub"):
+        shown = run("keys", "show", name)
+        assert shown.exit_code == 0
+        assert shown.stdout == made.stdout + Path("key.pub").read_text()
+    assert "PRIVATE" in Path("key").read_text()
+    assert "PRIVATE" not in shown.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+def test_a_private_key_is_for_its_owner_alone() -> None:
+    old = os.umask(0)
+    try:
+        run("keys", "new", "-o", "key")
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE(Path("key").stat().st_mode) == 0o600
+    Path("key").chmod(0o640)
+    result = certify("--package", "--sign-key", "key")
+    assert result.exit_code == 2
+    assert "others than its owner may use this private key; first: chmod 600 key" in result.stderr
+    assert run("keys", "show", "key").exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["key", "key.pub"])
+def test_a_key_is_never_replaced(name: str) -> None:
+    Path(name).write_text("mine")
+    result = run("keys", "new", "-o", "key")
+    assert result.exit_code == 2
+    assert f"{name}: exists; a key is never replaced" in result.stderr
+    assert Path(name).read_text() == "mine"
+    assert [path.name for path in Path().glob("key*")] == [name]
+
+
+def test_other_files_are_no_keys() -> None:
+    pem = ec.generate_private_key(ec.SECP256R1())
+    encoding, public = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    Path("other").write_bytes(
+        pem.private_bytes(encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    Path("other").chmod(0o600)
+    Path("other.pub").write_bytes(pem.public_key().public_bytes(encoding, public))
+    Path("text").write_text("text")
+    Path("text").chmod(0o600)
+    for path, message in (("other", "another kind"), ("text", "an Ed25519 private key")):
+        with pytest.raises(KeyFileError, match=message):
+            read_private_key(Path(path))
+    for path, message in (("other.pub", "another kind"), ("text", "an Ed25519 public key")):
+        with pytest.raises(KeyFileError, match=message):
+            read_public_key(Path(path))
+
+
+def test_a_signature_can_be_checked_without_this_project() -> None:
+    """By hand, from the standards alone: DSSE's encoding, in-toto's subjects."""
+    import base64
+    import hashlib
+
+    run("keys", "new", "-o", "key")
+    certify("--package", "--sign-key", "key")
+    envelope = json.loads(Path("out", SIGNATURE).read_bytes())
+    payload = base64.b64decode(envelope["payload"])
+    kind = envelope["payloadType"].encode()
+    encoding = b" ".join([b"DSSEv1", str(len(kind)).encode(), kind, str(len(payload)).encode(), payload])
+    key = serialization.load_pem_public_key(Path("key.pub").read_bytes())
+    key.verify(base64.b64decode(envelope["signatures"][0]["sig"]), encoding)  # type: ignore[union-attr, call-arg]
+    statement = json.loads(payload)
+    assert statement["_type"] == "https://in-toto.io/Statement/v1"
+    assert statement["predicateType"] == "urn:dml-conformance:certification:1"
+    digests = {subject["name"]: subject["digest"]["sha256"] for subject in statement["subject"]}
+    assert MANIFEST in digests
+    for name in set(names("out")) - {SIGNATURE}:
+        assert digests[name] == hashlib.sha256(Path("out", name).read_bytes()).hexdigest()
+
+
+# --- profiles -----------------------------------------------------------------------------------------------------
+
+
+def claims(*categories: Category, executes: bool = True) -> Capabilities:
+    from msgspec.structs import replace
+
+    return replace(ReferenceBackend().capabilities(), enforces=frozenset(categories), executes=executes)
+
+
+def test_profiles_narrow_claims_and_never_widen_them() -> None:
+    everything = claims(*Category)
+    assert widest(everything) is Profile.FULL
+    assert narrowed(everything, Profile.FULL) == everything
+    decisions = narrowed(everything, Profile.DECISIONS)
+    assert (decisions.enforces, decisions.executes) == (DESCRIPTOR_CATEGORIES, False)
+    execution = narrowed(everything, Profile.EXECUTION)
+    assert (execution.enforces, execution.executes) == ({Category.EXECUTION}, True)
+    some = claims(Category.SHAPE, Category.EXECUTION)
+    assert narrowed(some, Profile.DECISIONS).enforces == {Category.SHAPE, Category.ACCEPTANCE}
+
+
+@pytest.mark.parametrize(
+    ("found", "profile", "message"),
+    [
+        (
+            claims(Category.SHAPE, executes=False),
+            Profile.FULL,
+            "does not claim execution; it can have profile decisions",
+        ),
+        (claims(Category.SHAPE), Profile.EXECUTION, "does not claim execution; it can have profile decisions"),
+        (claims(Category.EXECUTION), Profile.FULL, "does not claim decisions; it can have profile execution"),
+        (claims(), Profile.FULL, "claims neither decisions nor execution"),
+    ],
+)
+def test_a_profile_that_is_not_claimed_cannot_be_had(found: Capabilities, profile: Profile, message: str) -> None:
+    with pytest.raises(ProfileError, match=message):
+        narrowed(found, profile)

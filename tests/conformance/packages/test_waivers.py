@@ -1,0 +1,200 @@
+"""Waivers and statements: what a file may say, with the line of what it may not; and what waivers cover."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from package_support import STATED, WAIVER
+
+from dml_conformance.conformance.packages.statements import read_stated
+from dml_conformance.conformance.packages.toml_files import MOST_BYTES, TomlError, TomlFile
+from dml_conformance.conformance.packages.waivers import WaiverError, Waivers, read_waivers, waived_reason
+from dml_conformance.reports.package.forms import Waiver
+from dml_conformance.reports.records import Phase, Record, Verdict
+
+DAY = date(2026, 11, 21)
+GOOD = """\
+# Known differences.
+
+[[waiver]]
+rules = ["GATHER.*"]
+reason = "Indices of 64 bits are cut"
+link = "https://example.com/issues/17"
+owner = "kernels@example.com"
+expires = 2027-01-31
+
+[[waiver]]
+cases = [
+    "0123*",
+]
+operators = ["TILE"]
+levels = ["3_0"]
+reason = "Tiles of odd sizes are cut"
+link = "https://example.com/issues/18"
+owner = "kernels@example.com"
+expires = 2026-11-21
+"""
+
+
+def failed(**changes: object) -> Record:
+    record = Record(
+        case="0123" + "0" * 60,
+        operator="TILE",
+        level="3_0",
+        phase=Phase.SWEEP,
+        rule="TILE.values",
+        verdict=Verdict.FAIL,
+        expected="ACCEPT",
+        answered="accept",
+        reason="OutputTensor: 1 of 2 elements differ",
+    )
+    return replace(record, **changes)
+
+
+def read(tmp_path: Path, text: str) -> Waivers:
+    path = tmp_path / "waivers.toml"
+    path.write_text(text, encoding="utf-8")
+    return read_waivers(path, DAY)
+
+
+def test_waivers_are_read(tmp_path: Path) -> None:
+    first, second = read(tmp_path, GOOD).waivers
+    assert first.rules == ["GATHER.*"]
+    assert first.expires == "2027-01-31"
+    assert second == Waiver(
+        cases=["0123*"],
+        operators=["TILE"],
+        levels=["3_0"],
+        reason="Tiles of odd sizes are cut",
+        link="https://example.com/issues/18",
+        owner="kernels@example.com",
+        expires="2026-11-21",
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("operators = ", "operator = ", "line 14: waiver[2].operator: there is no such key"),
+        ('owner = "k', 'colour = "k', "line 7: waiver[1].colour: there is no such key"),
+        ('reason = "Indices of 64 bits are cut"\n', "", "line 3: waiver[1]: the key reason is missing"),
+        ("expires = 2027-01-31", 'expires = "soon"', "line 8: waiver[1].expires: invalid"),
+        ('"0123*",\n', "17,\n", "line 11: waiver[2].cases[1]: expected `str`, got `int`"),
+        ('"https://example.com/issues/17"', '"tracker 17"', "line 6: waiver[1].link: expected `str` matching"),
+        ('"Indices of 64 bits are cut"', '""', "line 5: waiver[1].reason: expected `str` of length >= 1"),
+        ("expires = 2026-11-21", "expires = 2026-11-20", "line 19: waiver[2].expires: expired on 2026-11-20"),
+        ('["GATHER.*"]', '["*"]', "line 4: waiver[1].rules: '*' covers everything"),
+        ('["GATHER.*"]', '["GATHER.*", "**?"]', "line 4: waiver[1].rules: '**?' covers everything"),
+        ('rules = ["GATHER.*"]\n', "", "line 3: waiver[1]: a waiver says what it covers"),
+        ('["TILE"]', '["TILES"]', "line 14: waiver[2].operators: there is no operator 'TILES'"),
+        ('["3_0"]', '["9_0"]', "line 15: waiver[2].levels: there is no feature level '9_0'"),
+        ('["3_0"]', '["three"]', "line 15: waiver[2].levels[1]: expected `str` matching"),
+        ("# Known differences.", "author = 1", "line 1: author: there is no such key"),
+        ("[[waiver]]\nrules", "[waiver]\nrules", "expected TOML"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in GOOD
+    with pytest.raises((TomlError, WaiverError)) as caught:
+        read(tmp_path, GOOD.replace(old, new, 1))
+    assert f"{tmp_path / 'waivers.toml'}: {message}" in str(caught.value)
+
+
+def test_a_file_without_waivers_is_a_mistake(tmp_path: Path) -> None:
+    with pytest.raises(TomlError, match="the key waiver is missing"):
+        read(tmp_path, "")
+    with pytest.raises(TomlError, match="line 1: waiver: expected `array` of length >= 1"):
+        read(tmp_path, "waiver = []")
+
+
+def test_what_is_no_toml_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(TomlError, match="expected TOML"):
+        TomlFile(path)
+    path.write_bytes(b"#" * (MOST_BYTES + 1))
+    with pytest.raises(TomlError, match="at most"):
+        TomlFile(path)
+    with pytest.raises(TomlError, match="cannot be read"):
+        TomlFile(tmp_path / "none.toml")
+    path.write_text("x = " + "[" * 4_000 + "]" * 4_000)
+    with pytest.raises(TomlError, match="expected TOML"):
+        TomlFile(path)
+
+
+# --- what they cover ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limits", "covers"),
+    [
+        ({"rules": ["TILE.values"]}, True),
+        ({"rules": ["TILE.*"]}, True),
+        ({"rules": ["tile.*"]}, False),
+        ({"rules": ["TILE"]}, False),
+        ({"rules": ["GATHER.*", "*.values"]}, True),
+        ({"rules": [], "cases": ["0123*"]}, True),
+        ({"rules": [], "cases": ["123*"]}, False),
+        ({"cases": ["123*"]}, False),  # both limit
+        ({"operators": ["TILE", "GATHER"]}, True),
+        ({"operators": ["GATHER"]}, False),
+        ({"levels": ["3_0"]}, True),
+        ({"levels": ["6_4"]}, False),
+    ],
+)
+def test_a_waiver_covers_what_it_names(limits: dict[str, list[str]], covers: bool) -> None:
+    waivers = Waivers([replace(WAIVER, **limits)])
+    record = waivers.apply(failed())
+    assert (record.verdict is Verdict.WAIVED) is covers
+    assert bool(waivers.unused()) is not covers
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_failures_are_waived_and_nothing_else(verdict: Verdict) -> None:
+    record = Waivers([WAIVER]).apply(failed(verdict=verdict))
+    if verdict in (Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT):
+        assert record.verdict is Verdict.WAIVED
+        assert record.waived == verdict
+        assert record.reason == waived_reason(WAIVER, failed().reason)
+        for part in (WAIVER.reason, WAIVER.link, WAIVER.owner, WAIVER.expires, failed().reason):
+            assert part in record.reason
+    else:
+        assert record == failed(verdict=verdict)
+
+
+def test_the_first_waiver_that_covers_a_failure_applies() -> None:
+    waivers = Waivers([WAIVER, replace(WAIVER, reason="another")], ["line 1", "line 9"])
+    assert WAIVER.reason in waivers.apply(failed()).reason
+    assert waivers.unused() == ["line 9"]
+    with pytest.raises(WaiverError, match="line 9: this waiver covers no failure of this run; remove it"):
+        waivers.check_used()
+
+
+# --- statements ---------------------------------------------------------------------------------------------------
+
+
+def test_statements_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "statement.toml"
+    path.write_text('vendor = "Example Ltd"\nproduct = "Example NPU"\nproduct_version = "1.2"\n')
+    assert read_stated(path) == STATED
+    path.write_text(path.read_text() + '[versions]\nfirmware = "7"\n')
+    assert read_stated(path).versions == {"firmware": "7"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('vendor = "a"\nproduct = "b"\n', "the key product_version is missing"),
+        ('vendor = "a"\n\n# why\nprodukt = "b"\n', "line 4: produkt: there is no such key"),
+        ('vendor = 3\nproduct = "b"\nproduct_version = "1"\n', "line 1: vendor: expected `str`, got `int`"),
+    ],
+)
+def test_a_wrong_statement_is_told_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "statement.toml"
+    path.write_text(text)
+    with pytest.raises(TomlError) as caught:
+        read_stated(path)
+    assert message in str(caught.value)

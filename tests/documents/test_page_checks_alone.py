@@ -1,0 +1,566 @@
+"""Checks of one page: pages without a fault, and for every check a page with the fault that it is there for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from page_factories import (
+    change,
+    change_attribute,
+    change_member,
+    change_row,
+    change_tensor,
+    example_tensor,
+    interval,
+    page_of,
+    published_page,
+    quoted,
+    row,
+    table,
+    unknown_page,
+    value,
+    with_passages,
+)
+
+from dml_conformance.documents.check.alone import CHECKS, STATEMENTS, check_page
+from dml_conformance.documents.check.model import PageFinding, Severity
+from dml_conformance.documents.read.model import CodeBlock, Declaration, Page, Passage, Place, Problem, Quoted, Row
+from dml_conformance.spec.errata import errata
+from dml_conformance.spec.registry import operator, operators
+
+FLOATS = ["FLOAT32", "FLOAT16"]
+UP_TO_32 = [*FLOATS, "INT32", "INT16", "INT8", "UINT32", "UINT16", "UINT8"]
+
+
+def ids(page: Page) -> set[str]:
+    return {finding.id for finding in check_page(page)}
+
+
+def finding(page: Page, finding_id: str) -> PageFinding:
+    return next(found for found in check_page(page) if found.id == finding_id)
+
+
+def edited(page: Page, **changes: Any) -> Page:
+    return with_passages(msgspec.structs.replace(page, **changes))
+
+
+def structs(**changes: Any) -> Callable[[Any], Any]:
+    return lambda old: msgspec.structs.replace(old, **changes)
+
+
+@pytest.mark.parametrize("name", operators())
+def test_a_page_that_says_what_the_registry_does_has_no_finding(name: str) -> None:
+    assert check_page(page_of(name)) == []
+
+
+def test_checks_have_names_and_statements_of_their_own() -> None:
+    assert len({statement.name for statement in STATEMENTS}) == len({s.statement for s in STATEMENTS}) == len(CHECKS)
+    assert len(STATEMENTS) == len(CHECKS)
+
+
+G, E, T, N = page_of("GATHER"), page_of("GATHER_ELEMENTS"), page_of("TILE"), page_of("GATHER_ND")
+LABEL = {tensor.label.text: tensor for tensor in G.examples[0].tensors}
+
+
+def without_levels(page: Page, *levels: str) -> Page:
+    return edited(page, tables=tuple(t for t in page.tables if t.level not in levels))
+
+
+def declared(page: Page, index: int, **changes: Any) -> Page:
+    return change(page, "declarations", index, structs(**changes))
+
+
+def swapped(entries: tuple[Any, ...], i: int, j: int) -> tuple[Any, ...]:
+    """Entries with two of them changed for each other, each at the other's place."""
+    moved = list(entries)
+    moved[i], moved[j] = entries[j], entries[i]
+    if isinstance(entries[i], Declaration):
+        moved[i] = msgspec.structs.replace(moved[i], place=entries[i].place)
+        moved[j] = msgspec.structs.replace(moved[j], place=entries[j].place)
+    return tuple(moved)
+
+
+def lost_cells(page: Page, level: str, tensor: str, keep: int) -> Page:
+    def edit(old: Any) -> Any:
+        rows = tuple(
+            msgspec.structs.replace(r, cells=r.cells[:keep], data_types=None) if r.tensor == tensor else r
+            for r in old.rows
+        )
+        return msgspec.structs.replace(old, rows=rows)
+
+    return change(page, "tables", next(n for n, t in enumerate(page.tables) if t.level == level), edit)
+
+
+def titled(page: Page, title: str) -> Page:
+    return change(page, "examples", 0, structs(title=quoted(title, 100)))
+
+
+def with_text(page: Page, name: str, text: str) -> Page:
+    return change_member(page, name, text=(quoted(text, 33),))
+
+
+def in_example(page: Page, **changes: Any) -> Page:
+    return change(page, "examples", 0, structs(**changes))
+
+
+def moved_member(page: Page, name: str, line: int) -> Page:
+    return change_member(page, name, name=quoted(name, line))
+
+
+NO_FIELD = quoted("The *Weight* of KernelTensor.", 33, marked=["KernelTensor", "InputTensor.Sizes", "Axis"])
+TINY = example_tensor("InputTensor", (2, 2, 2), "FLOAT32", [[[1, 2], [3, 4]], [[5, 6], [7, 8]]], 103)
+
+# (finding, page with that fault)
+FAULTS: list[tuple[str, Page]] = [
+    (
+        "unreadable:GATHER:unclosed-code-block",
+        edited(G, problems=(Problem("unclosed-code-block", "a block of code that never ends", "```", Place(7, 1)),)),
+    ),
+    ("structure-name:GATHER:title", edited(G, title=quoted("DML_GATHER_ND_OPERATOR_DESC structure"))),
+    ("structure-name:GATHER:syntax", edited(G, structure="DML_TILE_OPERATOR_DESC")),
+    ("structure-name:GATHER:front-matter/UID", edited(G, front_matter={"UID": "NS:directml.DML_TILE_OPERATOR_DESC"})),
+    ("syntax-missing:GATHER:syntax", edited(G, declarations=())),
+    ("field-twice:GATHER:Axis", declared(G, 4, name="Axis")),
+    ("field-twice:GATHER:members/Axis", change(G, "members", 4, structs(name=quoted("Axis", 60)))),
+    ("field-undescribed:GATHER:Axis", change(G, "members", 3, lambda old: None)),
+    ("field-undeclared:GATHER:Axis", change(G, "declarations", 3, lambda old: None)),
+    ("field-order:GATHER:IndexDimensions", moved_member(G, "IndexDimensions", 5)),
+    ("field-type:GATHER:Axis", change_member(G, "Axis", type="INT", type_line=quoted("Type: INT", 51))),
+    ("field-type:GATHER:InputTensor", change_member(G, "InputTensor", type=None, type_line=None)),
+    ("level-unknown:GATHER:9_9", with_text(G, "Axis", "Starting with DML_FEATURE_LEVEL_9_9, more.")),
+    ("introduction-missing:GATHER:level", edited(G, availability=(quoted("It is there."),))),
+    (
+        "introduction-table:GATHER:level",
+        edited(G, availability=(quoted("This operator was introduced in DML_FEATURE_LEVEL_2_0."),)),
+    ),
+    (
+        "text-level-below:GATHER_ND:InputDimensionCount/2_0",
+        with_text(N, "InputDimensionCount", "Starting with DML_FEATURE_LEVEL_2_0, more."),
+    ),
+    ("text-level-idle:GATHER:Axis/1_0", with_text(G, "Axis", "Starting with DML_FEATURE_LEVEL_1_0, more.")),
+    (
+        "name-unknown:GATHER:KernelTensor",
+        msgspec.structs.replace(G, passages=(Passage("members/Axis", "sentence", NO_FIELD),)),
+    ),
+    ("name-misspelt:GATHER:InputTenso", with_text(G, "Axis", "The axis of InputTenso or OutputTensorDimensionCount.")),
+    ("name-misspelt:GATHER:OutputTensor.Size", with_text(G, "Axis", "それは OutputTensor.Sizeです。")),
+    ("name-misspelt:GATHER:DimensionCoun", with_text(G, "Axis", "小於或等於 DimensionCoun。")),
+    (
+        "property-mismatch:GATHER:OutputTensor/DataType",
+        with_text(G, "OutputTensor", "The DimensionCount and DataType of this must match InputTensor.DimensionCount."),
+    ),
+    (
+        "range-unreadable:GATHER:Axis",
+        change_member(G, "Axis", ranges=(interval("0", "KernelTensor.Rank", True, True),)),
+    ),
+    (
+        "figure-selection:GATHER:IndexDimensions",
+        with_text(
+            G, "IndexDimensions", "Given IndicesTensor.Sizes = {1,1,4,6} and IndexDimensions = 2, {1,4,6} counts."
+        ),
+    ),
+    (
+        "figure-selection:GATHER:IndexDimensions",
+        with_text(G, "IndexDimensions", "Given IndicesTensor.Sizes = {2,4,6} and IndexDimensions = 2, {4,6} counts."),
+    ),
+    ("tables-missing:GATHER:tables", edited(G, tables=())),
+    ("table-level:GATHER:1", change(G, "tables", 0, structs(heading=quoted("And above", 140), level=None))),
+    ("table-twice:GATHER:1_0", change(G, "tables", 2, lambda old: table("1_0", old.rows, 160))),
+    (
+        "table-order:GATHER:3_0",
+        edited(
+            G,
+            tables=(
+                *(table("3_0", G.tables[1].rows, 140), table("4_1", G.tables[0].rows, 150)),
+                *G.tables[2:],
+            ),
+        ),
+    ),
+    ("table-header:GATHER:4_1", change(G, "tables", 0, lambda old: structs(header=old.header[1:])(old))),
+    ("row-unknown:GATHER:4_1/KernelTensor", change_row(G, "4_1", "InputTensor", tensor="KernelTensor")),
+    ("row-missing:GATHER:4_1/InputTensor", change(G, "tables", 0, lambda old: structs(rows=old.rows[1:])(old))),
+    ("row-twice:GATHER:4_1/InputTensor", change_row(G, "4_1", "OutputTensor", tensor="InputTensor")),
+    (
+        "row-order:GATHER:1_0/OutputTensor",
+        change(
+            change_row(G, "1_0", "InputTensor", tensor="X"),
+            "tables",
+            3,
+            lambda old: structs(
+                rows=(
+                    row("OutputTensor", "Output", [4], FLOATS, 173),
+                    row("IndicesTensor", "Input", [4], ["UINT32"], 174),
+                    row("InputTensor", "Input", [4], FLOATS, 175),
+                )
+            )(old),
+        ),
+    ),
+    (
+        "cell-unreadable:GATHER:4_1/InputTensor/more",
+        change(
+            G,
+            "tables",
+            0,
+            lambda old: structs(
+                rows=(structs(cells=(*old.rows[0].cells, quoted("FLOAT64", 143)))(old.rows[0]), *old.rows[1:])
+            )(old),
+        ),
+    ),
+    ("cell-unreadable:GATHER:4_1/InputTensor/data_types", lost_cells(G, "4_1", "InputTensor", 3)),
+    ("type-unknown:GATHER:1_0/IndicesTensor/UINT", change_row(G, "1_0", "IndicesTensor", types=["UINT"])),
+    ("type-twice:GATHER:1_0/IndicesTensor/UINT32", change_row(G, "1_0", "IndicesTensor", types=["UINT32", "UINT32"])),
+    ("kind-changes:GATHER:2_1/OutputTensor", change_row(G, "2_1", "OutputTensor", kind="Input")),
+    (
+        "superset-rows:PICK:4_1/KernelTensor",
+        change(
+            unknown_page(),
+            "tables",
+            1,
+            lambda old: structs(rows=(*old.rows, row("KernelTensor", "Input", [4], FLOATS)))(old),
+        ),
+    ),
+    ("superset-dimension-counts:GATHER:4_1/InputTensor", change_row(G, "4_1", "InputTensor", counts=[2, 3, 4])),
+    ("superset-data-types:GATHER:3_0/InputTensor", change_row(G, "3_0", "InputTensor", types=FLOATS)),
+    ("table-idle:GATHER:4_1", edited(G, tables=(table("4_1", G.tables[1].rows), *G.tables[1:]))),
+    ("row-agreement:GATHER:1_0/OutputTensor/DataType", change_row(G, "1_0", "OutputTensor", types=["FLOAT32"])),
+    ("row-agreement:GATHER:1_0/IndicesTensor/DimensionCount", change_row(G, "1_0", "IndicesTensor", counts=[3, 4])),
+    (
+        "example-unreadable:GATHER:1/IndexDimensions",
+        in_example(G, attributes={**G.examples[0].attributes, "IndexDimensions": value(None)}),
+    ),
+    ("example-unreadable:GATHER:1/InputTensor.Sizes", change_tensor(G, "InputTensor", sizes=value([1, "x"]))),
+    ("example-label:GATHER:1/OutputTensor", change_tensor(G, "OutputTensor", label=quoted("InputTensor", 107))),
+    ("example-attribute:GATHER:1/Axes", change_attribute(G, "Axes", 1)),
+    (
+        "example-property:GATHER:1/InputTensor.DataTyp",
+        change_tensor(G, "InputTensor", properties={"DataTyp": value("FLOAT32")}),
+    ),
+    ("example-missing:GATHER:1/InputTensor.DataType", change_tensor(G, "InputTensor", data_type=None)),
+    ("example-missing:GATHER:1/InputTensor.Sizes", change_tensor(G, "InputTensor", sizes=None)),
+    ("example-missing:GATHER:1/Axis", in_example(G, attributes={"IndexDimensions": value(1)})),
+    (
+        "example-missing:PICK:2/Axis",
+        edited(
+            unknown_page(),
+            examples=(
+                *unknown_page().examples,
+                msgspec.structs.replace(unknown_page().examples[0], number=2, attributes={"IndexDimensions": value(1)}),
+            ),
+        ),
+    ),
+    ("example-count:TILE:1/RepeatsCount", change_attribute(T, "RepeatsCount", 3)),
+    ("example-type:GATHER:1/InputTensor", change_tensor(G, "InputTensor", data_type=value("FLOAT23"))),
+    ("example-elements:GATHER:1/InputTensor", change_tensor(G, "InputTensor", values=value([[[[1, 2], [3, 4], [5]]]]))),
+    ("example-storable:GATHER:1/IndicesTensor", change_tensor(G, "IndicesTensor", values=value([[[[-1, 0]]]]))),
+    ("example-table:GATHER:1/IndicesTensor.DataType", change_tensor(G, "IndicesTensor", data_type=value("INT8"))),
+    (
+        "example-table:PICK:1/InputTensor.DimensionCount",
+        change_tensor(unknown_page(), "InputTensor", sizes=value([1] * 9)),
+    ),
+    (
+        "example-level:GATHER:1",
+        in_example(
+            G, tensors=(TINY, *(msgspec.structs.replace(t, sizes=value([1, 1, 2])) for t in G.examples[0].tensors[1:]))
+        ),
+    ),
+    ("example-constraint:GATHER:1/OutputTensor.DataType", change_tensor(G, "OutputTensor", data_type=value("FLOAT16"))),
+    (
+        "example-constraint:GATHER:1/IndicesTensor.DimensionCount",
+        change_tensor(G, "IndicesTensor", sizes=value([1, 2])),
+    ),
+    ("example-range:GATHER:1/Axis", change_attribute(G, "Axis", 4)),
+    (
+        "example-range:GATHER:1/IndexDimensions",
+        change_member(G, "IndexDimensions", ranges=(interval("0", "1", True, False),)),
+    ),
+    ("example-title:GATHER:1", titled(G, "Example 1. 4D, axis 1")),
+    ("example-title:GATHER:1", titled(G, "範例 1. 2D、軸 2、巢狀索引")),
+    ("example-formula:GATHER:1/OutputTensor", change_tensor(G, "OutputTensor", sizes=value([1, 1, 2, 3]))),
+    ("example-formula:TILE:1/OutputTensor", change_tensor(T, "OutputTensor", sizes=value([1, 1, 6, 6]))),
+    (
+        "formula-range:TILE:OutputTensor",
+        change_member(T, "OutputTensor", ranges=(interval("0", "InputTensor.DimensionCount", True, True),)),
+    ),
+    (
+        "formula-range:TILE:OutputTensor",
+        change_member(T, "OutputTensor", ranges=(interval("1", "InputTensor.DimensionCount", True, False),)),
+    ),
+    (
+        "formula-unreadable:GATHER:1",
+        edited(G, code_blocks=(CodeBlock("members", "OutputTensor.Sizes = max(a, b)", "formula", Place(45, 1)),)),
+    ),
+    ("example-form:GATHER:1/Axis", change_attribute(G, "Axis", -1)),
+    ("example-rule:GATHER:1/axis-range", change_attribute(G, "Axis", 4)),
+    ("example-rule:GATHER:1/output-sizes", change_tensor(G, "OutputTensor", sizes=value([1, 1, 2, 3]))),
+    (
+        "example-open:GATHER:1/leading-index-sizes",
+        in_example(
+            G,
+            tensors=(
+                *(LABEL["InputTensor"], msgspec.structs.replace(LABEL["IndicesTensor"], sizes=value([2, 1, 1, 2]))),
+                LABEL["OutputTensor"],
+            ),
+        ),
+    ),
+    ("example-values:GATHER:1/OutputTensor", change_tensor(G, "OutputTensor", values=value([[[[5, 6], [1, 3]]]]))),
+    ("example-values:GATHER:1/OutputTensor", change_tensor(G, "IndicesTensor", values=value([[[[2, 3]]]]))),
+    ("registry-field:GATHER:Axis", change(G, "declarations", 3, lambda old: None)),
+    ("registry-field:GATHER:Axes", declared(G, 3, name="Axes")),
+    ("registry-field-order:GATHER:IndexDimensions", edited(G, declarations=swapped(G.declarations, 3, 4))),
+    ("registry-field-type:GATHER:Axis", declared(G, 3, type="INT")),
+    (
+        "registry-introduction:GATHER:level",
+        edited(G, availability=(quoted("This operator was introduced in DML_FEATURE_LEVEL_2_0."),)),
+    ),
+    ("registry-table-missing:GATHER:3_0", without_levels(G, "3_0")),
+    ("registry-table-missing:GATHER:1_0", without_levels(G, "1_0")),
+    (
+        "registry-table-missing:GATHER:4_1",
+        change_row(without_levels(G, "4_1"), "1_0", "IndicesTensor", types=["INT32"]),
+    ),
+    (
+        "registry-table-unknown:GATHER:3_1",
+        edited(G, tables=(G.tables[0], table("3_1", G.tables[1].rows), *G.tables[1:])),
+    ),
+    ("older-edition:GATHER:4_1", without_levels(G, "4_1")),
+    ("older-edition:GATHER:3_0", without_levels(G, "4_1", "3_0")),
+    ("newer-edition:GATHER:6_4", edited(G, tables=(table("6_4", G.tables[0].rows), *G.tables))),
+    (
+        "registry-row:GATHER_ELEMENTS:4_1/IndicesTensor",
+        edited(
+            E,
+            declarations=(E.declarations[0], *E.declarations[2:]),
+            tables=tuple(msgspec.structs.replace(t, rows=(t.rows[0], t.rows[2])) for t in E.tables),
+        ),
+    ),
+    ("registry-kind:GATHER:4_1/InputTensor", change_row(G, "4_1", "InputTensor", kind="Output")),
+    ("registry-dimension-counts:GATHER:1_0/InputTensor", change_row(G, "1_0", "InputTensor", counts=[3, 4])),
+    ("registry-data-types:GATHER:1_0/IndicesTensor", change_row(G, "1_0", "IndicesTensor", types=["INT32"])),
+    (
+        "registry-text-level:GATHER:IndicesTensor/2_1",
+        with_text(G, "IndicesTensor", "Starting with DML_FEATURE_LEVEL_2_1, negative indices are supported."),
+    ),
+    (
+        "registry-range:GATHER:IndexDimensions",
+        change_member(G, "IndexDimensions", ranges=(interval("0", "IndicesTensor.DimensionCount", True, False),)),
+    ),
+    (
+        "registry-range:GATHER:Axis",
+        change_member(G, "Axis", ranges=(interval("0", "InputTensor.DimensionCount", True, True),)),
+    ),
+    (
+        "registry-agreement:GATHER:DimensionCount",
+        edited(
+            G, constraints=(quoted("InputTensor and OutputTensor must have the same DimensionCount."), G.constraints[1])
+        ),
+    ),
+    ("registry-agreement-unlisted:GATHER:DataType", edited(G, constraints=G.constraints[:1])),
+    ("unknown-operator:PICK:operator", unknown_page()),
+    (
+        "registry-example:TILE:1/InputTensor.values",
+        change_tensor(T, "InputTensor", values=value([[[[1, 2, 3], [4, 5, 7]]]])),
+    ),
+    ("registry-example:TILE:1/Repeats", change_attribute(T, "Repeats", [1, 1, 3, 4])),
+    (
+        "figure-impossible:GATHER_ND:IndicesDimensionCount/tuple-size",
+        with_text(
+            N,
+            "IndicesDimensionCount",
+            "IndicesTensor.Sizes = {1, 1, 4, 6}, IndicesDimensionCount = 3: {1, 4, 6} count.",
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("finding_id", "page"), FAULTS, ids=[f"{name}-{n}" for n, (name, _) in enumerate(FAULTS)])
+def test_a_fault_is_found(finding_id: str, page: Page) -> None:
+    found = check_page(page)
+    assert finding_id in {f.id for f in found}
+    assert found == sorted(found, key=lambda f: (f.place, f.id))
+    assert len({f.id for f in found}) == len(found)
+    for one in found:
+        assert one.found, one
+        assert one.expected, one
+        assert one.why, one
+        assert one.path == page.path
+
+
+def test_every_check_has_a_fault_here() -> None:
+    assert {finding_id.partition(":")[0] for finding_id, _ in FAULTS} == {check.name for check in CHECKS}
+
+
+@pytest.mark.parametrize("name", operators())
+def test_a_published_fault_is_its_erratum(name: str) -> None:
+    """What is found on a page with the published faults is what its errata list, and links to them."""
+    known = {one: erratum.id for erratum in errata().values() for one in erratum.page_checks if f":{name}:" in one}
+    assert known
+    assert {found.id: found.erratum for found in check_page(published_page(name))} == known
+
+
+def test_every_finding_that_an_erratum_lists_is_of_a_check_here() -> None:
+    listed = [one for erratum in errata().values() for one in erratum.page_checks]
+    assert len(listed) == len(set(listed)) > 20
+    assert {one.partition(":")[0] for one in listed} <= {check.name for check in CHECKS}
+
+
+def test_severity_does_not_depend_on_the_erratum() -> None:
+    severity = {check.name: check.severity for check in CHECKS}
+    for found in (*check_page(published_page("GATHER")), *check_page(change_attribute(G, "Axis", 4))):
+        assert found.severity is severity[found.check]
+    assert finding(published_page("GATHER"), "registry-range:GATHER:IndexDimensions").severity is Severity.ERROR
+
+
+def transliterated(page: Page, with_original: bool) -> Page:
+    """The page with names and types of one row translated, as a machine translates them."""
+
+    def edit(old: Any) -> Any:
+        first = old.rows[0]
+        shown = ("инпуттенсор", "Входные данные", "от 1 до 8", "ЗНАЧЕНИЕМ")
+        cells = tuple(
+            Quoted(text, cell.place, cell.text if with_original else None)
+            for text, cell in zip(shown, first.cells, strict=True)
+        )
+        rows = (Row(cells, shown[0], "Input", tuple(range(1, 9)), (shown[3],)), *old.rows[1:])
+        return structs(rows=rows)(old)
+
+    return change(page, "tables", 0, edit)
+
+
+def test_what_only_the_translation_has_wrong_is_not_reported_here() -> None:
+    assert check_page(transliterated(G, with_original=True)) == []
+    assert {"row-unknown:GATHER:4_1/инпуттенсор", "row-missing:GATHER:4_1/InputTensor"} <= ids(
+        transliterated(G, with_original=False)
+    )
+
+
+def test_an_original_that_is_wrong_is_reported() -> None:
+    page = change_member(
+        G,
+        "Axis",
+        text=(quoted("Ось в диапазоне.", 53, original="From the axis on."),),
+        ranges=(
+            interval("0", "InputTensor.DimensionCount", True, False),
+            msgspec.structs.replace(interval("0", "InputTensor.DimensionCount", True, True), of_original=True),
+        ),
+    )
+    assert ids(page) == {"registry-range:GATHER:Axis"}
+
+
+def test_a_lost_heading_is_no_older_edition() -> None:
+    page = change(G, "tables", 0, structs(heading=quoted("And above", 140), level=None))
+    assert ids(page) == {"table-level:GATHER:1"}
+
+
+def test_what_a_check_of_its_own_reports_is_not_reported_as_unreadable_too() -> None:
+    page = lost_cells(G, "4_1", "InputTensor", 3)
+    problem = Problem("unreadable-dimension-counts", "this cannot be read", "?", page.tables[0].rows[0].cells[2].place)
+    assert check_page(edited(page, problems=(problem,))) == check_page(page)
+
+
+def test_mismatching_cells_are_named() -> None:
+    found = finding(
+        change_tensor(G, "OutputTensor", values=value([[[[5, 7], [1, 3]]]])), "example-values:GATHER:1/OutputTensor"
+    )
+    assert found.found == "OutputTensor[0,0,0,1] = 7, OutputTensor[0,0,1,1] = 3"
+    assert found.expected == "OutputTensor[0,0,0,1] = 6, OutputTensor[0,0,1,1] = 2"
+
+
+def test_values_are_compared_though_the_type_or_an_attribute_is_wrong() -> None:
+    wrong = value([[4, 8, 3], [7, 2, 2]], 500)
+    page = change_tensor(published_page("GATHER_ELEMENTS"), "OutputTensor", values=wrong)
+    assert "OutputTensor[1,2] = 3" in finding(page, "example-values:GATHER_ELEMENTS:1/OutputTensor").expected
+    page = change_tensor(published_page("GATHER"), "OutputTensor", 3, values=value([[2, 1], [4, 3], [6, 6]], 500))
+    assert "OutputTensor[2,1] = 5" in finding(page, "example-values:GATHER:3/OutputTensor").expected
+
+
+def test_examples_that_need_much_memory_are_not_computed() -> None:
+    strides = {"Strides": value([2**31, 2**30, 2**29, 2**28])}
+    assert check_page(change_tensor(G, "InputTensor", properties=strides)) == []
+    sizes = value([2**20, 2**10, 1, 1])
+    assert not any("example-values" in one for one in ids(change_tensor(G, "InputTensor", sizes=sizes)))
+
+
+def test_another_example_of_the_same_number_is_no_slip() -> None:
+    page = page_of("GATHER")
+    assert page.examples[0].attributes["Axis"].value != 0
+    assert not any(one.startswith("registry-example") for one in ids(page))
+
+
+def mutations(page: Page) -> Iterator[tuple[str, str, Page]]:
+    """Every change of one cell that means something: each type and count left out or added, another kind or tensor."""
+    for level in page.tables:
+        for old in level.rows:
+            assert level.level is not None
+            assert old.data_types is not None
+            assert old.dimension_counts is not None
+            for name in ("FLOAT32", "FLOAT64", "UINT32", "INT8", "UINT4", "FLOAT23"):
+                yield (
+                    level.level,
+                    old.tensor,
+                    change_row(page, level.level, old.tensor, types=sorted({name} ^ set(old.data_types)) or ["INT8"]),
+                )
+            for count in (1, 4, 8, 9):
+                yield (
+                    level.level,
+                    old.tensor,
+                    change_row(
+                        page, level.level, old.tensor, counts=sorted({count} ^ set(old.dimension_counts)) or [3]
+                    ),
+                )
+            kind = "Output" if old.kind == "Input" else "Input"
+            yield level.level, old.tensor, change_row(page, level.level, old.tensor, kind=kind)
+            yield level.level, old.tensor, change_row(page, level.level, old.tensor, tensor="KernelTensor")
+
+
+@pytest.mark.parametrize("name", operators())
+def test_every_change_of_a_cell_is_an_error_at_its_place(name: str) -> None:
+    tried = 0
+    for level, tensor, page in mutations(page_of(name)):
+        errors = [found for found in check_page(page) if found.severity is Severity.ERROR]
+        assert any(f"{level}/{tensor}" in found.id or f"{level}/KernelTensor" in found.id for found in errors)
+        tried += 1
+    assert tried == 12 * len(operator(name).tables) * len(operator(name).tensor_fields)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Its DataType is InputTensor.DataType, and Sizes are computed.",
+        "Sizes and DataType must match InputTensor.Sizes and InputTensor.DataType.",
+        "Its DimensionCount is 4, its DataType that of InputTensor.DataType.",
+        "The Sizes must match InputTensor.Sizes, and DataType must match InputTensor.DataType.",
+        "DimensionCount is no more than 8. DataType is InputTensor.DataType.",
+        "Its InputDimensionCount and DataType match InputTensor.DataType.",
+    ],
+)
+def test_properties_that_are_each_matched_are_no_mismatch(text: str) -> None:
+    assert check_page(with_text(N, "OutputTensor", text)) == []
+
+
+def test_a_page_in_its_source_form_needs_no_syntax_block() -> None:
+    page = msgspec.structs.replace(
+        edited(G, declarations=()), passages=(Passage("members", "heading", quoted("-struct-fields")),)
+    )
+    assert check_page(page) == []
+    page = msgspec.structs.replace(page, members=page.members[:-1])
+    assert "registry-field:GATHER:IndexDimensions" in ids(page)
+
+
+def test_annotations_of_a_type_and_optional_inputs_are_no_fault() -> None:
+    page = declared(G, 1, type="_Maybenull_ const DML_TENSOR_DESC*")
+    page = change_member(page, "Axis", type="_In_range_(0, 7) UINT")
+    page = change_row(page, "4_1", "IndicesTensor", kind="Optional input")
+    index = msgspec.structs.replace(page.tables[0].rows[1], kind=None)
+    page = change(page, "tables", 0, lambda old: structs(rows=(old.rows[0], index, old.rows[2]))(old))
+    assert check_page(page) == []
+
+
+def test_operators_within_a_structure_are_no_arrays() -> None:
+    page = edited(unknown_page(), declarations=())
+    fields = (*G.declarations, Declaration("GroupCount", "UINT", Place(16, 3)))
+    fields = (*fields, Declaration("FusedActivation", "const DML_OPERATOR_DESC *", Place(17, 3)))
+    page = change_attribute(edited(page, declarations=fields), "FusedActivation", [1, 2])
+    assert not any(one.startswith("example-count") for one in ids(change_attribute(page, "GroupCount", 1)))

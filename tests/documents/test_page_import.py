@@ -1,0 +1,321 @@
+"""`spec import`: what it writes, and the registry held against it: equal wherever a page says something.
+
+Facts have paths (`GATHER/table/4_1/InputTensor/data-types`). Those of the pages are read from the file that
+`spec import` writes, here and not by the checks of pages, so that the two are independent. What no page says is listed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+from places import ROOT
+
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.cli.errors import Exit
+from dml_conformance.documents.consistency import printed
+from dml_conformance.documents.read.collection import PageCollection
+from dml_conformance.spec.examples import Example, examples, illustrations
+from dml_conformance.spec.operator import Kind, OperatorSpec
+from dml_conformance.spec.registry import operators, rules
+
+OWN = ROOT / "docs" / "examples" / "pages"
+REAL = ROOT.parent / "shared" / "spec-pages"
+SCHEMA = json.loads((ROOT / "docs" / "schemas" / "pages.schema.json").read_text(encoding="utf-8"))
+
+Facts = dict[str, Any]
+Json = dict[str, Any]
+
+TENSOR, UINT, UINTS = "const DML_TENSOR_DESC *", "UINT", "const UINT *"
+
+
+def invoke(*args: str) -> Result:
+    return CliRunner().invoke(main, ["spec", "import", *args], env={"COLUMNS": None}, prog_name="dml-conformance")
+
+
+def imported(path: Path) -> list[Json]:
+    result = invoke(str(path), "-o", "-")
+    assert result.exit_code == Exit.CONFORMANT, result.stderr
+    written: list[Json] = json.loads(result.stdout)["pages"]
+    return written
+
+
+# --- the registry's facts -----------------------------------------------------------------------------------------
+
+
+def of_registry() -> Facts:
+    return {f"{spec.name}/{path}": value for spec in operators().values() for path, value in of_operator(spec)}
+
+
+def of_operator(spec: OperatorSpec) -> Iterator[tuple[str, Any]]:
+    yield "structure", f"DML_{spec.name}_OPERATOR_DESC"
+    yield "introduced-in", spec.introduced_in.label
+    types = dict(typed(spec))
+    yield "fields", list(types.items())
+    yield "members", list(types)
+    for name, type_ in types.items():
+        yield f"members/{name}/type", type_
+    if spec.index is not None:
+        yield "members/IndicesTensor/levels", [rules()[f"{spec.name}.negative-indices"].since.label]
+    for level, table in spec.tables.items():
+        for field in spec.tensor_fields:
+            path = f"table/{level.label}/{field.name}"
+            yield f"{path}/kind", "Input" if field.kind is Kind.INPUT else "Output"
+            yield f"{path}/dimension-counts", sorted(table[field.group].dimension_counts)
+            yield f"{path}/data-types", sorted(data_type.name for data_type in table[field.group].data_types)
+    for example in examples().values():
+        if example.operator == spec.name:
+            yield from of_example(example)
+    for figure in illustrations().values():
+        if figure.operator == spec.name:
+            yield f"illustration/{sizes_text(figure.sizes)}", True
+
+
+def typed(spec: OperatorSpec) -> Iterator[tuple[str, str]]:
+    for field in spec.fields:
+        if field.count_field:
+            yield field.count_field, UINT
+        yield field.name, TENSOR if field.is_tensor else UINTS if field.kind is Kind.UINT_ARRAY else UINT
+
+
+def of_example(example: Example) -> Iterator[tuple[str, Any]]:
+    path = f"example/{example.id.partition('/')[2]}"
+    tensors = {field.name: field for field in example.spec.tensor_fields}
+    yield f"{path}/attributes", {name: value for name, value in example.desc.items() if name not in tensors}
+    for i, name in enumerate(tensors):
+        tensor = example.desc[name]
+        shown = {"label": example.labels.get(name, name), "sizes": tensor["Sizes"], "type": tensor.get("DataType")}
+        yield f"{path}/{i}", {**shown, "values": example.values.get(name)}
+    bounded = printed.RANGES[example.operator](example.printed) if example.printed is not None else ()
+    for bound in bounded:
+        yield f"range/{bound.name}/{path.partition('/')[2]}", (bound.allowed.start, bound.allowed.stop)
+
+
+def sizes_text(sizes: Sequence[int]) -> str:
+    return "{" + ",".join(map(str, sizes)) + "}"
+
+
+# --- the pages' facts ---------------------------------------------------------------------------------------------
+
+
+def of_page(page: Json) -> Iterator[tuple[str, Any]]:
+    if page["declarations"]:  # the source form of a page has no syntax block
+        yield "structure", page["structure"]
+        yield "fields", [(declared["name"], declared["type"]) for declared in page["declarations"]]
+    yield "introduced-in", page["introduced_in"]
+    yield "members", [english(member["name"]) for member in page["members"]]
+    for member in page["members"]:
+        path = f"members/{english(member['name'])}"
+        yield f"{path}/type", original_type(member) or member["type"]
+        if member.get("levels"):
+            yield f"{path}/levels", member["levels"]
+        if member["type"] == TENSOR:
+            continue
+        ranges = member.get("ranges", ())
+        for interval in [of for of in ranges if of.get("of_original")] or ranges:
+            yield from evaluated(page["operator"], english(member["name"]), interval)
+    for table in page["tables"]:
+        for row in table["rows"]:
+            cells = dict(zip(table["columns"], map(english, row["cells"]), strict=True))
+            path = f"table/{table['level']}/{cells['tensor']}"
+            yield f"{path}/kind", row["kind"]
+            yield f"{path}/dimension-counts", counts(cells["dimension_counts"])
+            yield f"{path}/data-types", sorted(re.findall(r"[A-Z]+\d+", cells["data_types"]))
+    for example in page["examples"]:
+        path = f"example/{example['number']}"
+        yield f"{path}/attributes", {name: value["value"] for name, value in example["attributes"].items()}
+        for i, tensor in enumerate(example["tensors"]):
+            said = {name: tensor.get(name, {}).get("value") for name in ("sizes", "data_type", "values")}
+            yield (
+                f"{path}/{i}",
+                {
+                    "label": tensor["label"]["text"],
+                    "sizes": said["sizes"],
+                    "type": said["data_type"],
+                    "values": said["values"],
+                },
+            )
+    for passage in page["passages"]:
+        if passage["section"].startswith("members/"):
+            for sizes in re.findall(r"\{[\d,]+\}", english(passage["quoted"]).replace(" ", "")):
+                yield f"illustration/{sizes}", True
+
+
+def english(quoted: Json) -> str:
+    return str(quoted.get("original") or quoted["text"])
+
+
+def original_type(member: Json) -> str | None:
+    """The type in the English original of the type line."""
+    original = member.get("type_line", {}).get("original")
+    if original is None:
+        return None
+    words = original.partition(":")[2].replace("*", " *").split()
+    return " ".join(words)
+
+
+def counts(text: str) -> list[int]:
+    """`1 to 8`, in whatever language: the numbers, and all between two."""
+    numbers = [int(number) for number in re.findall(r"\d+", text)]
+    return list(range(numbers[0], numbers[-1] + 1))
+
+
+def evaluated(operator: str, field: str, interval: Json) -> Iterator[tuple[str, Any]]:
+    """An interval on every worked example whose types are printed."""
+    name = re.sub(r"(?<!^)(?=[A-Z])", "-", field).lower()
+    for example in examples().values():
+        if example.operator != operator or example.printed is None:
+            continue
+        dimensions = {
+            f"{tensor}.DimensionCount": len(of["Sizes"]) for tensor, of in example.desc.items() if isinstance(of, dict)
+        }
+        low, high = (
+            dimensions[bound] if bound in dimensions else int(bound) for bound in (interval["low"], interval["high"])
+        )
+        start = low if interval["low_closed"] else low + 1
+        stop = high + 1 if interval["high_closed"] else high
+        yield f"range/{name}/{example.id.partition('/')[2]}", (start, stop)
+
+
+def compared(pages: Sequence[Json]) -> tuple[list[str], list[str]]:
+    """What pages say that the registry does not, and what of the registry no page says."""
+    registry = of_registry()
+    wrong, said = [], set()
+    for page in pages:
+        for path, value in of_page(page):
+            path = f"{page['operator']}/{path}"
+            said.add(path)
+            if path not in registry and not path.partition("/")[2].startswith("illustration/"):
+                wrong.append(f"{page['path']}: {path}: {value!r}; the registry has no such thing")
+            elif path in registry and registry[path] != value:
+                wrong.append(f"{page['path']}: {path}: {value!r}; the registry has {registry[path]!r}")
+    return wrong, [path for path in registry if path not in said]
+
+
+# --- the real pages -----------------------------------------------------------------------------------------------
+
+# What the five pages do not say: three of them are older than level 4_1, the page of GATHER_ND1 is not among them, one
+# example stands on a still older page of TILE, and some bounds stand in sentences, not in intervals.
+UNSAID = (
+    r"GATHER_ELEMENTS/table/4_1/.*",
+    r"GATHER_ND/table/4_1/.*",
+    r"GATHER_ND1/.*",
+    r"GATHER_ND/range/tuple-size/.*",
+    r"TILE/range/repeats(-count)?/.*",
+    r"TILE/example/old/.*",
+)
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> list[Json]:
+    """Those that the registry's operators have, without what lies in folders beside them."""
+    if not REAL.is_dir():
+        pytest.skip("the real pages are not beside the checkout (../shared/spec-pages)")
+    folder = tmp_path_factory.mktemp("real")
+    for path in REAL.glob("*.*"):
+        shutil.copy(path, folder)
+    return imported(folder)
+
+
+def test_the_registry_says_what_the_real_pages_say(real: list[Json]) -> None:
+    assert len(real) == 5
+    assert {page["operator"] for page in real} == {"GATHER", "GATHER_ELEMENTS", "GATHER_ND", "TILE"}
+    wrong, unsaid = compared(real)
+    assert wrong == []
+    unexpected = [path for path in unsaid if not any(re.fullmatch(pattern, path) for pattern in UNSAID)]
+    assert unexpected == []
+    for pattern in UNSAID:
+        assert any(re.fullmatch(pattern, path) for path in unsaid), f"{pattern}: a page says it by now"
+
+
+def test_the_real_pages_say_most_of_the_registry(real: list[Json]) -> None:
+    said = len(of_registry()) - len(compared(real)[1])
+    assert said > 150
+
+
+def test_real_pages_are_read_whole(real: list[Json]) -> None:
+    for page in real:
+        assert page["problems"] == [], page["path"]
+
+
+# --- our own pages ------------------------------------------------------------------------------------------------
+
+
+def test_the_registry_says_what_our_own_pages_say() -> None:
+    """They have examples of their own, and print the range of IndexDimensions as erratum GATHER-1 corrects it."""
+    pages = [page for page in imported(ROOT / "tests" / "pages") if page["operator"] in operators()]
+    assert {page["operator"] for page in pages} == set(operators())
+    wrong, unsaid = compared(pages)
+    others = [line for line in wrong if not re.search(r"/(example/\d|range/index-dimensions/)", line)]
+    assert others == []
+    assert any("GATHER/range/index-dimensions/1: (0, 2); the registry has (0, 1)" in line for line in wrong)
+    meant = re.compile(r"\w+/(example|illustration)/.*|\w+/range/(tuple-size|repeats|repeats-count)/.*")
+    assert [path for path in unsaid if not meant.fullmatch(path)] == []
+
+
+def test_the_comparison_finds_what_is_changed() -> None:
+    """Each fact of a page counts: a changed one is told."""
+    (page,) = (page for page in imported(OWN) if page["path"].endswith("tile.md"))
+    known = len(compared([page])[0])
+    page["tables"][0]["rows"][0]["cells"][3]["text"] = "FLOAT32"
+    page["introduced_in"] = "2_0"
+    page["declarations"].reverse()
+    wrong = compared([page])[0]
+    assert len(wrong) == known + 3
+    assert any("TILE/table/4_1/InputTensor/data-types: ['FLOAT32']" in line for line in wrong)
+
+
+# --- the command --------------------------------------------------------------------------------------------------
+
+
+def test_it_writes_by_the_published_schema(tmp_path: Path) -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    target = tmp_path / "pages.json"
+    result = invoke(str(OWN), "-o", str(target))
+    assert result.exit_code == Exit.CONFORMANT
+    written = json.loads(target.read_text(encoding="utf-8"))
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    validator.validate(written)
+    assert [page["language"] for page in written["pages"]] == ["de-DE", "en-US"]
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["page", "operator", "language", "fields", "tables", "examples", "not", "read"]
+    assert len(lines) == 4
+    assert lines[-1] == f"1 file in folders passed over: {OWN / 'strides.md'}"
+    written["pages"][0]["tables"][0]["rows"][0]["dimension_counts"] = "1 to 8"
+    assert not validator.is_valid(written)
+
+
+def test_what_is_written_can_be_read_back(tmp_path: Path) -> None:
+    target = tmp_path / "pages.json"
+    invoke(str(OWN), "-o", str(target))
+    collection = PageCollection.from_json(target.read_bytes())
+    assert collection.to_json() == target.read_bytes()
+    assert [page.operator for page in collection.pages] == ["TILE", "TILE"]
+    with pytest.raises(ValueError, match="pages"):
+        PageCollection.from_json(b'{"format": 1}')
+
+
+def test_nothing_is_written_where_a_page_cannot_be_read(tmp_path: Path) -> None:
+    target = tmp_path / "pages.json"
+    (tmp_path / "noise.md").write_bytes(bytes(range(256)))
+    result = invoke(str(OWN / "tile.md"), str(tmp_path / "noise.md"), str(tmp_path / "none.md"), "-o", str(target))
+    assert (result.exit_code, result.stdout) == (Exit.BAD_INPUT, "")
+    assert len(result.stderr.splitlines()) == 2
+    assert not target.exists()
+
+
+def test_another_file_is_not_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "page.md"
+    target.write_text("# A page\n")
+    for more in ([], ["--replace"]):
+        result = invoke(str(OWN), "-o", str(target), *more)
+        assert result.exit_code == Exit.BAD_INPUT
+        assert target.read_text() == "# A page\n"
+    assert result.stderr == f"dml-conformance: {target}: is no JSON object; it is not replaced\n"

@@ -1,0 +1,444 @@
+"""How the blocks of a page become its parts: sections, members, examples, tables, problems, whatever form they had."""
+
+from __future__ import annotations
+
+import pytest
+from pages_support import FRONT, STRUCT, at, parsed
+
+from dml_conformance.documents.read import PageError
+from dml_conformance.documents.read.assemble import assemble
+from dml_conformance.documents.read.model import Form, Page
+from dml_conformance.documents.read.pieces import Contents, Fault, Heading, Piece, shown
+from dml_conformance.documents.read.source import Document
+
+START = f"{FRONT}# DML_X_OPERATOR_DESC structure\n\nWords on it.\n\n"
+MEMBERS = "## Members\n\n`Axis`\n\nType: UINT\n\nWords.\n\n"
+REMARKS = "## Remarks\n\nA remark.\n\n"
+EXAMPLES = "## Examples\n\nSome of them.\n\n"
+CALL = "```\nAxis: 1\nInputTensor: (Sizes:{2}, DataType:FLOAT32)\n[1, 2]\n```\n\n"
+SYNTAX = f"```\n{STRUCT}\n```\n\n"
+TABLE = "| Tensor | Supported data types |\n|-|-|\n| InputTensor | INT8 |\n\n"
+OTHER_TABLE = "| a | b |\n|-|-|\n| c | d |\n\n"
+SUPPORT = f"## Tensor support\n\n### DML_FEATURE_LEVEL_1_0 and above\n\n{TABLE}"
+AVAILABILITY = "## Availability\n\nSince `DML_FEATURE_LEVEL_1_0`.\n\n"
+SINCE = "Since DML_FEATURE_LEVEL_2_0.\n\n"
+
+
+def beside(text: str, original: str) -> str:
+    """A text of a translated page with the English original that the page hides beside it."""
+    return f'<span data-ttu-id="1">{text}</span><span class="sxs-lookup"><span data-stu-id="1">{original}</span></span>'
+
+
+def sections_of(page: Page, text: str) -> list[str]:
+    """The sections of the passages with this text."""
+    return [passage.section for passage in page.passages if passage.quoted.text == text]
+
+
+def texts_in(page: Page, section: str) -> list[str]:
+    return [passage.quoted.text for passage in page.passages if passage.section == section]
+
+
+# What kind of page it is
+
+
+@pytest.mark.parametrize(
+    ("uid", "words"),
+    [
+        ("NN:directml.IDMLDevice", "it is on the interface, IDMLDevice;"),
+        ("NC:directml.CALLBACK", "it is on the callback function, CALLBACK;"),
+        ("NL:directml.Graph", "it is on the class, Graph;"),
+        ("NA:directml.directml", "it is on the header, directml;"),
+        ("XY:directml.Thing", "it is on something else, Thing;"),
+    ],
+)
+def test_a_page_on_something_else_is_refused_by_what_it_is_on(uid: str, words: str) -> None:
+    with pytest.raises(PageError) as caught:
+        parsed(f"---\nUID: {uid}\n---\n# a\n")
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\ntitle: DML_X_OPERATOR_DESC\n---\n\n## Members\n",
+        "---\nUID: NS:directml.DML_X_OPERATOR_DESC\n---\n\n## Members\n",
+        "# DML_X_OPERATOR_DESC structure\n",
+        f"## Syntax\n\n{SYNTAX}",
+        "## What DML_Y_OPERATOR_DESC lacks\n\n# DML_X_OPERATOR_DESC structure\n",
+    ],
+    ids=["front matter's title", "front matter's UID", "title", "syntax block", "title after a lesser heading"],
+)
+def test_one_name_of_the_operator_is_enough(text: str) -> None:
+    assert parsed(text).operator == "X"
+
+
+def test_a_lesser_heading_is_no_title_to_refuse_a_page_by() -> None:
+    with pytest.raises(PageError, match="it starts with “## Strides”"):
+        parsed("## Strides\n\nWords.\n")
+
+
+def test_a_page_that_declares_two_structures_is_on_the_first() -> None:
+    older = STRUCT.replace("DML_X_", "DML_X0_").replace("Axis", "Direction")
+    page = parsed(f"{START}## Syntax\n\n{SYNTAX}```\n{older}\n```\n")
+    assert page.structure == "DML_X_OPERATOR_DESC"
+    assert [declaration.name for declaration in page.declarations] == ["InputTensor", "OutputTensor", "Axis"]
+    assert [block.role for block in page.code_blocks] == ["syntax", "syntax"]
+
+
+def test_a_title_of_the_first_level_need_not_name_the_structure() -> None:
+    page = parsed(f"{FRONT}# Tile, an operator\n\nWords.\n")
+    assert page.title is not None
+    assert page.title.text == "Tile, an operator"
+    assert texts_in(page, "description") == ["Words."]
+
+
+def test_what_stands_before_any_heading() -> None:
+    assert sections_of(parsed(f"{FRONT}First of all.\n\n{MEMBERS}"), "First of all.") == ["description"]
+    # In text it is what the site puts above a page.
+    page = parsed("Learn / Windows.\nDML_X_OPERATOR_DESC structure\nWords.\n")
+    assert page.form is Form.TEXT
+    assert sections_of(page, "Learn / Windows.") == ["other"]
+    assert sections_of(page, "Words.") == ["description"]
+
+
+def test_a_title_that_comes_late_ends_the_text_on_a_field() -> None:
+    page = parsed(f"{FRONT}{MEMBERS}# DML_X_OPERATOR_DESC structure\n\nMore words.\n\n```\nAxis * 2\n```\n")
+    assert sections_of(page, "More words.") == ["description"]
+    assert [quoted.text for quoted in page.members[0].text] == ["Words."]
+    assert [block.section for block in page.code_blocks] == ["description"]
+
+
+def test_the_language_is_that_of_the_prose_not_of_the_tables() -> None:
+    cells = "".join(f"| Tensor{number} | the Input of this | 1 to 8 | FLOAT32 and INT8 |\n" for number in range(9))
+    text = f"""# DML_X_OPERATOR_DESC-Struktur
+
+Der Wert ist die Achse, und das ist der Index des Tensors.
+
+## Tensorunterstützung
+
+| Tensor | Art | Unterstützte Dimensionsanzahl | Unterstützte Datentypen |
+|-|-|-|-|
+{cells}"""
+    assert parsed(text).language == "de-DE"
+
+
+def test_the_first_level_under_availability_is_that_of_the_introduction() -> None:
+    page = parsed(f"{START}## Availability\n\nSince DML_FEATURE_LEVEL_2_0. More from DML_FEATURE_LEVEL_3_0 on.\n")
+    assert page.introduced_in == "2_0"
+
+
+# Sections
+
+
+@pytest.mark.parametrize(
+    ("before", "following", "section"),
+    [
+        # One paragraph that names one level, in a page whose members are known.
+        (MEMBERS, SINCE, "availability"),
+        (
+            MEMBERS,
+            f"{beside('Eray.', 'Words.')} {beside('Laga DML_FEATURE_LEVEL_2_0.', SINCE.strip())}",
+            "availability",
+        ),
+        ("", SINCE, "other"),
+        (MEMBERS + AVAILABILITY, SINCE, "other"),
+        (MEMBERS, "Words.\n", "other"),
+        (MEMBERS, "From DML_FEATURE_LEVEL_2_0 to DML_FEATURE_LEVEL_3_0.\n", "other"),
+        (MEMBERS, f"{SINCE}Words.\n", "other"),
+        # A list after the availability.
+        (AVAILABILITY, "* Same sizes.\n", "constraints"),
+        (REMARKS, "* Same sizes.\n", "other"),
+        # A call after the members, or an example's title with code below it.
+        (MEMBERS, CALL, "examples"),
+        (MEMBERS, f"### Qeyb\n\n{CALL}", "examples"),
+        (MEMBERS, "```\nB = A * A\n```\n", "other"),
+        ("", CALL, "other"),
+        ("", f"### Qeyb\n\n{CALL}", "other"),
+        (MEMBERS, "### Qeyb\n\nWords.\n", "other"),
+        (MEMBERS, f"### Qeyb\n\n{OTHER_TABLE}", "other"),
+        (MEMBERS + SUPPORT, f"### Qeyb\n\n{CALL}", "other"),
+        (MEMBERS, "### Qeyb\n", "other"),
+        # The tables of levels.
+        (REMARKS, TABLE, "support"),
+        (REMARKS, f"### DML_FEATURE_LEVEL_2_0\n\n{TABLE}", "support"),
+        (REMARKS, "### DML_FEATURE_LEVEL_2_0\n\nWords.\n", "other"),
+        (REMARKS, OTHER_TABLE, "other"),
+        # The structure and the fields.
+        ("", SYNTAX, "syntax"),
+        ("", "`Axis`\n\nWords.\n", "members"),
+        (REMARKS, "", "other"),
+    ],
+)
+@pytest.mark.parametrize("marks", ["#", "##"])
+def test_a_heading_in_no_table_of_words_is_told_by_what_follows(
+    marks: str, before: str, following: str, section: str
+) -> None:
+    page = parsed(f"{START}{before}{marks} Qaybta\n\n{following}")
+    assert sections_of(page, "Qaybta") == [section]
+    assert page.problems == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "marks", "following", "section"),
+    [
+        (REMARKS, "###", "Words.\n", "remarks"),
+        (MEMBERS, "###", "Words.\n", "members"),
+        # Within the examples it is an example's title, whatever follows.
+        (MEMBERS + EXAMPLES, "###", SINCE, "examples"),
+        (MEMBERS + EXAMPLES, "####", SINCE, "examples"),
+        (MEMBERS + EXAMPLES, "###", TABLE, "examples"),
+        (MEMBERS + EXAMPLES, "#", TABLE, "support"),
+        (MEMBERS + EXAMPLES, "##", TABLE, "support"),
+        # After a level's table it belongs to all levels, unless it is of the page itself.
+        (SUPPORT, "###", "Words.\n", "support"),
+        (SUPPORT, "####", "Words.\n", "support"),
+        (SUPPORT, "##", "Words.\n", "other"),
+        (SUPPORT, "#", "Words.\n", "other"),
+        # Elsewhere it starts a section where what follows says so.
+        ("", "###", SYNTAX, "syntax"),
+        (f"## Syntax\n\n{SYNTAX}", "###", "`Axis`\n\nWords.\n", "members"),
+        (REMARKS, "###", TABLE, "support"),
+    ],
+)
+def test_a_heading_in_no_table_of_words_within_a_section(before: str, marks: str, following: str, section: str) -> None:
+    page = parsed(f"{START}{before}{marks} Qaybta\n\n{following}")
+    assert sections_of(page, "Qaybta") == [section]
+
+
+@pytest.mark.parametrize(
+    ("heading", "section"),
+    [
+        (beside("Qaybta", "Remarks"), "remarks"),
+        (beside("Remarks", "Words"), "remarks"),
+        ('<a name="remarks"></a>Qaybta', "remarks"),
+        ('<a name="x"></a>' + beside("Qaybta", "Remarks"), "remarks"),
+        ('<a name="x"></a>' + beside("Remarks", "Words"), "remarks"),
+        ('<a name="x"></a>' + beside("Qaybta", "Words"), "other"),
+    ],
+)
+def test_a_heading_is_told_by_its_anchor_its_original_or_its_words(heading: str, section: str) -> None:
+    page = parsed(f"{START}## {heading}\n\nOne.\n")
+    assert sections_of(page, "One.") == [section]
+    assert [quoted.text for quoted in page.remarks] == ["One."] * (section == "remarks")
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "DML_FEATURE_LEVEL_4_1 and above",
+        "DML_FEATURE_LEVEL_4_1 (not DML_FEATURE_LEVEL_4_0)",
+        '<a name="x"></a>' + beside("Heerka 4.1", "DML_FEATURE_LEVEL_4_1 and above"),
+        '<a name="x"></a>' + beside("DML_FEATURE_LEVEL_4_1 ka", "Level 4.1 and above"),
+        '<a name="dml_feature_level_4_1-and-above"></a>' + beside("Heerka 4.1", "Level 4.1 and above"),
+    ],
+)
+def test_the_level_of_a_table_stands_in_its_heading_original_or_anchor(heading: str) -> None:
+    page = parsed(f"{START}## Tensor support\n\n### {heading}\n\n{TABLE}")
+    assert sections_of(page, "INT8") == ["support/4_1"]
+
+
+# Members
+
+
+def test_a_name_set_as_code_is_a_field_only_where_fields_are() -> None:
+    for section in ("availability", "tensor constraints", "examples", "remarks", "requirements", "see also"):
+        page = parsed(f"{START}{MEMBERS}## {section}\n\n`Axis`\n\nType: UINT\n\nMore.\n")
+        assert [member.name.text for member in page.members] == ["Axis"]
+        assert len(sections_of(page, "Axis")) == 2
+        assert sections_of(page, "Axis")[-1] == sections_of(page, "More.")[0]
+    page = parsed(f"{START}`Axis`\n\nIt is one of the fields.\n")
+    assert page.members == ()
+    assert texts_in(page, "description") == ["Words on it.", "Axis", "It is one of the fields."]
+
+
+def test_a_name_above_its_type_is_a_field_without_the_heading_of_all() -> None:
+    page = parsed(f"{START}## Syntax\n\n{SYNTAX}`Axis`\n\nType: UINT\n")
+    assert [(member.name.text, member.type) for member in page.members] == [("Axis", "UINT")]
+    page = parsed(f"{START}{SYNTAX}`Axis`\n\nType: UINT\n\n`Mode`\n")
+    assert [(member.name.text, member.type) for member in page.members] == [("Axis", "UINT"), ("Mode", None)]
+    page = parsed(f"{START}{SYNTAX}`Axis`\n")
+    assert page.members == ()
+
+
+def test_what_stands_before_the_first_field_and_under_a_field() -> None:
+    code = "```\nB.Sizes = A.Sizes\n```\n\n"
+    page = parsed(f"{START}## Members\n\nAll of them.\n\n{code}`Axis`\n\nType: UINT\n\nOn the axis.\n\n{code}")
+    assert sections_of(page, "All of them.") == ["members"]
+    assert sections_of(page, "On the axis.") == ["members/Axis"]
+    assert [(block.section, block.role) for block in page.code_blocks] == [
+        ("members", "formula"),
+        ("members/Axis", "formula"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "kind", "text"),
+    [
+        ("Type: UINT\n\nWords.", "UINT", ["Words."]),
+        ("Words.\n\nType: UINT", None, ["Words.", "Type: UINT"]),
+        ("Type: UINT\n\nType: FLOAT", "UINT", ["Type: FLOAT"]),
+        (beside("Type: UINT", "Type: UINT") + beside("Eray.", "Words."), None, ["Type: UINT", "Eray."]),
+    ],
+    ids=["type first", "type after text", "two types", "type with text in one paragraph"],
+)
+def test_the_type_of_a_field_is_a_line_of_its_own_above_all_text(lines: str, kind: str | None, text: list[str]) -> None:
+    (member,) = parsed(f"{START}## Members\n\n`Axis`\n\n{lines}\n").members
+    assert member.type == kind
+    assert (member.type_line is None) == (kind is None)
+    assert [quoted.text for quoted in member.text] == text
+
+
+# Code
+
+
+@pytest.mark.parametrize(
+    ("section", "code", "role"),
+    [
+        ("Description", "Axis = 1", "pseudocode"),
+        ("Availability", "B = A * A", "other"),
+        ("Tensor constraints", "B.Sizes = A.Sizes", "other"),
+        ("Examples", "A * A == B", "other"),
+        ("Examples", "Axis = 1", "example"),
+        ("Members", "B.Sizes = A.Sizes", "formula"),
+        ("Members", "B A", "other"),
+        ("Remarks", "B = A * A", "other"),
+        ("Remarks", "Axis = 1", "other"),
+        ("Remarks", "A.Sizes = {1, 2}", "example"),
+        ("Availability", "Axis = 1", "other"),
+    ],
+)
+def test_what_a_block_of_code_is_depends_on_its_section(section: str, code: str, role: str) -> None:
+    page = parsed(f"{START}## {section}\n\n```\n{code}\n```\n")
+    assert [block.role for block in page.code_blocks] == [role]
+    assert len(page.examples) == (role == "example")
+
+
+def test_code_that_is_too_long_to_be_an_example_is_kept_and_its_start_named() -> None:
+    more = "A: 1\n" * 15_000
+    text = f"{START}## Examples\n\n```\nAxis: 1\n{more}```\n"
+    page = parsed(text)
+    (block,) = page.code_blocks
+    (problem,) = page.problems
+    assert block.role == "other"
+    assert block.text == f"Axis: 1\n{more}".rstrip()
+    assert page.examples == ()
+    assert (problem.id, problem.place) == ("code-too-long", block.place)
+    assert at(text, problem.place) == "Axis: 1"
+    assert problem.fragment.startswith("Axis: 1\n")
+
+
+def test_code_loses_the_indentation_that_all_its_lines_share() -> None:
+    page = parsed(f"{START}```\n    for i:\n\n      x\n    y\n```\n\n```\n  \n   \n```\n")
+    assert [block.text for block in page.code_blocks] == ["for i:\n\n  x\ny", "  \n   "]
+
+
+# Examples
+
+
+def titles(page: Page) -> list[tuple[int, str | None]]:
+    return [(example.number, None if example.title is None else example.title.text) for example in page.examples]
+
+
+def test_a_title_is_that_of_the_next_call_only() -> None:
+    page = parsed(f"{START}## Examples\n\n### Example 1. Rows\n\n{CALL}{CALL}### Example 5. Columns\n\n{CALL}")
+    assert titles(page) == [(1, "Example 1. Rows"), (2, None), (5, "Example 5. Columns")]
+
+
+def test_the_heading_of_the_examples_is_the_title_of_none() -> None:
+    page = parsed(f"{START}{AVAILABILITY}## Examples\n\n{CALL}")
+    assert titles(page) == [(1, None)]
+    assert sections_of(page, "Examples") == ["examples"]
+
+
+@pytest.mark.parametrize("heading", ["## Examples\n\n", ""])
+def test_titles_may_be_of_the_same_rank_as_sections(heading: str) -> None:
+    """Also where there is no heading over them."""
+    page = parsed(f"{START}{MEMBERS}{heading}## Example 1. Rows\n\n{CALL}## Example 2. Columns\n\n{CALL}")
+    assert titles(page) == [(1, "Example 1. Rows"), (2, "Example 2. Columns")]
+    assert sections_of(page, "Example 2. Columns") == ["examples"]
+
+
+def test_the_level_of_a_table_may_stand_in_the_original_of_its_heading_alone() -> None:
+    heading = beside("Heerka koowaad", "DML_FEATURE_LEVEL_1_0 and above")
+    (table,) = parsed(f"{START}## Tensor support\n\n### {heading}\n\n{TABLE}").tables
+    assert table.level == "1_0"
+
+
+@pytest.mark.parametrize("section", ["Tensor constraints", "Remarks", "Availability"])
+def test_a_call_outside_the_examples_has_no_title(section: str) -> None:
+    page = parsed(f"{START}## {section}\n\n### Example 7. Rows\n\n{CALL}")
+    assert titles(page) == [(1, None)]
+
+
+@pytest.mark.parametrize(
+    ("title", "number"),
+    [
+        (beside("Tusaale labaad", "Example 2. Rows"), 2),
+        (beside("範例 2. 列", "The second"), 2),
+        (beside("範例 2. 列", "Example 2. Rows"), 2),
+        (beside("Tusaale", "Rows"), 1),
+    ],
+)
+def test_the_number_of_an_example_stands_in_its_title_or_the_original(title: str, number: int) -> None:
+    (example,) = parsed(f"{START}## Examples\n\n### {title}\n\n{CALL}").examples
+    assert example.number == number
+
+
+# Tables
+
+
+@pytest.mark.parametrize(
+    ("section", "table", "is_level_table"),
+    [
+        # In the section on support, three columns make a table one of a level, whatever its words.
+        ("Tensor support", "| a | b | c |\n|-|-|-|\n| d | e | f |\n", True),
+        ("Tensor support", "| a | b | c |\n|-|-|-|\n", True),
+        ("Tensor support", "| a | b | c |\n|-|-|-|\n| d |\n", True),
+        ("Tensor support", "| a | b |\n|-|-|\n| d | e | f |\n", True),
+        ("Tensor support", OTHER_TABLE, False),
+        ("Tensor support", "| a |\n|-|\n| b |\n", False),
+        ("Tensor support", TABLE, True),
+        ("Syntax", "| a | b | c |\n|-|-|-|\n| d | e | f |\n", False),
+        ("Remarks", "| a | b | c |\n|-|-|-|\n| d | e | f |\n", False),
+        ("Examples", "| a | b | c |\n|-|-|-|\n| d | e | f |\n", False),
+        ("Remarks", TABLE, True),
+        ("Remarks", "| a | b | c |\n|-|-|-|\n| d | e | INT8 |\n", True),
+    ],
+)
+def test_which_tables_are_those_of_levels(section: str, table: str, is_level_table: bool) -> None:
+    page = parsed(f"{START}## {section}\n\n{table}")
+    assert [level_table.heading.text for level_table in page.tables] == [section] * is_level_table
+
+
+def test_the_passages_of_a_table_are_its_cells_with_text_or_original() -> None:
+    empty = beside("", "Kind")
+    page = parsed(f"{START}## Remarks\n\n| A | {empty} | |\n|-|-|-|\n| | b | c |\n")
+    cells = [passage.quoted for passage in page.passages if passage.role == "cell"]
+    assert [cell.english for cell in cells] == ["A", "Kind", "b", "c"]
+    assert [cell.text for cell in cells] == ["A", "", "b", "c"]
+
+
+# Problems
+
+
+def test_problems_stand_in_the_order_of_the_page_and_then_of_their_ids() -> None:
+    document = Document("# DML_X_OPERATOR_DESC\n\nabc\n")
+    heading = Heading(1, Piece(shown("DML_X_OPERATOR_DESC", 2)))
+    faults = [("c", 23), ("b", 25), ("z", 23), ("a", 25), ("d", 24)]
+    given = tuple(Fault(id, "what", document.text[offset], offset) for id, offset in faults)
+    page = assemble(Contents({}, (), (heading,), given), document, Form.MARKDOWN, "page", "0" * 64)
+    assert [problem.id for problem in page.problems] == ["c", "z", "d", "a", "b"]
+    assert [problem.place.column for problem in page.problems] == [1, 1, 2, 3, 3]
+
+
+@pytest.mark.parametrize("count", [199, 200, 201, 202])
+def test_problems_are_all_listed_or_counted(count: int) -> None:
+    unreadable = "?\n" * count
+    page = parsed(f"{START}## Examples\n\n```\nAxis: 1\n{unreadable}```\n")
+    listed = [problem for problem in page.problems if problem.id == "unreadable-example-line"]
+    counted = [problem for problem in page.problems if problem.id == "more-problems"]
+    assert [*page.problems] == listed + counted
+    more = count - len(listed)
+    assert [problem.what for problem in counted] == [f"there are {more} more problems from here on"] * (more > 0)
+    lines = [problem.place.line for problem in page.problems]
+    assert lines == [*range(lines[0], lines[0] + len(lines))]

@@ -1,0 +1,170 @@
+"""What is no page on an operator is refused with a message for users, never with another exception."""
+
+from __future__ import annotations
+
+import codecs
+import os
+from pathlib import Path
+
+import pytest
+from pages_support import FRONT, OWN, STRUCT, parsed
+
+from dml_conformance.documents.read import MAX_BYTES, PageError, parse_page, read_page
+from dml_conformance.documents.read.source import MAX_LINES
+
+TILE = OWN / "tile.en-US.md"
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "is empty"),
+        (b" \n\t\n", "is empty"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "not text in UTF-8"),
+        (b"# DML_X_OPERATOR_DESC\x00", "U+0000"),
+        (b"# DML_X_OPERATOR_DESC\x1b[1m", "U+001B"),
+        ("# DML_X_OPERATOR_DESC é".encode("latin-1"), "not text in UTF-8"),
+        ("# DML_X_OPERATOR_DESC".encode("utf-16-le"), "U+0000"),
+        (codecs.BOM_UTF16_LE + b"\x00", "not text in UTF-16"),
+        (b"x" * (MAX_BYTES + 1), "too large"),
+        (b"\n" * MAX_LINES + b"x", "too large"),
+        (b"Just some words.\n", "it starts with “Just some words.”"),
+        (b"# A guide to strides\n\nDML_GATHER_OPERATOR_DESC is a structure.\n", "its title is “A guide to strides”"),
+        (b"Notes. The structure DML_GATHER_OPERATOR_DESC has five fields.\n", "not a page on an operator"),
+        (b"---\nUID: NE:directml.DML_AXIS_DIRECTION\n---\n# a\n", "the enumeration, DML_AXIS_DIRECTION"),
+        (b"---\nUID: NF:directml.DMLCreateDevice\n---\n# a\n", "the function or method, DMLCreateDevice"),
+        (b"---\nUID: NS:directml.DML_TENSOR_DESC\n---\n# a\n", "the structure, DML_TENSOR_DESC"),
+        (b"---\ntitle: Version history\n---\n# a\n", "a guide or overview, “Version history”"),
+    ],
+    ids=lambda value: value[:20] if isinstance(value, str) else "",
+)
+def test_what_is_refused_and_why(data: bytes, words: str) -> None:
+    with pytest.raises(PageError) as caught:
+        parse_page(data, "some/page.md")
+    message = str(caught.value)
+    assert words in message
+    assert message.startswith("some/page.md ")
+    assert len(message) < 500
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_encodings_that_are_read(encoding: str) -> None:
+    text = TILE.read_text(encoding="utf-8").replace("The tensor to repeat.", "張é")
+    page = parse_page(text.encode(encoding), "page")
+    assert page.members[0].text[0].text == "張é"
+    assert page.tables == read_page(TILE).tables
+
+
+def test_a_big_endian_page() -> None:
+    data = codecs.BOM_UTF16_BE + f"# DML_X_OPERATOR_DESC\n\n```\n{STRUCT}\n```\n".encode("utf-16-be")
+    assert len(parse_page(data, "page").declarations) == 3
+
+
+def test_files_that_are_no_files(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    huge = tmp_path / "huge.md"
+    with huge.open("wb") as file:
+        file.truncate(1 << 40)  # takes no room, and must not be read
+    expected = {
+        tmp_path: "is a directory",
+        tmp_path / "pipe": "not a regular file",
+        Path("/dev/zero"): "not a regular file",
+        tmp_path / "missing.md": "No such file",
+        huge: f"too large for a page: {1 << 40} bytes",
+        Path("a\0b"): "not a path",
+    }
+    for path, words in expected.items():
+        with pytest.raises(PageError, match=words):
+            read_page(path)
+
+
+def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("x")
+
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(PageError, match="Permission denied; check the path"):
+        read_page(page)
+
+
+def test_a_file_that_grows_while_it_is_read_is_not_read_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.md"
+    page.write_bytes(b"x" * (MAX_BYTES * 3))
+    small = os.stat_result((0o100644, 0, 0, 1, 0, 0, 10, 0, 0, 0))
+    monkeypatch.setattr(Path, "stat", lambda self, **kwargs: small)
+    with pytest.raises(PageError, match=f"{MAX_BYTES + 1} bytes"):
+        read_page(page)
+
+
+def test_the_operator_is_what_most_of_the_page_names() -> None:
+    wrong = STRUCT.replace("DML_X", "DML_Y")
+    page = parsed(f"{FRONT}# DML_X_OPERATOR_DESC structure\n\n```\n{wrong}\n```\n")
+    assert (page.operator, page.structure) == ("X", "DML_Y_OPERATOR_DESC")
+    assert parsed(f"# DML_X_OPERATOR_DESC structure\n\n```\n{wrong}\n```\n").operator == "Y"
+
+
+HOSTILE = {
+    "brackets": "[" * 30_000,
+    "links": "[a](" * 8_000,
+    "emphasis": "*a _b " * 5_000,
+    "code": "`a``" * 8_000,
+    "comments": "<!-- " * 6_000,
+    "quotes": "> " * 10_000,
+    "lists": "- " * 10_000,
+    "bars": "|a" * 10_000,
+    "spans": '<span data-ttu-id="1">' * 1_500,
+    "spans of originals": '<span class="sxs-lookup">' * 1_500,
+    "html": "<div>" * 6_000,
+    "fences": "```\n" * 4_000,
+    "definitions": "[a]: b\n" * 4_000,
+    "comment lines": "// a\n" * 4_000,
+    "assignments": "A = {\n" * 4_000,
+    "levels": "DML_FEATURE_LEVEL_1_0 and above\n" * 1_000,
+    "spaces": " " * 30_000 + "x",
+    "numbers": "1" * 30_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize(
+    "start",
+    [
+        f"{FRONT}## Members\n\n`A`\n\n",
+        f"{FRONT}## Examples\n\n```\n",
+        f"{FRONT}## Tensor support\n\n",
+        f"{FRONT}```\nstruct DML_X_OPERATOR_DESC {{\n",
+        f"DML_X_OPERATOR_DESC\n{STRUCT}\nAxis\nType: UINT\n",
+    ],
+    ids=["members", "example", "support", "structure", "text"],
+)
+def test_hostile_input_gives_a_page(name: str, start: str) -> None:
+    if "spans" in name and start.startswith("DML"):
+        pytest.skip("spans make it Markdown, in which this is no structure")
+    page = parsed(start + HOSTILE[name])
+    assert page.operator == "X"
+    assert len(page.problems) <= 201
+
+
+def test_what_is_too_long_is_reported_and_not_read() -> None:
+    ids = {problem.id for problem in parsed(f"{FRONT}## Remarks\n\n{'*a* ' * 3_000}\n").problems}
+    assert ids == {"text-too-long"}
+    ids = {problem.id for problem in parsed(f"{FRONT}## Remarks\n\n<div>{'a ' * 5_000}</div>\n").problems}
+    assert ids == {"text-too-long"}
+    block = "A: 1\n" * 15_000
+    page = parsed(f"{FRONT}## Examples\n\n```\n{block}```\n")
+    assert [problem.id for problem in page.problems] == ["code-too-long"]
+    ids = {problem.id for problem in parsed(f"DML_X_OPERATOR_DESC\n{'張' * 30_000}").problems}
+    assert ids == {"text-too-long"}
+
+
+def test_problems_are_counted_out_at_some_point() -> None:
+    page = parsed(f"{FRONT}## Examples\n\n```\nA: 1\n{'?' + chr(10)}{'?' * 1 + chr(10)}```\n")
+    assert [problem.id for problem in page.problems] == ["unreadable-example-line"] * 2
+    many = "?\n" * 500
+    page = parsed(f"{FRONT}## Examples\n\n```\nA: 1\n{many}```\n")
+    assert len(page.problems) == 201
+    assert page.problems[-1].id == "more-problems"
+    assert "300 more" in page.problems[-1].what

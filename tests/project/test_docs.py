@@ -1,0 +1,279 @@
+"""The documentation: generated parts are current, links lead somewhere, code compiles and runs, commands print what is
+shown.
+
+Marks in the pages, each in a comment before a block:
+
+    <!-- from: FILE -->        the block stands in that file, word for word
+    <!-- run -->               the block is run, and the tests in it; `run: certificate` beside a certification
+
+A block of the language `console` is a session in a copy of `docs/examples`: lines after `$ ` are commands, the rest is
+what they print, with `...` for what differs from run to run.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import click
+import pytest
+from places import ROOT
+
+DOCS = ROOT / "docs"
+EXAMPLES = DOCS / "examples"
+PAGES = [ROOT / "README.md", *sorted(page for page in DOCS.rglob("*.md") if EXAMPLES not in page.parents)]
+
+FENCE = re.compile(
+    r"(?:^<!-- (?P<mark>from|run)(?:: (?P<argument>[^\n]+?))? -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+class Block(NamedTuple):
+    """A fenced block of a page."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+    mark: str
+    argument: str
+
+    def __str__(self) -> str:
+        return f"{name_of(self.page)}:{self.line}"
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def blocks(*languages: str) -> list[Block]:
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for match in FENCE.finditer(text):
+            if match["language"] in languages:
+                line = text.count("\n", 0, match.start("text"))
+                mark, argument = match["mark"] or "", match["argument"] or ""
+                found.append(Block(page, line, match["language"], match["text"], mark, argument))
+    return found
+
+
+def prose(page: Path) -> str:
+    return FENCE.sub("", page.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def generate() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("docs_generate", DOCS / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# --- generated parts ----------------------------------------------------------------------------------------------
+
+
+def test_generated_parts_are_current(generate: ModuleType) -> None:
+    stale = [
+        name_of(path)
+        for path, content in generate.generated().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != content
+    ]
+    assert not stale, "run: python docs/generate.py"
+
+
+def test_every_command_and_option_is_in_the_reference(generate: ModuleType) -> None:
+    page = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
+    for name, command in generate.leaf_commands():
+        section = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        assert section, f"{name} has no section"
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert all(f"`{option}" in section or f", {option}" in section for option in parameter.opts), parameter
+
+
+def test_every_block_that_is_generated_is_asked_for(generate: ModuleType) -> None:
+    asked = {match[2] for page in PAGES for match in generate.BLOCK.finditer(page.read_text(encoding="utf-8"))}
+    assert asked == set(generate._blocks())
+
+
+# --- links --------------------------------------------------------------------------------------------------------
+
+
+def anchors(page: Path) -> set[str]:
+    """What GitHub makes of the headings."""
+    headings = (match[1].replace("`", "") for match in HEADING.finditer(prose(page)))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    broken = []
+    for address in LINK.findall(prose(page)):
+        if re.match(r"\w+:", address):
+            continue
+        path, _, anchor = address.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(address)
+    assert not broken
+
+
+def test_every_page_is_reached_from_the_table_of_contents() -> None:
+    contents = DOCS / "README.md"
+    reached = {(DOCS / address).resolve() for address in LINK.findall(prose(contents)) if ":" not in address}
+    assert {page for page in PAGES if page.parent != ROOT} - reached == {contents}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_pages_name_no_place_of_one_machine(page: Path) -> None:
+    assert not re.findall(r"(?:/home|/root|/tmp|/work|/Users|C:\\)[/\\]\S*", page.read_text(encoding="utf-8"))
+
+
+def test_the_picture_of_the_report_is_small() -> None:
+    picture = DOCS / "images" / "report.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert picture.stat().st_size < 300_000
+
+
+# --- code ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("block", [b for b in blocks("python", "json") if b.mark == "from"], ids=str)
+def test_excerpts_stand_in_their_files(block: Block) -> None:
+    base = ROOT if block.page.parent == ROOT else DOCS
+    assert block.text in (base / block.argument).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("block", [b for b in blocks("python") if b.mark != "from"], ids=str)
+def test_python_compiles(block: Block) -> None:
+    ast.parse(block.text)
+
+
+@pytest.mark.parametrize("block", blocks("json"), ids=str)
+def test_json_parses(block: Block) -> None:
+    json.loads(block.text)
+
+
+@pytest.fixture
+def examples(tmp_path: Path) -> Path:
+    return copy_of_examples(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def certification(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the examples with the certification of a backend that fails."""
+    folder = copy_of_examples(tmp_path_factory.mktemp("certification"))
+    command = "dml-conformance certify --backend first_try.py:TileBackend --operator TILE --budget quick"
+    assert session(f"{command} --out certification", folder)[0] == 1
+    return folder
+
+
+@pytest.mark.parametrize("block", [b for b in blocks("python") if b.mark == "run"], ids=str)
+def test_code_runs(block: Block, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(request.getfixturevalue({"": "examples", "certificate": "certification"}[block.argument]))
+    namespace: dict[str, object] = {"__name__": "block"}
+    exec(compile(block.text, str(block), "exec"), namespace)
+    for name, value in namespace.items():
+        if name.startswith("test_"):
+            assert callable(value)
+            value()
+
+
+@pytest.mark.slow
+def test_known_failures_are_expected(examples: Path) -> None:
+    shutil.copy(examples / "known_failures" / "conftest.py", examples)
+    code, printed = session("pytest -q test_first_try.py -k EXECUTION.strides", examples)
+    assert code == 0, printed
+    assert re.search(r"\b1 xfailed", printed)
+
+
+# --- commands -----------------------------------------------------------------------------------------------------
+
+
+def copy_of_examples(folder: Path) -> Path:
+    return Path(shutil.copytree(EXAMPLES, folder / "examples", ignore=shutil.ignore_patterns("__pycache__", ".*")))
+
+
+def session(command: str, folder: Path, first_on_path: Path | None = None) -> tuple[int, str]:
+    """Run a command in a shell as a person would, outside of this pytest; its exit code and all that it prints."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COLUMNS"))}
+    places = [*([str(first_on_path)] if first_on_path else []), str(Path(sys.executable).parent), os.environ["PATH"]]
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        cwd=folder,
+        env={**inherited, "PATH": os.pathsep.join(places), "PYTHONUTF8": "1", "NO_COLOR": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        check=False,
+        timeout=300,
+    )
+    return done.returncode, done.stdout
+
+
+def commands(text: str) -> Iterator[tuple[str, str]]:
+    """The commands of a session and what each is shown to print."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.partition("\n")
+        yield command, shown
+
+
+def printed_as_shown(shown: str, printed: str) -> bool:
+    """Whether it is the same, but for how many spaces there are.
+
+    `...` stands for anything within a line, and on a line of its own for any number of lines.
+    """
+    pattern = "".join(
+        r"(?:.*\n)*" if line == "..." else ".*".join(map(re.escape, line.split("..."))) + r"\n"
+        for line in lines_of(shown)
+    )
+    return re.fullmatch(pattern, "".join(f"{line}\n" for line in lines_of(printed))) is not None
+
+
+def lines_of(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.strip().splitlines()]
+
+
+def pages_with_sessions() -> list[Path]:
+    return list(dict.fromkeys(block.page for block in blocks("console")))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="the sessions are those of a POSIX shell")
+@pytest.mark.parametrize("page", pages_with_sessions(), ids=name_of)
+def test_commands_print_what_is_shown(page: Path, examples: Path, tmp_path: Path) -> None:
+    place = None
+    if page.stem == "add-an-operator":  # there the program has one operator more
+        place = tmp_path / "bin"
+        place.mkdir()
+        program = place / "dml-conformance"
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{EXAMPLES}/add_operator/try_out.py" "$@"\n')
+        program.chmod(0o755)
+    for block in (block for block in blocks("console") if block.page == page):
+        for command, shown in commands(block.text):
+            printed = session(command, examples, place)[1]
+            assert printed_as_shown(shown, printed), f"{block}: {command}\nprinted:\n{printed}\nshown:\n{shown}"
+
+
+def test_a_session_that_prints_something_else_is_noticed() -> None:
+    assert printed_as_shown("a\n...\nb 1\n", "a  \nx\ny\nb   1\n\n")
+    assert printed_as_shown("... cases, 0 fail", "12 cases, 0 fail")
+    assert not printed_as_shown("a\n...\nb 1\n", "a\nx\nb 2\n")
+    assert not printed_as_shown("... cases, 0 fail", "12 cases\n13 cases, 0 fail")
+    assert list(commands("$ one\nx\n$ two\n")) == [("one", "x\n"), ("two", "")]

@@ -1,0 +1,119 @@
+"""The record of the mutants, the reasons why some survive, and the page that is made of both, hang together."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import tomllib
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+from places import ROOT
+
+TOOL = ROOT / "tests" / "mutation"
+CONFIG = tomllib.loads((TOOL / "config.toml").read_text("utf-8"))
+
+
+@pytest.fixture
+def tool(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Imports the tool's modules by name; they are no package, and are forgotten afterwards."""
+    monkeypatch.syspath_prepend(str(TOOL))
+    before = set(sys.modules)
+
+    def load(name: str) -> ModuleType:
+        return importlib.import_module(name)
+
+    yield load
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(TOOL)):
+            del sys.modules[name]
+
+
+def test_the_page_is_current(tool: Any) -> None:
+    """`python tests/mutation report` makes it anew."""
+    record = tool("record")
+    made = tool("page").page(record.recorded(), record.explanations())
+    assert (ROOT / "docs" / "mutation.md").read_text("utf-8") == made
+
+
+def test_no_survivor_is_without_a_reason_and_no_reason_without_a_survivor(tool: Any) -> None:
+    record = tool("record")
+    found, explained = record.survivors(record.recorded()), record.explanations()
+    assert record.unexplained(record.recorded(), explained) == []
+    used = {id(next(entry for entry in explained if entry.fits(mutant))) for mutant in found}
+    assert [entry for entry in explained if id(entry) not in used] == []
+    for entry in explained:
+        assert entry.reason[0].isupper()
+        assert entry.reason.endswith(".")
+
+
+def test_figures_and_survivors_agree(tool: Any) -> None:
+    record = tool("record")
+    read = record.recorded()
+    for module, counts in read["modules"].items():
+        assert counts["survived"] == sum(mutant.module == module for mutant in record.survivors(read))
+        assert counts["killed"] > 0
+
+
+def test_every_module_of_the_specification_is_mutated() -> None:
+    """In one group, with tests that exist; and what compares, judges and guards memory is too."""
+    groups = CONFIG["groups"].values()
+    mutated = [str(path.relative_to(ROOT)) for group in groups for name in group["modules"] for path in ROOT.glob(name)]
+    assert len(mutated) == len(set(mutated))
+    expected = {str(path.relative_to(ROOT)) for path in (ROOT / "spec").rglob("*.py")}
+    expected |= {f"conformance/judge/{name}.py" for name in ("compare", "judge", "memory", "output_digest")}
+    assert {name for name in mutated if not name.endswith("__init__.py")} == {
+        name for name in expected if not name.endswith("__init__.py")
+    }
+    for group in groups:
+        for name in group["tests"]:
+            assert [*(ROOT / "tests").rglob(f"test_{name.partition('::')[0]}.py")], name
+
+
+@pytest.mark.parametrize(
+    ("diff", "was", "becomes"),
+    [
+        ("--- a\n+++ b\n@@ -1 +1 @@\n x\n-    a = 1\n+    a = 2\n", "a = 1", "a = 2"),
+        ("--- a\n+++ b\n@@ -1 +1 @@\n-    f(\n-        a,\n+    f(\n", "f( a,", "f("),
+        ("--- a\n+++ b\n@@ -1 +1 @@\n-@cache\n+\n", "@cache", ""),
+    ],
+)
+def test_a_mutant_is_told_by_the_lines_that_it_changes(tool: Any, diff: str, was: str, becomes: str) -> None:
+    assert tool("record").changed_lines(diff) == (was, becomes)
+
+
+def test_an_explanation_fits_where_all_of_it_does(tool: Any) -> None:
+    record = tool("record")
+    mutant = record.Mutant("spec/tensor.py", "product", "NumberReplacer", "a = 1", "a = 2", 5)
+    fits: list[dict[str, Any]] = [
+        {"modules": "spec/*"},
+        {"modules": "*", "was": "= 1", "becomes": ("a = 3", "a = 2")},
+        {"modules": "*", "pattern": r"\d => .*2$", "operators": "Number*"},
+    ]
+    for entry in fits:
+        assert record.Explanation(reason="", **entry).fits(mutant)
+    other: list[dict[str, Any]] = [
+        {"modules": "conformance/*"},
+        {"modules": "*", "was": "= 2"},
+        {"modules": "*", "becomes": ("a = ",)},
+        {"modules": "*", "pattern": "^2"},
+        {"modules": "*", "operators": "Drop*"},
+    ]
+    for entry in other:
+        assert not record.Explanation(reason="", **entry).fits(mutant)
+
+
+def test_operators_for_declarations_do_what_their_examples_show(tool: Any) -> None:
+    pytest.importorskip("cosmic_ray", reason="needs Cosmic Ray, of the dependency group `mutation`")
+    from cosmic_ray.mutating import mutate_code
+
+    provider = tool("declarations").Provider()
+    for name in provider:
+        operator = provider[name]
+        assert operator.examples(), name
+        for example in operator.examples():
+            made = mutate_code(example.pre_mutation_code, operator(), example.occurrence)
+            assert made == example.post_mutation_code, name
+        assert mutate_code("x = 1\n", operator(), 0) is None

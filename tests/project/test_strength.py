@@ -1,0 +1,300 @@
+"""Measuring the suite: the streams are those of a campaign, what is derived is wrong, and what is left out is right."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+from places import ROOT
+
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.campaign.budget import BUDGETS
+from dml_conformance.conformance.campaign.engine import Engine
+from dml_conformance.conformance.cli.strength import strength
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.strength import score as score_module
+from dml_conformance.conformance.strength.coverage import Coverage, gaps
+from dml_conformance.conformance.strength.measure import Outcome, Plan, measure, measure_at, planted
+from dml_conformance.conformance.strength.mutants import Mutant
+from dml_conformance.conformance.strength.mutants.memory import LastElementUnwritten
+from dml_conformance.conformance.strength.rule_mutants import (
+    NO_STEP,
+    NOT_ALONE,
+    OPEN,
+    OVER_APPLIES,
+    Forgets,
+    Loosens,
+    OverApplies,
+    derived,
+    overdone,
+    witnesses,
+)
+from dml_conformance.conformance.strength.score import PROMISED, RECORDED, Score, of_campaign, recorded
+from dml_conformance.conformance.strength.show import as_markdown
+from dml_conformance.conformance.strength.steps import steps
+from dml_conformance.conformance.strength.streams import Streams
+from dml_conformance.reports.certificate import Strength
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase
+from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
+from dml_conformance.spec.registry import operators, rules
+from dml_conformance.spec.validator import Outcome as Decided
+from dml_conformance.spec.validator import decide
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.chooser import SeededChooser
+from dml_conformance.strategies.violations import breakable_rules, violate
+
+QUICK = BUDGETS["quick"]
+SMALL = Plan(("TILE",), (HIGHEST,), ("axes", "memory", "state"), ("quick",), (0, 1))
+
+
+@pytest.fixture(scope="module")
+def small() -> Score:
+    return Score.of(SMALL, measure_at(SMALL, ("TILE", HIGHEST)))
+
+
+# --- streams ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_the_streams_are_the_cases_of_a_campaign(seed: int) -> None:
+    """Of an honest backend, case by case and in the same order, search included."""
+    level = Level.parse("3_0")
+    engine = Engine(Judge(ReferenceBackend(), "reference"), ["TILE"], [level], QUICK, seed)
+    streams = Streams("TILE", level)
+    found = [(phase, p.case.digest) for phase in Phase for p in streams.phase(phase, QUICK, seed)]
+    assert found == [(record.phase, record.case) for record in engine.records()]
+
+
+@pytest.mark.parametrize("mutant", [LastElementUnwritten, lambda: Forgets("TILE.repeats")])
+def test_a_campaign_needs_as_many_cases(mutant: type[Mutant]) -> None:
+    """The number that is measured is that of the first failing record of a campaign."""
+    level = HIGHEST
+    engine = Engine(Judge(mutant(), "mutant"), ["TILE"], [level], QUICK, 0)
+    failing = next(n for n, record in enumerate(engine.records(), 1) if record.verdict in NOT_CONFORMANT)
+    name = getattr(mutant, "__name__", "")
+    plan = Plan(("TILE",), (level,), budgets=("quick",), with_witnesses=False)
+    name = "forgets TILE.repeats" if name == "<lambda>" else name
+    (outcome,) = (o for o in measure_at(plan, ("TILE", level)) if o.mutant == name)
+    assert outcome.cases_to_kill("quick") == (failing,)
+
+
+def test_what_is_planted_follows_from_the_fields_and_levels() -> None:
+    names = {one.mutant for one in planted("TILE", HIGHEST)}
+    assert "RepeatsReversed" in names
+    assert "AxisOffByOne" not in names
+    assert "AcceptsLaterOperators" not in names
+    assert "AcceptsLaterOperators" in {one.mutant for one in planted("GATHER_ND1", LOWEST)}
+    assert {one.family for one in planted("TILE", HIGHEST, ["bits"])} == {"bits"}
+
+
+def test_workers_give_the_same() -> None:
+    plan = Plan(("TILE",), (LOWEST, HIGHEST), ("axes", "crashes"), ("quick",), (0,))
+    assert list(measure(plan, workers=2)) == list(measure(plan))
+
+
+# --- what is derived --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("operator", operators())
+def test_a_forgotten_rule_is_forgotten_and_no_other(operator: str) -> None:
+    for rule in breakable_rules(operator, HIGHEST):
+        if rules()[rule].erratum is not None:
+            continue
+        forgets, loosens = Forgets(rule), Loosens(rule)
+        for other in breakable_rules(operator, HIGHEST):
+            desc = violate(SeededChooser(other), operator, HIGHEST, other)
+            if rules()[other].erratum is None:
+                assert forgets.validate(desc, HIGHEST).accepted is (other == rule)
+                assert not loosens.validate(desc, HIGHEST).accepted or other == rule
+
+
+@pytest.mark.parametrize("operator", operators())
+def test_what_is_over_applied_refuses_some_valid_descriptors_and_not_all(operator: str) -> None:
+    made = 0
+    for one in derived(operator, HIGHEST):
+        if one.kind != OVER_APPLIES or one.make is None or not rules()[one.rule].is_descriptor_rule:
+            continue
+        backend = one.make()
+        assert isinstance(backend, OverApplies)
+        answers = {backend.validate(desc, HIGHEST).accepted for desc in witnesses(operator, HIGHEST)}
+        assert answers == {True, False}, one.name
+        made += 1
+    assert made > 10
+
+
+@pytest.mark.parametrize("operator", operators())
+def test_witnesses_are_valid(operator: str) -> None:
+    for level in (operators()[operator].introduced_in, HIGHEST):
+        assert len(witnesses(operator, level)) > 100
+        assert all(decide(desc, level).outcome is Decided.ACCEPT for desc in witnesses(operator, level))
+
+
+@pytest.mark.parametrize("operator", operators())
+def test_what_is_left_out_is_left_out_for_the_reason_given(operator: str) -> None:
+    """The reasons are held against every neighbour of the boundary cases, which the derivation does not look at."""
+    for level in (operators()[operator].introduced_in, HIGHEST):
+        out = [one for one in derived(operator, level) if one.left_out]
+        assert {one.rule for one in out if one.left_out == OPEN} <= {r for r, rule in rules().items() if rule.erratum}
+        alone = {one.rule for one in out if one.left_out == NOT_ALONE}
+        no_step = {one.rule for one in out if one.left_out == NO_STEP and one.kind == OVER_APPLIES}
+        valid = [c.desc for c in boundary_cases(operator, level) if c.outcome is Decided.ACCEPT]
+        for desc in islice(valid, 0, None, 5):
+            for step in steps(desc, level):
+                decision = decide(step.desc, step.level)
+                if decision.outcome is Decided.REJECT and len(decision.rules) == 1:
+                    assert decision.rules[0] not in no_step, step
+                    assert step.level != level or decision.rules[0] not in alone, step
+
+
+def test_the_step_of_an_over_application_is_the_one_that_refuses_least() -> None:
+    step, trait = overdone("TILE", HIGHEST, "TILE.repeats") or ("", "")
+    assert step == "Repeats element - 1"
+    assert trait == ""
+
+
+# --- score ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_score_counts_what_was_planted(small: Score) -> None:
+    assert small.total.plantings == sum(row.plantings for row in small.mutants)
+    assert small.total.plantings == sum(row.plantings for row in small.families)
+    assert small.total.killed["quick"] + len(small.survivors) == small.total.plantings
+    assert {row.name for row in small.families} == {"memory", "state"}  # TILE has no axis
+    assert all(
+        row.witness is not None and row.witness.operator == "TILE" for row in small.mutants if row.killed["quick"]
+    )
+
+
+def test_a_score_survives_its_json(small: Score) -> None:
+    assert msgspec.json.decode(small.to_json(), type=Score) == small
+
+
+def test_a_survivor_breaks_the_promise(small: Score) -> None:
+    quick = dict.fromkeys(Phase, (0,))
+    sizes = dict.fromkeys(Phase, (5,))
+    found = Outcome("Undetected", "memory", "", "TILE", "6_4", "", {"quick": quick}, {"quick": sizes})
+    weak = Score.of(SMALL, [found])
+    assert [survivor.mutant for survivor in weak.survivors] == ["Undetected"]
+    assert weak.share("quick") == 0
+    assert not weak.keeps_promises
+    assert small.keeps_promises
+
+
+def test_cases_to_a_kill_count_the_phases_before_it() -> None:
+    kills = {Phase.EXAMPLES: (0, 0), Phase.BOUNDARIES: (0, 0), Phase.SEARCH: (0, 2), Phase.SWEEP: (7, 1)}
+    sizes = {Phase.EXAMPLES: (1, 1), Phase.BOUNDARIES: (100, 100), Phase.SEARCH: (10, 10), Phase.SWEEP: (20, 20)}
+    found = Outcome("Some", "memory", "", "TILE", "6_4", "", {"quick": kills}, {"quick": sizes})
+    assert found.cases_to_kill("quick") == (118, 103)
+    assert found.is_killed("quick")
+    assert not found.is_killed_in("quick", Phase.SEARCH)
+
+
+def test_the_recorded_score_is_current() -> None:
+    """It fails when a source that the score depends on has changed: measure it anew, as docs/strength.md says."""
+    score = recorded()
+    assert score is not None
+    assert score.is_current, "out of date; docs/strength.md has the command that measures it anew"
+    assert score.operators == tuple(operators())
+    assert score.levels == tuple(level.label for level in Level)
+
+
+def test_the_recorded_score_keeps_what_is_promised() -> None:
+    score = recorded()
+    assert score is not None
+    assert set(score.budgets) == set(PROMISED)
+    assert score.keeps_promises, [f"{s.budget}: {s.mutant} {s.operator} {s.level}" for s in score.survivors]
+
+
+def test_the_page_shows_the_recorded_score() -> None:
+    score = recorded()
+    assert score is not None
+    page = ROOT / "docs" / "strength.md"
+    assert page.read_text(encoding="utf-8") == as_markdown(score)
+    readme = (page.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert f"what it finds of {score.total.mutants} backends" in " ".join(readme.split())
+
+
+def test_a_changed_source_makes_a_score_stale(small: Score, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert small.is_current
+    monkeypatch.setattr(score_module, "_SOURCES", ("spec/*.py",))
+    score_module.sources_digest.cache_clear()
+    try:
+        assert not small.is_current
+    finally:
+        score_module.sources_digest.cache_clear()
+
+
+@pytest.mark.parametrize(("budget", "measured"), [("quick", "quick"), ("standard", "standard"), ("full", "standard")])
+def test_a_certificate_says_how_strong_the_suite_is(budget: str, measured: str) -> None:
+    found = msgspec.convert(of_campaign(budget), Strength)
+    assert found.budget == measured
+    assert found.is_current
+    assert 0 < found.killed <= found.plantings
+
+
+def test_without_a_score_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(score_module, "recorded", lambda: None)
+    assert of_campaign("quick") == {}
+
+
+# --- coverage ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("operator", operators())
+def test_the_cases_reach_what_the_specification_tells_apart(operator: str) -> None:
+    found = Coverage()
+    for level in Level:
+        found.count(operator, level)
+    assert gaps(found) == []
+
+
+def test_a_gap_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "dml_conformance.conformance.strength.coverage.boundary_cases", lambda operator, level: iter(())
+    )
+    monkeypatch.setattr(
+        "dml_conformance.conformance.strength.coverage.scale_cases", lambda operator, level, reach: iter(())
+    )
+    found = Coverage()
+    found.count("GATHER", HIGHEST)
+    told = gaps(found)
+    assert "GATHER 6_4: no interleaved output" in told
+    assert "GATHER 6_4: no INT64 indices along an axis beyond 24 bits" in told
+    assert "GATHER 6_4: no IndicesTensor beyond 16 bits" in told
+    assert len(told) < 300
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(strength, arguments)
+    return result.exit_code, result.output
+
+
+def test_the_command_measures(tmp_path: Path) -> None:
+    code, text = run("--operator", "TILE", "--level", "6_4", "--family", "memory", "--budget", "quick")
+    assert code == 0
+    assert "quick: 8 of 8 plantings killed (100.0%, promised 90%)" in text
+    target = tmp_path / "score.json"
+    code, _ = run("--operator", "TILE", "--level", "6_4", "--family", "memory", "--format", "json", "-o", str(target))
+    assert code == 0
+    assert msgspec.json.decode(target.read_bytes(), type=Score).budgets == ("quick", "standard")
+
+
+def test_the_recorded_score_is_shown() -> None:
+    code, text = run("--recorded", "--format", "json")
+    assert code == 0
+    assert text.encode() == RECORDED.read_bytes()
+    code, text = run("--recorded", "--operator", "TILE")
+    assert code == 2
+    assert "leave out what selects" in text
+
+
+def test_the_command_counts_coverage() -> None:
+    code, text = run("--coverage", "--operator", "TILE", "--level", "2_1")
+    assert code == 0
+    assert "0 gaps in" in text

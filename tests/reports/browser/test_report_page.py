@@ -1,0 +1,576 @@
+"""The page as people meet it: in a browser, with mouse, keyboard and links that are sent to others."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+import report_data
+from report_data import plain
+
+from dml_conformance.conformance.judge.compare import compare
+from dml_conformance.reports import html as html_module
+from dml_conformance.reports.cases import Cases
+from dml_conformance.reports.comparison import Comparison, comparison_html
+from dml_conformance.reports.html import report_html
+from dml_conformance.reports.records import NOT_CONFORMANT, Difference, Record, Verdict
+from dml_conformance.reports.store import Store, StoreWriter
+from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.summary import Summary
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.operators.tile import TileDesc
+from dml_conformance.spec.tensor import TensorDesc
+
+Show = Callable[..., Any]
+
+SCRIPT = "<script>alert(1)</script>"
+HUGE = 2**63 + 1  # no Number holds it
+STRIDED = plain(
+    Verdict.FAIL,
+    case="ab" * 32,
+    reason="OutputTensor: 3 of 12 elements differ",
+    data_type="FLOAT16",
+    layout="padded",
+    case_json={
+        "type": "DML_OPERATOR_GATHER",
+        "desc": {
+            "InputTensor": {"DataType": "FLOAT16", "Sizes": [2, 2, 3], "TotalTensorSizeInBytes": HUGE},
+            "OutputTensor": {
+                "DataType": "FLOAT16",
+                "Sizes": [2, 2, 3],
+                "Strides": [16, 8, 2],
+                "TotalTensorSizeInBytes": 60,
+            },
+            "Axis": 1,
+        },
+        "rule": "it's one",
+        "level": "3_0",
+        "data": {},
+    },
+    differences=(
+        Difference((0, 1, 2), "1.0", "0x3c00", "2.0", "0x4000"),
+        Difference((1, 0, 0), "-0.0", "0x8000", "0.0", "0x0000"),
+        Difference((1, 1, 1), "any element of the input", "", "nan", "0x7e00"),
+    ),
+    difference_count=3,
+    reproduce="dml-conformance replay --backend torch:cuda:0 'it'\"'\"'s'",
+)
+RECORDS = [*report_data.some_faulty(), STRIDED]
+
+
+def written(path: Path, records: list[Record], **changes: object) -> Path:
+    summary, cases = Summary(), Cases()
+    report_data.feed(FanOut(summary, cases), records, **changes)
+    path.write_text(report_html(summary, cases), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def single(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("single") / "report.html", RECORDS)
+
+
+@pytest.fixture(scope="session")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run in which every second failure of the baseline passes, and the strided case fails anew."""
+    folder = tmp_path_factory.mktemp("compared")
+    before = report_data.some_faulty()
+    after = [repaired(record) if i % 2 else record for i, record in enumerate(before)]
+    before = (*before, msgspec.structs.replace(STRIDED, verdict=Verdict.PASS, differences=(), difference_count=0))
+    report_data.feed(StoreWriter(folder / "old.sqlite"), before)
+    report_data.feed(StoreWriter(folder / "new.sqlite"), [*after, STRIDED])
+    with Store(folder / "old.sqlite") as old, Store(folder / "new.sqlite") as new:
+        (folder / "report.html").write_text(comparison_html(Comparison.of([new], old)), encoding="utf-8")
+    return folder / "report.html"
+
+
+def repaired(record: Record) -> Record:
+    if record.verdict not in NOT_CONFORMANT:
+        return record
+    return msgspec.structs.replace(record, verdict=Verdict.PASS, reason="", differences=(), difference_count=0)
+
+
+def matching(**traits: str) -> int:
+    """How many records have these traits; `differs` is a verdict as the page has it."""
+    wanted = dict(traits)
+    differs = wanted.pop("differs", None)
+    return sum(
+        all(str(getattr(record, name)) == value for name, value in wanted.items())
+        and (differs is None or record.verdict in (*NOT_CONFORMANT, Verdict.ERROR))
+        for record in RECORDS
+    )
+
+
+def found(page: Any) -> int:
+    return int(page.text_content(".found").split()[0].replace(",", ""))
+
+
+def shown(page: Any, count: int) -> None:
+    """Wait until so many cases are found."""
+    page.wait_for_function(
+        "n => document.querySelector('.found').textContent.startsWith(n + ' case') &&"
+        "!document.querySelector('.found').textContent.includes('searching')",
+        arg=f"{count:,}",
+    )
+
+
+def opened(page: Any, digest: str) -> None:
+    page.wait_for_selector(f"#case-title:has-text('{digest}')")
+
+
+# The list.
+
+
+def test_every_case_is_listed_and_few_rows_are_made(show: Show, single: Path) -> None:
+    page = show(single)
+    assert found(page) == len(RECORDS)
+    assert page.get_attribute(".list table", "aria-rowcount") == str(len(RECORDS) + 1)
+    assert 10 < page.locator(".list tbody tr").count() < 60
+    page.evaluate("document.querySelector('.list').scrollTop = 1e9")
+    page.wait_for_selector(f".list tr[aria-rowindex='{len(RECORDS) + 1}']")
+    assert page.locator(".list tbody tr").count() < 60
+
+
+def test_what_differs_comes_first(show: Show, single: Path) -> None:
+    page = show(single)
+    first = page.locator(".list tbody tr .column-verdict").first.text_content()
+    assert re.search("fail|crash|timeout", first)
+
+
+def test_a_cell_of_the_matrix_leads_to_its_cases(show: Show, single: Path) -> None:
+    page = show(single)
+    cell = page.locator(".matrix td.not-conformant a").first
+    told = cell.locator("..").get_attribute("title")
+    operator, level = re.match(r"(\S+) at (\S+): ", told).groups()
+    cell.click()
+    shown(page, matching(operator=operator, level=level, differs="differs"))
+    assert page.url.endswith(f"#cases?operator={operator}&level={level}&verdict=differs")
+    assert page.locator("#cases-title").bounding_box()["y"] < 900
+
+
+@pytest.mark.parametrize(
+    ("title", "value", "traits"),
+    [
+        ("Verdict", "crash", {"verdict": "crash"}),
+        ("Verdict", "differs", {"differs": "differs"}),
+        ("Operator", "TILE", {"operator": "TILE"}),
+        ("Level", "4_1", {"level": "4_1"}),
+        ("Rule", "GATHER.axis-range", {"rule": "GATHER.axis-range"}),
+        ("Type", "INT8", {"data_type": "INT8"}),
+        ("Dimensions", "3", {"rank": "3"}),
+        ("Phase", "sweep", {"phase": "sweep"}),
+        ("Layout", "padded", {"layout": "padded"}),
+        ("Index type", "-", {"index_type": ""}),
+    ],
+)
+def test_a_filter_shows_the_cases_of_its_value(
+    show: Show, single: Path, title: str, value: str, traits: dict[str, str]
+) -> None:
+    page = show(single)
+    page.locator(".filters label", has=page.get_by_text(title, exact=True)).locator("select").select_option(value)
+    wanted = matching(**traits)
+    assert 0 < wanted < len(RECORDS)
+    shown(page, wanted)
+
+
+def test_filters_add_up_and_are_cleared(show: Show, single: Path) -> None:
+    page = show(single, "#cases?operator=GATHER&verdict=fail")
+    shown(page, matching(operator="GATHER", verdict="fail"))
+    page.get_by_role("button", name="Clear").click()
+    shown(page, len(RECORDS))
+
+
+def test_text_finds_traits_digests_and_what_stands_in_a_case(show: Show, single: Path) -> None:
+    page = show(single)
+    text = page.get_by_label("Text")
+    text.fill("axis-range tile")
+    record = RECORDS[7]
+    text.fill(record.case[:12])
+    shown(page, 1)
+    seed = next(str(r.case_json["data"]["InputTensor"]["seed"]) for r in RECORDS if r.case_json.get("data"))
+    text.fill(f"gather {seed}")
+    wanted = [
+        r
+        for r in RECORDS
+        if seed in json.dumps(r.case_json) + r.reproduce and "gather" in json.dumps(r.case_json).lower()
+    ]
+    shown(page, len(wanted))
+    text.fill("no such thing anywhere")
+    shown(page, 0)
+
+
+def test_a_heading_sorts(show: Show, single: Path) -> None:
+    page = show(single)
+    page.get_by_role("button", name="Level").click()
+    page.wait_for_selector(".list th[aria-sort=ascending]")
+    first = min(record.level for record in RECORDS)
+    assert page.locator(".list tbody tr .column-level").first.text_content() == first
+    page.get_by_role("button", name="Level").click()
+    page.wait_for_selector(".list th[aria-sort=descending]")
+    last = max(record.level for record in RECORDS)
+    assert page.locator(".list tbody tr .column-level").first.text_content() == last
+
+
+# Links.
+
+
+def test_a_link_shows_the_same_to_whoever_gets_it(show: Show, single: Path) -> None:
+    page = show(single)
+    page.get_by_label("Text").fill("strides")
+    page.wait_for_function("location.hash === '#cases?text=strides'")
+    page.locator(".filters label", has=page.get_by_text("Verdict", exact=True)).locator("select").select_option("fail")
+    page.wait_for_function("location.hash.includes('verdict=fail')")
+    page.locator(".list tbody a").nth(1).click()
+    title = page.locator("#case-title").text_content()
+    fragment = "#" + page.url.partition("#")[2]
+    page.wait_for_function("!document.querySelector('.found').textContent.includes('searching')")
+    other = show(single, fragment)
+    other.wait_for_selector("#case-title")
+    shown(other, found(page))
+    assert other.locator("#case-title").text_content() == title
+    assert other.get_by_label("Text").input_value() == "strides"
+
+
+def test_back_and_forward_go_through_what_was_shown(show: Show, single: Path) -> None:
+    page = show(single)
+    page.goto(single.as_uri() + "#cases?operator=TILE")
+    shown(page, matching(operator="TILE"))
+    page.locator(".list tbody a").first.click()
+    page.wait_for_selector("#case:not([hidden])")
+    digest = page.locator("#case-title .mono").text_content()
+    page.go_back()
+    page.wait_for_selector("#case", state="hidden")
+    shown(page, matching(operator="TILE"))
+    page.go_forward()
+    opened(page, digest)
+
+
+def test_a_case_that_the_page_has_not_is_said_to_be_elsewhere(show: Show, single: Path) -> None:
+    page = show(single, "#cases?case=000000000000")
+    page.wait_for_selector("#case:has-text('This page does not hold the case')")
+    assert show(single, "#cases?case=%3Cb%3E&operator=none").locator("#case b").count() == 0
+
+
+# One case.
+
+
+def test_a_case_tells_its_rule_in_words_with_its_source(show: Show, single: Path) -> None:
+    page = show(single, f"#cases?case={STRIDED.case[:12]}")
+    opened(page, STRIDED.case[:12])
+    rule = next(rule for rule in report_data.campaign().rules if rule["id"] == STRIDED.rule)
+    assert rule["statement"][1:] in page.text_content("#case")
+    assert page.get_attribute("#case a:has-text('Source')", "href") == rule["source"]
+    assert STRIDED.reason in page.text_content("#case")
+
+
+def test_differing_cells_are_marked_with_value_bits_and_place_in_memory(show: Show, single: Path) -> None:
+    page = show(single, f"#cases?case={STRIDED.case[:12]}")
+    opened(page, STRIDED.case[:12])
+    grid = page.locator("#case .grid").first
+    assert page.locator("#case .choices select").nth(1).locator("option").all_text_contents() == [
+        "[0, :, :], 1 ≠",
+        "[1, :, :], 2 ≠",
+    ]
+    assert grid.locator("td.differs").count() == 1
+    assert grid.locator("tbody td").count() == 6
+    cell = grid.locator("td.differs")
+    assert cell.text_content() == "differs: 1.0≠ but got 2.0"
+    # 0 * 16 + 1 * 8 + 2 * 2 elements of two bytes
+    assert cell.get_attribute("title") == "[0, 1, 2], element 12 in memory, byte 24"
+    page.get_by_label("Show").select_option("bits")
+    assert cell.text_content() == "differs: 0x3c00≠ but got 0x4000"
+    page.get_by_label("Show").select_option("offset")
+    assert cell.text_content() == "differs: ≠ 12"
+    assert grid.locator("td.same").first.text_content() == "0"
+    page.get_by_label("Slice").select_option("[1, :, :]")
+    assert grid.locator("td.differs").count() == 2
+    rows = page.locator("#case table:has(caption:has-text('differing elements')) tbody tr")
+    assert rows.nth(1).locator("th, td").all_text_contents() == [
+        "1, 0, 0",
+        "-0.0",
+        "0x8000",
+        "0.0",
+        "0x0000",
+        "16",
+        "32",
+    ]
+    assert "open" in rows.nth(2).text_content()
+
+
+def with_wrong_elements(wrong: list[int], recorded: int) -> Record:
+    """TILE of a ramp from 5 on, 2 x 3 x 4 elements to 2 x 3 x 8, of which some came out as 99."""
+    source, output = (TensorDesc.of(DataType.FLOAT32, (2, 3, n)) for n in (4, 8))
+    case = Case.of(
+        TileDesc(source, output, (1, 1, 2)), HIGHEST, {"input_tensor": Recipe("ramp", 5)}, rule="TILE.values"
+    )
+    expected = np.tile(np.arange(5, 29, dtype="<f4").reshape(2, 3, 4), (1, 1, 2)).view("<u4")
+    actual = expected.copy()
+    actual.reshape(-1)[wrong] = np.float32(99).view(np.uint32)
+    found = compare(actual, expected, DataType.FLOAT32)
+    return plain(
+        Verdict.FAIL,
+        case=case.digest,
+        operator="TILE",
+        rule="TILE.values",
+        data_type="FLOAT32",
+        case_json=case.to_json(),
+        differences=found.shown[:recorded],
+        difference_count=found.wrong,
+    )
+
+
+def test_cells_that_agree_show_what_was_expected(show: Show, tmp_path: Path) -> None:
+    record = with_wrong_elements([9, 30], 2)
+    page = show(written(tmp_path / "report.html", [record]), f"#cases?case={record.case[:12]}")
+    grid = page.locator("#case .grid").first
+    rows = [
+        [cell.split("≠")[0] for cell in row.locator("td").all_text_contents()] for row in grid.locator("tbody tr").all()
+    ]
+    first = [[str(float(5 + 4 * row + column % 4)) for column in range(8)] for row in range(3)]
+    first[1][1] = f"differs: {first[1][1]}"
+    assert rows == first
+    assert grid.locator("td.differs").text_content() == "differs: 10.0≠ but got 99.0"
+    page.get_by_label("Show").select_option("bits")
+    assert grid.locator("tbody td").first.text_content() == "0x40a00000"
+    page.get_by_label("Slice").select_option("[1, :, :]")
+    assert grid.locator("td.differs").count() == 1
+    assert grid.locator("td.unknown").count() == 0
+
+
+def test_cells_that_were_not_recorded_are_told_from_those_that_agree(show: Show, tmp_path: Path) -> None:
+    record = with_wrong_elements([9, 11, 13, 40], 2)
+    page = show(written(tmp_path / "report.html", [record]), f"#cases?case={record.case[:12]}")
+    grid = page.locator("#case .grid").first
+    assert grid.locator("td.differs").count() == 2
+    assert grid.locator("td.same").count() == 10  # up to the last one recorded, which is element 11 of 48
+    unknown = grid.locator("td.unknown")
+    assert unknown.count() == 12
+    assert unknown.first.text_content() == "9.0 ?, not recorded"
+    assert "4 elements differ; the first 2 are recorded" in page.text_content("#case figcaption")
+    page.get_by_label("Slice").select_option("[1, :, :]")
+    assert grid.locator("td.unknown").count() == 24
+
+
+def test_what_the_page_works_out_is_not_shown_against_what_was_recorded(show: Show, tmp_path: Path) -> None:
+    record = with_wrong_elements([9], 1)
+    (difference,) = record.differences
+    other = msgspec.structs.replace(difference, expected="1.0", expected_bits="0x3f800000")
+    record = msgspec.structs.replace(record, differences=(other,))
+    page = show(written(tmp_path / "report.html", [record]), f"#cases?case={record.case[:12]}")
+    assert page.locator("#case .grid td.same").first.text_content() == "="
+
+
+def test_memory_of_a_strided_tensor_is_drawn(show: Show, single: Path) -> None:
+    page = show(single, f"#cases?case={STRIDED.case[:12]}")
+    opened(page, STRIDED.case[:12])
+    memory = page.locator("#case details", has_text="Memory of OutputTensor")
+    memory.locator("summary").click()
+    cells = memory.locator("td")
+    assert cells.count() == 1 + 16 + 8 + 2 * 2  # from the first element to the last
+    assert memory.locator("td.same, td.differs").count() == 12
+    assert memory.locator("td.differs").all_text_contents() == ["≠ 0,1,2", "≠ 1,0,0", "≠ 1,1,1"]
+    assert cells.nth(12).text_content() == "≠ 0,1,2"
+    assert cells.nth(1).text_content() == "gap"
+
+
+def test_numbers_beyond_what_a_browser_counts_exactly_stay_exact(show: Show, single: Path) -> None:
+    page = show(single, f"#cases?case={STRIDED.case[:12]}")
+    opened(page, STRIDED.case[:12])
+    assert page.locator("#case pre").last.text_content().count(str(HUGE)) == 1
+    assert page.locator("#case td.number", has_text=str(HUGE)).count() == 1
+
+
+def test_the_line_that_reproduces_a_case_is_copied(show: Show, single: Path) -> None:
+    page = show(single, f"#cases?case={STRIDED.case[:12]}")
+    opened(page, STRIDED.case[:12])
+    page.locator("#case button.copy").first.click()
+    page.wait_for_selector("#case button.copy:has-text('Copied')")
+    assert page.evaluate("navigator.clipboard.readText()") == STRIDED.reproduce
+    page.get_by_role("button", name="Write it as a DxDispatch model").click()
+    page.wait_for_function("navigator.clipboard.readText().then(text => text.includes('export-model'))")
+    words = shlex.split(page.evaluate("navigator.clipboard.readText()"))
+    assert json.loads(words.pop(2)) == STRIDED.case_json
+    assert words == ["dml-conformance", "export-model", "--out", f"case-{STRIDED.case[:12]}"]
+    page.locator("#differences button.copy").first.click()
+    line = page.locator("#differences .command pre").first.text_content()
+    page.wait_for_function("line => navigator.clipboard.readText().then(text => text === line)", arg=line)
+
+
+def test_a_case_is_downloaded_as_it_was_recorded(show: Show, single: Path) -> None:
+    page = show(single, f"#cases?case={STRIDED.case[:12]}")
+    opened(page, STRIDED.case[:12])
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download the case").click()
+    assert download.value.suggested_filename == f"case-{STRIDED.case[:12]}.json"
+    assert json.loads(download.value.path().read_text()) == STRIDED.case_json
+
+
+def test_what_was_left_out_is_said(show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html_module, "MAX_PAGE", 600_000)
+    page = show(written(tmp_path / "small.html", list(report_data.faulty(3000))), "#cases?verdict=pass")
+    assert "The rest was left out" in page.text_content("#cases > p")
+    page.keyboard.press("Tab")
+    texts = set()
+    for index in range(12):
+        page.locator(".list tbody a").nth(index).click()
+        digest = page.locator(".list tbody a").nth(index).text_content()
+        opened(page, digest)
+        texts.add("no room" in page.text_content("#case"))
+    assert True in texts
+
+
+# Keyboard.
+
+
+def test_the_list_and_its_cases_are_reached_by_keys(show: Show, single: Path) -> None:
+    page = show(single)
+    page.locator(".list").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    focused = "document.activeElement"
+    assert page.evaluate(f"{focused}.dataset.index") == "2"
+    page.keyboard.press("End")
+    assert page.evaluate(f"{focused}.dataset.index") == str(len(RECORDS) - 1)
+    page.keyboard.press("Home")
+    first = page.evaluate(f"{focused}.textContent")
+    page.keyboard.press("Enter")
+    opened(page, first)
+    assert page.evaluate(f"{focused}.id") == "case-title"
+    page.keyboard.press("j")
+    page.wait_for_function("digest => !document.querySelector('#case-title').textContent.includes(digest)", arg=first)
+    page.keyboard.press("k")
+    opened(page, first)
+    page.keyboard.press("/")
+    assert page.evaluate(f"{focused}.type") == "search"
+    page.keyboard.type("j/")  # letters are letters there
+    assert page.get_by_label("Text").input_value() == "j/"
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#case", state="hidden")
+
+
+# What comes from outside.
+
+
+def test_markup_from_outside_is_text(show: Show, tmp_path: Path) -> None:
+    hostile = msgspec.structs.replace(
+        STRIDED,
+        rule=SCRIPT,
+        answered=SCRIPT,
+        reason=f"<img src=x onerror=alert(1)>\u202e{SCRIPT}",
+        data_type=SCRIPT,
+        layout=SCRIPT,
+        reproduce=SCRIPT,
+        case_json={"type": SCRIPT, "desc": {SCRIPT: SCRIPT, "</script><script>alert(2)": 1}},
+        differences=(Difference((0,), SCRIPT, SCRIPT, SCRIPT, SCRIPT),),
+    )
+    described = {**report_data.campaign().backend, "name": f'"{SCRIPT}', "device": SCRIPT}
+    page = show(written(tmp_path / "hostile.html", [hostile, plain()], backend=described), f"#cases?case={'ab' * 6}")
+    opened(page, "ab" * 6)
+    assert page.locator("#case script, #case img, .filters script").count() == 0
+    assert SCRIPT in page.text_content("#case")
+    assert "\\u202e" in page.text_content("#case")
+    assert page.locator("dd", has_text=SCRIPT).count() >= 1
+
+
+# Several campaigns.
+
+
+def test_regressions_lead_to_their_cases_and_say_what_each_campaign_made_of_them(show: Show, compared: Path) -> None:
+    page = show(compared)
+    assert page.locator("h2").first.text_content() == "Since the baseline"
+    row = page.locator("#changes tbody tr").first
+    assert row.locator("th").text_content() == "regression"
+    row.locator("a").click()
+    shown(page, 1)
+    page.locator(".list tbody a").first.click()
+    opened(page, STRIDED.case[:12])
+    elsewhere = page.locator("#case table:has(caption:has-text('Every time'))")
+    verdicts = [text.strip("✓✗") for text in elsewhere.locator(".verdict").all_text_contents()]
+    assert sorted(verdicts) == ["fail", "pass"]
+    elsewhere.locator("a:not([aria-current])").click()
+    page.wait_for_selector("#case dd:has-text('baseline')")
+    assert page.locator("#case td.differs").count() == 0
+
+
+def test_a_repair_is_found_by_its_link(show: Show, compared: Path) -> None:
+    page = show(compared)
+    row = page.locator("#changes tbody tr", has_text="repair").first
+    count = int(row.locator("a").text_content().replace(",", ""))
+    row.locator("a").click()
+    shown(page, count)
+
+
+# Everyone.
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_fits_its_window(
+    show: Show, single: Path, compared: Path, tmp_path: Path, scheme: str, width: int
+) -> None:
+    folder = Path(os.environ.get("REPORT_SCREENSHOTS", tmp_path))
+    for name, path in (("single", single), ("compared", compared)):
+        page = show(path, color_scheme=scheme, viewport={"width": width, "height": 900})
+        page.screenshot(path=folder / f"{name}-{scheme}-{width}.png")
+        page.goto(path.as_uri() + f"#cases?case={STRIDED.case[:12]}")
+        opened(page, STRIDED.case[:12])
+        page.screenshot(path=folder / f"{name}-case-{scheme}-{width}.png")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, re.findall(r"\d+", background)[:3])) < 384) == (scheme == "dark")
+
+
+def test_on_paper_nothing_is_folded_and_nothing_is_a_control(show: Show, single: Path) -> None:
+    page = show(single)
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details:not([open])").count() == 0
+    for selector in (".filters", ".list", "nav.contents", "#differences .copy >> nth=0"):
+        assert not page.locator(selector).is_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details[open]").count() == 0
+
+
+def test_without_scripts_all_but_the_list_is_there(show: Show, single: Path) -> None:
+    page = show(single, java_script_enabled=False)
+    assert page.locator("h1").is_visible()
+    assert page.locator(".matrix td").count() > 10
+    assert "needs JavaScript" in page.text_content("#cases")
+
+
+# A place that scrolls is reached by the Tab key, so that it can be scrolled without a mouse (WCAG 2.1.1). The engine
+# wants such a place to be a control, which it is not.
+SCROLLS = "element_tabbable_role_valid"
+
+
+@pytest.mark.parametrize(("name", "scheme"), [("single", "dark"), ("compared", "light")])
+def test_no_accessibility_fault_is_found(
+    show: Show, request: pytest.FixtureRequest, accessibility_engine: Path, name: str, scheme: str
+) -> None:
+    """By IBM's accessibility engine, which is not installed with the other tests."""
+    path = request.getfixturevalue(name)
+    page = show(path, f"#cases?case={STRIDED.case[:12]}", color_scheme=scheme, bypass_csp=True)
+    opened(page, STRIDED.case[:12])
+    page.add_script_tag(content=f"{accessibility_engine.read_text(encoding='utf-8')}\nwindow.ace = ace;")
+    checked, faults = page.evaluate(
+        """async () => {
+          console.log = console.info = () => {};
+          const { results } = await new ace.Checker().check(document, ["IBM_Accessibility"]);
+          const faults = results.filter(({ value }) => value[0] === "VIOLATION" && value[1] === "FAIL");
+          return [results.length, faults.map(({ ruleId, message, snippet }) => [ruleId, message, snippet])];
+        }"""
+    )
+    assert checked > 1000
+    assert [fault for fault in faults if fault[0] != SCROLLS] == []
+    scrolling = re.compile('role="group"|<pre |id="case-title"')  # the last takes the focus from a link to it
+    assert [snippet for _, _, snippet in faults if not scrolling.search(snippet)] == []

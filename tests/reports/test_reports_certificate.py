@@ -1,0 +1,292 @@
+"""The certificate and the published schemas: what is written keeps to them, and they are as strict as they say."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+import report_data
+from places import ROOT
+from report_data import plain
+
+from dml_conformance.conformance import schemas
+from dml_conformance.conformance.schemas import SCHEMAS
+from dml_conformance.reports.certificate import Certificate, CertificateError, VerdictCounts
+from dml_conformance.reports.records import Record, Verdict
+from dml_conformance.reports.summary import Summary
+
+DOCS = ROOT / "docs" / "schemas"
+
+
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(json.loads((DOCS / f"{name}.schema.json").read_text(encoding="utf-8")))
+
+
+def certified(records: tuple[Record, ...], **changes: Any) -> Certificate:
+    summary = Summary()
+    report_data.feed(summary, records, **changes)
+    return Certificate.of(summary)
+
+
+def faulty_summary() -> Summary:
+    summary = Summary()
+    report_data.feed(summary, report_data.some_faulty())
+    return summary
+
+
+@pytest.fixture(scope="module")
+def certificate() -> Certificate:
+    return certified(report_data.some_faulty())
+
+
+@pytest.fixture(scope="module")
+def content(certificate: Certificate) -> Any:
+    return json.loads(certificate.to_json())
+
+
+def test_it_says_what_counted_as_the_specification(content: Any) -> None:
+    assert content["run"]["spec"] == "documented"
+    observed = json.loads(certified(report_data.some_sound(), spec="observed").to_json())
+    validator("certificate").validate(observed)
+    assert observed["run"]["spec"] == "observed"
+    with pytest.raises(msgspec.ValidationError, match=r"\$\.spec"):
+        certified(report_data.some_sound(), spec="guessed")
+
+
+def test_it_says_by_which_level_a_backend_decides(content: Any) -> None:
+    assert content["backend"]["decides_at"] is None
+    backend = {**report_data.campaign().backend, "decides_at": "6_2"}
+    written = json.loads(certified(report_data.some_sound(), backend=backend).to_json())
+    validator("certificate").validate(written)
+    assert written["backend"]["decides_at"] == "6_2"
+
+
+def test_it_says_by_which_path_a_backend_works() -> None:
+    claims = {"accelerated": True, "paths": {"everything": "eager PyTorch, as there is no compiler"}}
+    backend = {**report_data.campaign().backend, **claims}
+    written = json.loads(certified(report_data.some_sound(), backend=backend).to_json())
+    validator("certificate").validate(written)
+    assert {name: written["backend"][name] for name in claims} == claims
+
+
+@pytest.mark.parametrize("name", list(SCHEMAS))
+def test_the_published_schemas_are_those_of_the_types(name: str) -> None:
+    assert (DOCS / name).read_bytes() == schemas.published(name), "run python -m conformance.schemas docs/schemas"
+
+
+def test_schemas_are_written_where_asked(tmp_path: Path) -> None:
+    schemas.main(str(tmp_path))
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in DOCS.iterdir())
+
+
+def objects(schema: Any, path: str = "") -> Any:
+    """Every schema of an object with properties inside a schema, with its path."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get("properties"), dict) and not path.endswith("/properties"):  # which may name a field so
+            yield path, schema
+        for name, inner in schema.items():
+            yield from objects(inner, f"{path}/{name}")
+    elif isinstance(schema, list):
+        for i, inner in enumerate(schema):
+            yield from objects(inner, f"{path}/{i}")
+
+
+@pytest.mark.parametrize("name", list(SCHEMAS))
+def test_schemas_are_valid_and_strict(name: str) -> None:
+    schema = SCHEMAS[name]()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    found = dict(objects(schema))
+    assert found
+    for path, inner in found.items():
+        # The branch of one operator narrows what the case around it has closed already.
+        if "oneOf" not in path and not any(path.endswith(f"/{o}") for o in report_data.campaign().operators):
+            assert inner["additionalProperties"] is False, path
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "certificate.schema.json",
+        "record.schema.json",
+        "pages.schema.json",
+        "errata.schema.json",
+        "checked-pages.schema.json",
+    ],
+)
+def test_every_field_is_described(name: str) -> None:
+    for path, inner in objects(SCHEMAS[name]()):
+        if inner.get("title"):  # a type of ours
+            for field, schema in inner["properties"].items():
+                assert schema.get("description"), f"{path}/{field}"
+
+
+@pytest.mark.parametrize("records", ["faulty", "sound", "none"])
+def test_certificates_keep_to_their_schema(records: str) -> None:
+    stream = {"faulty": report_data.some_faulty(), "sound": report_data.some_sound(), "none": ()}[records]
+    validator("certificate").validate(json.loads(certified(stream).to_json()))
+
+
+def test_a_certificate_that_was_cut_off_keeps_to_the_schema() -> None:
+    summary = Summary()
+    summary.start(report_data.campaign())
+    summary.record(report_data.some_sound()[0])
+    content = json.loads(Certificate.of(summary).to_json())
+    validator("certificate").validate(content)
+    assert (content["outcome"], content["run"]["finished"], content["run"]["complete"]) == ("incomplete", "", False)
+
+
+def mutations(content: Any) -> Any:
+    """Certificates with one thing wrong, and what it is."""
+    edits: list[tuple[str, Any]] = [
+        ("a field too many", lambda c: c.update(extra=1)),
+        ("a field too many inside", lambda c: c["backend"].update(extra=1)),
+        ("a field too few", lambda c: c.pop("digests")),
+        ("an unknown outcome", lambda c: c.update(outcome="fine")),
+        ("another version", lambda c: c["schema"].update(version=1)),
+        ("a negative count", lambda c: c["counts"].update({"pass": -1})),
+        ("a count missing", lambda c: c["counts"].pop("not-supported")),
+        ("no digest", lambda c: c["digests"].update(results="abc")),
+        ("an unknown verdict", lambda c: c["decisions"][0].update(verdict="maybe")),
+        ("a level that is none", lambda c: c["matrix"][0].update(level="3.0")),
+        ("text for a number", lambda c: c["run"].update(seed="7")),
+    ]
+    for name, edit in edits:
+        changed = copy.deepcopy(content)
+        edit(changed)
+        yield name, changed
+
+
+def test_schema_and_reader_refuse_the_same(content: Any) -> None:
+    schema = validator("certificate")
+    for name, changed in mutations(content):
+        assert not schema.is_valid(changed), name
+        with pytest.raises(CertificateError, match="not a certificate of version 2"):
+            Certificate.from_json(json.dumps(changed))
+
+
+def test_what_was_written_can_be_read(certificate: Certificate) -> None:
+    assert Certificate.from_json(certificate.to_json()) == certificate
+
+
+@pytest.mark.parametrize(
+    "text", [b"PK\x03\x04", b'{"format": "\xff"}', b'{"backend": ' + b"[" * 10**5 + b"]" * 10**5 + b"}"]
+)
+def test_text_that_is_no_json_is_no_certificate(text: bytes) -> None:
+    with pytest.raises(CertificateError):
+        Certificate.from_json(text)
+
+
+def test_the_certificate_says_what_the_records_say(content: Any) -> None:
+    records = report_data.some_faulty()
+    assert content["outcome"] == "not conformant"
+    assert content["counts"] == {str(v): sum(r.verdict is v for r in records) for v in Verdict}
+    cells = {(cell["operator"], cell["level"]): cell for cell in content["matrix"]}
+    assert len(cells) == 5 * 15
+    assert cells["TILE", "6_0"]["counts"]["pass"] == sum(
+        (r.operator, r.level, r.verdict) == ("TILE", "6_0", "pass") for r in records
+    )
+    assert sum(entry["count"] for entry in content["decisions"]) == len(records)
+    assert content["not_claimed"]["categories"] == ["memory-layout"]
+    assert "TENSOR.total-size" in content["not_claimed"]["rules"]
+    failed = {record.case: record for record in records if record.verdict in ("fail", "crash", "timeout")}
+    groups = {(str(group.kind), group.operator, group.rule): group for group in faulty_summary().failures.values()}
+    assert any(len(group.shown()) > len(group.samples) for group in groups.values())
+    for failure in content["failures"]:
+        group = groups[failure["kind"], failure["operator"], failure["rule"]]
+        assert [sample["case"] for sample in failure["samples"]] == [record.case for record in group.shown()]
+        for sample in failure["samples"]:
+            record = failed[sample["case"]]
+            assert (sample["expected"], sample["answered"]) == (record.expected, record.answered)
+            assert (sample["level"], sample["phase"]) == (record.level, record.phase)
+            assert sample["reproduce"] == record.reproduce
+            assert len(sample["differences"]) == len(record.differences)
+            assert record.level in failure["levels"]
+    assert sum(failure["count"] for failure in content["failures"]) == len(
+        [record for record in records if record.verdict in ("fail", "crash", "timeout")]
+    )
+    for row, measured in zip(content["throughput"], report_data.throughputs(), strict=True):
+        assert (row["output_bytes"], row["caches"]) == (measured.output_bytes, str(measured.caches))
+        assert row["median_seconds"] == sorted(measured.seconds)[3]
+        assert row["bytes_per_second"] == pytest.approx(measured.useful_bytes / sorted(measured.seconds)[3])
+        assert row["fraction_of_copy"] == pytest.approx(row["bytes_per_second"] / row["copy_bytes_per_second"])
+    assert content["run"]["seed"] == report_data.campaign().seed
+    assert content["backend"] == report_data.campaign().backend
+
+
+def test_the_same_results_give_the_same_certificate(certificate: Certificate) -> None:
+    assert certified(report_data.some_faulty()).to_json() == certificate.to_json()
+
+
+def test_every_verdict_is_counted() -> None:
+    counts = {verdict: i + 1 for i, verdict in enumerate(Verdict)}
+    assert msgspec.to_builtins(VerdictCounts.of(counts)) == {str(verdict): counts[verdict] for verdict in Verdict}
+
+
+def test_capabilities_of_a_real_backend_fit() -> None:
+    from dml_conformance.backends.base import Capabilities
+    from dml_conformance.spec.levels import Level
+    from dml_conformance.spec.rules import Category
+
+    claims = Capabilities("mine", "card", {"driver": "1"}, tuple(Level), ("GATHER",), frozenset(Category))
+    assert certified((), backend=claims.as_json()).backend.enforces == sorted(map(str, Category))
+
+
+# Cases and records.
+
+
+def test_cases_and_records_keep_to_their_schemas() -> None:
+    of_case, of_record = validator("case"), validator("record")
+    for record in (*report_data.some_faulty()[:400], *report_data.some_sound()[:100]):
+        of_case.validate(record.case_json)
+        of_record.validate(json.loads(msgspec.json.encode(record)))
+
+
+@pytest.mark.parametrize(
+    ("name", "edit"),
+    [
+        ("no level", lambda c: c.pop("level")),
+        ("a level that does not exist", lambda c: c.update(level="7_0")),
+        ("an unknown operator", lambda c: c.update(type="DML_OPERATOR_ABS")),
+        ("another operator's fields", lambda c: c.update(type="DML_OPERATOR_TILE")),
+        ("an unknown field", lambda c: c["desc"].update(axis=0)),
+        ("a missing field", lambda c: c["desc"].pop("Axis")),
+        ("a negative size", lambda c: c["desc"]["InputTensor"].update(Sizes=[-1])),
+        ("a size beyond UINT", lambda c: c["desc"]["InputTensor"].update(Sizes=[2**32])),
+        ("an unknown data type", lambda c: c["desc"]["InputTensor"].update(DataType="FLOAT8")),
+        ("flags that are a default", lambda c: c["desc"]["InputTensor"].update(Flags=0)),
+        ("data of no input", lambda c: c["data"].update(OutputTensor={"pattern": "ramp"})),
+        ("a recipe without pattern", lambda c: c["data"].update(InputTensor={"seed": 1})),
+        ("an unknown decision", lambda c: c["expect"].update(decision="MAYBE")),
+    ],
+)
+def test_the_case_schema_refuses(name: str, edit: Any) -> None:
+    case = next(r for r in report_data.some_sound() if r.operator == "GATHER" and r.expected == "ACCEPT").case_json
+    schema = validator("case")
+    schema.validate(case)
+    changed = copy.deepcopy(case)
+    edit(changed)
+    assert not schema.is_valid(changed)
+    record = json.loads(msgspec.json.encode(plain(case_json=changed)))
+    assert not validator("record").is_valid(record)
+
+
+@pytest.mark.parametrize("change", [{"case": "xyz"}, {"answered": "yes"}, {"verdict": "ok"}, {"more": 1}, {"rank": -1}])
+def test_the_record_schema_refuses(change: dict[str, Any]) -> None:
+    record = json.loads(msgspec.json.encode(report_data.some_sound()[0]))
+    schema = validator("record")
+    schema.validate(record)
+    assert not schema.is_valid({**record, **change})
+
+
+def test_a_null_tensor_and_odd_flags_have_a_form() -> None:
+    case = copy.deepcopy(report_data.some_sound()[0].case_json)
+    case["desc"]["OutputTensor"] = None
+    case["desc"]["InputTensor"]["Flags"] = 6
+    case["desc"]["InputTensor"]["Type"] = "INVALID"
+    validator("case").validate(case)

@@ -1,0 +1,141 @@
+"""The pages' worked examples: printed, corrected, and as cases."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from places import SHARED
+
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.examples import Example, examples, illustrations, layouts
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.validator import Outcome, decide
+
+FACTS = SHARED / "directml-facts" / "examples.json"
+EVERY = list(examples().values())
+TYPED = [example for example in EVERY if example.minimum_level is not None]
+
+
+def by_id(example: Example) -> str:
+    return example.id
+
+
+def test_every_operator_has_examples() -> None:
+    assert {example.operator for example in EVERY} == set(operators())
+    assert len(EVERY) == 14
+    assert len(TYPED) == 11
+    assert list(examples()) == [example.id for example in EVERY]
+
+
+@pytest.mark.parametrize("example", TYPED, ids=by_id)
+def test_the_corrected_example_is_valid_from_its_level_on(example: Example) -> None:
+    assert example.corrected is not None
+    assert example.level is not None
+    for level in Level:
+        accepted = decide(example.corrected, level).outcome is Outcome.ACCEPT
+        assert accepted == (level >= example.level), level
+
+
+@pytest.mark.parametrize("example", TYPED, ids=by_id)
+def test_only_corrections_tell_printed_and_corrected_apart(example: Example) -> None:
+    assert (example.printed == example.corrected) == (not example.corrections)
+
+
+def test_corrections_change_the_field_that_they_name() -> None:
+    printed: Any = examples()["GATHER/3"].printed
+    corrected: Any = examples()["GATHER/3"].corrected
+    assert (printed.index_dimensions, corrected.index_dimensions) == (2, 1)
+    printed, corrected = examples()["GATHER_ELEMENTS/1"].printed, examples()["GATHER_ELEMENTS/1"].corrected
+    assert printed.output_tensor.data_type is DataType.UINT32
+    assert corrected.output_tensor.data_type is DataType.FLOAT32
+    assert printed.output_tensor.sizes == corrected.output_tensor.sizes
+
+
+@pytest.mark.parametrize("example", TYPED, ids=by_id)
+def test_a_case_is_accepted_and_survives_json(example: Example) -> None:
+    assert example.level is not None
+    for level in (example.level, Level.L6_4):
+        case = example.case(level)
+        assert case.outcome is Outcome.ACCEPT
+        assert case.origin == f"example {example.id}"
+        assert case.rule == f"{example.operator}.values"
+        assert set(case.data) == {field.attribute for field in example.spec.input_fields}
+        for field in example.spec.input_fields:
+            recipe = case.data[field.attribute]
+            assert recipe.pattern == "explicit"
+            assert len(recipe.values) == getattr(case.desc, field.attribute).element_count
+        assert Case.from_json(json.loads(json.dumps(case.to_json()))) == case
+
+
+@pytest.mark.parametrize("example", TYPED, ids=by_id)
+def test_a_case_below_the_lowest_level_is_refused(example: Example) -> None:
+    for level in Level:
+        if example.level is not None and level < example.level:
+            with pytest.raises(ValueError, match=f"valid from level {example.level} on, not at {level}"):
+                example.case(level)
+
+
+@pytest.mark.parametrize("example", [e for e in EVERY if e not in TYPED], ids=by_id)
+def test_an_example_without_types_is_shapes_only(example: Example) -> None:
+    assert example.printed is None
+    assert example.corrected is None
+    assert example.level is None
+    with pytest.raises(ValueError, match="printed without types"):
+        example.case(Level.L6_4)
+    desc: Any = example.with_types(DataType.INT64, DataType.INT32)
+    for field in example.spec.tensor_fields:
+        expected = DataType.INT32 if field.name == "IndicesTensor" else DataType.INT64
+        assert getattr(desc, field.attribute).data_type is expected
+
+
+def test_with_types_keeps_the_types_that_are_printed() -> None:
+    example = examples()["GATHER/1"]
+    assert example.with_types(DataType.INT8, DataType.INT64) == example.corrected
+
+
+def test_elements_are_row_major() -> None:
+    assert examples()["GATHER_ND1/2"].elements("IndicesTensor") == (0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1, 0)
+    with pytest.raises(KeyError):
+        examples()["GATHER_ND/0"].elements("InputTensor")
+
+
+def test_sources() -> None:
+    assert str(examples()["TILE/1"].source) == "ns-directml-dml_tile_operator_desc, example 1"
+
+
+def test_figures_belong_to_operators_and_are_named_once() -> None:
+    for figure in illustrations().values():
+        assert figure.operator in operators()
+        assert figure.tensor in {field.name for field in operators()[figure.operator].tensor_fields}
+    assert len(illustrations()) == 8
+    assert len(layouts()) == 7
+
+
+def test_examples_are_those_on_record() -> None:
+    """The collection of facts that the examples were taken from; it is not part of this repository."""
+    if not FACTS.is_file():
+        pytest.skip("the collection of facts is not beside the checkout")
+    recorded = json.loads(FACTS.read_text("utf-8"))["examples"]
+    recorded = {entry["id"]: entry for entry in recorded if entry["id"].partition("/")[0] in operators()}
+    assert set(recorded) == set(examples())
+    for name, entry in recorded.items():
+        example = examples()[name]
+        assert example.minimum_level == entry["min_feature_level"]
+        for attribute, value in entry["attributes"].items():
+            assert example.desc[attribute] == value, name
+        assert set(entry["tensors"]) == {field.name for field in example.spec.tensor_fields}
+        for tensor, facts in entry["tensors"].items():
+            assert example.desc[tensor]["Sizes"] == facts["sizes"], name
+            assert example.desc[tensor].get("DataType") == facts["data_type"], name
+            assert example.values.get(tensor) == facts["values"], name
+            assert example.labels.get(tensor) == facts.get("printed_name"), name
+        corrected = entry.get("corrected", {})
+        corrections = dict(corrected.get("attributes", {}))
+        for tensor, fields in corrected.get("tensors", {}).items():
+            names = {"data_type": "DataType", "sizes": "Sizes"}
+            corrections |= {f"{tensor}.{names[field]}": value for field, value in fields.items()}
+        assert example.corrections == corrections, name

@@ -1,0 +1,196 @@
+"""The suite is tested as it tests others: planted bugs are found, at a rule that names them, and nothing else is.
+
+What every wrong backend comes to at every operator and level is measured by `dml-conformance strength`; here each is
+planted once, and at a few levels everywhere, or at all of them (`--exhaustive`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from dml_conformance.backends.base import Answer
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.campaign.budget import BUDGETS
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.strength.measure import BY_RULE, Planted, failures, planted
+from dml_conformance.conformance.strength.mutants import FAMILIES, MUTANTS, Mutant, RejectsValid, WrongDecision
+from dml_conformance.conformance.strength.mutants.shapes import AcceptsOutputThatBroadcasts
+from dml_conformance.conformance.strength.rule_mutants import FORGETS, LOOSENS, OVER_APPLIES, derived
+from dml_conformance.conformance.strength.streams import Streams
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
+from dml_conformance.spec.registry import operators, rules
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.violations import breakable_rules
+
+LEVELS = ("2_1", "3_0", "4_1", "6_4")
+STANDARD = BUDGETS["standard"]
+
+
+def level_of(mutant: type[Mutant], operator: str) -> Level:
+    """The highest level at which its fault shows."""
+    return max(level for level in Level if mutant.shows_at(operator, level))
+
+
+PLANTED = [
+    pytest.param(mutant, operator, level_of(mutant, operator), id=f"{mutant.__name__}-{operator}")
+    for mutant in MUTANTS
+    for operator in mutant.operators()
+    if any(mutant.shows_at(operator, level) for level in Level)
+]
+
+
+@cache
+def streams(operator: str, level: Level) -> Streams:
+    return Streams(operator, level, is_newest=level is HIGHEST)
+
+
+@cache
+def boundaries_of(operator: str, level: Level) -> tuple[Case, ...]:
+    return tuple(boundary_cases(operator, level))
+
+
+def boundaries(backend: type[ReferenceBackend], operator: str, level: Level) -> list[Record]:
+    judge = Judge(backend(), backend.__name__)
+    return [judge.record(case, Phase.BOUNDARIES) for case in boundaries_of(operator, level)]
+
+
+def broken_rules(records: list[Record]) -> set[str]:
+    return {record.rule for record in records if record.verdict in NOT_CONFORMANT}
+
+
+@pytest.mark.parametrize(("mutant", "operator", "level"), PLANTED)
+def test_a_planted_bug_is_found(mutant: type[Mutant], operator: str, level: Level) -> None:
+    """At a rule that names it, by each operator alone; the campaign is stopped there."""
+    expected = mutant.caught_at(operator)
+    elsewhere: Counter[str] = Counter()
+    (one,) = (one for one in planted(operator, level, [mutant.family()]) if one.mutant == mutant.__name__)
+    for phase in Phase:
+        stream = streams(operator, level).phase(phase, STANDARD, 0)
+        for failure in failures(one, stream, in_batches=phase is Phase.SWEEP):
+            if failure.judged.rule in expected:
+                return
+            elsewhere.update([failure.judged.rule])
+    pytest.fail(f"not found at {', '.join(sorted(expected))}; failures elsewhere: {dict(elsewhere)}")
+
+
+def test_there_are_enough_bugs() -> None:
+    """Every family and execution rule has bugs of its own, and every bug an operator and a rule."""
+    assert len(MUTANTS) >= 100
+    assert len({mutant.__name__ for mutant in MUTANTS}) == len(MUTANTS)
+    assert {mutant.family() for mutant in MUTANTS} == set(FAMILIES)
+    assert {param.values[0] for param in PLANTED} == set(MUTANTS)
+    caught = {rule for mutant in MUTANTS for operator in mutant.operators() for rule in mutant.caught_at(operator)}
+    assert {rule.id for rule in rules().values() if not rule.is_descriptor_rule} <= caught
+
+
+def killed(one: Planted, operator: str, level: Level) -> bool:
+    at = streams(operator, level)
+    return any(
+        True for phase in Phase for _ in failures(one, at.phase(phase, STANDARD, 0), in_batches=phase is Phase.SWEEP)
+    )
+
+
+@pytest.mark.parametrize("operator", operators())
+@pytest.mark.parametrize("kind", [FORGETS, LOOSENS, OVER_APPLIES])
+def test_what_is_done_to_a_rule_is_found(kind: str, operator: str) -> None:
+    """For every rule, at the highest level and, where it does not apply there, at the lowest."""
+    done = {}
+    for level in (LOWEST, HIGHEST):
+        done |= {one.mutant: (one, level) for one in planted(operator, level, [BY_RULE]) if not one.left_out}
+    of_kind = {name: at for name, at in done.items() if name.startswith(kind)}
+    assert of_kind
+    assert [name for name, (one, level) in of_kind.items() if not killed(one, operator, level)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operator", operators())
+def test_everything_planted_anywhere_is_found(operator: str, is_exhaustive: bool) -> None:
+    missed = [
+        (one.mutant, level.label)
+        for level in (Level if is_exhaustive else map(Level.parse, LEVELS))
+        for one in planted(operator, level)
+        if not one.left_out and not killed(one, operator, level)
+    ]
+    assert missed == []
+
+
+@pytest.mark.parametrize("operator", operators())
+def test_an_honest_backend_has_no_failure(operator: str) -> None:
+    """Nor is one told from it by what is derived: each kind is at hand for some rule, and none is right."""
+    for level in map(Level.parse, LEVELS):
+        judge = Judge(ReferenceBackend(), "reference")
+        at = streams(operator, level)
+        verdicts = Counter(
+            judge.judge(prepared.case).verdict for phase in Phase for prepared in at.phase(phase, STANDARD, 0)
+        )
+        assert set(verdicts) <= {Verdict.PASS, Verdict.OBSERVED}
+        assert verdicts[Verdict.PASS] > 10 * verdicts[Verdict.OBSERVED]
+
+
+# --- the right rule is blamed -----------------------------------------------------------------------------------------
+
+OVER_ACCEPTING = [
+    mutant
+    for mutant in MUTANTS
+    if issubclass(mutant, WrongDecision)
+    and not issubclass(mutant, RejectsValid)
+    and mutant.__name__.startswith(("Accepts", "TotalSize", "Clamps", "Converts", "Crops", "ElementLimit"))
+    and mutant.__name__ != "AcceptsEverything"
+]
+
+
+@pytest.mark.parametrize("mutant", OVER_ACCEPTING)
+def test_a_wrong_acceptance_is_blamed_on_its_rule_alone(mutant: type[Mutant]) -> None:
+    for operator in mutant.operators():
+        levels = [level for level in Level if mutant.shows_at(operator, level)]
+        if levels:
+            assert broken_rules(boundaries(mutant, operator, levels[-1])) <= mutant.broken(operator)
+
+
+def test_an_output_that_broadcasts_is_found_by_the_boundaries_of_every_operator() -> None:
+    for operator in operators():
+        assert broken_rules(boundaries(AcceptsOutputThatBroadcasts, operator, HIGHEST)) == {f"{operator}.output-sizes"}
+
+
+def _decides(accepted: bool) -> type[ReferenceBackend]:
+    class Decided(ReferenceBackend):
+        def validate(self, desc: object, level: Level) -> Answer:
+            return Answer(accepted)
+
+    return Decided
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("operator", operators())
+def test_who_accepts_everything_breaks_every_rule(operator: str, level: str) -> None:
+    """Every descriptor rule that can be broken has a boundary case that is about it."""
+    at = Level.parse(level)
+    settled = {rule for rule in breakable_rules(operator, at) if rules()[rule].erratum is None}
+    assert broken_rules(boundaries(_decides(True), operator, at)) == settled
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("operator", operators())
+def test_who_rejects_everything_fails_every_valid_case_and_no_other(operator: str, level: str) -> None:
+    for record in boundaries(_decides(False), operator, Level.parse(level)):
+        expected = {"ACCEPT": Verdict.FAIL, "REJECT": Verdict.PASS, "UNSPECIFIED": Verdict.OBSERVED}
+        assert record.verdict is expected[record.expected]
+
+
+def kinds(operator: str, level: Level) -> Iterator[tuple[str, str]]:
+    return ((one.kind, one.rule) for one in derived(operator, level))
+
+
+@pytest.mark.parametrize("operator", operators())
+def test_every_rule_is_forgotten_and_over_applied(operator: str) -> None:
+    """Every rule that applies has both, made or left out for a reason; so a new operator has its own."""
+    for level in (operators()[operator].introduced_in, HIGHEST):
+        applying = {rule.id for rule in operators()[operator].rules if rule.applies_at(level)}
+        found = set(kinds(operator, level))
+        assert {(kind, rule) for kind in (FORGETS, OVER_APPLIES) for rule in applying} <= found

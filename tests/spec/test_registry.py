@@ -1,0 +1,165 @@
+"""The registry: rules and tables are complete, consistent and those of the pages."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from places import SHARED
+
+from dml_conformance.spec import registry
+from dml_conformance.spec.history import history
+from dml_conformance.spec.levels import LOWEST, Level
+from dml_conformance.spec.operator import Kind, OperatorSpec
+from dml_conformance.spec.registry import operator, operators, rules, rules_of, spec_of
+from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category, Rule
+from dml_conformance.spec.tensor_rules import DESCRIPTOR_RULES, EXECUTION_RULES, TENSOR_RULES
+
+FACTS = SHARED / "directml-facts" / "operators.json"
+SPECS = list(operators().values())
+RULES = list(rules().values())
+
+
+def by_name(spec: OperatorSpec) -> str:
+    return spec.name
+
+
+def by_id(rule: Rule) -> str:
+    return rule.id
+
+
+def test_operators_are_found_and_in_the_order_of_the_header() -> None:
+    assert list(operators()) == ["GATHER", "TILE", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1"]
+    values = [spec.type_value for spec in SPECS]
+    assert values == sorted(values)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=by_name)
+def test_an_operator_is_found_by_both_names_and_by_its_descriptor(spec: OperatorSpec) -> None:
+    assert operator(spec.name) is operator(spec.dml_name) is spec
+    assert spec.desc.operator == spec.name
+    assert registry.SPEC_OF_DESC[spec.desc] is spec
+
+
+def test_an_unknown_operator_is_an_error_that_lists_the_known_ones() -> None:
+    with pytest.raises(KeyError, match=r"unknown operator 'GEMM'; known here: GATHER, TILE"):
+        operator("GEMM")
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=by_name)
+def test_fields_are_the_attributes_of_the_descriptor(spec: OperatorSpec) -> None:
+    attributes = [field.attribute for field in spec.fields]
+    assert tuple(attributes) == spec.desc.__struct_fields__
+    for field in spec.fields:
+        assert field.attribute == re.sub(r"(?<!^)(?=[A-Z])", "_", field.name).lower()
+        assert bool(field.count_field) == (field.kind is Kind.UINT_ARRAY)
+    assert spec.output_fields
+    assert spec.input_fields
+    for table in spec.tables.values():
+        assert set(table) == {field.group for field in spec.tensor_fields}
+    assert min(spec.tables) == spec.introduced_in
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=by_name)
+def test_tables_apply_from_their_level_on(spec: OperatorSpec) -> None:
+    for level in Level:
+        lower = [table_level for table_level in spec.tables if table_level <= level]
+        assert spec.table_at(level) is (spec.tables[max(lower)] if lower else None)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=by_id)
+def test_a_rule_is_well_formed(rule: Rule) -> None:
+    subject, _, name = rule.id.partition(".")
+    assert subject in {*operators(), "TENSOR", "DESCRIPTOR", "EXECUTION"}
+    assert re.fullmatch(r"[a-z0-9_]+(-[a-z0-9_]+)*", name)
+    assert rule.statement
+    assert not rule.statement.endswith(".")
+    assert rule.until is None or rule.since < rule.until
+    assert rule.is_descriptor_rule == (rule.category in DESCRIPTOR_CATEGORIES)
+    assert (rule.kind == "descriptor") == bool(rule.remedy) == (rule.check is not None)
+    if subject in operators() and rule.until != operators()[subject].introduced_in:
+        assert rule.since >= operators()[subject].introduced_in
+
+
+@pytest.mark.parametrize("rule", RULES, ids=by_id)
+def test_the_source_of_a_rule_is_a_page(rule: Rule) -> None:
+    assert re.fullmatch(r"n[sef]-directml-[a-z0-9_-]+|d(?:ml|irectml)-[a-z-]+", rule.source.page)
+    reference = rule.source.page.startswith("n")
+    assert rule.source.url == (
+        f"https://learn.microsoft.com/windows/{'win32/api' if reference else 'ai'}/directml/{rule.source.page}"
+    )
+
+
+def test_rules_are_ordered_so_that_what_is_needed_comes_first() -> None:
+    for name in operators():
+        position = {rule.id: i for i, rule in enumerate(rules_of(name))}
+        for rule in rules_of(name):
+            for needed in rule.needs:
+                assert position[needed] < position[rule.id], f"{rule.id} needs {needed}"
+                assert rules()[needed].kind == "descriptor"
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=by_name)
+def test_what_a_rule_says_that_it_needs_is_a_rule(spec: OperatorSpec) -> None:
+    # The registry drops needs of rules that cannot be broken; a misspelt one would go with them.
+    known = {rule.id for rule in (*TENSOR_RULES, *spec.own_descriptor_rules)} | {f"{spec.name}.introduced-in"}
+    for rule in spec.own_rules:
+        assert rule.needs <= known, rule.id
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=by_name)
+def test_rules_of_an_operator_are_its_own_and_the_general_ones(spec: OperatorSpec) -> None:
+    assert rules_of(spec.name) == (*TENSOR_RULES, *DESCRIPTOR_RULES, *EXECUTION_RULES, *spec.rules)
+    assert {rule.id.partition(".")[0] for rule in spec.rules} == {spec.name}
+    has_introduction = f"{spec.name}.introduced-in" in rules()
+    assert has_introduction == (spec.introduced_in > LOWEST)
+    assert any(rule.category is Category.EXECUTION for rule in spec.rules)
+
+
+def test_history_is_on_record_for_every_operator() -> None:
+    assert set(history().introductions) == set(operators())
+
+
+def facts() -> dict[str, Any]:
+    """The collection of facts that the tables were taken from; it is not part of this repository."""
+    if not FACTS.is_file():
+        pytest.skip("the collection of facts is not beside the checkout")
+    recorded = json.loads(FACTS.read_text("utf-8"))["operators"]
+    return {entry["name"].removeprefix("DML_OPERATOR_"): entry for entry in recorded}
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=by_name)
+def test_tables_and_fields_are_those_on_record(spec: OperatorSpec) -> None:
+    recorded = facts()[spec.name]
+    assert recorded["op_type_value"] == spec.type_value
+    assert recorded["introduced_in"] == spec.introduced_in.label
+    assert recorded["source"]["page"] == f"{spec.source.page}.md"
+    names = [name for field in spec.fields for name in (field.count_field, field.name) if name]
+    assert [field["name"] for field in recorded["fields"]] == names
+    optional = {field["name"]: field["optional"] for field in recorded["fields"]}
+    tables = recorded["feature_level_tables"]
+    assert set(tables) == {level.label for level in spec.tables}
+    for field in spec.tensor_fields:
+        assert optional[field.name] == field.optional
+        for level, table in spec.tables.items():
+            support, on_record = table[field.group], tables[level.label][field.name]
+            assert sorted(support.dimension_counts) == on_record["dimension_counts"]
+            assert {data_type.name for data_type in support.data_types} == set(on_record["data_types"])
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=by_name)
+def test_history_is_that_on_record(spec: OperatorSpec) -> None:
+    recorded, own = facts()[spec.name], history()
+    assert own.introductions[spec.name].header == recorded["introduced_in_header"]
+    listed = own.introductions[spec.name].history
+    assert (listed or LOWEST.label) == recorded["introduced_in_history"].partition(" (")[0]
+    assert {change.level for change in own.changes if spec.name in change.operators} == {*recorded["history_changes"]}
+
+
+def test_spec_of_a_descriptor() -> None:
+    from dml_conformance.spec.examples import examples
+
+    for example in examples().values():
+        assert spec_of(example.with_types()) is example.spec

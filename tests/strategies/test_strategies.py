@@ -1,0 +1,676 @@
+"""What the strategies make: valid by construction, invalid for one reason, the same for the same seed, and everything
+that the levels allow.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from itertools import islice
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dml_conformance import strategies
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.operator import DATA, INDICES
+from dml_conformance.spec.registry import operators, rules
+from dml_conformance.spec.tensor import TensorDesc, elements_overlap, packed_strides
+from dml_conformance.spec.validator import Outcome, decide
+from dml_conformance.strategies.boundaries import ALIGNMENTS, boundary_cases
+from dml_conformance.strategies.builders import LARGEST, TOO_LARGE, builder
+from dml_conformance.strategies.cases import SHRINKABLE_INDICES, any_case, applicable_rules, make_case, numbered_case
+from dml_conformance.strategies.chooser import HypothesisChooser, SeededChooser, every_variant
+from dml_conformance.strategies.context import SIMPLEST_FIRST, Context, Impossible
+from dml_conformance.strategies.tensors import (
+    ELEMENT_BUDGET,
+    STRIDE_CODES,
+    WIDE_BUDGET,
+    layout_kind,
+    sizes,
+    strides_of_kind,
+)
+from dml_conformance.strategies.values import DATA_PATTERNS, INDEX_PATTERNS, NEGATIVE_PATTERNS, SIGNED_INDEX_PATTERNS
+from dml_conformance.strategies.violations import breakable_rules
+
+CELLS = [(operator, level) for operator, spec in operators().items() for level in Level if level >= spec.introduced_in]
+EVERY_OPERATOR = pytest.mark.parametrize("operator", operators())
+
+# SHA-256 over the digests of cases, so that a change of what is generated does not go unnoticed: all boundaries of the
+# highest level, and the first thousand of a sweep. When it is meant, run
+# `pytest tests/strategies/test_strategies.py -k golden`: the failure shows the new value.
+SWEPT_CASES = 1000
+GOLDEN = {
+    "boundaries": "263641d5a10d938569f7d0422cd2058d05269b89e50e573dcff2143544fc5ff9",
+    "sweep": "4d01a79df1f0b5485b0afce0b13580ada69d15bf64a04b45e7ba5e406f847f1c",
+}
+
+
+def context(operator: str, level: Level, seed: int | str) -> Context:
+    return Context.at(SeededChooser(seed), operators()[operator], level)
+
+
+def tensors(desc: Any) -> list[tuple[str, TensorDesc]]:
+    fields = operators()[desc.operator].tensor_fields
+    return [(field.attribute, getattr(desc, field.attribute)) for field in fields]
+
+
+# --- valid by construction --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("operator", "level"), CELLS)
+def test_built_descriptors_are_valid(operator: str, level: Level) -> None:
+    for seed in range(150):
+        desc = builder(operator).build(context(operator, level, seed))
+        assert decide(desc, level).outcome is Outcome.ACCEPT, desc
+
+
+@pytest.mark.parametrize(("operator", "level"), CELLS)
+def test_narrowed_contexts_are_honoured(operator: str, level: Level) -> None:
+    """A layout asked for, an output of more than one element, one data type, one dimension count."""
+    for seed in range(40):
+        ctx = context(operator, level, seed)
+        packed = builder(operator).build(ctx.but(layout="packed", spread=True))
+        assert packed.output_tensor.element_count > 1
+        assert all(tensor.strides is None for _, tensor in tensors(packed))
+        strided = builder(operator).build(ctx.but(layout="strided", data_types=ctx.data_types[-1:]))
+        assert all(tensor.strides is not None for _, tensor in tensors(strided))
+        assert strided.input_tensor.data_type is ctx.data_types[-1]
+        longest = builder(operator).build(ctx.of_rank(ctx.ranks[-1]))
+        assert all(len(tensor.sizes) == ctx.ranks[-1] for _, tensor in tensors(longest))
+        for desc in (packed, strided, longest):
+            assert decide(desc, level).outcome is Outcome.ACCEPT, desc
+
+
+@EVERY_OPERATOR
+def test_the_largest_tensors_are_valid_and_one_element_more_is_not(operator: str) -> None:
+    for level in (operators()[operator].introduced_in, HIGHEST):
+        largest = list(builder(operator).huge(context(operator, level, 0), LARGEST))
+        assert largest
+        for desc in largest:
+            assert max(tensor.element_count for _, tensor in tensors(desc)) == 2**32 - 1
+            assert decide(desc, level).outcome is Outcome.ACCEPT
+        for desc in builder(operator).huge(context(operator, level, 0), TOO_LARGE):
+            assert max(tensor.element_count for _, tensor in tensors(desc)) == 2**32
+            assert decide(desc, level).rules == ("TENSOR.element-count",)
+
+
+@EVERY_OPERATOR
+@pytest.mark.parametrize("size", [2**16, 2**20])
+def test_large_descriptors_have_about_the_size_asked_for(operator: str, size: int) -> None:
+    ctx = context(operator, HIGHEST, 0)
+    for data_type in ctx.data_types:
+        desc = builder(operator).large(ctx.but(data_types=(data_type,)), size)
+        assert decide(desc, HIGHEST).outcome is Outcome.ACCEPT
+        assert size // 2 <= desc.output_tensor.total_tensor_size_in_bytes <= 2 * size
+        assert desc.output_tensor.data_type is data_type
+
+
+@settings(max_examples=100)
+@given(st.sampled_from(CELLS), st.data())
+def test_public_descriptors_are_valid(cell: tuple[str, Level], data: st.DataObject) -> None:
+    operator, level = cell
+    desc = data.draw(strategies.descriptors(operator, level.label))
+    assert desc.operator == operator
+    assert decide(desc, level).outcome is Outcome.ACCEPT
+
+
+@settings(max_examples=100)
+@given(st.sampled_from(CELLS), st.data())
+def test_public_invalid_descriptors_break_one_rule(cell: tuple[str, Level], data: st.DataObject) -> None:
+    operator, level = cell
+    rule = data.draw(st.sampled_from(breakable_rules(operator, level)))
+    desc = data.draw(strategies.invalid_descriptors(f"DML_OPERATOR_{operator}", level, rule))
+    assert decide(desc, level).rules == (rule,)
+    assert len(decide(data.draw(strategies.invalid_descriptors(operator, level)), level).rules) == 1
+
+
+@settings(max_examples=100)
+@given(st.sampled_from(CELLS), st.data())
+def test_public_cases_know_what_to_expect(cell: tuple[str, Level], data: st.DataObject) -> None:
+    operator, level = cell
+    case = data.draw(strategies.cases(operator, level))
+    assert (case.operator, case.level) == (operator, level)
+    assert case.outcome is decide(case.desc, level).outcome
+    assert bool(case.data) == (case.outcome is Outcome.ACCEPT)
+    assert case.rule in rules()
+    assert data.draw(strategies.cases(operator, level, f"{operator}.values")).rule == f"{operator}.values"
+
+
+def test_nothing_is_made_and_thrown_away() -> None:
+    """Valid by construction: no strategy filters, assumes or tries again."""
+    sources = list(Path(strategies.__path__[0]).rglob("*.py"))
+    assert len(sources) > 10
+    for source in sources:
+        assert not re.search(r"\bassume\(|\.filter\(|\breject\(|while True", source.read_text(encoding="utf-8")), source
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: strategies.descriptors("CONV", "3_0"), KeyError, "unknown operator 'CONV'; known here: GATHER"),
+        (lambda: strategies.descriptors("GATHER", "3_5"), ValueError, "there is no feature level '3_5'"),
+        (lambda: strategies.descriptors("GATHER_ND1", "2_1"), ValueError, "GATHER_ND1 exists from level 3_0 on, not"),
+        (lambda: strategies.cases("CONV", "3_0"), KeyError, "unknown operator"),
+        (lambda: strategies.cases("GATHER", "7_0"), ValueError, "there is no feature level"),
+        (
+            lambda: strategies.cases("TILE", "3_0", "GATHER.values"),
+            ValueError,
+            "no case of TILE is about GATHER.values",
+        ),
+        (lambda: strategies.cases("TILE", "1_0", "TILE.nothing"), ValueError, "no case of TILE is about TILE.nothing"),
+        (lambda: strategies.invalid_descriptors("CONV", "3_0"), KeyError, "unknown operator"),
+        (lambda: strategies.invalid_descriptors("TILE", "9"), ValueError, "there is no feature level"),
+        (
+            lambda: strategies.invalid_descriptors("GATHER", "3_0", "GATHER.dimension-counts"),
+            ValueError,
+            "no descriptor of GATHER breaks GATHER.dimension-counts alone at level 3_0",
+        ),
+        (lambda: strategies.invalid_descriptors("TILE", "3_0", "TILE.values"), ValueError, "breaks TILE.values alone"),
+    ],
+)
+def test_what_does_not_exist_is_an_error_at_once(call: Any, error: type[Exception], message: str) -> None:
+    """Not when the first example is drawn: the message should point at the line that asked."""
+    with pytest.raises(error, match=re.escape(message)):
+        call()
+
+
+def test_a_context_with_nothing_to_choose_from_is_impossible() -> None:
+    ctx = context("GATHER", Level.L2_1, 0)
+    assert ctx.ranks == (4,)
+    for make in (
+        lambda: ctx.of_rank(5),
+        lambda: ctx.but(data_types=()),
+        lambda: ctx.but(index_types=()),
+        lambda: ctx.but(ranks=()),
+    ):
+        with pytest.raises(Impossible):
+            make()
+    assert context("TILE", Level.L2_1, 0).index_types == ()
+
+
+# --- sizes and layouts ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", range(9))
+def test_sizes_stay_small(count: int) -> None:
+    ctx = context("GATHER", HIGHEST, count)
+    any_size = [sizes(ctx, count) for _ in range(200)]
+    assert max(map(prod, any_size)) <= WIDE_BUDGET
+    assert not count or max(map(max, any_size)) > 5  # a wide one is among them
+    assert max(prod(sizes(ctx, count, wide=False)) for _ in range(200)) <= ELEMENT_BUDGET
+    from_two = [sizes(ctx, count, 2) for _ in range(200)]
+    assert not count or min(map(min, from_two)) == 2
+    assert max(map(prod, from_two)) <= WIDE_BUDGET * 2**count
+    assert {len(found) for found in any_size + from_two} == {count}
+
+
+@pytest.mark.parametrize("kind", ["packed", "explicit", "apart", "padded", "permuted", "both"])
+def test_layouts_of_outputs_never_overlap(kind: str) -> None:
+    for seed in range(300):
+        chooser = SeededChooser(seed)
+        shape = sizes(Context.at(chooser, operators()["TILE"], HIGHEST), chooser.integer(1, 8))
+        strides = strides_of_kind(kind, shape, chooser.integer(0, STRIDE_CODES - 1))
+        assert strides is None if kind == "packed" else len(strides or ()) == len(shape)
+        assert elements_overlap(shape, strides or packed_strides(shape)) is False
+
+
+def test_layouts_are_what_they_are_called() -> None:
+    def strides(kind: str, code: int = 0) -> tuple[int, ...]:
+        return strides_of_kind(kind, (2, 3, 4), code) or ()
+
+    assert strides("explicit") == (12, 4, 1)
+    assert {strides("apart", code) for code in range(20)} == {(12 * n, 4 * n, n) for n in (2, 3, 4)}
+    assert {sorted(strides("permuted", code))[0] for code in range(20)} == {1}
+    assert len({strides("permuted", code) for code in range(200)}) == 6
+    assert {strides("padded", code) for code in range(20)} == {(3 * (4 + n) + n, 4 + n, 1) for n in (1, 2, 3, 4)}
+    assert len({strides("both", code) for code in range(200)}) == 24
+    assert strides("window") == (1, 1, 1)
+    broadcasts = {strides("broadcast", code) for code in range(50)}
+    assert broadcasts == {(3, 1, 0), (4, 0, 1), (1, 0, 0), (0, 4, 1), (0, 1, 0), (0, 0, 1)}
+    assert strides_of_kind("broadcast", (1, 5, 1), 0) == (1, 0, 1)
+    assert strides_of_kind("broadcast", (1, 1), 0) == (0, 1)
+    with pytest.raises(AssertionError):
+        strides_of_kind("diagonal", (2, 2), 0)
+
+
+def test_every_permutation_comes_as_often_as_any_other() -> None:
+    """Of 8 dimensions too: the codes of strides are as many as there are, times 4 for the padding."""
+    shape = tuple(range(2, 10))
+    assert len({strides_of_kind("permuted", shape, 4 * code) for code in range(STRIDE_CODES // 4)}) == 40_320
+    small = Counter(strides_of_kind("permuted", (2, 3, 4, 5, 6), code) for code in range(STRIDE_CODES))
+    assert len(small) == 120
+    assert len(set(small.values())) == 1
+
+
+@pytest.mark.parametrize(
+    ("strides", "kind"),
+    [
+        (None, "packed"),
+        ((12, 4, 1), "packed"),
+        ((24, 8, 2), "padded"),
+        ((13, 4, 1), "padded"),
+        ((1, 2, 6), "permuted"),
+        ((12, 0, 1), "broadcast"),
+        ((1, 1, 1), "overlapping"),
+        ((18, 4, 3), "interleaved"),
+    ],
+)
+def test_the_name_of_a_layout(strides: tuple[int, ...] | None, kind: str) -> None:
+    assert layout_kind(TensorDesc.of(DataType.UINT8, (2, 3, 4), strides)) == kind
+
+
+def test_a_stride_over_one_element_says_nothing_about_the_layout() -> None:
+    assert layout_kind(TensorDesc.of(DataType.UINT8, (1, 3), (0, 1))) == "packed"
+
+
+# --- choosers ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_variant_walks_through_all_combinations_once() -> None:
+    def make(chooser: Any) -> tuple[str, int, float]:
+        noise = chooser.integer(0, 10**9)
+        first = chooser.variant("ab")
+        return first, chooser.variant((1, 2, 3) if first == "a" else (4,)), noise
+
+    found = list(every_variant("seed", make))
+    assert [combination[:2] for combination in found] == [("a", 1), ("a", 2), ("a", 3), ("b", 4)]
+    assert len({noise for *_, noise in found}) == 1  # everything else comes from the seed
+    assert len(list(every_variant(0, lambda chooser: chooser.integer(0, 5)))) == 1
+
+
+def test_a_seeded_chooser_reaches_every_option_and_both_ends() -> None:
+    chooser = SeededChooser("any text")
+    assert {chooser.integer(-2, 2) for _ in range(200)} == {-2, -1, 0, 1, 2}
+    assert {chooser.choice("xyz") for _ in range(200)} == set("xyz")
+    assert {chooser.variant("xyz") for _ in range(200)} == set("xyz")
+    assert chooser.integer(7, 7) == 7
+    assert [SeededChooser(3).integer(0, 2**32) for _ in range(2)] == [SeededChooser(3).integer(0, 2**32)] * 2
+
+
+def test_how_a_seed_becomes_decisions() -> None:
+    """As `SeededChooser` says it, step by step: whoever makes the same cases elsewhere needs nothing else."""
+    block = hashlib.blake2b(b"7/GATHER/6_4/0", digest_size=32).digest()
+    pool = int.from_bytes(block, "little")
+    chooser = SeededChooser("7/GATHER/6_4/0")
+    for n in range(1, 5000):
+        pool, expected = divmod(pool, n)
+        if pool < 2**64:
+            block = hashlib.blake2b(block, digest_size=32).digest()
+            pool = int.from_bytes(block, "little")
+        ask = (lambda: chooser.integer(0, n - 1), lambda: chooser.choice(range(n)), lambda: chooser.code(n))[n % 3]  # noqa: B023
+        assert ask() == expected
+    assert [SeededChooser(0).integer(0, 2**32 - 1), SeededChooser("0").integer(-3, 3)] == [3391346959, -2]
+
+
+@pytest.mark.parametrize("high", [0, 4, 129, 2**32 - 1])
+def test_several_numbers_are_those_asked_for_one_by_one(high: int) -> None:
+    together, one_by_one = SeededChooser(5), SeededChooser(5)
+    assert together.several(-1, high, 50) == [one_by_one.integer(-1, high) for _ in range(50)]
+    assert together.integer(0, 10**9) == one_by_one.integer(0, 10**9)
+
+
+def test_seeded_decisions_are_all_alike() -> None:
+    """Each of 7 possibilities comes 10,000 times out of 70,000, give or take five standard deviations."""
+    counts = Counter(SeededChooser(n).integer(0, 6) for n in range(2000))
+    chooser = SeededChooser("long")
+    counts.update(chooser.several(0, 6, 68_000))
+    assert all(abs(counts[number] - 10_000) < 500 for number in range(7))
+
+
+def test_blocks_of_bytes_become_decisions() -> None:
+    """A byte a decision, more for a code; a section starts anew, however many decisions there were before it."""
+    blocks = iter([bytes(range(1, 21)), bytes(range(101, 121)), bytes(range(201, 221))])
+    chooser = HypothesisChooser(lambda _: next(blocks))
+    assert chooser.integer(10, 12) == 10 + 1 % 3
+    assert chooser.integer(5, 5) == 5  # takes a byte too: the range may be wider in the next example
+    assert chooser.choice("abc") == "abc"[3 % 3]
+    assert chooser.code(2**16) == 0x0405
+    assert chooser.several(0, 255, 3) == [6, 7, 8]
+    chooser.section()
+    assert chooser.code(2**30) == 0x65666768 % 2**30
+    assert chooser.several(0, 9, 16) == [n % 10 for n in range(105, 121)]
+    assert chooser.variant("xyz") == "xyz"[201 % 3]  # the block was at its end
+
+
+@EVERY_OPERATOR
+def test_with_fewer_dimensions_all_else_stays(operator: str) -> None:
+    """Each thing that a case is made of has a section of its own, so a failure keeps its layouts while it shrinks."""
+    found = set()
+    for rank in range(8):
+        blocks = iter([bytes([rank, *range(2, 21)]), *(bytes(range(n, n + 20)) for n in (30, 50, 70, 90))])
+        case = make_case(HypothesisChooser(lambda _: next(blocks)), operator, HIGHEST, f"{operator}.values")  # noqa: B023
+        assert len(case.desc.input_tensor.sizes) == rank + 1
+        around = [
+            (tensor.flags, tensor.guaranteed_base_offset_alignment, tensor.strides is None)
+            for _, tensor in tensors(case.desc)
+        ]
+        found.add((*around, case.data["input_tensor"]))
+    assert len(found) == 1
+
+
+@EVERY_OPERATOR
+def test_zeros_make_the_simplest_case(operator: str) -> None:
+    """Hypothesis shrinks towards them: one element, the simplest types, packed, nothing out of the ordinary."""
+
+    def zeros(strategy: st.SearchStrategy[Any]) -> Any:
+        return hypothesis.find(strategy, lambda _: True)
+
+    case = make_case(HypothesisChooser(zeros), operator, HIGHEST, f"{operator}.values")
+    assert [tensor.data_type for _, tensor in tensors(case.desc)][-1] is DataType.FLOAT32
+    for name, tensor in tensors(case.desc):
+        assert tensor == TensorDesc.of(DataType.UINT32 if name == "indices_tensor" else DataType.FLOAT32, (1,))
+    assert case.data["input_tensor"] == Recipe(DATA_PATTERNS[0])
+    if operator != "TILE":
+        assert case.data["indices_tensor"] == Recipe("explicit", values=(0,))
+
+
+def test_a_hypothesis_chooser_shrinks_to_the_first_option_and_the_lowest_number() -> None:
+    @st.composite
+    def pair(draw: st.DrawFn) -> tuple[int, str, str]:
+        chooser = HypothesisChooser(draw)
+        return chooser.integer(3, 900), chooser.choice("xyz"), chooser.variant("pq")
+
+    assert hypothesis.find(pair(), lambda _: True) == (3, "x", "p")
+    assert hypothesis.find(pair(), lambda found: found[0] >= 500 and found[1] != "x") == (500, "y", "p")
+
+
+DRAWN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import {module}
+from hypothesis import HealthCheck, Phase, given, seed, settings, strategies as st
+from dml_conformance.strategies.chooser import HypothesisChooser
+
+drawn = []
+
+@seed(1)
+@settings(max_examples=300, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+@given(st.data())
+def draw(data):
+    chooser = HypothesisChooser(data.draw)
+    drawn.append((chooser.integer(0, 2**32 - 1), chooser.integer(-400, 400), chooser.code(2**32)))
+
+draw()
+print(len(drawn), hash(tuple(drawn)))
+"""
+
+
+def test_what_is_drawn_does_not_depend_on_what_is_loaded(tmp_path: Path) -> None:
+    """Hypothesis tries constants that it finds in modules of no package; a campaign has to be the same without them."""
+    numbers = [*range(100, 400), *(2**n + step for n in range(10, 64) for step in (-1, 0, 1))]
+    texts = [bytes(range(1, n + 1)) for n in range(1, 80)]
+    assert len(numbers) + len(texts) < 1000  # of a module with more, Hypothesis takes none
+    (tmp_path / "plain.py").write_text("")
+    (tmp_path / "full_of_constants.py").write_text(f"NUMBERS = {numbers}\nTEXTS = {texts}\n")
+    drawn = [
+        subprocess.run(
+            [sys.executable, "-c", DRAWN.format(module=module), str(tmp_path)],
+            capture_output=True,
+            check=True,
+            cwd=tmp_path,
+            text=True,
+        ).stdout
+        for module in ("plain", "full_of_constants")
+    ]
+    assert drawn[0] == drawn[1]
+    assert int(drawn[0].split()[0]) >= 300
+
+
+def test_the_simplest_types_come_first() -> None:
+    assert SIMPLEST_FIRST[:3] == (DataType.FLOAT32, DataType.UINT32, DataType.INT32)
+    assert set(SIMPLEST_FIRST) == set(DataType) - {DataType.UNKNOWN}
+
+
+# --- the same for the same seed ---------------------------------------------------------------------------------------
+
+
+def sweep(seed: int) -> Iterable[Case]:
+    for n in range(10**6):
+        operator, level = CELLS[n % len(CELLS)]
+        yield any_case(SeededChooser(f"{seed}/{n}"), operator, level)
+
+
+@pytest.mark.parametrize(("operator", "level"), CELLS)
+def test_the_validator_decides_as_a_case_was_made(operator: str, level: Level) -> None:
+    """A case is not decided on when it is made; what is expected of it follows from how."""
+    made = [any_case(SeededChooser(n), operator, level) for n in range(150)]
+    for rule in applicable_rules(operator, level):
+        made.extend(make_case(SeededChooser(n), operator, level, rule) for n in range(5))
+    for case in made:
+        assert case == Case.of(case.desc, level, case.data, rule=case.rule), case.desc
+    assert {case.outcome for case in made} >= {Outcome.ACCEPT, Outcome.REJECT}
+
+
+def test_explicit_indices_have_memory_of_their_own() -> None:
+    """Where elements share memory a list of values cannot be written."""
+    shared = 0
+    for operator in ("GATHER", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1"):
+        for n in range(1500):
+            case = make_case(SeededChooser(n), operator, HIGHEST, f"{operator}.negative-indices")
+            indices = case.desc.indices_tensor
+            if layout_kind(indices) in ("broadcast", "overlapping") and indices.element_count <= SHRINKABLE_INDICES:
+                shared += 1
+                assert case.data["indices_tensor"].pattern != "explicit"
+    assert shared > 50
+
+
+def test_a_numbered_case_needs_none_before_it() -> None:
+    for operator, level in CELLS[::7]:
+        in_order = [numbered_case(3, operator, level, n) for n in range(5)]
+        assert [numbered_case(3, operator, level, n) for n in reversed(range(5))] == in_order[::-1]
+        assert [case.origin for case in in_order] == [f"3/{operator}/{level.label}/{n}" for n in range(5)]
+        for case in in_order:
+            assert case == any_case(SeededChooser(case.origin), operator, level, case.origin)
+    assert numbered_case(3, "TILE", HIGHEST, 0) != numbered_case(4, "TILE", HIGHEST, 0)
+    with pytest.raises(KeyError, match="unknown operator 'CONV'"):
+        numbered_case(3, "CONV", HIGHEST, 0)
+
+
+def shape(case: Case) -> tuple[Any, ...]:
+    """Sizes, types and attributes: all but layouts."""
+    plain = [TensorDesc.of(tensor.data_type, tensor.sizes) for _, tensor in tensors(case.desc)]
+    return *plain, *(value for value in msgspec.structs.astuple(case.desc) if not isinstance(value, TensorDesc))
+
+
+@EVERY_OPERATOR
+def test_neighbours_in_a_sweep_are_alike(operator: str) -> None:
+    """Of each eight cases the fifth, if it is executed, is followed by two with its descriptor, and by one laid out
+    anew, all with other data and about its rule."""
+    cases = [numbered_case(5, operator, HIGHEST, n) for n in range(160)]
+    followed = 0
+    for leader, *after in (cases[n : n + 4] for n in range(4, 160, 8)):
+        if not leader.data:
+            continue
+        followed += 1
+        assert [case.desc == leader.desc for case in after[:2]] == [True, True]
+        assert {shape(case) for case in after} == {shape(leader)}
+        assert {case.rule for case in after} == {leader.rule}
+        for case in after:
+            decision = decide(case.desc, HIGHEST)
+            assert (decision.outcome, decision.rules) == (case.outcome, case.broken)
+    assert followed >= 5
+    assert any(case.desc != leader.desc for leader, case in zip(cases[4::8], cases[7::8], strict=True) if leader.data)
+    assert len({case.digest for case in cases}) >= 158
+
+
+def boundaries() -> Iterable[Case]:
+    for operator in operators():
+        yield from boundary_cases(operator, HIGHEST)
+
+
+def fingerprint(cases: Iterable[Case]) -> str:
+    text = "\n".join(f"{case.digest} {case.rule}" for case in cases)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden_cases(name: str) -> None:
+    """Whoever reports a case by its seed or number relies on these; see `GOLDEN` for how to change them."""
+    cases = {"boundaries": boundaries(), "sweep": islice(sweep(0), SWEPT_CASES)}
+    found = fingerprint(cases[name])
+    assert found == GOLDEN[name], f'what is generated has changed; if that is meant: "{name}": "{found}"'
+
+
+def test_the_same_seed_gives_the_same_cases() -> None:
+    for operator, level in CELLS[:: len(CELLS) // 12]:
+        for seed in range(20):
+            one, other = (any_case(SeededChooser(seed), operator, level) for _ in range(2))
+            assert json.dumps(one.to_json()) == json.dumps(other.to_json())
+    one, again, other = (fingerprint(islice(sweep(seed), 200)) for seed in (1, 1, 2))
+    assert one == again != other
+
+
+@EVERY_OPERATOR
+def test_boundary_cases_have_names_of_their_own(operator: str) -> None:
+    """A name says where a case comes from; only the variants of one violation share theirs."""
+    cases = list(boundary_cases(operator, HIGHEST))
+    for name, count in Counter(case.origin for case in cases).items():
+        assert name.startswith(f"{operator}/{HIGHEST}/")
+        assert count == 1 or f"/{operator}." in name or "/TENSOR." in name
+
+
+def test_cases_survive_their_json() -> None:
+    for case in islice(boundaries(), 0, None, 7):
+        assert Case.from_json(json.loads(json.dumps(case.to_json()))) == case
+
+
+# --- everything that the levels allow ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("operator", "level"), CELLS)
+def test_boundaries_cover_what_the_level_allows(operator: str, level: Level) -> None:
+    """Every data type with every index type, dimension count, pattern, layout, alignment and flag, in valid cases."""
+    spec = operators()[operator]
+    table = spec.table_at(level)
+    assert table is not None
+    cases = list(boundary_cases(operator, level))
+    valid = [case for case in cases if case.outcome is Outcome.ACCEPT and case.data]
+
+    types = {(case.desc.input_tensor.data_type, _index_type(case)) for case in valid}
+    index_types = table[INDICES].data_types if INDICES in table else {None}
+    assert types == {(data, index) for data in table[DATA].data_types for index in index_types}
+    counts = {len(tensor.sizes) for case in valid for _, tensor in tensors(case.desc)}
+    assert counts == table[DATA].dimension_counts
+
+    for field in spec.tensor_fields:
+        found = [getattr(case.desc, field.attribute) for case in valid]
+        is_output = field in spec.output_fields
+        assert {layout_kind(tensor) for tensor in found} >= {"packed", "padded"}
+        assert {tensor.flags for tensor in found} == ({0} if is_output else {0, 1})
+        least = min(tensor.data_type.size for tensor in found)
+        alignments = {n for n in ALIGNMENTS if n == 0 or n >= least}
+        assert alignments >= {tensor.guaranteed_base_offset_alignment for tensor in found} >= alignments - {1, 2, 4}
+        surplus = {
+            tensor.total_tensor_size_in_bytes
+            - TensorDesc.of(tensor.data_type, tensor.sizes, tensor.strides).total_tensor_size_in_bytes
+            for tensor in found
+        }
+        assert surplus >= {0, 1, 3, 4, 60, 4096}
+
+    layouts = {layout_kind(tensor) for case in valid for _, tensor in tensors(case.desc)}
+    assert layouts == {"packed", "padded", "permuted", "interleaved", "broadcast", "overlapping"}
+    patterns = {(case.desc.input_tensor.data_type, case.data["input_tensor"].pattern) for case in valid}
+    assert patterns >= {(data, pattern) for data in table[DATA].data_types for pattern in DATA_PATTERNS}
+    if spec.index is not None:
+        found_patterns = {(_index_type(case), case.data["indices_tensor"].pattern) for case in valid}
+        for index_type in table[INDICES].data_types:
+            signed = index_type.is_signed_integer
+            for pattern in INDEX_PATTERNS if signed else sorted(set(INDEX_PATTERNS) - set(NEGATIVE_PATTERNS)):
+                assert (index_type, pattern) in found_patterns
+
+
+@pytest.mark.parametrize(("operator", "level"), CELLS)
+def test_boundaries_reach_the_far_end_of_axes_that_an_index_cut_short_does_not(operator: str, level: Level) -> None:
+    """Axes longer than 8 and than 16 bits count, both ends read, and bits there that are not those of the start."""
+    edges = [case for case in boundary_cases(operator, level) if "/edges/" in case.origin]
+    longest = sorted({max(case.desc.input_tensor.sizes) for case in edges})
+    assert longest[-1] > 2**16
+    assert any(2**8 < length < 2**16 for length in longest)
+    for case in edges:
+        assert case.data["input_tensor"].pattern == "random-bits"
+        if operator != "TILE":
+            assert case.data["indices_tensor"].pattern == "boundary"
+
+
+@pytest.mark.parametrize("operator", ["GATHER", "GATHER_ELEMENTS"])
+def test_boundaries_tell_axes_apart(operator: str) -> None:
+    """Descriptors that differ by nothing but Axis, for who keeps what was compiled by sizes and types."""
+    by_tensors: dict[Any, set[int]] = {}
+    for case in boundary_cases(operator, HIGHEST):
+        if "/edges/" in case.origin:
+            by_tensors.setdefault(tuple(tensor for _, tensor in tensors(case.desc)), set()).add(case.desc.axis)
+    assert {0, 1, 2, 3} in by_tensors.values()
+
+
+@EVERY_OPERATOR
+def test_every_tensor_comes_in_every_layout(operator: str) -> None:
+    spec = operators()[operator]
+    valid = [case for level in Level for case in boundary_cases(operator, level) if case.data]
+    for field in spec.tensor_fields:
+        shared = set() if field in spec.output_fields else {"broadcast", "overlapping"}
+        found = {layout_kind(getattr(case.desc, field.attribute)) for case in valid}
+        assert found == {"packed", "padded", "permuted", "interleaved"} | shared
+
+
+def _index_type(case: Case) -> DataType | None:
+    indices = getattr(case.desc, "indices_tensor", None)
+    return None if indices is None else indices.data_type
+
+
+@EVERY_OPERATOR
+def test_sweeps_cover_what_the_level_allows(operator: str) -> None:
+    """The same from random cases alone: every type, dimension count, layout and pattern turns up in a thousand."""
+    table = operators()[operator].table_at(HIGHEST)
+    assert table is not None
+    cases = [make_case(SeededChooser(n), operator, HIGHEST, f"{operator}.values") for n in range(1000)]
+    found = [tensor for case in cases for name, tensor in tensors(case.desc) if name != "indices_tensor"]
+    assert {tensor.data_type for tensor in found} == table[DATA].data_types
+    assert {len(tensor.sizes) for tensor in found} == table[DATA].dimension_counts
+    assert {layout_kind(tensor) for tensor in found} == {"packed", "padded", "permuted", "broadcast", "overlapping"}
+    assert {tensor.flags for tensor in found} == {0, 1}
+    assert {tensor.guaranteed_base_offset_alignment for tensor in found} == {0, 16, 32, 256, 4096}
+    assert {case.data["input_tensor"].pattern for case in cases} == set(DATA_PATTERNS)
+    if operators()[operator].index is not None:
+        assert {_index_type(case) for case in cases} == table[INDICES].data_types
+        patterns = {case.data["indices_tensor"].pattern for case in cases}
+        assert patterns == {*SIGNED_INDEX_PATTERNS, "explicit"}
+
+
+@EVERY_OPERATOR
+def test_attributes_reach_both_ends_of_their_ranges(operator: str) -> None:
+    descs = [builder(operator).build(context(operator, HIGHEST, n).of_rank(4, 4)) for n in range(400)]
+    reached = {
+        name: {getattr(desc, name) for desc in descs}
+        for name in descs[0].__struct_fields__
+        if isinstance(getattr(descs[0], name), int)
+    }
+    expected = {
+        "axis": {0, 1, 2, 3},
+        "index_dimensions": {0, 1, 2, 3, 4},
+        "input_dimension_count": {1, 2, 3, 4},
+        "indices_dimension_count": {1, 2, 3, 4},
+        "batch_dimension_count": {0, 1, 2, 3},
+    }
+    assert reached == {name: expected[name] for name in reached}
+
+
+def test_half_of_any_case_is_executed() -> None:
+    for operator, level in CELLS:
+        executed = sum(bool(any_case(SeededChooser(n), operator, level).data) for n in range(60))
+        assert 18 <= executed <= 42
+    with pytest.raises(KeyError):
+        make_case(SeededChooser(0), "GATHER", HIGHEST, "GATHER.nothing")

@@ -1,0 +1,352 @@
+"""Page models made by hand: whole pages of the registry's operators without a fault, and parts to put faults in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from dml_conformance.documents.check.subject import registered_types
+from dml_conformance.documents.read.model import (
+    FORMAT,
+    CodeBlock,
+    Declaration,
+    ExampleTensor,
+    Form,
+    LevelTable,
+    Member,
+    Page,
+    PageExample,
+    Passage,
+    Place,
+    Quoted,
+    Range,
+    Row,
+    Value,
+)
+from dml_conformance.spec.examples import Example, examples
+from dml_conformance.spec.operator import DATA, Kind, OperatorSpec
+from dml_conformance.spec.registry import operator
+
+COLUMNS = ("tensor", "kind", "dimension_counts", "data_types")
+
+
+def quoted(text: str, line: int = 1, original: str | None = None, marked: Sequence[str] = ()) -> Quoted:
+    return Quoted(text, Place(line, 1), original, tuple(marked))
+
+
+def value(content: Any, line: int = 1, column: int = 1) -> Value:
+    """A printed value; the text is that of JSON with braces for lists."""
+    text = msgspec.json.encode(content).decode().replace("[", "{").replace("]", "}").replace('"', "")
+    return Value(content, text, Place(line, column))
+
+
+def row(tensor: str, kind: str, counts: Sequence[int], types: Sequence[str], line: int = 1) -> Row:
+    listed = sorted(counts)
+    numbers = str(listed[0]) if len(listed) == 1 else f"{listed[0]} to {listed[-1]}"
+    texts = (tensor, kind, numbers, ", ".join(types))
+    cells = tuple(Quoted(text, Place(line, 1 + 20 * i)) for i, text in enumerate(texts))
+    return Row(cells, tensor, kind, tuple(listed), tuple(types))
+
+
+def table(level: str, rows: Sequence[Row], line: int = 1) -> LevelTable:
+    header = tuple(quoted(text, line + 1) for text in ("Tensor", "Kind", "Dimension counts", "Data types"))
+    return LevelTable(quoted(f"DML_FEATURE_LEVEL_{level} and above", line), level, header, COLUMNS, tuple(rows))
+
+
+def example_tensor(label: str, sizes: Any, data_type: str | None, values: Any, line: int = 1) -> ExampleTensor:
+    return ExampleTensor(
+        quoted(label, line),
+        value(list(sizes), line, 20),
+        None if data_type is None else value(data_type, line, 40),
+        None if values is None else value(values, line + 1),
+    )
+
+
+# What the pages say beside their tables: formula, and intervals of the attributes.
+_FORMULAS = {
+    "GATHER": """OutputTensor.Sizes = {
+        InputTensor.Sizes[0..Axis],
+        IndicesTensor.Sizes[(IndicesTensor.DimensionCount - IndexDimensions) .. IndicesTensor.DimensionCount],
+        InputTensor.Sizes[(Axis+1) .. InputTensor.DimensionCount]
+    }""",
+    "GATHER_ELEMENTS": "OutputTensor.Sizes = IndicesTensor.Sizes",
+    "GATHER_ND": """tuple = IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] // coordinates
+    OutputTensor.Sizes = {
+        1...,
+        IndicesTensor.Sizes[(IndicesTensor.DimensionCount - IndicesDimensionCount)..(IndicesTensor.DimensionCount-1)],
+        InputTensor.Sizes[InputTensor.DimensionCount - InputDimensionCount + tuple .. InputTensor.DimensionCount]
+    }""",
+}
+_RANGES = {
+    "Axis": ("0", "InputTensor.DimensionCount", True, False),
+    "IndexDimensions": ("0", "IndicesTensor.DimensionCount", True, True),
+    "InputDimensionCount": ("1", "InputTensor.DimensionCount", True, True),
+    "IndicesDimensionCount": ("1", "IndicesTensor.DimensionCount", True, True),
+    "BatchDimensionCount": ("0", "InputTensor.DimensionCount", True, False),
+}
+_SENTENCES = {
+    (
+        "GATHER",
+        "IndexDimensions",
+    ): "Given IndicesTensor.Sizes = {1, 1, 4, 6} and IndexDimensions = 3, {1, 4, 6} counts.",
+    ("TILE", "OutputTensor"): "Each size is OutputTensor.Sizes[i] = InputTensor.Sizes[i] * Repeats[i]. No other.",
+    "IndicesTensor": "Starting with DML_FEATURE_LEVEL_3_0, negative indices are supported.",
+}
+_PUBLISHED_GATHER_ND_FORMULA = """tuple = IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1]
+    OutputTensor.Sizes = {
+        1...,
+        IndicesTensor.Sizes[IndicesTensor.DimensionCount - IndicesDimensionCount .. IndicesTensor.DimensionCount - 1],
+        InputTensor.Sizes[InputTensor.DimensionCount - tuple .. InputTensor.DimensionCount]
+    }"""
+_GATHERED = {
+    "Axis": 2,
+    "InputTensor": ((1, 1, 3, 2), "FLOAT32", [[[[1, 2], [3, 4], [5, 6]]]]),
+    "OutputTensor": ((1, 1, 2, 2), "FLOAT32", [[[[5, 6], [1, 2]]]]),
+}
+_EXAMPLES: dict[str, dict[str, Any]] = {
+    "GATHER": {
+        **_GATHERED,
+        "IndicesTensor": ((1, 1, 1, 2), "UINT32", [[[[2, 0]]]]),
+        "IndexDimensions": 1,
+    },
+    "GATHER_ELEMENTS": {
+        **_GATHERED,
+        "IndicesTensor": ((1, 1, 2, 2), "UINT32", [[[[2, 2], [0, 0]]]]),
+    },
+}
+
+
+def _text(sentence: str) -> dict[str, Any]:
+    return {"text": (quoted(sentence, 33),)}
+
+
+# The faults of the published pages in the sections on the fields, in words of our own.
+_MISMATCH = _text("DimensionCount and DataType of this must match InputTensor.DimensionCount.")
+_SIX_COORDINATES = _text("Given IndicesTensor.Sizes = {1,1,4,6} and IndicesDimensionCount = 3, {1,4,6} counts.")
+_PUBLISHED: dict[str, dict[str, dict[str, Any]]] = {
+    "GATHER": {
+        "OutputTensor": _MISMATCH,
+        "IndexDimensions": {"ranges": (Range("0", "IndicesTensor.DimensionCount", True, False, Place(63, 5)),)},
+    },
+    "GATHER_ND": {"OutputTensor": _MISMATCH, "IndicesDimensionCount": _SIX_COORDINATES},
+    "GATHER_ND1": {
+        "OutputTensor": _MISMATCH,
+        "IndicesDimensionCount": _SIX_COORDINATES,
+        "IndicesTensor": _text("Starting with DML_FEATURE_LEVEL_3_0, negative indices are supported."),
+    },
+}
+
+
+def page_of(name: str) -> Page:
+    """A page of an operator that says what the registry does, with one example of four dimensions. No fault in it."""
+    spec = operator(name)
+    fields = registered_types(spec)
+    page = Page(
+        format=FORMAT,
+        path=f"{name.lower()}.md",
+        digest="0" * 64,
+        form=Form.MARKDOWN,
+        language="en-US",
+        edition=None,
+        operator=name,
+        structure=f"DML_{name}_OPERATOR_DESC",
+        title=quoted(f"DML_{name}_OPERATOR_DESC structure", 1),
+        front_matter={},
+        declarations=tuple(Declaration(field, kind, Place(10 + n, 3)) for n, (field, kind) in enumerate(fields)),
+        members=tuple(_member(name, field, kind, 20 + 10 * n) for n, (field, kind) in enumerate(fields)),
+        introduced_in=spec.introduced_in.label,
+        availability=(quoted(f"This operator was introduced in DML_FEATURE_LEVEL_{spec.introduced_in}.", 120),),
+        constraints=_constraints(spec),
+        remarks=(),
+        tables=_tables(spec),
+        examples=(_example(spec),),
+        code_blocks=(),
+        passages=(),
+        problems=(),
+    )
+    if name in _FORMULAS:
+        block = CodeBlock("members/OutputTensor", _FORMULAS[name], "formula", Place(45, 1))
+        page = msgspec.structs.replace(page, code_blocks=(block,))
+    return with_passages(page)
+
+
+def published_page(name: str) -> Page:
+    """A page of an operator with the known faults of the published one, and its examples as printed there."""
+    page = page_of(name)
+    known = [example for example in examples().values() if example.operator == name and example.id[-1].isdigit()]
+    page = msgspec.structs.replace(page, examples=tuple(_printed_example(example) for example in known))
+    for field, changes in _PUBLISHED.get(name, {}).items():
+        page = change_member(page, field, **changes)
+    if name in ("GATHER_ND", "GATHER_ND1"):
+        block = CodeBlock("members/OutputTensor", _PUBLISHED_GATHER_ND_FORMULA, "formula", Place(45, 1))
+        page = msgspec.structs.replace(page, code_blocks=(block,))
+    if name == "TILE":
+        page = msgspec.structs.replace(page, constraints=page.constraints[1:])
+    return with_passages(page)
+
+
+def unknown_page() -> Page:
+    """A page without a fault on an operator that the registry does not know."""
+    page = page_of("GATHER")
+    return with_passages(
+        msgspec.structs.replace(
+            page,
+            operator="PICK",
+            structure="DML_PICK_OPERATOR_DESC",
+            title=quoted("DML_PICK_OPERATOR_DESC structure", 1),
+        )
+    )
+
+
+def with_passages(page: Page) -> Page:
+    """The page with its sentences and headings as passages, which the parser would have listed too."""
+    passages = [
+        *(Passage(f"members/{m.name.text}", "sentence", text) for m in page.members for text in m.text),
+        *(Passage("availability", "sentence", text) for text in page.availability),
+        *(Passage("constraints", "item", text) for text in page.constraints),
+        *(Passage("support", "heading", level.heading) for level in page.tables),
+    ]
+    return msgspec.structs.replace(page, passages=tuple(passages))
+
+
+def change(page: Page, part: str, index: int, edit: Callable[[Any], Any]) -> Page:
+    """The page with one entry of a part (`tables`, `members`) edited; None removes it."""
+    entries = list(getattr(page, part))
+    edited = edit(entries[index])
+    entries[index : index + 1] = [] if edited is None else [edited]
+    return with_passages(msgspec.structs.replace(page, **{part: tuple(entries)}))
+
+
+def change_row(page: Page, level: str, field: str, **changes: Any) -> Page:
+    """The page with one row changed: the parsed values and the texts of its cells."""
+
+    def edit(old: LevelTable) -> LevelTable:
+        rows = [
+            row(
+                changes.get("tensor", r.tensor),
+                changes.get("kind", r.kind),
+                changes.get("counts", r.dimension_counts),
+                changes.get("types", r.data_types),
+                r.place.line,
+            )
+            if r.tensor == field
+            else r
+            for r in old.rows
+        ]
+        return msgspec.structs.replace(old, rows=tuple(rows))
+
+    index = next(n for n, level_table in enumerate(page.tables) if level_table.level == level)
+    return change(page, "tables", index, edit)
+
+
+def change_tensor(page: Page, field: str, number: int = 1, **changes: Any) -> Page:
+    """The page with one tensor of an example changed."""
+
+    def edit(old: PageExample) -> PageExample:
+        tensors = [
+            msgspec.structs.replace(tensor, **changes) if tensor.label.text == field else tensor
+            for tensor in old.tensors
+        ]
+        return msgspec.structs.replace(old, tensors=tuple(tensors))
+
+    index = next(n for n, old in enumerate(page.examples) if old.number == number)
+    return change(page, "examples", index, edit)
+
+
+def change_attribute(page: Page, name: str, content: Any) -> Page:
+    """The page with another value for an attribute of its first example."""
+    return change(
+        page,
+        "examples",
+        0,
+        lambda old: msgspec.structs.replace(old, attributes={**old.attributes, name: value(content, 102)}),
+    )
+
+
+def change_member(page: Page, field: str, **changes: Any) -> Page:
+    """The page with a changed section on a field."""
+    index = next(n for n, member in enumerate(page.members) if member.name.text == field)
+    return change(page, "members", index, lambda old: msgspec.structs.replace(old, **changes))
+
+
+def interval(low: str, high: str, low_closed: bool, high_closed: bool, line: int = 1) -> Range:
+    return Range(low, high, low_closed, high_closed, Place(line, 10))
+
+
+def _printed_example(known: Example) -> PageExample:
+    number = int(known.id.rpartition("/")[2])
+    line = 300 + 20 * number
+    said = known.title_says
+    items = [f"{said['DimensionCount']}D"] if "Axis" in said and "IndexDimensions" not in said else []
+    title = ", ".join([*items, *([f"axis {said['Axis']}"] if "Axis" in said else [])])
+    tensors = [
+        example_tensor(
+            known.labels.get(name, name), v["Sizes"], v.get("DataType"), known.values.get(name), line + 2 * n
+        )
+        for n, (name, v) in enumerate(known.desc.items(), 1)
+        if isinstance(v, dict)
+    ]
+    attributes = {name: value(v, line + 1) for name, v in known.desc.items() if not isinstance(v, dict)}
+    heading = quoted(f"Example {number}. {title}", line) if number and title else None
+    return PageExample(number, heading, attributes, tuple(tensors), Place(line, 1), line + 15)
+
+
+def _member(operator_name: str, field: str, kind: str, line: int) -> Member:
+    sentence = _SENTENCES.get((operator_name, field), _SENTENCES.get(field, f"What {field} is."))
+    if field == "IndicesTensor" and operator(operator_name).introduced_in.label == "3_0":
+        sentence = "Negative indices are supported."
+    bounds = _RANGES.get(field)
+    if (operator_name, field) == ("TILE", "OutputTensor"):
+        bounds = ("0", "InputTensor.DimensionCount-1", True, True)
+    return Member(
+        quoted(field, line),
+        kind,
+        quoted(f"Type: {kind}", line + 1),
+        (quoted(sentence, line + 2),),
+        () if bounds is None else (interval(*bounds, line=line + 2),),
+    )
+
+
+def _constraints(spec: OperatorSpec) -> tuple[Quoted, ...]:
+    every = ", ".join(field.name for field in spec.tensor_fields)
+    data = " and ".join(field.name for field in spec.tensor_fields if field.group == DATA)
+    return (
+        quoted(f"{every} must have the same DimensionCount.", 130),
+        quoted(f"{data} must have the same DataType.", 131),
+    )
+
+
+def _tables(spec: OperatorSpec) -> tuple[LevelTable, ...]:
+    tables = []
+    for n, (level, content) in enumerate(sorted(spec.tables.items(), reverse=True)):
+        line = 140 + 10 * n
+        rows = [
+            row(
+                field.name,
+                "Input" if field.kind is Kind.INPUT else "Output",
+                sorted(content[field.group].dimension_counts),
+                [data_type.name for data_type in sorted(content[field.group].data_types)],
+                line + 3 + i,
+            )
+            for i, field in enumerate(spec.tensor_fields)
+        ]
+        tables.append(table(level.label, rows, line))
+    return tuple(tables)
+
+
+def _example(spec: OperatorSpec) -> PageExample:
+    content = _EXAMPLES.get(spec.name)
+    if content is None:
+        known = examples()[{"TILE": "TILE/1"}.get(spec.name, f"{spec.name}/2")]
+        content = {
+            name: (field["Sizes"], field["DataType"], known.values[name]) if isinstance(field, dict) else field
+            for name, field in known.desc.items()
+        }
+    tensors = [
+        example_tensor(name, *content[name], line=103 + 2 * n)
+        for n, name in enumerate(field.name for field in spec.tensor_fields)
+    ]
+    attributes = {name: value(v, 102) for name, v in content.items() if not isinstance(v, tuple)}
+    return PageExample(1, quoted("Example 1. Four dimensions", 100), attributes, tuple(tensors), Place(101, 1), 110)

@@ -1,0 +1,123 @@
+"""Page models made by hand, for tests that need no file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dml_conformance.documents.read.model import (
+    FORMAT,
+    CodeBlock,
+    Declaration,
+    ExampleTensor,
+    Form,
+    LevelTable,
+    Member,
+    Page,
+    PageExample,
+    Passage,
+    Place,
+    Quoted,
+    Range,
+    Row,
+    Value,
+)
+
+TENSOR = "const DML_TENSOR_DESC *"
+COLUMNS = ("tensor", "kind", "dimension_counts", "data_types")
+
+
+def place(line: int, column: int = 1) -> Place:
+    return Place(line, column)
+
+
+def quoted(text: str, line: int = 1, column: int = 1, original: str | None = None) -> Quoted:
+    return Quoted(text, place(line, column), original)
+
+
+def row(line: int, *cells: str, counts: tuple[int, ...] = (4,), originals: tuple[str, ...] = ()) -> Row:
+    """A row of (tensor, kind, counts, types) as a parser reads it where `Input` and `Output` are the known words."""
+    stands = originals or (None,) * len(cells)
+    quotes = tuple(
+        quoted(cell, line, 20 * number + 1, original)
+        for number, (cell, original) in enumerate(zip(cells, stands, strict=True))
+    )
+    inputs, outputs = ("Input", "Eingabe", "Optionale Eingabe"), ("Output", "Ausgabe")
+    kind = "Input" if cells[1] in inputs else "Output" if cells[1] in outputs else None
+    return Row(quotes, cells[0], kind, counts, tuple(cells[3].split(", ")))
+
+
+def table(line: int, level: str, *rows: Row) -> LevelTable:
+    header = tuple(quoted(word, line + 1, 20 * number + 1) for number, word in enumerate(COLUMNS))
+    return LevelTable(quoted(f"DML_FEATURE_LEVEL_{level} and above", line), level, header, COLUMNS, rows)
+
+
+def value(printed: Any, line: int) -> Value:
+    return Value(printed, str(printed), place(line))
+
+
+def gather(path: str = "page.md", **changes: Any) -> Page:
+    """A small English page on GATHER with two tables and one example; `changes` replace its attributes."""
+    whole: dict[str, Any] = {
+        "format": FORMAT,
+        "path": path,
+        "digest": "0" * 64,
+        "form": Form.MARKDOWN,
+        "language": "en-US",
+        "edition": None,
+        "operator": "GATHER",
+        "structure": "DML_GATHER_OPERATOR_DESC",
+        "title": None,
+        "front_matter": {},
+        "declarations": (
+            Declaration("InputTensor", TENSOR, place(10)),
+            Declaration("IndicesTensor", TENSOR, place(11)),
+            Declaration("OutputTensor", TENSOR, place(12)),
+            Declaration("Axis", "UINT", place(13)),
+        ),
+        "members": (
+            Member(quoted("InputTensor", 20), TENSOR),
+            Member(
+                quoted("IndicesTensor", 22), TENSOR, levels=("3_0",), text=(quoted("Since DML_FEATURE_LEVEL_3_0", 23),)
+            ),
+            Member(quoted("OutputTensor", 24), TENSOR),
+            Member(
+                quoted("Axis", 26),
+                "UINT",
+                ranges=(Range("0", "InputTensor.DimensionCount", True, False, place(27)),),
+            ),
+        ),
+        "introduced_in": "1_0",
+        "availability": (quoted("Introduced in DML_FEATURE_LEVEL_1_0.", 30),),
+        "constraints": (),
+        "remarks": (),
+        "tables": (
+            table(
+                40,
+                "3_0",
+                row(42, "InputTensor", "Input", "4 to 5", "FLOAT32, FLOAT16", counts=(4, 5)),
+                row(43, "IndicesTensor", "Input", "4 to 5", "INT64, UINT32", counts=(4, 5)),
+                row(44, "OutputTensor", "Output", "4 to 5", "FLOAT32, FLOAT16", counts=(4, 5)),
+            ),
+            table(
+                50,
+                "1_0",
+                row(52, "InputTensor", "Input", "4", "FLOAT32, FLOAT16"),
+                row(53, "IndicesTensor", "Input", "4", "UINT32"),
+                row(54, "OutputTensor", "Output", "4", "FLOAT32, FLOAT16"),
+            ),
+        ),
+        "examples": (
+            PageExample(
+                1,
+                quoted("Example 1", 60),
+                {"Axis": value(0, 61)},
+                (ExampleTensor(quoted("InputTensor", 62), value([2], 62), value("FLOAT32", 62), value([1, 2], 63)),),
+                place(61),
+                63,
+            ),
+        ),
+        "code_blocks": (CodeBlock("description", "output[i] = input[indices[i]]", "pseudocode", place(5)),),
+        "passages": (Passage("description", "sentence", quoted("Gathers elements.", 4)),),
+        "problems": (),
+    }
+    return Page(**{**whole, **changes})

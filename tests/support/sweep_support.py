@@ -1,0 +1,53 @@
+"""Corpora in memory, and what was judged of them, for the tests of whatever judges corpora."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from dml_conformance.conformance.campaign.sweep import Block
+from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusReader, Header, Shard, corpus_lines, in_blocks
+from dml_conformance.reports.digests import Digests
+from dml_conformance.reports.records import Record
+from dml_conformance.spec.levels import Level
+
+
+def reader(
+    cases: int = 60,
+    *,
+    seed: int = 0,
+    shard: Shard = WHOLE,
+    name: str = "a.jsonl",
+    operators: Sequence[str] = (),
+    levels: Sequence[Level] = (),
+) -> CorpusReader:
+    return CorpusReader(name, io.BytesIO(b"".join(corpus_lines(Header.of(cases, seed, operators, levels, shard)))))
+
+
+def blocks(size: int = 7, cases: int = 60, operators: Sequence[str] = (), levels: Sequence[Level] = ()) -> list[Block]:
+    lines = reader(cases, operators=operators, levels=levels).lines()
+    return [Block.of("a.jsonl", each) for each in in_blocks(lines, size)]
+
+
+def untimed(judged: Iterator[list[list[Record]]]) -> list[list[Record]]:
+    """The records of each backend, as a store gives them back, without what is another in each run: times, what became
+    of processes, and what an element held that was not written."""
+    by_backend = zip(*judged, strict=True)
+    found = [[_same_each_time(record) for block in each for record in block] for each in by_backend]
+    return msgspec.json.decode(msgspec.json.encode(found), type=list[list[Record]])
+
+
+def _same_each_time(record: Record) -> Record:
+    if record.differences:
+        record = replace(record, reason="", differences=(), difference_count=0, output="")
+    return replace(record, seconds=0.0, lost=())
+
+
+def digest_of(records: Sequence[Record]) -> str:
+    digests = Digests()
+    for record in records:
+        digests.record(record)
+    return digests.results
