@@ -28,7 +28,10 @@ DEFAULT_LAST = 100
 
 @click.group(
     cls=CommandLine,
-    commands_at={"add": "dml_conformance.conformance.cli.history:add", "show": "conformance.cli.history:show"},
+    commands_at={
+        "add": "dml_conformance.conformance.cli.history:add",
+        "show": "dml_conformance.conformance.cli.history:show",
+    },
 )
 def history() -> None:
     """Keep the sums of many runs, and show what changed."""

@@ -11,7 +11,10 @@ from dml_conformance.conformance.cli.lazy import CommandLine
 
 @click.group(
     cls=CommandLine,
-    commands_at={"new": "dml_conformance.conformance.cli.keys:new", "show": "conformance.cli.keys:show"},
+    commands_at={
+        "new": "dml_conformance.conformance.cli.keys:new",
+        "show": "dml_conformance.conformance.cli.keys:show",
+    },
 )
 def keys() -> None:
     """Make and show keys that sign packages."""

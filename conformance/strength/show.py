@@ -137,10 +137,10 @@ def _survivors(score: Score) -> Iterable[str]:
 
 def _left_out(score: Score) -> Iterable[str]:
     yield (
-        "These would be no other than a right backend, or than another wrong one. The reason is worked out from the "
-        "rule at that level (`derived` in `rule_mutants.py`). The tests check on descriptors that a rule is open, that it "
-        "cannot be broken alone, and that there is no step; that a loosened rule is the same as a forgotten one rests on "
-        "a sample, and that there is nothing to overdo in what is executed is a judgement."
+        "These would be no other than a right backend, or than another wrong one. The reason is worked out "
+        "from the rule at that level (`derived` in `rule_mutants.py`). The tests check on descriptors that a rule is "
+        "open, that it cannot be broken alone, and that there is no step; that a loosened rule is the same as a "
+        "forgotten one rests on a sample, and that there is nothing to overdo in what is executed is a judgement."
     )
     rows = [[reason, f"{count:,}"] for reason, count in sorted(score.left_out.items())]
     yield from _table(["reason", "plantings"], rows)
