@@ -266,7 +266,7 @@ INTERRUPTED = """
 import os, signal, sys, time
 import psutil
 from dml_conformance.conformance.cli import main
-from dml_conformance.conformance.pool.units import UnitWorkers
+from dml_conformance.conformance.workers.units import UnitWorkers
 
 def judged(self, engine, whole=UnitWorkers.judged):
     for number, each in enumerate(whole(self, engine)):
