@@ -58,7 +58,7 @@ class Strength(_Entry, frozen=True, kw_only=True):
 
     Attributes:
         suite_version: that was measured.
-        is_current: whether it was measured on the very sources that ran.
+        is_current: whether it was measured on the version that ran.
         budget: of the campaigns that it was measured with; `standard` stands for larger ones.
         mutants: wrong backends.
         plantings: combinations of wrong backend, operator and level.

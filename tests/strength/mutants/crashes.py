@@ -7,9 +7,9 @@ from typing import Any
 
 from dml_conformance.backends.base import Answer, Binding
 from dml_conformance.backends.reference import expected_output
-from dml_conformance.conformance.strength.mutants.base import EXECUTED, Mutant, WrongDecision, tensors
-from dml_conformance.conformance.strength.mutants.indices import WrongIndices
 from dml_conformance.spec.levels import Level
+from strength.mutants.base import EXECUTED, Mutant, WrongDecision, tensors
+from strength.mutants.indices import WrongIndices
 
 
 class ValidateRaises(WrongDecision):

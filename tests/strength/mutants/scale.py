@@ -12,7 +12,10 @@ from msgspec.structs import replace
 
 from dml_conformance.backends.base import Answer, Binding, Execution
 from dml_conformance.backends.reference import decisions, layout
-from dml_conformance.conformance.strength.mutants.base import (
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes, span_in_elements
+from strength.mutants.base import (
     EXECUTED,
     Mutant,
     WrongDecision,
@@ -20,10 +23,7 @@ from dml_conformance.conformance.strength.mutants.base import (
     limits,
     tensors,
 )
-from dml_conformance.conformance.strength.mutants.indices import WrongIndices
-from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes, span_in_elements
+from strength.mutants.indices import WrongIndices
 
 MIB = 2**20
 OF_32_BITS = 2**32

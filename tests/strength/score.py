@@ -1,51 +1,34 @@
-"""What came out of running the wrong backends: the score, as it is shown, and as it is kept beside the code.
-
-A score holds for the sources that it was measured on. Their digest is in it, so one that is out of date is seen.
-"""
+"""What came out of running the wrong backends: the score, and the digest of the behaviour that it was measured on."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from itertools import chain
 from statistics import median
-from typing import Any
 
-import msgspec
-
-from dml_conformance.conformance.strength.measure import EVERY_FAMILY, Outcome, Plan, Witness
+from dml_conformance.conformance.campaign.budget import BUDGETS
+from dml_conformance.conformance.campaign.engine import example_cases
+from dml_conformance.conformance.strength import Totals
 from dml_conformance.reports.records import Phase
 from dml_conformance.reports.release import suite_version
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.registry import operators, rules
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.cases import applicable_rules, numbered_case
+from dml_conformance.strategies.scale import scale_cases
+from strength.measure import BY_RULE, EVERY_FAMILY, FAMILIES, Outcome, Plan, Witness, planted
 
 # What a budget promises: the share of the wrong backends that it kills.
 PROMISED = {"quick": 0.9, "standard": 1.0}
-RECORDED = Path(__file__).with_name("score.json")
-_ROOT = Path(__file__).parents[2]
-# What a score depends on, below the folder of the packages.
-_SOURCES = (
-    "spec/*.py",
-    "spec/operators/*.py",
-    "strategies/**/*.py",
-    "backends/base.py",
-    "backends/reference/*.py",
-    "conformance/judge/batch.py",
-    "conformance/campaign/budget.py",
-    "conformance/judge/compare.py",
-    "conformance/judge/judge.py",
-    "conformance/judge/memory.py",
-    "conformance/campaign/search.py",
-    "conformance/judge/simplify.py",
-    "conformance/strength/rule_mutants.py",
-    "conformance/strength/measure.py",
-    "conformance/strength/steps.py",
-    "conformance/strength/streams.py",
-    "conformance/strength/mutants/*.py",
-)
+SWEPT = 20  # cases of each sweep that the digest of behaviour looks at
 
 
-class Row(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class ScoreRow:
     """One wrong backend, or a family of them.
 
     Attributes:
@@ -71,7 +54,8 @@ class Row(msgspec.Struct, frozen=True):
     witness: Witness | None = None
 
 
-class Survivor(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Survivor:
     """A planting that a budget does not kill under every seed."""
 
     budget: str
@@ -80,12 +64,12 @@ class Survivor(msgspec.Struct, frozen=True):
     level: str
 
 
-class Score(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Score:
     """The mutation score of the suite.
 
     Attributes:
         suite_version: of the package.
-        sources: SHA-256 over the sources that it depends on.
         operators, levels, budgets, seeds: what was run.
         total: all plantings in one row.
         families: a row each.
@@ -95,14 +79,13 @@ class Score(msgspec.Struct, frozen=True):
     """
 
     suite_version: str
-    sources: str
     operators: tuple[str, ...]
     levels: tuple[str, ...]
     budgets: tuple[str, ...]
     seeds: tuple[int, ...]
-    total: Row
-    families: tuple[Row, ...]
-    mutants: tuple[Row, ...]
+    total: ScoreRow
+    families: tuple[ScoreRow, ...]
+    mutants: tuple[ScoreRow, ...]
     survivors: tuple[Survivor, ...]
     left_out: dict[str, int]
 
@@ -119,7 +102,6 @@ class Score(msgspec.Struct, frozen=True):
         families = [_row(name, group, budgets, one=False) for name, group in by_family.items()]
         return cls(
             suite_version(),
-            sources_digest(),
             tuple(plan.operators),
             tuple(level.label for level in plan.levels),
             budgets,
@@ -136,11 +118,6 @@ class Score(msgspec.Struct, frozen=True):
             dict(Counter(outcome.left_out for outcome in every if outcome.left_out)),
         )
 
-    @property
-    def is_current(self) -> bool:
-        """Whether it was measured on the sources that are here."""
-        return self.sources == sources_digest()
-
     def share(self, budget: str) -> float:
         """How much of what was planted a budget kills; 1 where nothing was."""
         return self.total.killed[budget] / self.total.plantings if self.total.plantings else 1.0
@@ -150,25 +127,28 @@ class Score(msgspec.Struct, frozen=True):
         """Whether every budget kills as much as it has to."""
         return all(self.share(budget) >= PROMISED[budget] for budget in self.budgets)
 
-    def to_json(self) -> bytes:
-        return msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n"
+    def totals(self) -> Totals:
+        """What the product is shipped with."""
+        return Totals(
+            self.suite_version, behaviour_digest(), self.total.mutants, self.total.plantings, self.total.killed
+        )
 
 
-def _grouped(outcomes: Iterable[Outcome], key: Any) -> dict[str, list[Outcome]]:
+def _grouped(outcomes: Iterable[Outcome], key: Callable[[Outcome], str]) -> dict[str, list[Outcome]]:
     groups: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         groups.setdefault(key(outcome), []).append(outcome)
     return groups
 
 
-def _row(name: str, outcomes: list[Outcome], budgets: tuple[str, ...], *, one: bool = True) -> Row:
+def _row(name: str, outcomes: list[Outcome], budgets: tuple[str, ...], *, one: bool = True) -> ScoreRow:
     cases = {}
     for budget in budgets:
         numbers = [number for outcome in outcomes for number in outcome.cases_to_kill(budget) if number]
         cases[budget] = float(median(numbers)) if numbers else 0.0
     witnesses = [outcome.witness for outcome in outcomes if outcome.witness is not None]
     last = outcomes[-1] if outcomes else None
-    return Row(
+    return ScoreRow(
         name,
         last.family if last and one else "",
         last.about if last and one else "",
@@ -182,37 +162,33 @@ def _row(name: str, outcomes: list[Outcome], budgets: tuple[str, ...], *, one: b
 
 
 @cache
-def sources_digest() -> str:
-    """SHA-256 over what a score depends on: names and contents, line ends made alike."""
-    digest = hashlib.sha256()
-    for path in sorted({path for pattern in _SOURCES for path in _ROOT.glob(pattern)}):
-        digest.update(path.relative_to(_ROOT).as_posix().encode() + b"\0")
-        digest.update(path.read_bytes().replace(b"\r\n", b"\n") + b"\0")
+def behaviour_digest() -> str:
+    """SHA-256 over what a score depends on, as far as it is quickly told: rules, wrong backends and cases.
+
+    No text of a file is in it, so a comment or a moved line changes nothing. Wrong backends by rule are those of the
+    highest level; at the levels below they follow from the same rules and cases.
+    """
+    digest = hashlib.sha256(suite_version().encode())
+    for part in chain(sorted(rules()), _wrong_backends(), _case_digests()):
+        digest.update(part.encode() + b"\n")
     return digest.hexdigest()
 
 
-@cache
-def recorded() -> Score | None:
-    """The score that this release comes with; None where the file is missing."""
-    if not RECORDED.is_file():
-        return None
-    return msgspec.json.decode(RECORDED.read_bytes(), type=Score)
+def _wrong_backends() -> Iterator[str]:
+    for operator in operators():
+        for level in Level:
+            for one in planted(operator, level, EVERY_FAMILY if level is HIGHEST else FAMILIES):
+                what = one.about or one.left_out if one.family == BY_RULE else ""
+                yield f"{operator} {level.label} {one.family} {one.mutant} {what}"
 
 
-def of_campaign(budget: str) -> dict[str, Any]:
-    """What a campaign says of the strength of its suite; empty where there is no score.
-
-    The full budget has not been measured: it does more than the standard one, whose score stands for it.
-    """
-    score = recorded()
-    if score is None:
-        return {}
-    measured = budget if budget in score.budgets else score.budgets[-1]
-    return {
-        "suite_version": score.suite_version,
-        "is_current": score.is_current,
-        "budget": measured,
-        "mutants": score.total.mutants,
-        "plantings": score.total.plantings,
-        "killed": score.total.killed[measured],
-    }
+def _case_digests() -> Iterator[str]:
+    """The digests of the quick budget's cases, but for search, and for all but the first of each sweep."""
+    for operator in operators():
+        for level in Level:
+            yield from (case.digest for case in example_cases(operator, level).values())
+            yield from (case.digest for case in boundary_cases(operator, level))
+            if level is HIGHEST:
+                yield from (case.digest for case in scale_cases(operator, level, BUDGETS["quick"].reach))
+            swept = SWEPT if applicable_rules(operator, level) else 0
+            yield from (numbered_case(0, operator, level, number).digest for number in range(swept))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dml_conformance.conformance.strength.measure import BY_RULE
-from dml_conformance.conformance.strength.score import PROMISED, Row, Score
 from dml_conformance.reports.records import Phase
+from strength.measure import BY_RULE
+from strength.score import PROMISED, Score, ScoreRow
 
 TITLE = "# How strong the suite is"
 
@@ -17,15 +17,15 @@ wrong backend at one operator and one feature level, where its fault can show. A
 only if it is killed with every seed tried.
 
 Two kinds of wrong backends are used. Some are made by hand, after bugs that implementations have had or could have
-(`conformance/strength/mutants`, a module a family). The others follow from the registry of rules
-(`conformance/strength/rule_mutants.py`), so that a new operator has its own without a line written for it:
+(`tests/strength/mutants`, a module a family). The others follow from the registry of rules
+(`tests/strength/rule_mutants.py`), so that a new operator has its own without a line written for it:
 
 * one *forgets* the rule: it accepts what this rule alone refuses;
 * one *loosens* it: it accepts that only where the descriptor is one step from a valid one, so it is wrong by one;
 * one *over-applies* it: it refuses what is valid and one step from breaking this rule alone. Of all steps by which that
   could be, it is the one by which the fewest of a few hundred valid descriptors are refused.
 
-A step is the smallest change of one field, or the next table of the feature levels (`conformance/strength/steps.py`).
+A step is the smallest change of one field, or the next table of the feature levels (`tests/strength/steps.py`).
 For the rules of execution, what it means to forget or to overdo one is among the backends made by hand.
 
 ## How to read the tables
@@ -36,16 +36,15 @@ kill, at one operator and level, of the first budget. A *witness* is the smalles
 operator, level and rule blamed, then dimensions and elements of all its tensors together, and the bytes of its
 descriptor as JSON. What fails only now and then, or after other cases, does not shrink.
 
-This page is made from the recorded score: `dml-conformance strength --recorded --format markdown -o docs/strength.md
---replace`. The score is measured anew by `dml-conformance strength --seeds 3 --format json -o
-conformance/strength/score.json --replace`, and is out of date when a source that it depends on has changed; a test
-tells, and certificates say so.
+`python tests/strength --record --workers 2` measures the score and writes this page and the totals that certificates
+show (`conformance/strength.json`). A score is out of date when the version of the suite, a rule, a wrong backend or the
+cases have changed; a test tells.
 """
 
 _LIMITS = """
 ## Coverage of the specification
 
-`dml-conformance strength --coverage` counts what the examples, boundaries and sweep of the standard budget reach, at
+`python tests/strength --coverage` counts what the examples, boundaries and sweep of the standard budget reach, at
 each operator and level: every rule broken or left open, where it can be broken alone; valid descriptors; every rule of
 execution; every data type with every dimension count, and both with packed, padded and permuted outputs (an output of
 one dimension with packed ones); an output whose dimensions interleave; every index type with every pattern of indices.
@@ -79,7 +78,7 @@ def headers(score: Score) -> list[str]:
     return ["family", "backends", "plantings", *map(str, Phase), *score.budgets, "cases"]
 
 
-def cells(score: Score, row: Row) -> list[str]:
+def cells(score: Score, row: ScoreRow) -> list[str]:
     """One family's row."""
     return [
         row.name,
@@ -146,7 +145,7 @@ def _left_out(score: Score) -> Iterable[str]:
     yield from _table(["reason", "plantings"], rows)
 
 
-def _rest(score: Score, row: Row) -> list[str]:
+def _rest(score: Score, row: ScoreRow) -> list[str]:
     witness = ""
     if row.witness is not None:
         w = row.witness
@@ -156,7 +155,7 @@ def _rest(score: Score, row: Row) -> list[str]:
     return [str(row.plantings), *_shares(score, row), _number(row.cases[score.budgets[0]]), witness]
 
 
-def _shares(score: Score, row: Row) -> list[str]:
+def _shares(score: Score, row: ScoreRow) -> list[str]:
     numbers = [row.phases[str(phase)] for phase in Phase] + [row.killed[budget] for budget in score.budgets]
     return [_percent(number, row.plantings) for number in numbers]
 

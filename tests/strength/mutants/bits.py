@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dml_conformance.conformance.strength.mutants.base import Mutant
 from dml_conformance.spec.datatypes import DataType
+from strength.mutants.base import Mutant
 
 _MANTISSA = {2: 10, 4: 23, 8: 52}
 FLOATS = frozenset({DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64})

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dml_conformance.backends.base import Binding
-from dml_conformance.conformance.strength.mutants.base import Mutant, index_numbers, limits, with_indices
+from strength.mutants.base import Mutant, index_numbers, limits, with_indices
 
 
 class WrongIndices(Mutant, abstract=True):

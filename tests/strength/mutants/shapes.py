@@ -10,7 +10,11 @@ from msgspec.structs import replace
 
 from dml_conformance.backends.base import Answer, Binding
 from dml_conformance.backends.reference import layout
-from dml_conformance.conformance.strength.mutants.base import (
+from dml_conformance.documents.consistency.printed import gather_nd_sizes
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators._gather_nd import unpadded_sizes
+from dml_conformance.spec.rules import ACCEPTANCE
+from strength.mutants.base import (
     Mutant,
     RejectsValid,
     WrongDecision,
@@ -18,10 +22,6 @@ from dml_conformance.conformance.strength.mutants.base import (
     rank,
     tensors,
 )
-from dml_conformance.documents.consistency.printed import gather_nd_sizes
-from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operators._gather_nd import unpadded_sizes
-from dml_conformance.spec.rules import ACCEPTANCE
 
 
 class IgnoresIndexDimensions(Mutant):

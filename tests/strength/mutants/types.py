@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dml_conformance.conformance.strength.mutants.base import RejectsValid, WrongDecision, edit_tensors
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes
+from strength.mutants.base import RejectsValid, WrongDecision, edit_tensors
 
 
 class AcceptsUint4(WrongDecision):

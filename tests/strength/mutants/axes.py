@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from dml_conformance.backends.base import Binding
 from dml_conformance.backends.reference import layout
-from dml_conformance.conformance.strength.mutants.base import Mutant, WrongDecision, index_numbers, rank
 from dml_conformance.spec.levels import Level
+from strength.mutants.base import Mutant, WrongDecision, index_numbers, rank
 
 
 class WrongAxis(Mutant, abstract=True):

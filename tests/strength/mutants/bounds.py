@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from dml_conformance.backends.base import Answer, Binding
 from dml_conformance.backends.reference import decisions, expected_output, layout
-from dml_conformance.conformance.strength.mutants.base import RejectsValid, WrongDecision, edit_tensors, limits, tensors
-from dml_conformance.conformance.strength.mutants.indices import WrongIndices
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes
+from strength.mutants.base import RejectsValid, WrongDecision, edit_tensors, limits, tensors
+from strength.mutants.indices import WrongIndices
 
 
 class OutOfRangeIndexGivesZero(WrongIndices):

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from dml_conformance.backends.base import Answer, Binding
 from dml_conformance.backends.reference import layout
-from dml_conformance.conformance.strength.mutants.base import EXECUTED, Mutant, WrongDecision, tensors
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.rules import ACCEPTANCE
+from strength.mutants.base import EXECUTED, Mutant, WrongDecision, tensors
 
 
 class ReturnsThePreviousOutput(Mutant):
@@ -39,7 +39,7 @@ class WrongNowAndThen(Mutant):
 
     def __init__(self) -> None:
         super().__init__()
-        self._random = random.Random(0)  # noqa: S311 - which calls go wrong is no secret
+        self._random = random.Random(0)
 
     def altered(self, desc: Any, values: Any) -> Any:
         return values ^ values.dtype.type(1) if self._random.random() < 0.02 else values

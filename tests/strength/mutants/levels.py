@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from dml_conformance.backends.base import Answer
 from dml_conformance.backends.reference import decisions
-from dml_conformance.conformance.strength.mutants.base import RejectsValid, WrongDecision, edit_tensors, rank, tensors
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
 from dml_conformance.spec.operator import DATA
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.rules import ACCEPTANCE
+from strength.mutants.base import RejectsValid, WrongDecision, edit_tensors, rank, tensors
 
 
 class DecidesByTheHighestLevel(WrongDecision):

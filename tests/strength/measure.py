@@ -16,15 +16,15 @@ from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.judge.batch import MOST_CASES, BatchJudge
 from dml_conformance.conformance.judge.judge import Judge, Judgement
 from dml_conformance.conformance.judge.simplify import simplest
-from dml_conformance.conformance.strength.mutants import FAMILIES, MUTANTS
-from dml_conformance.conformance.strength.rule_mutants import derived
-from dml_conformance.conformance.strength.streams import Prepared, SharingJudge, Streams
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.registry import operators as all_operators
+from strength.mutants import FAMILIES, MUTANTS
+from strength.rule_mutants import derived
+from strength.streams import Prepared, SharingJudge, Streams
 
 BY_RULE = "rules"
 EVERY_FAMILY = (*FAMILIES, BY_RULE)

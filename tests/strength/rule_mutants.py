@@ -20,8 +20,6 @@ from typing import Any
 
 from dml_conformance.backends.base import Answer, Backend
 from dml_conformance.backends.reference import ReferenceBackend
-from dml_conformance.conformance.strength.mutants import Mutant, bounds, indices, memory, strides
-from dml_conformance.conformance.strength.steps import dangers, is_a_step_from_valid, steps
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.registry import operator as operator_named
@@ -33,6 +31,8 @@ from dml_conformance.strategies.builders import LARGEST, builder
 from dml_conformance.strategies.chooser import SeededChooser, every_variant
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.violations import breakable_rules, violate
+from strength.mutants import Mutant, bounds, indices, memory, strides
+from strength.steps import dangers, is_a_step_from_valid, steps
 
 FORGETS, LOOSENS, OVER_APPLIES = "forgets", "loosens", "over-applies"
 SAMPLED = 120  # valid descriptors that are built to see what a step leads to

@@ -7,9 +7,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from dml_conformance.backends.base import Answer
-from dml_conformance.conformance.strength.mutants.base import RejectsValid, WrongDecision, edit_tensors, rank, tensors
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.tensor import TensorDesc
+from strength.mutants.base import RejectsValid, WrongDecision, edit_tensors, rank, tensors
 
 
 class AcceptsUnknownFlags(WrongDecision):

@@ -9,9 +9,9 @@ import numpy as np
 
 from dml_conformance.backends.base import Binding
 from dml_conformance.backends.reference import layout
-from dml_conformance.conformance.strength.mutants.base import Mutant, limits
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.tensor import implied_size_in_bytes
+from strength.mutants.base import Mutant, limits
 
 
 class WritesPastTheEnd(Mutant):

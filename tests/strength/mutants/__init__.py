@@ -5,7 +5,7 @@ None names an operator where what it needs of one can be said: a bug of axes sho
 
 from __future__ import annotations
 
-from dml_conformance.conformance.strength.mutants import (
+from strength.mutants import (
     axes,
     bits,
     bounds,
@@ -20,7 +20,7 @@ from dml_conformance.conformance.strength.mutants import (
     strides,
     types,
 )
-from dml_conformance.conformance.strength.mutants.base import MUTANTS, Mutant, RejectsValid, WrongDecision, tensors
+from strength.mutants.base import MUTANTS, Mutant, RejectsValid, WrongDecision, tensors
 
 FAMILIES = tuple(
     module.__name__.rpartition(".")[2]

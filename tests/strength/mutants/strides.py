@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from dml_conformance.backends.base import Binding
 from dml_conformance.backends.reference import expected_output, layout
-from dml_conformance.conformance.strength.mutants.base import (
+from strength.mutants.base import (
     EXECUTED,
     Mutant,
     RejectsValid,
@@ -20,7 +20,7 @@ from dml_conformance.conformance.strength.mutants.base import (
     tensors,
     with_packed_source,
 )
-from dml_conformance.conformance.strength.mutants.indices import WrongIndices
+from strength.mutants.indices import WrongIndices
 
 
 class IndexStridesIgnored(WrongIndices):
