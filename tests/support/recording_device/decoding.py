@@ -9,12 +9,10 @@ from collections.abc import Callable, Iterable
 from enum import IntEnum
 from typing import Any, TypeVar
 
-import msgspec
-
 from dml_conformance.backends.directml.execution.headers import BarrierType, ResourceState
 from dml_conformance.backends.directml.execution.structures import ResourceBarrier
-from dml_conformance.backends.directml.recording import calls, structures
-from dml_conformance.backends.directml.recording.structures import DescriptorRangeType, Format, RootParameterType
+from recording_device import calls, structures
+from recording_device.structures import DescriptorRangeType, Format, RootParameterType
 
 SHADER_MAGIC = b"DXBC"
 # Of the container: the magic number, a digest of 16 bytes, the version, the size of all, how many parts; then the
@@ -26,17 +24,8 @@ class Undecodable(ValueError):
     """A struct has something in it that DirectML was not seen to use; the message says what."""
 
 
-class RootSignature(msgspec.Struct, frozen=True):
-    """What a root signature says of itself: see `calls.CreateRootSignature`."""
-
-    version: str
-    parameters: tuple[calls.DescriptorTable | calls.RootConstants, ...]
-    num_static_samplers: int
-    flags: int
-
-
-def root_signature(address: int) -> RootSignature:
-    """A `D3D12_VERSIONED_ROOT_SIGNATURE_DESC`.
+def root_signature(address: int) -> calls.CreateRootSignature:
+    """A `D3D12_VERSIONED_ROOT_SIGNATURE_DESC`, which has no name yet.
 
     Raises:
         Undecodable: it is of another version than 1.1, or has parameters of an unknown type.
@@ -46,7 +35,7 @@ def root_signature(address: int) -> RootSignature:
         raise Undecodable(f"a root signature of version {versioned.Version}")
     desc = versioned.Desc_1_1
     parameters = tuple(map(_parameter, array(structures.RootParameter1, desc.NumParameters, desc.pParameters)))
-    return RootSignature("1_1", parameters, desc.NumStaticSamplers, desc.Flags)
+    return calls.CreateRootSignature("", "1_1", parameters, desc.NumStaticSamplers, desc.Flags)
 
 
 def _parameter(parameter: Any) -> calls.DescriptorTable | calls.RootConstants:
@@ -89,7 +78,7 @@ def shader(code: bytes) -> calls.Shader:
         raise Undecodable(f"a shader whose parts cannot be found: {error}") from None
     if size != len(code):
         raise Undecodable(f"a shader of {len(code)} bytes that says that it has {size}")
-    return calls.Shader(size, hashlib.sha256(code).hexdigest(), parts)
+    return calls.Shader(hashlib.sha256(code).hexdigest(), parts)
 
 
 def unordered_access_view(address: int, resource: str | None, descriptor: int) -> calls.CreateUnorderedAccessView:

@@ -1,22 +1,19 @@
 """The calls that DirectML makes on the way to the GPU, as values.
 
 Names are those of d3d12.h: a call has its function's name and its arguments', a struct its members'. Objects are told
-by the names that `Journal` gives them, descriptors by their place in the heap. Functions that only ask (GetDesc,
+by the names that `device.Journal` gives them, descriptors by their place in the heap. Functions that only ask (GetDesc,
 GetDevice, GetType, ...) are no calls here.
 """
 
 from __future__ import annotations
 
-import msgspec
+from dataclasses import dataclass
 
 # --- what calls are made of ---------------------------------------------------------------------------------------
 
 
-class _Part(msgspec.Struct, frozen=True, rename="pascal"):
-    """Part of a call."""
-
-
-class DescriptorRange(_Part, frozen=True):
+@dataclass(frozen=True)
+class DescriptorRange:
     """`D3D12_DESCRIPTOR_RANGE1`: descriptors that a shader sees side by side. Types are "SRV", "UAV", ..."""
 
     range_type: str
@@ -27,35 +24,32 @@ class DescriptorRange(_Part, frozen=True):
     offset_in_descriptors_from_table_start: int
 
 
-class DescriptorTable(_Part, frozen=True, tag_field="ParameterType", tag="DESCRIPTOR_TABLE"):
+@dataclass(frozen=True)
+class DescriptorTable:
     """A root parameter that is a pointer into the heap of descriptors."""
 
     ranges: tuple[DescriptorRange, ...]
 
 
-class RootConstants(_Part, frozen=True, tag_field="ParameterType", tag="32BIT_CONSTANTS"):
+@dataclass(frozen=True)
+class RootConstants:
     """A root parameter that is numbers in place."""
 
     shader_register: int
     register_space: int
-    num_32bit_values: int = msgspec.field(name="Num32BitValues")
+    num_32bit_values: int
 
 
-class Shader(_Part, frozen=True):
-    """A compiled shader: a container of parts, among them DXIL.
+@dataclass(frozen=True)
+class Shader:
+    """A compiled shader: the SHA-256 of its bytes, and what the parts of its container are called, in order."""
 
-    Attributes:
-        size: in bytes.
-        sha256: of its bytes, in hexadecimal.
-        parts: what the parts are called, in order.
-    """
-
-    size: int
     sha256: str
     parts: tuple[str, ...]
 
 
-class Transition(_Part, frozen=True, tag_field="Type", tag="TRANSITION"):
+@dataclass(frozen=True)
+class Transition:
     """A resource that is going to be used otherwise than before. States are "COPY_DEST", "UNORDERED_ACCESS", ..."""
 
     resource: str
@@ -64,7 +58,8 @@ class Transition(_Part, frozen=True, tag_field="Type", tag="TRANSITION"):
     state_after: str
 
 
-class UavBarrier(_Part, frozen=True, tag_field="Type", tag="UAV"):
+@dataclass(frozen=True)
+class UavBarrier:
     """All writes to a resource (None: to any) are to be done."""
 
     resource: str | None
@@ -73,11 +68,8 @@ class UavBarrier(_Part, frozen=True, tag_field="Type", tag="UAV"):
 # --- calls --------------------------------------------------------------------------------------------------------
 
 
-class _Call(msgspec.Struct, frozen=True, rename="pascal", tag_field="Call", tag=True):
-    """A call; its class has the function's name."""
-
-
-class CreateRootSignature(_Call, frozen=True):
+@dataclass(frozen=True)
+class CreateRootSignature:
     """What a shader gets from outside, from the blob that D3D12SerializeVersionedRootSignature made.
 
     Attributes:
@@ -86,7 +78,6 @@ class CreateRootSignature(_Call, frozen=True):
         parameters: in order; calls name them by their index.
         num_static_samplers: how many samplers it has in it.
         flags: `D3D12_ROOT_SIGNATURE_FLAGS`.
-        node_mask: which of several GPUs.
     """
 
     name: str
@@ -94,39 +85,41 @@ class CreateRootSignature(_Call, frozen=True):
     parameters: tuple[DescriptorTable | RootConstants, ...]
     num_static_samplers: int
     flags: int
-    node_mask: int
 
 
-class CreateComputePipelineState(_Call, frozen=True):
+@dataclass(frozen=True)
+class CreateComputePipelineState:
     """A shader made ready to run. `name` is the pipeline's."""
 
     name: str
     root_signature: str
     shader: Shader
-    node_mask: int
-    flags: int
 
 
-class SetName(_Call, frozen=True):
+@dataclass(frozen=True)
+class SetName:
     """`name` is what DirectML calls an object, `object` the journal's name for it."""
 
     object: str
     name: str
 
 
-class MakeResident(_Call, frozen=True):
+@dataclass(frozen=True)
+class MakeResident:
     """Objects are to be in the GPU's memory, which they may have left."""
 
     objects: tuple[str, ...]
 
 
-class Evict(_Call, frozen=True):
+@dataclass(frozen=True)
+class Evict:
     """Objects may leave the GPU's memory."""
 
     objects: tuple[str, ...]
 
 
-class CreateUnorderedAccessView(_Call, frozen=True):
+@dataclass(frozen=True)
+class CreateUnorderedAccessView:
     """A descriptor of a buffer that a shader reads and writes.
 
     Attributes:
@@ -150,34 +143,40 @@ class CreateUnorderedAccessView(_Call, frozen=True):
     flags: int
 
 
-class SetDescriptorHeaps(_Call, frozen=True):
+@dataclass(frozen=True)
+class SetDescriptorHeaps:
     descriptor_heaps: tuple[str, ...]
 
 
-class SetPipelineState(_Call, frozen=True):
+@dataclass(frozen=True)
+class SetPipelineState:
     pipeline_state: str
 
 
-class SetComputeRootSignature(_Call, frozen=True):
+@dataclass(frozen=True)
+class SetComputeRootSignature:
     root_signature: str
 
 
-class SetComputeRootDescriptorTable(_Call, frozen=True):
+@dataclass(frozen=True)
+class SetComputeRootDescriptorTable:
     """`base_descriptor` is the place in the heap of the table's first."""
 
     root_parameter_index: int
     base_descriptor: int
 
 
-class SetComputeRoot32BitConstants(_Call, frozen=True):
+@dataclass(frozen=True)
+class SetComputeRoot32BitConstants:
     """`dest_offset_in_32bit_values` is where in the parameter the values go."""
 
     root_parameter_index: int
     src_data: tuple[int, ...]
-    dest_offset_in_32bit_values: int = msgspec.field(name="DestOffsetIn32BitValues")
+    dest_offset_in_32bit_values: int
 
 
-class Dispatch(_Call, frozen=True):
+@dataclass(frozen=True)
+class Dispatch:
     """The shader runs, in so many groups of threads."""
 
     thread_group_count_x: int
@@ -185,7 +184,8 @@ class Dispatch(_Call, frozen=True):
     thread_group_count_z: int
 
 
-class CopyBufferRegion(_Call, frozen=True):
+@dataclass(frozen=True)
+class CopyBufferRegion:
     """Sizes and offsets are in bytes."""
 
     dst_buffer: str
@@ -195,32 +195,16 @@ class CopyBufferRegion(_Call, frozen=True):
     num_bytes: int
 
 
-class ResourceBarrier(_Call, frozen=True):
+@dataclass(frozen=True)
+class ResourceBarrier:
     barriers: tuple[Transition | UavBarrier, ...]
-
-
-Call = (
-    CreateRootSignature
-    | CreateComputePipelineState
-    | SetName
-    | MakeResident
-    | Evict
-    | CreateUnorderedAccessView
-    | SetDescriptorHeaps
-    | SetPipelineState
-    | SetComputeRootSignature
-    | SetComputeRootDescriptorTable
-    | SetComputeRoot32BitConstants
-    | Dispatch
-    | CopyBufferRegion
-    | ResourceBarrier
-)
 
 
 # --- recordings ---------------------------------------------------------------------------------------------------
 
 
-class BindingProperties(_Part, frozen=True):
+@dataclass(frozen=True)
+class BindingProperties:
     """`DML_BINDING_PROPERTIES`: descriptors, and bytes of memory for DirectML's own use."""
 
     required_descriptor_count: int
@@ -228,14 +212,16 @@ class BindingProperties(_Part, frozen=True):
     persistent_resource_size: int
 
 
-class Stage(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Stage:
     """Something that DirectML dispatches: what it needs, and the calls by which it is bound and recorded."""
 
     binding_properties: BindingProperties
-    calls: tuple[Call, ...]
+    calls: tuple[object, ...]
 
 
-class Recording(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Recording:
     """All calls for one operator.
 
     Attributes:
@@ -246,6 +232,6 @@ class Recording(msgspec.Struct, frozen=True):
     """
 
     operator: str
-    compilation: tuple[Call, ...]
+    compilation: tuple[object, ...]
     initialization: Stage
     execution: Stage
