@@ -24,6 +24,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from dml_conformance.backends.base import Backend, Capabilities, check_claims
+from dml_conformance.spec.errors import BadInputError
 
 GROUP = "dml_conformance.backends"
 METHODS = ("validate", "execute", "capabilities")
@@ -38,7 +39,7 @@ BUILT_IN = {
 }
 
 
-class BackendError(ValueError):
+class BackendError(BadInputError, ValueError):
     """A backend that cannot be had; the message is one line that says why and what there is instead."""
 
 

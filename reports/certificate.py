@@ -16,6 +16,7 @@ from dml_conformance.reports.malformed import MALFORMED
 from dml_conformance.reports.records import Caches, Caveat, Difference, Phase, Record, Repeated, Throughput, Verdict
 from dml_conformance.reports.summary import CellVerdict, Conformance, FailureKind, Summary
 from dml_conformance.reports.text import indented_json
+from dml_conformance.spec.errors import BadInputError
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -25,7 +26,7 @@ Answer = Literal["accept", "reject", ""]
 Decision = Literal["ACCEPT", "REJECT", "UNSPECIFIED"]
 
 
-class CertificateError(ValueError):
+class CertificateError(BadInputError, ValueError):
     """Text that is not a certificate; the message names the field and what was expected."""
 
 
