@@ -7,7 +7,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from dml_conformance.conformance.campaign.throughput import measure
 from dml_conformance.conformance.campaign.units import Unit
 from dml_conformance.conformance.exchange.failures import digest_of
 from dml_conformance.conformance.judge.losses import take_losses
+from dml_conformance.conformance.strength import strength_of
 from dml_conformance.reports.records import Campaign, Ending, describe_rules, utc_now
 from dml_conformance.reports.release import suite_version
 from dml_conformance.reports.resuming import Begun
@@ -97,16 +98,9 @@ def describe_campaign(engine: Engine) -> Campaign:
         started=utc_now(),
         environment={**environment(), **_saved(engine)},
         rules=describe_rules(engine.operators),
-        strength=_strength(engine.budget.name),
+        strength=strength_of(engine.budget.name),
         repeat=engine.judge.repeat,
     )
-
-
-def _strength(budget: str) -> dict[str, Any]:
-    """How strong the suite was measured to be."""
-    from dml_conformance.conformance.strength.score import of_campaign  # it measures with what is here
-
-    return of_campaign(budget)
 
 
 def _saved(engine: Engine) -> dict[str, str]:

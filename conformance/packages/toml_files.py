@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from dml_conformance.spec.errors import BadInputError
+
 MOST_BYTES = 1 << 18
 MOST_LINE = 10_000  # characters; `tomllib` takes minutes for a key of a hundred thousand parts
 
@@ -29,7 +31,7 @@ _HEADER = re.compile(r"\s*\[\[([^\[\]]*)\]\]")
 _FIELD = re.compile(r"(?:unknown|required) field `([^`]*)`")
 
 
-class TomlError(ValueError):
+class TomlError(BadInputError, ValueError):
     """A TOML file that is not as it should be; the message names file, line, field, and what was expected."""
 
 

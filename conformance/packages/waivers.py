@@ -20,13 +20,14 @@ from dml_conformance.reports.package.forms import Level as LevelLabel
 from dml_conformance.reports.package.forms import Patterns, Text, Waiver
 from dml_conformance.reports.records import NOT_CONFORMANT, Campaign, Ending, Record, Throughput, Verdict
 from dml_conformance.reports.stream import Consumer, FanOut, Written
+from dml_conformance.spec.errors import BadInputError
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators
 
 _ANYTHING = re.compile(r"[*?]*")
 
 
-class WaiverError(ValueError):
+class WaiverError(BadInputError, ValueError):
     """Waivers that are not legal; the message names file and line, or the number of the waiver."""
 
 

@@ -14,12 +14,12 @@ import msgspec
 import numpy as np
 import pytest
 import report_data
+from strength.mutants.strides import InputStridesIgnored
 
 from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.conformance.exchange.dxdispatch.exporting import NotExpressible, export
 from dml_conformance.conformance.judge.compare import shown
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.conformance.strength.mutants.strides import InputStridesIgnored
 from dml_conformance.reports.cases import Cases
 from dml_conformance.reports.html import CASE_SCRIPTS, STATIC_SCRIPTS, report_html
 from dml_conformance.reports.records import Phase, Record, Verdict
