@@ -39,7 +39,7 @@ KNOWN: dict[str, Exit] = {
     "dml_conformance.conformance.workers.cluster.errors:ClusterLost": Exit.BROKEN,
     "dml_conformance.conformance.exchange.corpus:CorpusError": Exit.BAD_INPUT,
     "dml_conformance.conformance.packages.profiles:ProfileError": Exit.BAD_INPUT,
-    "dml_conformance.conformance.packages.toml_files:TomlError": Exit.BAD_INPUT,
+    "dml_conformance.conformance.packages.toml:TomlError": Exit.BAD_INPUT,
     "dml_conformance.conformance.packages.waivers:WaiverError": Exit.BAD_INPUT,
     "dml_conformance.reports.package:PackageError": Exit.BAD_INPUT,
     "dml_conformance.reports.package.signature:KeyFileError": Exit.BAD_INPUT,
