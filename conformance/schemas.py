@@ -14,9 +14,9 @@ import msgspec
 
 from dml_conformance.conformance.packages.verify import Verification
 from dml_conformance.conformance.packages.waivers import WaiversFile
+from dml_conformance.documents.check import CheckedPages
 from dml_conformance.documents.errata import Document
 from dml_conformance.documents.read.collection import PageCollection
-from dml_conformance.documents.report import CheckedPages
 from dml_conformance.reports import schemas
 from dml_conformance.reports.package.forms import CaseList, Manifest, Stated, Statement, WaiverList
 from dml_conformance.reports.schemas import Schema, of_types

@@ -1,7 +1,8 @@
 """One page against itself and against the registry.
 
-To add a check, write a function that yields a `Remark` for each fault, and add its entry to the `CHECKS` of the module
-that it belongs to. Everything is read from the English original where a page carries one; see `subject`.
+To add a check, write a function that yields a `Remark` for each fault, and put it on the `CHECKS` of the module that it
+belongs to; its docstring begins with what should hold. Everything is read from the English original where a page
+carries one; see `subject`.
 """
 
 from __future__ import annotations

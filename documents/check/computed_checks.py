@@ -10,7 +10,7 @@ import numpy as np
 
 from dml_conformance.backends.base import Binding
 from dml_conformance.backends.reference import expected_output
-from dml_conformance.documents.check.checks import PageCheck, Remark
+from dml_conformance.documents.check.checks import CheckList, Remark, Spot
 from dml_conformance.documents.check.example_checks import flattened, nesting, storable
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import DATA_TYPE, DIMENSION_COUNT, Subject, WorkedExample, integers
@@ -31,6 +31,8 @@ _MOST_BYTES = 2**24  # of a tensor whose example is computed
 # Rules that the page's own statements are checked for elsewhere: (rule, what states it on the page).
 _BY_TABLES = frozenset({"data-types", "dimension-counts"})
 _BY_AGREEMENT = {"same-data-type": DATA_TYPE, "same-dimension-count": DIMENSION_COUNT}
+
+CHECKS = CheckList()
 
 
 def described(spec: OperatorSpec, example: WorkedExample) -> dict[str, Any] | None:
@@ -82,15 +84,16 @@ def _decided(subject: Subject) -> Iterator[tuple[WorkedExample, OperatorSpec, di
         yield example, spec, fields, decision
 
 
+@CHECKS.add("example-form", Severity.ERROR, "the API")
 def _forms(subject: Subject) -> Iterator[Remark]:
-    """The values of every example fit the fields of the API."""
+    """The values of examples fit the API's fields."""
     for example, spec, fields in _readable(subject):
         try:
             _desc(spec, fields)
         except FormError as error:
             path = error.where.removeprefix("desc.")
             place, fragment = _where(example, path)
-            yield Remark(f"{example.number}/{path}", place, fragment, error.problem, "a value of the field", "the API")
+            yield Remark(f"{example.number}/{path}", Spot(place, fragment), error.problem, "a value of the field")
 
 
 def _where(example: WorkedExample, path: str) -> tuple[Place, str]:
@@ -115,6 +118,7 @@ def _stated(subject: Subject) -> frozenset[str]:
     return frozenset(stated | _BY_TABLES if subject.table_at else stated)
 
 
+@CHECKS.add("example-rule", Severity.ERROR)
 def _rules(subject: Subject) -> Iterator[Remark]:
     """Every example is a valid descriptor."""
     stated = _stated(subject)
@@ -127,32 +131,32 @@ def _rules(subject: Subject) -> Iterator[Remark]:
                 place, fragment = _where(example, violation.where)
                 yield Remark(
                     f"{example.number}/{name}",
-                    place,
-                    fragment,
+                    Spot(place, fragment),
                     f"{violation.where}: {violation.found}",
                     violation.rule.remedy or "a valid descriptor",
                     f"rule {violation.rule.id}: {violation.rule.statement}",
                 )
 
 
+@CHECKS.add("example-open", Severity.NOTE)
 def _open(subject: Subject) -> Iterator[Remark]:
-    """The pages settle what every example means."""
+    """It is settled what every example means."""
     for example, _, _, decision in _decided(subject):
         if decision.outcome is Outcome.UNSPECIFIED:
             for violation in decision.violations:
                 place, fragment = _where(example, violation.where)
                 yield Remark(
                     f"{example.number}/{violation.rule.id.partition('.')[2]}",
-                    place,
-                    fragment,
+                    Spot(place, fragment),
                     f"{violation.where}: {violation.found}",
                     "nothing: whether this is valid is not settled",
                     f"rule {violation.rule.id}, left open by erratum {violation.rule.erratum}",
                 )
 
 
+@CHECKS.add("example-values", Severity.ERROR)
 def _values(subject: Subject) -> Iterator[Remark]:
-    """The reference computes every printed output from the printed inputs."""
+    """The reference computes the outputs of the examples."""
     for example, spec, fields, _ in _decided(subject):
         desc = _executable(spec, example, fields)
         if desc is None or not _filled(spec, example, desc):
@@ -175,8 +179,7 @@ def _values(subject: Subject) -> Iterator[Remark]:
             if result.open is not None and np.any(result.open):
                 yield Remark(
                     f"{example.number}/{field.name}",
-                    printed.place,
-                    printed.text,
+                    printed,
                     "an index of the example is out of range, so elements of the output are open",
                     "indices in range",
                     "what an index out of range reads is not specified",
@@ -184,8 +187,7 @@ def _values(subject: Subject) -> Iterator[Remark]:
             elif cells:
                 yield Remark(
                     f"{example.number}/{field.name}",
-                    printed.place,
-                    printed.text,
+                    printed,
                     _told(field.name, cells, wanted),
                     _told(field.name, cells, computed),
                     f"{spec.pseudocode}, computed from the inputs of the example",
@@ -236,8 +238,9 @@ def _filled(spec: OperatorSpec, example: WorkedExample, desc: OperatorDesc) -> b
     return True
 
 
+@CHECKS.add("figure-impossible", Severity.WARNING)
 def _impossible(subject: Subject) -> Iterator[Remark]:
-    """The sizes in the illustrations could be those of a descriptor."""
+    """The sizes in illustrations could be those of a tensor."""
     if subject.spec is None:
         return
     fields = {field.name: field for field in subject.spec.tensor_fields}
@@ -255,32 +258,8 @@ def _impossible(subject: Subject) -> Iterator[Remark]:
             if violation.where.startswith(f"{figure.tensor}.Sizes[") and violation.rule.erratum is None:
                 yield Remark(
                     f"{figure.field}/{violation.rule.id.partition('.')[2]}",
-                    figure.quoted.place,
-                    figure.quoted.text,
+                    figure.quoted,
                     f"{figure.tensor}.Sizes {braces(figure.sizes)}: {violation.found}",
                     violation.rule.remedy,
                     f"rule {violation.rule.id}: {violation.rule.statement}",
                 )
-
-
-CHECKS = (
-    PageCheck(
-        "example-form", "the values of examples fit the API's fields", Severity.ERROR, _forms, needs_registry=True
-    ),
-    PageCheck("example-rule", "every example is a valid descriptor", Severity.ERROR, _rules, needs_registry=True),
-    PageCheck("example-open", "it is settled what every example means", Severity.NOTE, _open, needs_registry=True),
-    PageCheck(
-        "example-values",
-        "the reference computes the outputs of the examples",
-        Severity.ERROR,
-        _values,
-        needs_registry=True,
-    ),
-    PageCheck(
-        "figure-impossible",
-        "the sizes in illustrations could be those of a tensor",
-        Severity.WARNING,
-        _impossible,
-        needs_registry=True,
-    ),
-)

@@ -28,6 +28,7 @@ from dml_conformance.documents.read.model import (
 )
 from dml_conformance.documents.read.words import levels_in
 
+NOT_THERE = "not there"  # what a page says of a fact that it lacks
 _BETWEEN = ", "
 _EXCLUSIVE_END = re.compile(r"(.*\D)[-−]1")
 
@@ -65,7 +66,7 @@ class Fact(msgspec.Struct, frozen=True):
         value: in a form that is the same on every page that says the same.
         shown: the value as a reader would write it.
         place: where it stands.
-        fragment: the text there.
+        text: that stands there.
     """
 
     topic: Topic
@@ -73,7 +74,7 @@ class Fact(msgspec.Struct, frozen=True):
     value: str
     shown: str
     place: Place
-    fragment: str
+    text: str
 
 
 def facts_of(page: Page) -> dict[str, Fact]:

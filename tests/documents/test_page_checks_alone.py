@@ -389,7 +389,7 @@ def test_a_fault_is_found(finding_id: str, page: Page) -> None:
 
 
 def test_every_check_has_a_fault_here() -> None:
-    assert {finding_id.partition(":")[0] for finding_id, _ in FAULTS} == {check.name for check in CHECKS}
+    assert {finding_id.partition(":")[0] for finding_id, _ in FAULTS} == {check.name for check in STATEMENTS}
 
 
 @pytest.mark.parametrize("name", operators())
@@ -403,11 +403,11 @@ def test_a_published_fault_is_its_erratum(name: str) -> None:
 def test_every_finding_that_an_erratum_lists_is_of_a_check_here() -> None:
     listed = [one for erratum in errata().values() for one in erratum.page_checks]
     assert len(listed) == len(set(listed)) > 20
-    assert {one.partition(":")[0] for one in listed} <= {check.name for check in CHECKS}
+    assert {one.partition(":")[0] for one in listed} <= {check.name for check in STATEMENTS}
 
 
 def test_severity_does_not_depend_on_the_erratum() -> None:
-    severity = {check.name: check.severity for check in CHECKS}
+    severity = {check.name: check.severity for check in STATEMENTS}
     for found in (*check_page(published_page("GATHER")), *check_page(change_attribute(G, "Axis", 4))):
         assert found.severity is severity[found.check]
     assert finding(published_page("GATHER"), "registry-range:GATHER:IndexDimensions").severity is Severity.ERROR
