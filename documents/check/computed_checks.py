@@ -8,22 +8,20 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from dml_conformance.backends.base import Binding
-from dml_conformance.backends.reference import expected_output
 from dml_conformance.documents.check.checks import CheckList, Remark, Spot
-from dml_conformance.documents.check.example_checks import flattened, nesting, storable
+from dml_conformance.documents.check.example_checks import storable
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import DATA_TYPE, DIMENSION_COUNT, Subject, WorkedExample, integers
 from dml_conformance.documents.read.model import Place, Value
-from dml_conformance.spec.case import Recipe
+from dml_conformance.documents.reference_run import explicit, run_reference
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.examples import examples
+from dml_conformance.spec.examples import examples, flattened, nesting
 from dml_conformance.spec.forms import FormError, desc_from_json
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operator import OperatorDesc, OperatorSpec
 from dml_conformance.spec.tensor import braces
 from dml_conformance.spec.validator import Decision, Outcome, decide
-from dml_conformance.strategies.values import NUMPY_TYPE, fill
+from dml_conformance.strategies.values import NUMPY_TYPE
 
 _MOST_CELLS = 6  # mismatches that a finding names one by one
 _MOST_BYTES = 2**24  # of a tensor whose example is computed
@@ -161,24 +159,15 @@ def _values(subject: Subject) -> Iterator[Remark]:
         desc = _executable(spec, example, fields)
         if desc is None or not _filled(spec, example, desc):
             continue
-        inputs = {}
-        for field in spec.input_fields:
-            values = example.tensors[field.name].values
-            assert values is not None
-            elements = tuple(flattened(values.value))
-            buffer = fill(getattr(desc, field.attribute), Recipe("explicit", values=elements))
-            inputs[field.attribute] = Binding(buffer, 0, len(buffer))
-        results = expected_output(desc, inputs)
-        for field in spec.output_fields:
-            tensor, printed = getattr(desc, field.attribute), example.tensors[field.name].values
+        inputs = {field.attribute: _printed(example, field.name) for field in spec.input_fields}
+        for name, (computed, is_open) in run_reference(desc, explicit(inputs)).items():
+            printed = example.tensors[name].values
             assert printed is not None
-            number, result = NUMPY_TYPE[tensor.data_type], results[field.attribute]
-            computed = result.values.reshape(-1).view(number).reshape(tensor.sizes)
-            wanted = np.array(list(flattened(printed.value)), number).reshape(tensor.sizes)
+            wanted = np.array(_printed(example, name), computed.dtype).reshape(computed.shape)
             cells = [tuple(map(int, at)) for at in np.argwhere(computed != wanted)]
-            if result.open is not None and np.any(result.open):
+            if is_open is not None and np.any(is_open):
                 yield Remark(
-                    f"{example.number}/{field.name}",
+                    f"{example.number}/{name}",
                     printed,
                     "an index of the example is out of range, so elements of the output are open",
                     "indices in range",
@@ -186,15 +175,22 @@ def _values(subject: Subject) -> Iterator[Remark]:
                 )
             elif cells:
                 yield Remark(
-                    f"{example.number}/{field.name}",
+                    f"{example.number}/{name}",
                     printed,
-                    _told(field.name, cells, wanted),
-                    _told(field.name, cells, computed),
+                    _cells_text(name, cells, wanted),
+                    _cells_text(name, cells, computed),
                     f"{spec.pseudocode}, computed from the inputs of the example",
                 )
 
 
-def _told(name: str, cells: list[tuple[int, ...]], values: Any) -> str:
+def _printed(example: WorkedExample, tensor: str) -> tuple[Any, ...]:
+    """The printed elements of a tensor, row-major."""
+    values = example.tensors[tensor].values
+    assert values is not None
+    return tuple(flattened(values.value))
+
+
+def _cells_text(name: str, cells: list[tuple[int, ...]], values: Any) -> str:
     """`OutputTensor[0,1] = 8, ...`: the values at the cells that differ."""
     named = [f"{name}[{','.join(map(str, cell))}] = {values[cell].item():g}" for cell in cells[:_MOST_CELLS]]
     more = len(cells) - len(named)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from dml_conformance.documents.check.checks import CheckList, Remark, Spot, listed
-from dml_conformance.documents.check.formulas import Environment, FormulaError, NoValue, Number, number_of
+from dml_conformance.documents.check.formulas import Environment, NoValue, contains, number_of
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import (
     DATA_TYPE,
@@ -26,6 +25,7 @@ from dml_conformance.documents.check.subject import (
 from dml_conformance.documents.check.table_checks import counts_text, types_text
 from dml_conformance.documents.read.model import ExampleTensor, Place, Range, Value
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.examples import flattened, nesting
 from dml_conformance.spec.forms import TENSOR_FIELDS
 from dml_conformance.spec.tensor import braces
 from dml_conformance.strategies.values import NUMPY_TYPE
@@ -177,24 +177,6 @@ def _unknown_types(subject: Subject) -> Iterator[Remark]:
                 yield Remark(f"{example.number}/{name}", value, data_type, "a name of DML_TENSOR_DATA_TYPE")
 
 
-def nesting(values: Any) -> tuple[int, ...] | None:
-    """The sizes of nested lists; None where they are ragged."""
-    if not isinstance(values, list):
-        return ()
-    inner = {nesting(value) for value in values}
-    only = inner.pop() if len(inner) == 1 else None
-    return None if only is None else (len(values), *only)
-
-
-def flattened(values: Any) -> Iterator[Any]:
-    """The elements of nested lists, row-major."""
-    if isinstance(values, list):
-        for value in values:
-            yield from flattened(value)
-    else:
-        yield values
-
-
 @CHECKS.add("example-elements", Severity.ERROR)
 def _filling(subject: Subject) -> Iterator[Remark]:
     """The elements of an example fill its sizes."""
@@ -299,13 +281,13 @@ def _late(subject: Subject) -> Iterator[Remark]:
         yield Remark(
             str(example.number),
             Spot(_place_of(first, value), f"{first.label.text}: {'' if value is None else value.text}"),
-            f"no descriptor of {lowest.label}: {'; '.join(_told(example, *pair) for pair in wrong)}",
+            f"no descriptor of {lowest.label}: {'; '.join(_property_text(example, *pair) for pair in wrong)}",
             f"an example that holds from {introduced} on, or a word that it holds from {min(allowing)} on",
             f"the operator was introduced in {introduced}",
         )
 
 
-def _told(example: WorkedExample, name: str, prop: str) -> str:
+def _property_text(example: WorkedExample, name: str, prop: str) -> str:
     if prop == DATA_TYPE:
         return f"{name} is {example.data_types[name]}"
     count = len(example.sizes[name])
@@ -374,23 +356,6 @@ def _outside(subject: Subject) -> Iterator[Remark]:
 def _evaluated(interval: Range, environment: Environment) -> str:
     low, high = (number_of(bound)[0](environment) for bound in (interval.low, interval.high))
     return f"{'[' if interval.low_closed else '('}{low}, {high}{']' if interval.high_closed else ')'}"
-
-
-@cache
-def _bounds(low: str, high: str) -> tuple[Number, Number]:
-    return number_of(low)[0], number_of(high)[0]
-
-
-def contains(interval: Range, value: int, environment: Environment) -> bool | None:
-    """Whether an interval has a value on an example; None where its bounds have no value there."""
-    try:
-        low_of, high_of = _bounds(interval.low, interval.high)
-        low, high = low_of(environment), high_of(environment)
-    except (FormulaError, NoValue):
-        return None
-    above = low <= value if interval.low_closed else low < value
-    below = value <= high if interval.high_closed else value < high
-    return above and below
 
 
 @CHECKS.add("example-title", Severity.WARNING, "the values of the example")

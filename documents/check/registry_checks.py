@@ -13,8 +13,7 @@ from typing import Any
 import msgspec
 
 from dml_conformance.documents.check.checks import REGISTRY, CheckList, Remark, Spot, listed
-from dml_conformance.documents.check.example_checks import contains, flattened, nesting
-from dml_conformance.documents.check.formulas import Environment, FormulaError, number_of
+from dml_conformance.documents.check.formulas import Environment, FormulaError, contains, number_of
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import (
     DATA_TYPE,
@@ -29,7 +28,7 @@ from dml_conformance.documents.check.subject import (
 from dml_conformance.documents.check.table_checks import counts_text, types_text
 from dml_conformance.documents.read.model import Member
 from dml_conformance.documents.read.words import levels_in
-from dml_conformance.spec.examples import Example, examples
+from dml_conformance.spec.examples import Example, examples, flattened, nesting
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operator import DATA, Field, Kind, OperatorSpec, Support
 from dml_conformance.spec.rules import Category
@@ -322,7 +321,7 @@ def _first_difference(
         if example.operator != spec.name:
             continue
         desc: Any = example.with_types()
-        environment = _environment(spec, desc)
+        environment = Environment.of(desc)
         most = max(len(sizes) for sizes in environment.sizes.values()) + 2
         for value in range(most + 1):
             decision = decide(msgspec.structs.replace(desc, **{field.attribute: value}), HIGHEST)
@@ -336,17 +335,6 @@ def _first_difference(
             if allowed is not None and allowed is refused:
                 return value, environment, refused
     return None
-
-
-def _environment(spec: OperatorSpec, desc: Any) -> Environment:
-    """The values of a descriptor under the names of its fields."""
-    values = {field.name: getattr(desc, field.attribute) for field in spec.fields}
-    tensors = {field.name for field in spec.tensor_fields}
-    return Environment(
-        {name: value for name, value in values.items() if isinstance(value, int)},
-        {name: value for name, value in values.items() if isinstance(value, tuple)},
-        {name: value.sizes for name, value in values.items() if name in tensors},
-    )
 
 
 @CHECKS.add("registry-example", Severity.WARNING)

@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.base import Binding
-from dml_conformance.backends.reference import expected_output
-from dml_conformance.documents.consistency import check_specification
+from dml_conformance.documents.consistency import Contradiction, check_specification
 from dml_conformance.documents.errata.model import (
     FORMAT,
-    Contradiction,
     Departure,
     Document,
     Entry,
@@ -20,6 +17,7 @@ from dml_conformance.documents.errata.model import (
     Observed,
     Recorded,
 )
+from dml_conformance.documents.reference_run import explicit, run_reference
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.divergences import Divergence, divergences
 from dml_conformance.spec.errata import Erratum, errata
@@ -31,7 +29,6 @@ from dml_conformance.spec.observations import Observation, observations
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.registry import rules, spec_of
 from dml_conformance.spec.validator import Decision, decide
-from dml_conformance.strategies.values import NUMPY_TYPE, fill
 
 
 def errata_document(operators: Collection[str] = ()) -> Document:
@@ -47,7 +44,7 @@ def errata_document(operators: Collection[str] = ()) -> Document:
 
     findings = check_specification().findings
     entries = [
-        _entry(erratum, {name: findings[name].what for name in erratum.checks if name in findings})
+        _entry(erratum, tuple(findings[name] for name in erratum.checks if name in findings))
         for erratum in errata().values()
         if wanted(erratum.operators)
     ]
@@ -57,7 +54,7 @@ def errata_document(operators: Collection[str] = ()) -> Document:
     return Document(FORMAT, tuple(entry for of_page in ordered for entry in of_page), tuple(departures))
 
 
-def _entry(erratum: Erratum, contradictions: Mapping[str, str]) -> Entry:
+def _entry(erratum: Erratum, contradictions: tuple[Contradiction, ...]) -> Entry:
     opened = tuple(rule.id for rule in rules().values() if rule.erratum == erratum.id)
     settling = tuple(rule.id for rule in rules().values() if erratum.id in rule.settles)
     seen = [observations()[rule_id] for rule_id in opened if rule_id in observations()]
@@ -86,7 +83,7 @@ def _entry(erratum: Erratum, contradictions: Mapping[str, str]) -> Entry:
         erratum.proposal,
         opened,
         settling,
-        tuple(Contradiction(name, what) for name, what in contradictions.items()),
+        contradictions,
         erratum.page_checks,
         exhibits,
         tuple(Observed(known.rule, _builds(known.libraries), known.finding) for known in seen),
@@ -104,7 +101,7 @@ def _of_example(example: Example) -> Exhibit:
     decision = decide(printed, level)
     inputs = {field.attribute: example.elements(field.name) for field in example.spec.input_fields}
     sound = decide(corrected, level)
-    computed = _computed(corrected, {name: Recipe("explicit", values=values) for name, values in inputs.items()})
+    computed = _computed(corrected, explicit(inputs))
     return Exhibit(
         example.id,
         level.label,
@@ -211,20 +208,12 @@ def _broken(decision: Decision) -> tuple[str, ...]:
 
 def _computed(desc: OperatorDesc, data: Mapping[str, Recipe]) -> dict[str, Any]:
     """The output elements by tensor name, nested as its sizes say; None for those that are left open."""
-    inputs = {}
-    for field in spec_of(desc).input_fields:
-        buffer = fill(getattr(desc, field.attribute), data[field.attribute])
-        inputs[field.attribute] = Binding(buffer, 0, len(buffer))
-    results = expected_output(desc, inputs)
     found = {}
-    for field in spec_of(desc).output_fields:
-        result, tensor = results[field.attribute], getattr(desc, field.attribute)
-        elements = result.values.reshape(-1).view(NUMPY_TYPE[tensor.data_type]).tolist()
-        if result.open is not None:
-            elements = [
-                None if is_open else element for element, is_open in zip(elements, result.open.flat, strict=True)
-            ]
-        found[field.name] = _nested(elements, tensor.sizes)
+    for name, (computed, is_open) in run_reference(desc, data).items():
+        elements = computed.reshape(-1).tolist()
+        if is_open is not None:
+            elements = [None if left else element for element, left in zip(elements, is_open.flat, strict=True)]
+        found[name] = _nested(elements, computed.shape)
     return found
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from dml_conformance.documents.consistency import Contradiction
 from dml_conformance.spec.errata import Concern, Resolution
 from dml_conformance.spec.validator import Outcome
 
@@ -24,18 +25,6 @@ class Recorded(msgspec.Struct, frozen=True):
     answer: str
     libraries: tuple[str, ...]
     record: str
-
-
-class Contradiction(msgspec.Struct, frozen=True):
-    """Something that a check of `spec check` finds.
-
-    Attributes:
-        id: of the finding.
-        what: both sides of it.
-    """
-
-    id: str
-    what: str
 
 
 class Exhibit(msgspec.Struct, frozen=True, omit_defaults=True):

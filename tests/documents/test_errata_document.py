@@ -19,7 +19,8 @@ from dml_conformance.backends.reference import expected_output
 from dml_conformance.conformance import schemas
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.errors import Exit
-from dml_conformance.documents.errata import Document, Entry, Exhibit, as_html, as_markdown, errata_document, evidence
+from dml_conformance.documents import reference_run
+from dml_conformance.documents.errata import Document, Entry, Exhibit, as_html, as_markdown, errata_document
 from dml_conformance.documents.errata.words import listed, told
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.divergences import divergences
@@ -215,7 +216,7 @@ def test_evidence_is_computed_when_it_is_asked_for(monkeypatch: pytest.MonkeyPat
     def wrong(desc: Any, inputs: Mapping[str, Any]) -> dict[str, Computed]:
         return {name: Computed(np.zeros_like(r.values), None) for name, r in expected_output(desc, inputs).items()}
 
-    monkeypatch.setattr(evidence, "expected_output", wrong)
+    monkeypatch.setattr(reference_run, "expected_output", wrong)
     exhibit = entry(errata_document(), "GATHER-2").exhibits[0]
     assert exhibit.as_printed is False
     sentence = list(told(exhibit))[-1]

@@ -20,7 +20,7 @@ from places import ROOT
 
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.errors import Exit
-from dml_conformance.documents.consistency import printed
+from dml_conformance.documents.consistency.printed import printed_ranges
 from dml_conformance.documents.read.collection import PageCollection
 from dml_conformance.spec.examples import Example, examples, illustrations
 from dml_conformance.spec.operator import Kind, OperatorSpec
@@ -93,8 +93,7 @@ def of_example(example: Example) -> Iterator[tuple[str, Any]]:
         tensor = example.desc[name]
         shown = {"label": example.labels.get(name, name), "sizes": tensor["Sizes"], "type": tensor.get("DataType")}
         yield f"{path}/{i}", {**shown, "values": example.values.get(name)}
-    bounded = printed.RANGES[example.operator](example.printed) if example.printed is not None else ()
-    for bound in bounded:
+    for bound in printed_ranges(example.printed) if example.printed is not None else ():
         yield f"range/{bound.name}/{path.partition('/')[2]}", (bound.allowed.start, bound.allowed.stop)
 
 
