@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 
 from dml_conformance.documents.check.checks import Fragment, Remark, Spot, findings
-from dml_conformance.documents.check.facts import NOT_THERE, Difference, Fact, Topic, differences, facts_of, parents
+from dml_conformance.documents.check.facts import NOT_THERE, Fact, FactDifference, Topic, differences, facts_of, parents
 from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
 from dml_conformance.documents.check.subject import level_of
 from dml_conformance.documents.read.model import Page, Passage, Place, Quoted
@@ -105,7 +105,7 @@ def _fact_remarks(page: Page, other: Page) -> Iterator[tuple[str, Remark]]:
         yield check, Remark(difference.subject, spot, _said(first), _said(second), why)
 
 
-def _are_newest(tables: list[Difference], mine: dict[str, Fact], theirs: dict[str, Fact]) -> bool:
+def _are_newest(tables: list[FactDifference], mine: dict[str, Fact], theirs: dict[str, Fact]) -> bool:
     """Whether all tables that only one page has are of that page, and newer than every table that both have."""
     sides = {difference.first is None for difference in tables}
     both = (subject for subject, fact in mine.items() if fact.topic is Topic.TABLE and subject in theirs)
@@ -118,7 +118,7 @@ def _are_newest(tables: list[Difference], mine: dict[str, Fact], theirs: dict[st
     return min(level for level in lone if level) > max(level for level in shared if level)
 
 
-def _where(difference: Difference, mine: dict[str, Fact], first_alike: dict[Topic, Fact]) -> Fragment:
+def _where(difference: FactDifference, mine: dict[str, Fact], first_alike: dict[Topic, Fact]) -> Fragment:
     """What the page that is checked says: the fact, what it should stand under, or its first like."""
     if difference.first is not None:
         return difference.first

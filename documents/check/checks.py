@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from dml_conformance.documents.check.errata_links import erratum_of
 from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
-from dml_conformance.documents.check.subject import Subject
+from dml_conformance.documents.check.subject import PageSubject
 from dml_conformance.documents.read.model import Page, Place
 
 ITSELF, REGISTRY = "itself", "registry"
@@ -55,7 +55,7 @@ class Remark:
     why: str = ""
 
 
-Find = Callable[[Subject], Iterator[Remark]]
+Find = Callable[[PageSubject], Iterator[Remark]]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class PageCheck:
     against: str
     needs_registry: bool
 
-    def findings(self, subject: Subject) -> Iterator[PageFinding]:
+    def findings(self, subject: PageSubject) -> Iterator[PageFinding]:
         """What it finds on a page, in the check's own order."""
         if self.needs_registry and subject.spec is None:
             return

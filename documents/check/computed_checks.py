@@ -11,7 +11,7 @@ import numpy as np
 from dml_conformance.documents.check.checks import CheckList, Remark, Spot
 from dml_conformance.documents.check.example_checks import storable
 from dml_conformance.documents.check.model import Severity
-from dml_conformance.documents.check.subject import DATA_TYPE, DIMENSION_COUNT, Subject, WorkedExample, integers
+from dml_conformance.documents.check.subject import DATA_TYPE, DIMENSION_COUNT, PageSubject, WorkedExample, integers
 from dml_conformance.documents.read.model import Place, Value
 from dml_conformance.documents.reference_run import explicit, run_reference
 from dml_conformance.spec.datatypes import DataType
@@ -62,7 +62,7 @@ def _desc(spec: OperatorSpec, fields: Mapping[str, Any]) -> OperatorDesc:
     return desc_from_json({"type": spec.dml_name, "desc": dict(fields)})
 
 
-def _readable(subject: Subject) -> Iterator[tuple[WorkedExample, OperatorSpec, dict[str, Any]]]:
+def _readable(subject: PageSubject) -> Iterator[tuple[WorkedExample, OperatorSpec, dict[str, Any]]]:
     """The examples that are whole descriptors of a known operator."""
     if subject.spec is None:
         return
@@ -72,7 +72,7 @@ def _readable(subject: Subject) -> Iterator[tuple[WorkedExample, OperatorSpec, d
             yield example, subject.spec, fields
 
 
-def _decided(subject: Subject) -> Iterator[tuple[WorkedExample, OperatorSpec, dict[str, Any], Decision]]:
+def _decided(subject: PageSubject) -> Iterator[tuple[WorkedExample, OperatorSpec, dict[str, Any], Decision]]:
     """The examples that are descriptors, and what the specification says of them at the highest level."""
     for example, spec, fields in _readable(subject):
         try:
@@ -83,7 +83,7 @@ def _decided(subject: Subject) -> Iterator[tuple[WorkedExample, OperatorSpec, di
 
 
 @CHECKS.add("example-form", Severity.ERROR, "the API")
-def _forms(subject: Subject) -> Iterator[Remark]:
+def _forms(subject: PageSubject) -> Iterator[Remark]:
     """The values of examples fit the API's fields."""
     for example, spec, fields in _readable(subject):
         try:
@@ -109,7 +109,7 @@ def _where(example: WorkedExample, path: str) -> tuple[Place, str]:
     return example.example.place, f"example {example.number}"
 
 
-def _stated(subject: Subject) -> frozenset[str]:
+def _stated(subject: PageSubject) -> frozenset[str]:
     """The names of the rules that a page states in a form that other checks hold the examples to."""
     by_agreement = {agreement.property for agreement in subject.agreements}
     stated = {rule for rule, prop in _BY_AGREEMENT.items() if prop in by_agreement}
@@ -117,7 +117,7 @@ def _stated(subject: Subject) -> frozenset[str]:
 
 
 @CHECKS.add("example-rule", Severity.ERROR)
-def _rules(subject: Subject) -> Iterator[Remark]:
+def _rules(subject: PageSubject) -> Iterator[Remark]:
     """Every example is a valid descriptor."""
     stated = _stated(subject)
     for example, _, _, decision in _decided(subject):
@@ -137,7 +137,7 @@ def _rules(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("example-open", Severity.NOTE)
-def _open(subject: Subject) -> Iterator[Remark]:
+def _open(subject: PageSubject) -> Iterator[Remark]:
     """It is settled what every example means."""
     for example, _, _, decision in _decided(subject):
         if decision.outcome is Outcome.UNSPECIFIED:
@@ -153,7 +153,7 @@ def _open(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("example-values", Severity.ERROR)
-def _values(subject: Subject) -> Iterator[Remark]:
+def _values(subject: PageSubject) -> Iterator[Remark]:
     """The reference computes the outputs of the examples."""
     for example, spec, fields, _ in _decided(subject):
         desc = _executable(spec, example, fields)
@@ -235,7 +235,7 @@ def _filled(spec: OperatorSpec, example: WorkedExample, desc: OperatorDesc) -> b
 
 
 @CHECKS.add("figure-impossible", Severity.WARNING)
-def _impossible(subject: Subject) -> Iterator[Remark]:
+def _impossible(subject: PageSubject) -> Iterator[Remark]:
     """The sizes in illustrations could be those of a tensor."""
     if subject.spec is None:
         return

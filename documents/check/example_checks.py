@@ -15,7 +15,7 @@ from dml_conformance.documents.check.subject import (
     DATA_TYPE,
     DIMENSION_COUNT,
     SIZES,
-    Subject,
+    PageSubject,
     Table,
     WorkedExample,
     integers,
@@ -23,7 +23,7 @@ from dml_conformance.documents.check.subject import (
     level_of,
 )
 from dml_conformance.documents.check.table_checks import counts_text, types_text
-from dml_conformance.documents.read.model import ExampleTensor, Place, Range, Value
+from dml_conformance.documents.read.model import ExampleTensor, Place, PrintedInterval, Value
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.examples import flattened, nesting
 from dml_conformance.spec.forms import TENSOR_FIELDS
@@ -38,7 +38,7 @@ _AXIS_WORDS = frozenset(
 CHECKS = CheckList()
 
 
-def _whole(subject: Subject) -> Iterator[WorkedExample]:
+def _whole(subject: PageSubject) -> Iterator[WorkedExample]:
     """The examples that are no figures within a text."""
     return (example for example in subject.examples if not example.is_figure)
 
@@ -48,7 +48,7 @@ def _place_of(tensor: ExampleTensor, value: Value | None) -> Place:
 
 
 @CHECKS.add("example-unreadable", Severity.ERROR)
-def _unreadable(subject: Subject) -> Iterator[Remark]:
+def _unreadable(subject: PageSubject) -> Iterator[Remark]:
     """Everything that an example prints can be read."""
     for example in subject.examples:
         for name, value in example.values:
@@ -63,7 +63,7 @@ def _remark(example: WorkedExample, subject: str, value: Value, found: str, expe
 
 
 @CHECKS.add("example-label", Severity.WARNING)
-def _labels(subject: Subject) -> Iterator[Remark]:
+def _labels(subject: PageSubject) -> Iterator[Remark]:
     """The tensors of an example stand under their own names."""
     for example in subject.examples:
         for tensor, meant in example.mislabelled:
@@ -81,7 +81,7 @@ def _labels(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("example-attribute", Severity.ERROR, "the syntax block")
-def _unknown_attributes(subject: Subject) -> Iterator[Remark]:
+def _unknown_attributes(subject: PageSubject) -> Iterator[Remark]:
     """Every attribute of an example is a field."""
     for example in subject.examples:
         for name, value in example.example.attributes.items():
@@ -95,7 +95,7 @@ def _unknown_attributes(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("example-property", Severity.ERROR, "DML_BUFFER_TENSOR_DESC")
-def _unknown_properties(subject: Subject) -> Iterator[Remark]:
+def _unknown_properties(subject: PageSubject) -> Iterator[Remark]:
     """What an example prints of a tensor is a field."""
     for example in subject.examples:
         for name, tensor in example.tensors.items():
@@ -110,7 +110,7 @@ def _unknown_properties(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("example-missing", Severity.ERROR)
-def _missing(subject: Subject) -> Iterator[Remark]:
+def _missing(subject: PageSubject) -> Iterator[Remark]:
     """An example has a value for every field.
 
     For an unknown operator, for what the page's other examples have.
@@ -150,7 +150,7 @@ def _title(example: WorkedExample) -> str:
 
 
 @CHECKS.add("example-count", Severity.ERROR)
-def _counts(subject: Subject) -> Iterator[Remark]:
+def _counts(subject: PageSubject) -> Iterator[Remark]:
     """Counts in examples are the lengths of their arrays."""
     for example in subject.examples:
         for name, value in example.example.attributes.items():
@@ -168,7 +168,7 @@ def _counts(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("example-type", Severity.ERROR, "the enumeration in DirectML.h")
-def _unknown_types(subject: Subject) -> Iterator[Remark]:
+def _unknown_types(subject: PageSubject) -> Iterator[Remark]:
     """Every data type in an example exists."""
     for example in subject.examples:
         for name, data_type in example.data_types.items():
@@ -178,7 +178,7 @@ def _unknown_types(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("example-elements", Severity.ERROR)
-def _filling(subject: Subject) -> Iterator[Remark]:
+def _filling(subject: PageSubject) -> Iterator[Remark]:
     """The elements of an example fill its sizes."""
     for example in subject.examples:
         for name, tensor in example.tensors.items():
@@ -197,7 +197,7 @@ def _filling(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("example-storable", Severity.ERROR)
-def _storable(subject: Subject) -> Iterator[Remark]:
+def _storable(subject: PageSubject) -> Iterator[Remark]:
     """The elements of an example are values of its type."""
     for example in subject.examples:
         for name, tensor in example.tensors.items():
@@ -239,7 +239,7 @@ def _disallowed(example: WorkedExample, table: Table) -> Iterator[tuple[str, str
 
 
 @CHECKS.add("example-table", Severity.ERROR)
-def _no_table(subject: Subject) -> Iterator[Remark]:
+def _no_table(subject: PageSubject) -> Iterator[Remark]:
     """Every example is allowed by a table of the page."""
     if not subject.table_at:
         return
@@ -265,7 +265,7 @@ def _no_table(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("example-level", Severity.WARNING)
-def _late(subject: Subject) -> Iterator[Remark]:
+def _late(subject: PageSubject) -> Iterator[Remark]:
     """Every example holds from the operator's first level on."""
     if subject.introduced_in is None:
         return
@@ -295,7 +295,7 @@ def _property_text(example: WorkedExample, name: str, prop: str) -> str:
 
 
 @CHECKS.add("example-constraint", Severity.ERROR)
-def _disagreement(subject: Subject) -> Iterator[Remark]:
+def _disagreement(subject: PageSubject) -> Iterator[Remark]:
     """Every example keeps the constraint list."""
     for agreement in subject.agreements:
         for example in subject.examples:
@@ -327,7 +327,7 @@ def _property(example: WorkedExample, tensor: str, prop: str) -> str | None:
 
 
 @CHECKS.add("example-range", Severity.ERROR)
-def _outside(subject: Subject) -> Iterator[Remark]:
+def _outside(subject: PageSubject) -> Iterator[Remark]:
     """Every example lies in the intervals of the sections."""
     for member in subject.page.members:
         name = member.name.english
@@ -353,13 +353,13 @@ def _outside(subject: Subject) -> Iterator[Remark]:
                 break
 
 
-def _evaluated(interval: Range, environment: Environment) -> str:
+def _evaluated(interval: PrintedInterval, environment: Environment) -> str:
     low, high = (number_of(bound)[0](environment) for bound in (interval.low, interval.high))
     return f"{'[' if interval.low_closed else '('}{low}, {high}{']' if interval.high_closed else ')'}"
 
 
 @CHECKS.add("example-title", Severity.WARNING, "the values of the example")
-def _titles(subject: Subject) -> Iterator[Remark]:
+def _titles(subject: PageSubject) -> Iterator[Remark]:
     """Titles tell what their examples have.
 
     Only whole items of the title count: `2D` is a claim on the dimensions, `2D output` is not; `axis 1` is one on
@@ -390,7 +390,7 @@ def _titles(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("example-formula", Severity.ERROR)
-def _formulas(subject: Subject) -> Iterator[Remark]:
+def _formulas(subject: PageSubject) -> Iterator[Remark]:
     """The printed formulas give the sizes of the examples."""
     for printed in subject.formulas:
         formula = printed.formula
@@ -419,7 +419,7 @@ def _formulas(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("formula-range", Severity.ERROR)
-def _indices(subject: Subject) -> Iterator[Remark]:
+def _indices(subject: PageSubject) -> Iterator[Remark]:
     """The interval of a formula has every dimension."""
     members = {member.name.english: member for member in subject.page.members}
     for printed in subject.formulas:
@@ -444,7 +444,7 @@ def _indices(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("formula-unreadable", Severity.NOTE, "what can be evaluated")
-def _unread_formulas(subject: Subject) -> Iterator[Remark]:
+def _unread_formulas(subject: PageSubject) -> Iterator[Remark]:
     """Every formula can be compared."""
     for number, printed in enumerate(subject.formulas, 1):
         problem = printed.problem

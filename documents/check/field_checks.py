@@ -12,7 +12,7 @@ from dml_conformance.documents.check.formulas import FormulaError, number_of
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import (
     Mention,
-    Subject,
+    PageSubject,
     interval_text,
     level_of,
     same_type,
@@ -38,7 +38,7 @@ CHECKS = CheckList()
 
 
 @CHECKS.add("unreadable", Severity.WARNING, "the form of the page")
-def _unreadable(subject: Subject) -> Iterator[Remark]:
+def _unreadable(subject: PageSubject) -> Iterator[Remark]:
     """Everything on the page can be read.
 
     Cells of tables and values of examples have checks of their own.
@@ -52,7 +52,7 @@ def _unreadable(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("structure-name", Severity.ERROR, "the page is on that structure")
-def _names(subject: Subject) -> Iterator[Remark]:
+def _names(subject: PageSubject) -> Iterator[Remark]:
     """Title, front matter and syntax block name one structure."""
     page = subject.page
     expected = f"DML_{page.operator}_OPERATOR_DESC"
@@ -72,7 +72,7 @@ def _names(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("syntax-missing", Severity.ERROR, "the form of a page on an operator")
-def _no_syntax(subject: Subject) -> Iterator[Remark]:
+def _no_syntax(subject: PageSubject) -> Iterator[Remark]:
     """The page declares the structure."""
     if not subject.page.declarations and not subject.is_source:
         yield Remark(
@@ -84,7 +84,7 @@ def _no_syntax(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("field-twice", Severity.ERROR)
-def _described_twice(subject: Subject) -> Iterator[Remark]:
+def _described_twice(subject: PageSubject) -> Iterator[Remark]:
     """No field is declared or described twice."""
     seen: set[str] = set()
     for declaration in subject.page.declarations:
@@ -113,7 +113,7 @@ def _described_twice(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("field-undescribed", Severity.ERROR, "the syntax block declares it")
-def _undescribed(subject: Subject) -> Iterator[Remark]:
+def _undescribed(subject: PageSubject) -> Iterator[Remark]:
     """Every field of the syntax block has a section."""
     described = {member.name.english for member in subject.page.members}
     for declaration in subject.page.declarations:
@@ -127,7 +127,7 @@ def _undescribed(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("field-undeclared", Severity.ERROR, "the syntax block")
-def _undeclared(subject: Subject) -> Iterator[Remark]:
+def _undeclared(subject: PageSubject) -> Iterator[Remark]:
     """Every section is on a field of the syntax block."""
     declared = {declaration.name for declaration in subject.page.declarations}
     for member in subject.page.members if declared else ():
@@ -142,7 +142,7 @@ def _undeclared(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("field-order", Severity.WARNING, "the order of the syntax block")
-def _order(subject: Subject) -> Iterator[Remark]:
+def _order(subject: PageSubject) -> Iterator[Remark]:
     """The sections stand in the order of the syntax block."""
     declared = list(dict.fromkeys(declaration.name for declaration in subject.page.declarations))
     sections = {m.name.english: m for m in reversed(subject.page.members) if m.name.english in declared}
@@ -160,7 +160,7 @@ def _order(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("field-type", Severity.ERROR, "the syntax block")
-def _types(subject: Subject) -> Iterator[Remark]:
+def _types(subject: PageSubject) -> Iterator[Remark]:
     """The sections name the types of the syntax block."""
     declared = {declaration.name: declaration.type for declaration in subject.page.declarations}
     for member in subject.page.members:
@@ -176,7 +176,7 @@ def _types(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("level-unknown", Severity.ERROR, "DML_FEATURE_LEVEL in DirectML.h")
-def _no_such_level(subject: Subject) -> Iterator[Remark]:
+def _no_such_level(subject: PageSubject) -> Iterator[Remark]:
     """Every feature level named exists."""
     for passage in subject.page.passages:
         for label in dict.fromkeys(levels_in(passage.quoted.english)):
@@ -185,7 +185,7 @@ def _no_such_level(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("introduction-missing", Severity.WARNING, "the form of a page")
-def _no_introduction(subject: Subject) -> Iterator[Remark]:
+def _no_introduction(subject: PageSubject) -> Iterator[Remark]:
     """The page names the level that introduced the operator."""
     if subject.introduced_in is None:
         place = subject.page.availability[0].place if subject.page.availability else subject.top
@@ -194,7 +194,7 @@ def _no_introduction(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("introduction-table", Severity.ERROR, "an operator has a table from its first level on")
-def _introduction_and_tables(subject: Subject) -> Iterator[Remark]:
+def _introduction_and_tables(subject: PageSubject) -> Iterator[Remark]:
     """The lowest table is that of the level that introduced the operator."""
     if subject.introduced_in is None or not subject.table_at:
         return
@@ -204,7 +204,7 @@ def _introduction_and_tables(subject: Subject) -> Iterator[Remark]:
         yield Remark("level", quoted, f"introduced in {label}", f"{lowest}, the level of the lowest table")
 
 
-def _levels_in_sections(subject: Subject) -> Iterator[tuple[str, Quoted, Level, Level]]:
+def _levels_in_sections(subject: PageSubject) -> Iterator[tuple[str, Quoted, Level, Level]]:
     """(field, sentence, level named there, level that introduced the operator)."""
     introduced = None if subject.introduced_in is None else level_of(subject.introduced_in[0])
     if introduced is None:
@@ -218,7 +218,7 @@ def _levels_in_sections(subject: Subject) -> Iterator[tuple[str, Quoted, Level, 
 
 
 @CHECKS.add("text-level-below", Severity.ERROR, "the level named under availability")
-def _level_below(subject: Subject) -> Iterator[Remark]:
+def _level_below(subject: PageSubject) -> Iterator[Remark]:
     """No section names a level below the operator's first."""
     for field, quoted, level, introduced in _levels_in_sections(subject):
         if level < introduced:
@@ -228,7 +228,7 @@ def _level_below(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("text-level-idle", Severity.WARNING, "the level named under availability")
-def _idle_level(subject: Subject) -> Iterator[Remark]:
+def _idle_level(subject: PageSubject) -> Iterator[Remark]:
     """No section starts something at the operator's first level."""
     for field, quoted, level, introduced in _levels_in_sections(subject):
         if level == introduced:
@@ -241,7 +241,7 @@ def _idle_level(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("name-unknown", Severity.WARNING, "the fields of the structure")
-def _unknown_names(subject: Subject) -> Iterator[Remark]:
+def _unknown_names(subject: PageSubject) -> Iterator[Remark]:
     """Every tensor and property named in the text exists.
 
     Looked at is what is set as a name: of a tensor, and of a property behind its dot.
@@ -261,7 +261,7 @@ def _unknown_names(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("name-misspelt", Severity.WARNING, "the fields of the structure")
-def _misspelt_names(subject: Subject) -> Iterator[Remark]:
+def _misspelt_names(subject: PageSubject) -> Iterator[Remark]:
     """No name in the text is almost one that exists.
 
     Only words of several capitalised parts, or behind a field's dot, are looked at, since others are words of the
@@ -285,7 +285,7 @@ def _misspelt_names(subject: Subject) -> Iterator[Remark]:
                 yield Remark(word, quoted, word, meant[word])
 
 
-def _prose(subject: Subject) -> Iterator[Quoted]:
+def _prose(subject: PageSubject) -> Iterator[Quoted]:
     """The sentences, headings and items of the page; tables have checks of their own."""
     if subject.tensors:
         for passage in subject.page.passages:
@@ -294,7 +294,7 @@ def _prose(subject: Subject) -> Iterator[Quoted]:
 
 
 @CHECKS.add("property-mismatch", Severity.WARNING, "only the same property of two tensors can agree")
-def _unlike_properties(subject: Subject) -> Iterator[Remark]:
+def _unlike_properties(subject: PageSubject) -> Iterator[Remark]:
     """Tensors are held to agree in the same property.
 
     Looked at are properties named side by side right before another tensor's: `DimensionCount and DataType must match
@@ -328,7 +328,7 @@ def _side_by_side(between: str) -> bool:
 
 
 @CHECKS.add("range-unreadable", Severity.WARNING, "the syntax block")
-def _unreadable_ranges(subject: Subject) -> Iterator[Remark]:
+def _unreadable_ranges(subject: PageSubject) -> Iterator[Remark]:
     """The bounds of intervals are numbers and fields."""
     for member in subject.page.members:
         for interval in subject.ranges(member):
@@ -351,7 +351,7 @@ def _unreadable_ranges(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("figure-selection", Severity.ERROR)
-def _selections(subject: Subject) -> Iterator[Remark]:
+def _selections(subject: PageSubject) -> Iterator[Remark]:
     """Illustrations select the dimensions that they say.
 
     Where a section shows on sizes which dimensions a count selects, these are the last ones.

@@ -18,7 +18,7 @@ from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import (
     DATA_TYPE,
     DIMENSION_COUNT,
-    Subject,
+    PageSubject,
     TableRow,
     interval_text,
     level_of,
@@ -26,29 +26,29 @@ from dml_conformance.documents.check.subject import (
     same_type,
 )
 from dml_conformance.documents.check.table_checks import counts_text, types_text
-from dml_conformance.documents.read.model import Member
+from dml_conformance.documents.read.model import FieldSection
 from dml_conformance.documents.read.words import levels_in
 from dml_conformance.spec.examples import Example, examples, flattened, nesting
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.operator import DATA, Field, Kind, OperatorSpec, Support
+from dml_conformance.spec.operator import DATA, Field, FieldKind, OperatorSpec, Support
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.validator import decide
 
 _WHY = "the registry"
 _MOST_SLIPS = 2  # things in which an example may differ from the registry's and still be meant to be the same
 _MOST_ELEMENTS = 6  # of differing values that a finding names one by one
-_KINDS = {Kind.INPUT: "Input", Kind.OUTPUT: "Output"}
+_KINDS = {FieldKind.INPUT: "Input", FieldKind.OUTPUT: "Output"}
 
 CHECKS = CheckList(REGISTRY, needs_registry=True, why=_WHY)
 
 
-def _spec(subject: Subject) -> OperatorSpec:
+def _spec(subject: PageSubject) -> OperatorSpec:
     assert subject.spec is not None, "these checks are made of known operators only"
     return subject.spec
 
 
 @CHECKS.add("unknown-operator", Severity.NOTE, "the page was held against itself alone", needs_registry=False)
-def _unknown_operator(subject: Subject) -> Iterator[Remark]:
+def _unknown_operator(subject: PageSubject) -> Iterator[Remark]:
     """The registry knows the operator."""
     if subject.spec is None:
         yield Remark(
@@ -60,7 +60,7 @@ def _unknown_operator(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("registry-field", Severity.ERROR)
-def _fields(subject: Subject) -> Iterator[Remark]:
+def _fields(subject: PageSubject) -> Iterator[Remark]:
     """The structure has the registry's fields.
 
     All of them, and no others.
@@ -79,7 +79,7 @@ def _fields(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("registry-field-order", Severity.ERROR)
-def _field_order(subject: Subject) -> Iterator[Remark]:
+def _field_order(subject: PageSubject) -> Iterator[Remark]:
     """The fields stand in the registry's order."""
     known = [name for name, _ in registered_types(_spec(subject))]
     first = {declaration.name: declaration for declaration in reversed(subject.declared)}
@@ -97,7 +97,7 @@ def _field_order(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("registry-field-type", Severity.ERROR)
-def _field_types(subject: Subject) -> Iterator[Remark]:
+def _field_types(subject: PageSubject) -> Iterator[Remark]:
     """The fields have the registry's types."""
     known = dict(registered_types(_spec(subject)))
     for declaration in subject.declared:
@@ -108,7 +108,7 @@ def _field_types(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("registry-introduction", Severity.ERROR)
-def _introduced_in(subject: Subject) -> Iterator[Remark]:
+def _introduced_in(subject: PageSubject) -> Iterator[Remark]:
     """The operator came with the registry's level."""
     if subject.introduced_in is None:
         return
@@ -117,7 +117,7 @@ def _introduced_in(subject: Subject) -> Iterator[Remark]:
         yield Remark("level", quoted, f"introduced in {label}", expected.label)
 
 
-def _missing_levels(subject: Subject) -> tuple[list[Level], list[Level]]:
+def _missing_levels(subject: PageSubject) -> tuple[list[Level], list[Level]]:
     """The levels of the registry's tables that the page has none for: those above its newest, and the others."""
     has = set(subject.table_at)
     if (
@@ -130,14 +130,14 @@ def _missing_levels(subject: Subject) -> tuple[list[Level], list[Level]]:
     return [level for level in missing if level > max(has)], [level for level in missing if level < max(has)]
 
 
-def _older_agrees(subject: Subject) -> bool:
+def _older_agrees(subject: PageSubject) -> bool:
     """Whether the page agrees with the registry up to its own newest table."""
     checks = (_introduced_in, _extra_table, _kinds, _dimension_counts, _data_types, _rows)
     return not _missing_levels(subject)[1] and not any(True for check in checks for _ in check(subject))
 
 
 @CHECKS.add("registry-table-missing", Severity.ERROR)
-def _missing_table(subject: Subject) -> Iterator[Remark]:
+def _missing_table(subject: PageSubject) -> Iterator[Remark]:
     """The page has the registry's tables.
 
     Up to its own newest; an older edition lacks those above.
@@ -150,13 +150,13 @@ def _missing_table(subject: Subject) -> Iterator[Remark]:
             yield _no_table(subject, level, f"{_WHY}; an older edition would agree in everything older")
 
 
-def _no_table(subject: Subject, level: Level, why: str) -> Remark:
+def _no_table(subject: PageSubject, level: Level, why: str) -> Remark:
     heading = subject.page.tables[0].heading
     return Remark(level.label, heading, f"no table of {level}", f"a table of {level}", why)
 
 
 @CHECKS.add("registry-table-unknown", Severity.ERROR)
-def _extra_table(subject: Subject) -> Iterator[Remark]:
+def _extra_table(subject: PageSubject) -> Iterator[Remark]:
     """The page has no other tables.
 
     Below its newest; see `newer-edition`.
@@ -173,7 +173,7 @@ def _extra_table(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("older-edition", Severity.NOTE)
-def _older_edition(subject: Subject) -> Iterator[Remark]:
+def _older_edition(subject: PageSubject) -> Iterator[Remark]:
     """The page has the registry's newest tables."""
     if _older_agrees(subject):
         newest = max(subject.table_at, default=None)
@@ -182,7 +182,7 @@ def _older_edition(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("newer-edition", Severity.WARNING)
-def _newer_edition(subject: Subject) -> Iterator[Remark]:
+def _newer_edition(subject: PageSubject) -> Iterator[Remark]:
     """The page has no table above the registry's newest."""
     newest = max(_spec(subject).tables)
     for level, table in subject.table_at.items():
@@ -196,7 +196,7 @@ def _newer_edition(subject: Subject) -> Iterator[Remark]:
             )
 
 
-def _known_rows(subject: Subject) -> Iterator[tuple[Level, Field, Support, TableRow | None]]:
+def _known_rows(subject: PageSubject) -> Iterator[tuple[Level, Field, Support, TableRow | None]]:
     """Each tensor at each level that page and registry both have a table for, with its row on the page."""
     spec = _spec(subject)
     for level in sorted(spec.tables.keys() & subject.table_at.keys()):
@@ -205,7 +205,7 @@ def _known_rows(subject: Subject) -> Iterator[tuple[Level, Field, Support, Table
 
 
 @CHECKS.add("registry-row", Severity.ERROR)
-def _rows(subject: Subject) -> Iterator[Remark]:
+def _rows(subject: PageSubject) -> Iterator[Remark]:
     """The tables have the registry's tensors."""
     for level, field, _, row in _known_rows(subject):
         if row is None and field.name not in subject.tensors:  # for fields of the page `row-missing` says it
@@ -214,7 +214,7 @@ def _rows(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("registry-kind", Severity.ERROR)
-def _kinds(subject: Subject) -> Iterator[Remark]:
+def _kinds(subject: PageSubject) -> Iterator[Remark]:
     """Inputs and outputs are the registry's."""
     for level, field, _, row in _known_rows(subject):
         if row is not None and row.kind is not None and row.kind != _KINDS[field.kind]:
@@ -223,7 +223,7 @@ def _kinds(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("registry-dimension-counts", Severity.ERROR)
-def _dimension_counts(subject: Subject) -> Iterator[Remark]:
+def _dimension_counts(subject: PageSubject) -> Iterator[Remark]:
     """The tables have the registry's dimension counts."""
     for level, field, support, row in _known_rows(subject):
         if row is not None and row.dimension_counts and row.dimension_counts != support.dimension_counts:
@@ -234,7 +234,7 @@ def _dimension_counts(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("registry-data-types", Severity.ERROR)
-def _data_types(subject: Subject) -> Iterator[Remark]:
+def _data_types(subject: PageSubject) -> Iterator[Remark]:
     """The tables have the registry's data types."""
     for level, field, support, row in _known_rows(subject):
         expected = {data_type.name for data_type in support.data_types}
@@ -249,7 +249,7 @@ def _data_types(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("registry-text-level", Severity.ERROR)
-def _text_levels(subject: Subject) -> Iterator[Remark]:
+def _text_levels(subject: PageSubject) -> Iterator[Remark]:
     """What starts with a level starts there by the registry."""
     spec = _spec(subject)
     for member in subject.page.members:
@@ -272,10 +272,10 @@ def _text_levels(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("registry-range", Severity.ERROR)
-def _ranges(subject: Subject) -> Iterator[Remark]:
+def _ranges(subject: PageSubject) -> Iterator[Remark]:
     """Intervals allow what the registry allows."""
     spec = _spec(subject)
-    attributes = {field.name: field for field in spec.fields if field.kind is Kind.UINT}
+    attributes = {field.name: field for field in spec.fields if field.kind is FieldKind.UINT}
     for member in subject.page.members:
         field = attributes.get(member.name.english)
         if field is None or len(subject.ranges(member)) != 1 or not _readable(subject, member):
@@ -296,7 +296,7 @@ def _ranges(subject: Subject) -> Iterator[Remark]:
             )
 
 
-def _readable(subject: Subject, member: Member) -> bool:
+def _readable(subject: PageSubject, member: FieldSection) -> bool:
     interval = subject.ranges(member)[0]
     try:
         names = number_of(interval.low)[1] | number_of(interval.high)[1]
@@ -306,7 +306,7 @@ def _readable(subject: Subject, member: Member) -> bool:
 
 
 def _first_difference(
-    subject: Subject, member: Member, spec: OperatorSpec, field: Field
+    subject: PageSubject, member: FieldSection, spec: OperatorSpec, field: Field
 ) -> tuple[int, Environment, bool] | None:
     """A value that the printed interval and the rules on a field decide differently on.
 
@@ -338,7 +338,7 @@ def _first_difference(
 
 
 @CHECKS.add("registry-example", Severity.WARNING)
-def _examples(subject: Subject) -> Iterator[Remark]:
+def _examples(subject: PageSubject) -> Iterator[Remark]:
     """The examples are those of the registry.
 
     One that differs in more than one or two things is another example, which a page may well have.
@@ -384,7 +384,7 @@ def _differences(found: Any, recorded: Any) -> tuple[str, str]:
 
 
 @CHECKS.add("registry-agreement", Severity.ERROR)
-def _agreements(subject: Subject) -> Iterator[Remark]:
+def _agreements(subject: PageSubject) -> Iterator[Remark]:
     """The constraint list has the registry's agreements."""
     spec = _spec(subject)
     every = tuple(field.name for field in spec.tensor_fields)
@@ -409,7 +409,7 @@ def _joined(sets: Iterable[set[str]]) -> list[set[str]]:
 
 
 @CHECKS.add("registry-agreement-unlisted", Severity.NOTE)
-def _unlisted(subject: Subject) -> Iterator[Remark]:
+def _unlisted(subject: PageSubject) -> Iterator[Remark]:
     """The constraint list is whole."""
     page = subject.page
     listed = {agreement.property for agreement in subject.agreements}

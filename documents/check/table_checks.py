@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from dml_conformance.documents.check.checks import CheckList, Remark, Spot, listed
 from dml_conformance.documents.check.model import Severity
-from dml_conformance.documents.check.subject import DATA_TYPE, DIMENSION_COUNT, Subject, Table, TableRow
+from dml_conformance.documents.check.subject import DATA_TYPE, DIMENSION_COUNT, PageSubject, Table, TableRow
 from dml_conformance.spec.datatypes import DataType
 
 _SUPERSET = "every level is a superset of the lower ones"
@@ -38,13 +38,13 @@ def types_text(names: Iterable[str]) -> str:
     )
 
 
-def _pairs(subject: Subject) -> Iterator[tuple[Table, Table]]:
+def _pairs(subject: PageSubject) -> Iterator[tuple[Table, Table]]:
     """Each table with the next higher one."""
     yield from pairwise(subject.table_at.values())
 
 
 @CHECKS.add("tables-missing", Severity.ERROR, "the form of a page on an operator")
-def _no_tables(subject: Subject) -> Iterator[Remark]:
+def _no_tables(subject: PageSubject) -> Iterator[Remark]:
     """The page has tables of what tensors may be."""
     if not subject.page.tables:
         yield Remark(
@@ -56,7 +56,7 @@ def _no_tables(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("table-level", Severity.ERROR, "the form of a page on an operator")
-def _no_level(subject: Subject) -> Iterator[Remark]:
+def _no_level(subject: PageSubject) -> Iterator[Remark]:
     """Every table stands under a level."""
     labelled = {id(table.table) for table in subject.tables}
     for number, table in enumerate(subject.page.tables, 1):
@@ -70,7 +70,7 @@ def _no_level(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("table-twice", Severity.ERROR, "the headings of the tables")
-def _level_twice(subject: Subject) -> Iterator[Remark]:
+def _level_twice(subject: PageSubject) -> Iterator[Remark]:
     """Every level has one table."""
     seen: set[str] = set()
     for table in subject.tables:
@@ -80,7 +80,7 @@ def _level_twice(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("table-order", Severity.WARNING, "the order of the other tables")
-def _order(subject: Subject) -> Iterator[Remark]:
+def _order(subject: PageSubject) -> Iterator[Remark]:
     """The tables stand in the order of the levels.
 
     From the highest to the lowest, or the other way round.
@@ -106,7 +106,7 @@ def _order(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("table-header", Severity.WARNING, "the rows below it")
-def _header(subject: Subject) -> Iterator[Remark]:
+def _header(subject: PageSubject) -> Iterator[Remark]:
     """The header of a table names every column."""
     for table in subject.tables:
         columns = [column for column in table.table.columns if column in COLUMN_WORDS]
@@ -124,14 +124,14 @@ def _header(subject: Subject) -> Iterator[Remark]:
             )
 
 
-def _rows(subject: Subject) -> Iterator[tuple[Table, TableRow]]:
+def _rows(subject: PageSubject) -> Iterator[tuple[Table, TableRow]]:
     for table in subject.tables:
         for row in table.every_row:
             yield table, row
 
 
 @CHECKS.add("row-unknown", Severity.ERROR, "the tensors of the structure")
-def _unknown_row(subject: Subject) -> Iterator[Remark]:
+def _unknown_row(subject: PageSubject) -> Iterator[Remark]:
     """Every row is on a tensor of the structure."""
     for table, row in _rows(subject):
         if subject.tensors and row.tensor not in subject.tensors:
@@ -144,7 +144,7 @@ def _unknown_row(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("row-missing", Severity.ERROR, "the tensors of the structure")
-def _missing_row(subject: Subject) -> Iterator[Remark]:
+def _missing_row(subject: PageSubject) -> Iterator[Remark]:
     """Every tensor has a row in every table."""
     for table in subject.tables:
         for tensor in subject.tensors:
@@ -158,7 +158,7 @@ def _missing_row(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("row-twice", Severity.ERROR, "the rows above it")
-def _row_twice(subject: Subject) -> Iterator[Remark]:
+def _row_twice(subject: PageSubject) -> Iterator[Remark]:
     """No tensor has two rows in one table."""
     for table in subject.tables:
         seen: set[str] = set()
@@ -174,7 +174,7 @@ def _row_twice(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("row-order", Severity.WARNING, "the order of the structure")
-def _row_order(subject: Subject) -> Iterator[Remark]:
+def _row_order(subject: PageSubject) -> Iterator[Remark]:
     """The rows stand in the order of the structure."""
     for table in subject.tables:
         rows = [row for row in sorted(table.rows.values(), key=lambda row: row.place) if row.tensor in subject.tensors]
@@ -191,7 +191,7 @@ def _row_order(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("cell-unreadable", Severity.ERROR, "the columns of the table")
-def _cells(subject: Subject) -> Iterator[Remark]:
+def _cells(subject: PageSubject) -> Iterator[Remark]:
     """Every cell of a table can be read."""
     for table in subject.tables:
         width = _usual_width(table)
@@ -232,7 +232,7 @@ def _usual_width(table: Table) -> int:
 
 
 @CHECKS.add("type-unknown", Severity.ERROR, "the enumeration in DirectML.h")
-def _unknown_types(subject: Subject) -> Iterator[Remark]:
+def _unknown_types(subject: PageSubject) -> Iterator[Remark]:
     """Every data type in the tables exists."""
     for table, row in _rows(subject):
         for name in row.data_types or ():
@@ -242,7 +242,7 @@ def _unknown_types(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("type-twice", Severity.WARNING, "the other names in the cell")
-def _type_twice(subject: Subject) -> Iterator[Remark]:
+def _type_twice(subject: PageSubject) -> Iterator[Remark]:
     """No cell names a data type twice."""
     for table, row in _rows(subject):
         for name, count in Counter(row.data_types or ()).items():
@@ -257,7 +257,7 @@ def _type_twice(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("kind-changes", Severity.ERROR, "the other tables")
-def _kinds(subject: Subject) -> Iterator[Remark]:
+def _kinds(subject: PageSubject) -> Iterator[Remark]:
     """A tensor is input or output in all tables."""
     kinds: dict[str, Counter[str]] = {}
     for _, row in _rows(subject):
@@ -278,7 +278,7 @@ def _kinds(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("superset-rows", Severity.ERROR)
-def _lost_rows(subject: Subject) -> Iterator[Remark]:
+def _lost_rows(subject: PageSubject) -> Iterator[Remark]:
     """No level loses a row of a lower one."""
     for lower, higher in _pairs(subject):
         for tensor in lower.rows:
@@ -293,7 +293,7 @@ def _lost_rows(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("superset-dimension-counts", Severity.ERROR)
-def _lost_counts(subject: Subject) -> Iterator[Remark]:
+def _lost_counts(subject: PageSubject) -> Iterator[Remark]:
     """No level loses a dimension count."""
     for lower, higher in _pairs(subject):
         for tensor, row in higher.rows.items():
@@ -313,7 +313,7 @@ def _lost_counts(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("superset-data-types", Severity.ERROR)
-def _lost_types(subject: Subject) -> Iterator[Remark]:
+def _lost_types(subject: PageSubject) -> Iterator[Remark]:
     """No level loses a data type."""
     for lower, higher in _pairs(subject):
         for tensor, row in higher.rows.items():
@@ -333,7 +333,7 @@ def _lost_types(subject: Subject) -> Iterator[Remark]:
 
 
 @CHECKS.add("table-idle", Severity.WARNING, "a level has a table of its own where it changed something")
-def _same_tables(subject: Subject) -> Iterator[Remark]:
+def _same_tables(subject: PageSubject) -> Iterator[Remark]:
     """Every table adds something to the one below."""
     for lower, higher in _pairs(subject):
         if _content(lower) == _content(higher):
@@ -353,7 +353,7 @@ def _content(table: Table) -> dict[str, tuple[frozenset[int] | None, frozenset[s
 
 
 @CHECKS.add("row-agreement", Severity.ERROR)
-def _agreement(subject: Subject) -> Iterator[Remark]:
+def _agreement(subject: PageSubject) -> Iterator[Remark]:
     """Tensors that must agree may be the same at every level."""
     for agreement in subject.agreements:
         for table in subject.tables:

@@ -23,7 +23,7 @@ from dml_conformance.documents.check.identifiers import C_TYPES, TENSOR_PROPERTI
 from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
 from dml_conformance.documents.check.translation_text import NOTHING, changes
 from dml_conformance.documents.read import words
-from dml_conformance.documents.read.model import LevelTable, Member, Page, Place, Quoted, Row
+from dml_conformance.documents.read.model import FieldSection, LevelRow, LevelTable, Page, Place, Quoted
 from dml_conformance.spec.datatypes import DataType
 
 ORIGINAL = "original"
@@ -118,7 +118,7 @@ def known_names(page: Page) -> frozenset[str]:
     return frozenset(fields) | TENSOR_PROPERTIES | types | C_TYPES
 
 
-def _row_faults(table: LevelTable, row: Row) -> Iterator[Fault]:
+def _row_faults(table: LevelTable, row: LevelRow) -> Iterator[Fault]:
     cells = dict(zip(table.columns, row.cells, strict=False))
     tensor = cells["tensor"].english if "tensor" in cells else row.tensor
     subject = f"{table.level or table.heading.english}/{tensor}"
@@ -144,7 +144,7 @@ def _kind_faults(subject: str, cell: Quoted, shown: str | None, wanted: str | No
         yield _fault("translation-kind", subject, cell, f"{cell.text} ({shown})", wanted)
 
 
-def _same_counts(row: Row, shown: str, original: str) -> bool:
+def _same_counts(row: LevelRow, shown: str, original: str) -> bool:
     """Whether a cell names the counts of its English original: `1 to 8`, `4`, `4, 5`.
 
     Where its words are not known the numbers alone must be the same.
@@ -165,7 +165,7 @@ def _data_type_faults(subject: str, cell: Quoted, shown: tuple[str, ...], origin
         yield _fault("translation-data-types", subject, cell, found, expected)
 
 
-def _type_faults(member: Member, line: Quoted, original: str) -> Iterator[Fault]:
+def _type_faults(member: FieldSection, line: Quoted, original: str) -> Iterator[Fault]:
     """The type itself, not the word `Type` before the colon."""
     shown, wanted = (_TYPE_WORDS.findall(_after_colon(plain(text))) for text in (line.text, original))
     if shown != wanted:

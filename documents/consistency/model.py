@@ -13,7 +13,7 @@ from dml_conformance.backends.reference import expected_output
 from dml_conformance.documents.reference_run import Reference
 from dml_conformance.spec.errata import Erratum, errata
 from dml_conformance.spec.examples import Example, Illustration, Layout, examples, illustrations, layouts
-from dml_conformance.spec.history import History, history
+from dml_conformance.spec.history import LevelHistory, history
 from dml_conformance.spec.operator import OperatorSpec
 from dml_conformance.spec.registry import operators
 
@@ -42,7 +42,7 @@ class Standard:
     examples: Mapping[str, Example]
     illustrations: Mapping[str, Illustration]
     layouts: Mapping[str, Layout]
-    history: History
+    history: LevelHistory
     errata: Mapping[str, Erratum]
     reference: Reference
 

@@ -11,11 +11,11 @@ from dml_conformance.documents.consistency import Contradiction, check_specifica
 from dml_conformance.documents.errata.model import (
     FORMAT,
     Departure,
-    Document,
-    Entry,
+    ErrataDocument,
+    ErratumEntry,
     Exhibit,
-    Observed,
-    Recorded,
+    LibraryBehaviour,
+    LibraryRecord,
 )
 from dml_conformance.documents.reference_run import explicit, run_reference
 from dml_conformance.spec.case import Case, Recipe
@@ -31,7 +31,7 @@ from dml_conformance.spec.registry import rules, spec_of
 from dml_conformance.spec.validator import Decision, decide
 
 
-def errata_document(operators: Collection[str] = ()) -> Document:
+def errata_document(operators: Collection[str] = ()) -> ErrataDocument:
     """The document about some operators, or about everything.
 
     Args:
@@ -50,11 +50,11 @@ def errata_document(operators: Collection[str] = ()) -> Document:
     ]
     named = {name for entry in entries for name in entry.divergences}
     departures = [_departure(known) for known in divergences().values() if wanted(known.operators) or known.id in named]
-    ordered = Document(FORMAT, tuple(entries), ()).by_page.values()
-    return Document(FORMAT, tuple(entry for of_page in ordered for entry in of_page), tuple(departures))
+    ordered = ErrataDocument(FORMAT, tuple(entries), ()).by_page.values()
+    return ErrataDocument(FORMAT, tuple(entry for of_page in ordered for entry in of_page), tuple(departures))
 
 
-def _entry(erratum: Erratum, contradictions: tuple[Contradiction, ...]) -> Entry:
+def _entry(erratum: Erratum, contradictions: tuple[Contradiction, ...]) -> ErratumEntry:
     opened = tuple(rule.id for rule in rules().values() if rule.erratum == erratum.id)
     settling = tuple(rule.id for rule in rules().values() if erratum.id in rule.settles)
     seen = [observations()[rule_id] for rule_id in opened if rule_id in observations()]
@@ -69,7 +69,7 @@ def _entry(erratum: Erratum, contradictions: tuple[Contradiction, ...]) -> Entry
         for known in divergences().values()
         if known.id in shown or not {*opened, *settling}.isdisjoint(known.rules)
     ]
-    return Entry(
+    return ErratumEntry(
         erratum.id,
         erratum.operators,
         erratum.page,
@@ -86,7 +86,7 @@ def _entry(erratum: Erratum, contradictions: tuple[Contradiction, ...]) -> Entry
         contradictions,
         erratum.page_checks,
         exhibits,
-        tuple(Observed(known.rule, _builds(known.libraries), known.finding) for known in seen),
+        tuple(LibraryBehaviour(known.rule, _builds(known.libraries), known.finding) for known in seen),
         tuple(departures),
         erratum.see,
     )
@@ -158,7 +158,7 @@ def _of_observation(observation: Observation) -> Iterator[Exhibit]:
     level = Level.parse(observation.libraries[-1])
     for witness in observation.witnesses:
         decision = decide(witness.desc, level)
-        recorded = Recorded(witness.answer, _builds(observation.libraries), observation.rule)
+        recorded = LibraryRecord(witness.answer, _builds(observation.libraries), observation.rule)
         yield Exhibit(
             observation.rule,
             level.label,
@@ -172,7 +172,7 @@ def _of_observation(observation: Observation) -> Iterator[Exhibit]:
 def _departure(known: Divergence) -> Departure:
     level = Level.parse(known.libraries[-1])
     decision = decide(known.desc, level)
-    recorded = Recorded(known.answer, _builds(known.libraries), known.id)
+    recorded = LibraryRecord(known.answer, _builds(known.libraries), known.id)
     return Departure(
         known.id,
         known.operators,
@@ -186,10 +186,10 @@ def _departure(known: Divergence) -> Departure:
     )
 
 
-def _recorded(desc: OperatorDesc, decision: Decision) -> tuple[Recorded, ...]:
+def _recorded(desc: OperatorDesc, decision: Decision) -> tuple[LibraryRecord, ...]:
     """What is on record of the library doing otherwise with a descriptor."""
     return tuple(
-        Recorded(known.answer, _builds(known.libraries), known.id)
+        LibraryRecord(known.answer, _builds(known.libraries), known.id)
         for known in divergences().values()
         if known.explains(desc, decision, known.answer)
     )

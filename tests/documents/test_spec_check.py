@@ -17,7 +17,7 @@ from dml_conformance.documents.consistency.printed import calc_buffer_tensor_siz
 from dml_conformance.spec.datatypes import DataType, types
 from dml_conformance.spec.errata import errata
 from dml_conformance.spec.examples import examples, illustrations, layouts
-from dml_conformance.spec.history import Aspect, Change, Introduction
+from dml_conformance.spec.history import Aspect, LevelChange, OperatorIntroduction
 from dml_conformance.spec.levels import LOWEST, Level
 from dml_conformance.spec.operator import DATA, FOUR_ONLY, INDICES, ONE_TO_EIGHT, Support
 from dml_conformance.spec.registry import operators
@@ -113,7 +113,7 @@ def with_figure(kind: str, name: str, **fields: Any) -> Alter:
 
 def with_introduction(name: str, header: str, history: str | None) -> Alter:
     def alter(standard: Standard) -> Standard:
-        introductions = {**standard.history.introductions, name: Introduction(header, history)}
+        introductions = {**standard.history.introductions, name: OperatorIntroduction(header, history)}
         return replace(standard, history=msgspec.structs.replace(standard.history, introductions=introductions))
 
     return alter
@@ -121,7 +121,7 @@ def with_introduction(name: str, header: str, history: str | None) -> Alter:
 
 def with_change(level: str, aspect: Aspect, *names: str) -> Alter:
     def alter(standard: Standard) -> Standard:
-        changes = (*standard.history.changes, Change(level, aspect, names))
+        changes = (*standard.history.changes, LevelChange(level, aspect, names))
         return replace(standard, history=msgspec.structs.replace(standard.history, changes=changes))
 
     return alter
