@@ -66,7 +66,7 @@ class Located(NamedTuple):
     desc: OperatorDesc
 
 
-class Skipped(NamedTuple):
+class SkippedOperator(NamedTuple):
     """A dispatchable that is no operator known here: its path and its type."""
 
     where: str
@@ -77,7 +77,7 @@ class ModelFile(NamedTuple):
     """What a file holds, in its order."""
 
     operators: tuple[Located, ...]
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[SkippedOperator, ...] = ()
 
 
 def read_model(data: bytes, file: str) -> ModelFile:
@@ -120,12 +120,12 @@ def _model(dispatchables: Any, file: str) -> ModelFile:
     if not isinstance(dispatchables, dict):
         raise ModelError(file, "dispatchables", "expected an object with named dispatchables")
     found: list[Located] = []
-    skipped: list[Skipped] = []
+    skipped: list[SkippedOperator] = []
     for name, value in dispatchables.items():
         where = "dispatchables" + member_path(name)
         kind = value.get("type", value.get("Type")) if isinstance(value, dict) else None
         if isinstance(kind, str) and kind.removeprefix("DML_OPERATOR_") not in operators():
-            skipped.append(Skipped(where, kind))
+            skipped.append(SkippedOperator(where, kind))
         else:
             found.append(_located(_without_dispatch_fields(value), where))
     return ModelFile(tuple(found), tuple(skipped))

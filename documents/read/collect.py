@@ -18,7 +18,7 @@ _MARK = b"_OPERATOR_DESC"
 _LOOKED_AT = 1 << 16  # bytes of a file that is too large or no text, for the name of a structure
 
 
-class Skipped(msgspec.Struct, frozen=True):
+class OtherFile(msgspec.Struct, frozen=True):
     """A file in a folder that is no page on an operator.
 
     Attributes:
@@ -30,7 +30,7 @@ class Skipped(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Failure(msgspec.Struct, frozen=True):
+class UnreadableFile(msgspec.Struct, frozen=True):
     """A file or folder that cannot be read as asked.
 
     Attributes:
@@ -42,7 +42,7 @@ class Failure(msgspec.Struct, frozen=True):
     problem: str
 
 
-class Collection(NamedTuple):
+class PageFiles(NamedTuple):
     """What came of the files asked for.
 
     Attributes:
@@ -54,11 +54,11 @@ class Collection(NamedTuple):
 
     pages: tuple[Page, ...]
     found: frozenset[str]
-    skipped: tuple[Skipped, ...]
-    failures: tuple[Failure, ...]
+    skipped: tuple[OtherFile, ...]
+    failures: tuple[UnreadableFile, ...]
 
 
-def collect(paths: Iterable[Path]) -> Collection:
+def collect(paths: Iterable[Path]) -> PageFiles:
     """Read pages.
 
     Args:
@@ -67,8 +67,8 @@ def collect(paths: Iterable[Path]) -> Collection:
     """
     pages: list[Page] = []
     found: set[str] = set()
-    skipped: list[Skipped] = []
-    failures: list[Failure] = []
+    skipped: list[OtherFile] = []
+    failures: list[UnreadableFile] = []
     seen: set[str] = set()
 
     def read(path: Path, *, is_named: bool) -> None:
@@ -81,9 +81,9 @@ def collect(paths: Iterable[Path]) -> Collection:
             page = read_page(path)
         except PageError as error:
             if is_named or not (isinstance(error, NoOperatorPage) or _names_no_operator(path)):
-                failures.append(Failure(shown, encodable(str(error))))
+                failures.append(UnreadableFile(shown, encodable(str(error))))
             else:
-                skipped.append(Skipped(shown, encodable(str(error))))
+                skipped.append(OtherFile(shown, encodable(str(error))))
         else:
             pages.append(msgspec.structs.replace(page, path=shown))
             if not is_named:
@@ -99,8 +99,8 @@ def collect(paths: Iterable[Path]) -> Collection:
         if before[:2] == (len(pages), len(failures)):
             looked_at = len(seen) - before[2]
             problem = f"{path} holds no page on an operator; {looked_at} {'/'.join(SUFFIXES)} files were looked at"
-            failures.append(Failure(encodable(str(path)), encodable(problem)))
-    return Collection(tuple(pages), frozenset(found), tuple(skipped), tuple(failures))
+            failures.append(UnreadableFile(encodable(str(path)), encodable(problem)))
+    return PageFiles(tuple(pages), frozenset(found), tuple(skipped), tuple(failures))
 
 
 def _names_no_operator(path: Path) -> bool:
@@ -113,12 +113,12 @@ def _names_no_operator(path: Path) -> bool:
     return _MARK not in start and _MARK.decode().encode("utf-16-le") not in start
 
 
-def _below(folder: Path, failures: list[Failure]) -> Iterator[Path]:
+def _below(folder: Path, failures: list[UnreadableFile]) -> Iterator[Path]:
     """Markdown and text files in a folder and those below it, by path."""
 
     def failed(error: OSError) -> None:
         problem = f"{error.filename} cannot be read: {error.strerror}"
-        failures.append(Failure(encodable(str(error.filename)), encodable(problem)))
+        failures.append(UnreadableFile(encodable(str(error.filename)), encodable(problem)))
 
     found = []
     for parent, folders, files in os.walk(folder, onerror=failed):
