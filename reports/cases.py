@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.records import (
     FEW_DIFFERENCES,
     NOT_CONFORMANT,
@@ -31,7 +32,6 @@ from dml_conformance.reports.records import (
     Verdict,
 )
 from dml_conformance.reports.sample import ALWAYS, BLOCK, KEY_BITS, Codes, Part, Sample
-from dml_conformance.reports.stream import Written
 from dml_conformance.spec.validator import Reading
 
 MAX_ROWS = 120_000  # rows of a page's list of cases
@@ -83,8 +83,8 @@ class Cases:
     def record(self, record: Record) -> None:
         self._add(record, lambda: record)
 
-    def written(self, written: Written) -> None:
-        self._add(written.traits, written.whole)
+    def encoded_record(self, record: EncodedRecord) -> None:
+        self._add(record.traits, record.whole)
 
     def throughput(self, row: Throughput) -> None:
         """Nothing: measurements are no cases."""
