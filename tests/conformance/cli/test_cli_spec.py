@@ -655,7 +655,7 @@ EXIT_CODES = {
     "conformance.workers.cluster.errors:ClusterLost": Exit.BROKEN,
     "conformance.exchange.corpus:CorpusError": Exit.BAD_INPUT,
     "conformance.packages.profiles:ProfileError": Exit.BAD_INPUT,
-    "conformance.packages.toml_files:TomlError": Exit.BAD_INPUT,
+    "conformance.packages.toml:TomlError": Exit.BAD_INPUT,
     "conformance.packages.waivers:WaiverError": Exit.BAD_INPUT,
     "reports.package:PackageError": Exit.BAD_INPUT,
     "reports.package.signature:KeyFileError": Exit.BAD_INPUT,
