@@ -49,11 +49,12 @@ def test_every_explanation_is_a_sentence_about_modules_that_exist(tool: Any) -> 
 
 
 def test_every_module_of_the_specification_is_mutated() -> None:
-    """In one group, with tests that exist; and what compares, judges and guards memory is too."""
+    """In one group, with tests that exist; what reads pages, compares, judges and guards memory is too."""
     groups = CONFIG["groups"].values()
     mutated = [str(path.relative_to(ROOT)) for group in groups for name in group["modules"] for path in ROOT.glob(name)]
     assert len(mutated) == len(set(mutated))
-    expected = {str(path.relative_to(ROOT)) for path in (ROOT / "spec").rglob("*.py")}
+    folders = (ROOT / "spec", ROOT / "documents" / "read")
+    expected = {str(path.relative_to(ROOT)) for folder in folders for path in folder.rglob("*.py")}
     expected |= {f"conformance/judge/{name}.py" for name in ("compare", "judge", "memory", "output_digest")}
     assert {name for name in mutated if not name.endswith("__init__.py")} == {
         name for name in expected if not name.endswith("__init__.py")
