@@ -43,7 +43,7 @@ KNOWN: dict[str, Exit] = {
     "dml_conformance.conformance.packages.waivers:WaiverError": Exit.BAD_INPUT,
     "dml_conformance.reports.package:PackageError": Exit.BAD_INPUT,
     "dml_conformance.reports.package.signature:KeyFileError": Exit.BAD_INPUT,
-    "dml_conformance.conformance.campaign.sweep:WorkerError": Exit.BROKEN,
+    "dml_conformance.conformance.workers.setup:WorkerError": Exit.BROKEN,
     "dml_conformance.reports.certificate:CertificateError": Exit.BAD_INPUT,
     "dml_conformance.reports.history:HistoryError": Exit.BAD_INPUT,
     "dml_conformance.reports.resuming:ResumeError": Exit.BAD_INPUT,

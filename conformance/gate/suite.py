@@ -18,7 +18,6 @@ from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.limits import Limits, parse_size
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.engine import example_cases, level_of_scale
-from dml_conformance.conformance.campaign.search import search
 from dml_conformance.conformance.exchange.failures import read_failures, save_failure
 from dml_conformance.conformance.gate.plugin import FORGIVEN, LOST
 from dml_conformance.conformance.judge.blame import Blame, Repetition
@@ -26,6 +25,7 @@ from dml_conformance.conformance.judge.explain import explain
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import with_losses
 from dml_conformance.conformance.judge.prefetch import decide_ahead
+from dml_conformance.conformance.judge.search import search
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.forms import FormError

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from dml_conformance.conformance.campaign.search import search
 from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.judge.search import search
 from dml_conformance.conformance.strength import mutants
 from dml_conformance.reports.records import NOT_CONFORMANT, Record
 from dml_conformance.spec.case import Case, Recipe

@@ -7,7 +7,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from dml_conformance.conformance.workers.cluster.errors import ClusterError, ClusterLost, told
+from dml_conformance.conformance.workers.cluster.errors import ClusterError, ClusterLost, in_one_line
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -26,7 +26,7 @@ def connected(address: str) -> Client:
         from distributed.versions import VersionMismatchWarning
     except ImportError as error:
         raise ClusterError(
-            f"--scheduler needs dask.distributed: pip install 'dml-conformance[dask]' ({told(error)})"
+            f"--scheduler needs dask.distributed: pip install 'dml-conformance[dask]' ({in_one_line(error)})"
         ) from error
     timeout = dask.utils.parse_timedelta(dask.config.get("distributed.comm.timeouts.connect"))
     # Asked first, as a Client that fails on this leaves more behind than an exception.
@@ -36,14 +36,14 @@ def connected(address: str) -> Client:
             kind = thread.submit(lambda: asyncio.run(_kind(address, timeout))).result()
     except (ValueError, TypeError, RuntimeError) as error:  # Dask's, for each kind of address another one
         raise ClusterError(
-            f"--scheduler {address}: expected an address that Dask takes, such as tcp://host:8786: {told(error)}"
+            f"--scheduler {address}: expected an address that Dask takes, such as tcp://host:8786: {in_one_line(error)}"
         ) from error
     except OSError as error:
         raise ClusterLost(f"no scheduler answers at {address} within {timeout:g} s") from error
     if kind != "Scheduler":
         raise ClusterError(f"what answers at {address} is no scheduler but a {kind}")
     with warnings.catch_warnings():
-        # Versions are asked for below, and told where they matter.
+        # Versions are asked for below, and in_one_line where they matter.
         warnings.simplefilter("ignore", VersionMismatchWarning)
         try:
             return Client(address, timeout=timeout, set_as_default=False, name="dml-conformance")

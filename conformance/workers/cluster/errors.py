@@ -11,6 +11,6 @@ class ClusterLost(Exception):
     """A cluster that cannot be reached, has no workers, or lost them; the run is incomplete."""
 
 
-def told(error: BaseException) -> str:
+def in_one_line(error: BaseException) -> str:
     """An exception in one line."""
     return " ".join(str(error).split()) or type(error).__name__

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dml_conformance.backends.base import Capabilities
-from dml_conformance.conformance.workers.cluster.messages import Introduction
+from dml_conformance.conformance.workers.cluster.messages import WorkerIdentity
 
 
 def first_difference(expected: Sequence[Capabilities], found: Sequence[Capabilities]) -> str:
@@ -40,14 +40,14 @@ def _entries(values: Mapping[str, Any], keys: Sequence[str]) -> str:
     return ", ".join(f"{key} {values[key]}" if key in values else f"no {key}" for key in keys)
 
 
-def environment_of(introductions: Sequence[Introduction]) -> dict[str, str]:
+def environment_of(identities: Sequence[WorkerIdentity]) -> dict[str, str]:
     """What a certificate has to tell of the workers: where their environment is not that of this process.
 
     How many workers there are is no part of it, so that it is the same for any number of like ones.
     """
     found = {}
-    for what, own in Introduction.own().environment.items():
-        there = {introduction.environment.get(what, "unknown") for introduction in introductions}
+    for what, own in WorkerIdentity.own().environment.items():
+        there = {identity.environment.get(what, "unknown") for identity in identities}
         if there - {own}:
             found[f"{what} of workers"] = ", ".join(sorted(there))
     return found

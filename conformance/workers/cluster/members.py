@@ -8,7 +8,7 @@ from typing import NamedTuple
 MOST_NAMED = 5  # workers in a message
 
 
-class Member(NamedTuple):
+class ClusterMember(NamedTuple):
     """A worker of the cluster.
 
     Attributes:
@@ -32,7 +32,7 @@ class Member(NamedTuple):
         return min(self.threads, *shares) if wanted else self.threads
 
 
-def named(members: Sequence[Member]) -> str:
+def named(members: Sequence[ClusterMember]) -> str:
     """Workers and what they were started with."""
     shown = [
         f"{member} with {', '.join(f'{name}={amount:g}' for name, amount in member.resources.items()) or 'none'}"

@@ -1,5 +1,5 @@
-"""What goes to Dask's workers: bytes, and bytes come back, decoded with all types checked. Answers are those that a
-worker process of `conformance.workers` gives."""
+"""What goes to Dask's workers: bytes, and bytes come back, decoded with all types checked. Tasks and answers are those
+of any process of `conformance.workers`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Callable
 import msgspec
 
 from dml_conformance.backends.base import Capabilities
-from dml_conformance.conformance.campaign.certify import environment
-from dml_conformance.conformance.campaign.sweep import Block, Setup
+from dml_conformance.conformance.workers.environment import environment
+from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.reports.release import suite_version
 
 
-class Introduction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WorkerIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a worker says of itself before it is given anything to do.
 
     Attributes:
@@ -25,7 +25,7 @@ class Introduction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     environment: dict[str, str]
 
     @classmethod
-    def own(cls) -> Introduction:
+    def own(cls) -> WorkerIdentity:
         """That of this process."""
         return cls(suite_version(), environment())
 
@@ -41,13 +41,12 @@ class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     run: str
-    setup: Setup
+    setup: JudgeSetup
     suite_version: str
     claims: tuple[Capabilities, ...] = ()
 
 
 encode = msgspec.msgpack.Encoder().encode
-decode_introduction: Callable[[bytes], Introduction] = msgspec.msgpack.Decoder(Introduction).decode
+decode_identity: Callable[[bytes], WorkerIdentity] = msgspec.msgpack.Decoder(WorkerIdentity).decode
 decode_order: Callable[[bytes], Order] = msgspec.msgpack.Decoder(Order).decode
-decode_block: Callable[[bytes], Block] = msgspec.msgpack.Decoder(Block).decode
 decode_losses: Callable[[bytes], dict[str, int]] = msgspec.msgpack.Decoder(dict[str, int]).decode

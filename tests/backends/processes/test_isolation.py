@@ -26,7 +26,7 @@ from dml_conformance.backends import BackendError, load_backend
 from dml_conformance.backends.base import Binding, Execution, Unsupported, takes_batches
 from dml_conformance.backends.processes import arena as arenas
 from dml_conformance.backends.processes import backend as isolated_backend
-from dml_conformance.backends.processes.arena import Arena, Mapped
+from dml_conformance.backends.processes.arena import Arena, ArenaView
 from dml_conformance.backends.processes.backend import AGAIN, ALONE, IsolatedBackend
 from dml_conformance.backends.processes.errors import GivenUp, ProcessLost
 from dml_conformance.backends.processes.limits import Limits, parse_size
@@ -34,11 +34,11 @@ from dml_conformance.backends.processes.losses import Loss, LossCause
 from dml_conformance.backends.processes.watchdog import WATCHDOG
 from dml_conformance.backends.processes.wire import describe, descriptor
 from dml_conformance.backends.processes.zygote import CAN_FORK
-from dml_conformance.conformance.campaign.search import MOST_LOST, MOST_TIMED_OUT, search
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.prefetch import decide_ahead
+from dml_conformance.conformance.judge.search import MOST_LOST, MOST_TIMED_OUT, search
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
@@ -564,7 +564,7 @@ def open_files() -> int:
 HARNESS = """
 import sys
 sys.path.insert(0, "tests")
-from dml_conformance.conformance.isolation.backend import IsolatedBackend
+from dml_conformance.backends.processes.backend import IsolatedBackend
 from test_isolation import CASES, awful, execute
 backend = IsolatedBackend(awful(sys.argv[1]))
 print("ready", flush=True)
@@ -613,7 +613,7 @@ def test_shared_memory_grows_and_is_given_back(monkeypatch: pytest.MonkeyPatch) 
     arena.reserve(1000)
     arena.memory[:3] = 1, 2, 3
     size = arena.reserve(5 * 2**20)
-    other = Mapped(f"file:{os.dup(int(arena.place.removeprefix('file:')))}")
+    other = ArenaView(f"file:{os.dup(int(arena.place.removeprefix('file:')))}")
     assert other.memory(size)[:3].tolist() == [1, 2, 3]
     arena.memory[: 5 * 2**20] = 9
     assert (other.memory(size)[: 5 * 2**20] == 9).all()
