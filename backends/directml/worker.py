@@ -12,7 +12,6 @@ import ctypes
 import os
 import resource
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -25,12 +24,15 @@ from dml_conformance.backends.directml.device import DirectmlDevice
 from dml_conformance.backends.directml.errors import DirectmlError
 from dml_conformance.backends.directml.null_device import NullDevice
 from dml_conformance.backends.directml.profiles import PROFILES
-from dml_conformance.backends.directml.protocol import REPLY, Hello
+from dml_conformance.backends.directml.protocol import Hello, Reply
 from dml_conformance.backends.directml.structs import BLOCK_SIZE, HEADER, OPERATOR_DESC_AT
+from dml_conformance.backends.processes.framing import send
 
 ANSWER_SECONDS = 30  # a decision takes microseconds
 # How a copy of the process ends, if not by a signal.
 DONE, NEXT = 0, 64
+
+encode = msgspec.msgpack.Encoder().encode
 
 
 def main(library: str, stub_folder: str, profile: str) -> None:
@@ -85,10 +87,10 @@ def serve(library: str, stub_folder: str, null: NullDevice, answer: Callable[[Se
             unexpected=tuple(null.unexpected),
         )
     except (DirectmlError, ComError, OSError) as error:
-        told = "; ".join([str(error), *(f"not provided for: {call}" for call in null.unexpected)])
-        _write(replies, msgspec.json.encode(Hello(error=told)) + b"\n")
+        problem = "; ".join([str(error), *(f"not provided for: {call}" for call in null.unexpected)])
+        send(replies, encode(Hello(error=problem)))
         return
-    _write(replies, msgspec.json.encode(hello) + b"\n")
+    send(replies, encode(hello))
     while True:
         copy = os.fork()
         if copy == 0:
@@ -97,7 +99,7 @@ def serve(library: str, stub_folder: str, null: NullDevice, answer: Callable[[Se
         _, status = os.waitpid(copy, 0)
         code = os.waitstatus_to_exitcode(status)
         if code < 0:
-            _write(replies, REPLY.pack(0, -code, 0))
+            send(replies, encode(Reply(0, "")), -code)
         elif code != NEXT:
             break
     device.close()
@@ -106,7 +108,7 @@ def serve(library: str, stub_folder: str, null: NullDevice, answer: Callable[[Se
 
 def reply(file: int, code: int, text: bytes) -> None:
     """Answer a request."""
-    _write(file, REPLY.pack(code, 0, len(text)) + text)
+    send(file, encode(Reply(code, text.decode())))
 
 
 def receive(requests: int, block: memoryview) -> bool:
@@ -138,13 +140,3 @@ def _decide(served: Served, unexpected: list[str]) -> bool:
         signal.alarm(0)
         reply(replies, code, "; ".join(unexpected).encode())
     return True
-
-
-def _write(file: int, data: bytes) -> None:
-    written = 0
-    while written < len(data):
-        written += os.write(file, data[written:])
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -58,6 +58,10 @@ class Remarks:
             self._before, self._start = self._printed(), 0
             os.ftruncate(self.file.fileno(), 0)
 
+    def output(self) -> str:
+        """The end of what was printed since the last `begin`, in one line, without stacks."""
+        return _parts(self._printed())[0]
+
     def last_words(self) -> str:
         """What to say of a process that is gone: `: its last output: ...; its stack: ...`, or "" without either."""
         output, stack = _parts(self._printed())

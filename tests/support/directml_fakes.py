@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -44,17 +43,17 @@ def fake_worker(answers: str, hello: str = "address=4096, level=0x6200, data_typ
     script = f"""
 import os, signal, sys, time
 import msgspec
-from dml_conformance.backends.directml.protocol import REPLY, Hello
-from dml_conformance.backends.directml.structs import HEADER
+from dml_conformance.backends.directml.protocol import Hello, Reply
+from dml_conformance.backends.processes.framing import HEADER, MARK, send
 
 def reply(code=0, signal=0, text=b""):
-    os.write(1, REPLY.pack(code, signal, len(text)) + text)
+    send(1, msgspec.msgpack.encode(Reply(code, text.decode())), signal)
 
-os.write(1, msgspec.json.encode(Hello({hello})) + b"\\n")
+send(1, msgspec.msgpack.encode(Hello({hello})))
 while block := os.read(0, 1 << 16):
     {answers}
 """
-    return Worker([sys.executable, "-c", script])
+    return Worker(script)
 
 
 def use_fake_worker(monkeypatch: pytest.MonkeyPatch, answers: str, **more: str) -> list[Worker]:

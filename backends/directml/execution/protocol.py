@@ -36,13 +36,13 @@ class Buffer(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Decide(msgspec.Struct, frozen=True, tag=True):
-    """Create an operator. Its block follows, of `block` bytes; the reply is a `Decision`."""
+    """Create an operator. Its block follows, of `block` bytes; the reply is a `CreationResult`."""
 
     block: int
 
 
-class Execute(msgspec.Struct, frozen=True, tag=True):
-    """Run an operator. Its block follows, then its resources; the reply is a `Done`, then the resources.
+class RunOperator(msgspec.Struct, frozen=True, tag=True):
+    """Run an operator. Its block follows, then its resources; the reply is a `RunTimes`, then the resources.
 
     Attributes:
         block: bytes of the block.
@@ -62,25 +62,25 @@ class Execute(msgspec.Struct, frozen=True, tag=True):
 
 
 class Copy(msgspec.Struct, frozen=True, tag=True):
-    """Time copies of `size` bytes on the device; the reply is a `Done`."""
+    """Time copies of `size` bytes on the device; the reply is a `RunTimes`."""
 
     size: int
     repeats: int
 
 
-class Decision(msgspec.Struct, frozen=True, tag=True):
+class CreationResult(msgspec.Struct, frozen=True, tag=True):
     """The HRESULT of CreateOperator."""
 
     code: int
 
 
-class Done(msgspec.Struct, frozen=True, tag=True):
+class RunTimes(msgspec.Struct, frozen=True, tag=True):
     """Seconds of each timed run."""
 
     seconds: list[float] = []
 
 
-class Problem(StrEnum):
+class ProblemKind(StrEnum):
     """Why something was not done."""
 
     FAILED = "failed"
@@ -88,13 +88,13 @@ class Problem(StrEnum):
     DEVICE_REMOVED = "device removed"  # the worker ends after that
 
 
-class Failed(msgspec.Struct, frozen=True, tag=True):
-    problem: Problem
+class ExecutionProblem(msgspec.Struct, frozen=True, tag=True):
+    problem: ProblemKind
     message: str
 
 
-Request = Decide | Execute | Copy
-Reply = Decision | Done | Failed
+Request = Decide | RunOperator | Copy
+Reply = CreationResult | RunTimes | ExecutionProblem
 
 _M = TypeVar("_M")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Self
 
@@ -11,7 +10,7 @@ import msgspec
 from dml_conformance.backends.directml import stubs
 from dml_conformance.backends.directml.errors import LibraryCrash
 from dml_conformance.backends.directml.library import Library, cache_folder
-from dml_conformance.backends.directml.process import Worker
+from dml_conformance.backends.directml.process import Worker, module_code
 from dml_conformance.backends.directml.profiles import FULL, Profile
 from dml_conformance.backends.directml.protocol import Hello
 from dml_conformance.backends.directml.recording.calls import Recording
@@ -59,7 +58,7 @@ class Recorder:
     def __init__(self, library: Library, profile: Profile = FULL) -> None:
         folder = stubs.build(cache_folder())
         arguments = (str(library.path), str(folder), profile.name)
-        self._worker = Worker([sys.executable, "-m", "dml_conformance.backends.directml.recording.worker", *arguments])
+        self._worker = Worker(module_code("dml_conformance.backends.directml.recording.worker", *arguments))
         self._packer = Packer(self._worker.hello.address)
 
     @property

@@ -15,7 +15,8 @@ from dml_conformance.backends.base import Answer, Backend, Unsupported
 from dml_conformance.backends.directml import DirectmlBackend, DirectmlError, LibraryCrash
 from dml_conformance.backends.directml import backend as backend_module
 from dml_conformance.backends.directml.library import RELEASES, Library
-from dml_conformance.backends.directml.process import Reply, Worker
+from dml_conformance.backends.directml.process import Worker
+from dml_conformance.backends.directml.protocol import Reply
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES
@@ -39,7 +40,10 @@ def test_large_blocks_arrive_whole() -> None:
 
 
 def test_an_answer_in_pieces_is_put_together() -> None:
-    worker = fake_worker("for byte in REPLY.pack(1, 0, 2) + b'ab': os.write(1, bytes([byte])); time.sleep(0.005)")
+    worker = fake_worker(
+        "content = msgspec.msgpack.encode(Reply(1, 'ab'))\n"
+        "    for byte in HEADER.pack(MARK, len(content), 0) + content: os.write(1, bytes([byte])); time.sleep(0.005)"
+    )
     assert worker.ask(b"1") == Reply(1, "ab")
     worker.close()
 
@@ -83,28 +87,34 @@ def test_a_worker_that_is_gone_is_told() -> None:
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        ("print('hello')", "said b'hello.n'"),
-        ("import sys; sys.exit('no module')", "ended with code 1: no module"),
-        ('print(\'{"error": "no device"}\')', "^no device$"),
+        ("print('hello')", "ended with code 0$"),
+        ("print('hello, who is there?', flush=True)", "does not speak as expected$"),
+        ("sys.exit('no module')", "ended with code 1: no module"),
     ],
 )
 def test_a_worker_that_does_not_start_says_why(script: str, reason: str) -> None:
     with pytest.raises(DirectmlError, match=reason):
-        Worker([sys.executable, "-c", script])
+        Worker(script)
 
 
-def test_a_worker_that_cannot_be_started_at_all_is_told(tmp_path: Path) -> None:
+def test_a_library_that_does_not_run_here_is_told() -> None:
+    with pytest.raises(DirectmlError, match=r"^no device$"):
+        fake_worker("", hello="error='no device'")
+
+
+def test_a_worker_that_cannot_be_started_at_all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(DirectmlError, match="cannot be started"):
-        Worker([str(tmp_path / "nothing")])
+        Worker("pass")
 
 
 def test_the_process_ends_with_its_owner_and_not_with_an_interrupt() -> None:
     worker = fake_worker("reply(0)")
-    process = worker._process
+    process = worker._child.process
     assert os.getpgid(process.pid) != os.getpgid(0)  # where an interrupt from the terminal goes
     del worker
     gc.collect()
-    assert process.returncode == 0
+    assert process.poll() == 0
 
 
 # --- the backend ------------------------------------------------------------------------------------------------

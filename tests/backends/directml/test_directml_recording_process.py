@@ -38,20 +38,21 @@ def recorder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str],
         script = f"""
 import os, signal
 import msgspec
-from dml_conformance.backends.directml.protocol import REPLY, Hello
+from dml_conformance.backends.directml.protocol import Hello, Reply
+from dml_conformance.backends.processes.framing import send
 from dml_conformance.backends.directml.recording.protocol import *
 from dml_conformance.backends.directml.structs import HEADER
 
 def reply(answer=None, signal=0):
     text = b"" if answer is None else msgspec.json.encode(answer)
-    os.write(1, REPLY.pack(0, signal, len(text)) + text)
+    send(1, msgspec.msgpack.encode(Reply(0, text.decode())), signal)
 
-os.write(1, msgspec.json.encode(Hello(address={ADDRESS}, level=0x6200)) + b"\\n")
+send(1, msgspec.msgpack.encode(Hello(address={ADDRESS}, level=0x6200)))
 while data := os.read(0, 1 << 16):
     request = msgspec.json.decode(data[HEADER.size:], type=Request)
     {answers}
 """
-        monkeypatch.setattr(process_module, "Worker", lambda command: Worker([sys.executable, "-c", script]))
+        monkeypatch.setattr(process_module, "Worker", lambda code: Worker(script))
         monkeypatch.setattr(process_module.stubs, "build", lambda cache: tmp_path)
         return Recorder(Library(Path("fake.so"), "0" * 64, None))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,9 @@ import pytest
 from directml_fakes import GATHER, fake_library, tile
 
 from dml_conformance.backends.directml import DirectmlError, LibraryCrash, stubs
-from dml_conformance.backends.directml.process import Reply, Worker
+from dml_conformance.backends.directml import worker as worker_module
+from dml_conformance.backends.directml.process import Worker, module_code
+from dml_conformance.backends.directml.protocol import Reply
 from dml_conformance.backends.directml.structs import Packer
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
@@ -31,11 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start(library: Path, folder: Path) -> Worker:
-    code = (
-        f"from dml_conformance.backends.directml import worker; worker.ANSWER_SECONDS = {ANSWER_SECONDS}; import sys; "
-    )
-    arguments = (str(library), str(stubs.build(folder)), "full")
-    return Worker([sys.executable, "-c", code + "worker.main(*sys.argv[1:])", *arguments])
+    code = f"from dml_conformance.backends.directml import worker; worker.ANSWER_SECONDS = {ANSWER_SECONDS}; "
+    return Worker(code + module_code(worker_module.__name__, str(library), str(stubs.build(folder)), "full"))
 
 
 @pytest.fixture
@@ -59,7 +57,7 @@ def test_decisions(worker: Worker) -> None:
 
 
 def test_it_has_no_threads_since_it_forks(worker: Worker) -> None:
-    assert len(list(Path(f"/proc/{worker._process.pid}/task").iterdir())) == 1
+    assert len(list(Path(f"/proc/{worker._child.process.pid}/task").iterdir())) == 1
 
 
 def test_crashes_cost_one_decision_each(worker: Worker) -> None:
@@ -97,4 +95,4 @@ def test_a_missing_file_is_told(folder: Path) -> None:
 def test_an_unknown_profile_is_told(folder: Path) -> None:
     arguments = (str(folder / "fake.so"), str(stubs.build(folder)), "no-such")
     with pytest.raises(DirectmlError, match=r"ended with code 1: .*KeyError: 'no-such'"):
-        Worker([sys.executable, "-m", "dml_conformance.backends.directml.worker", *arguments])
+        Worker(module_code(worker_module.__name__, *arguments))

@@ -403,7 +403,7 @@ def test_no_process_outlives_the_one_that_started_it(tmp_path: Path, does: str) 
     with subprocess.Popen(
         [sys.executable, tmp_path / "parent.py", name],
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(SUPPORT)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(SUPPORT), *filter(None, sys.path)])},
     ) as parent:
         assert parent.stdout is not None
         pids = [int(word) for word in parent.stdout.readline().split()]
