@@ -95,7 +95,7 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Raises:
             KeyError: the page prints no values for it.
         """
-        return tuple(_flattened(self.values[tensor]))
+        return tuple(flattened(self.values[tensor]))
 
     def case(self, level: Level) -> Case:
         """The corrected example as a case at a level, its inputs as explicit values.
@@ -204,9 +204,19 @@ def layouts() -> dict[str, Layout]:
     return {layout.id: layout for layout in _figures().layouts}
 
 
-def _flattened(values: list[Any]) -> Iterator[Value]:
-    for value in values:
-        if isinstance(value, list):
-            yield from _flattened(value)
-        else:
-            yield value
+def nesting(values: Any) -> tuple[int, ...] | None:
+    """The sizes of nested lists; None where they are ragged."""
+    if not isinstance(values, list):
+        return ()
+    inner = {nesting(value) for value in values}
+    only = inner.pop() if len(inner) == 1 else None
+    return None if only is None else (len(values), *only)
+
+
+def flattened(values: Any) -> Iterator[Any]:
+    """The elements of nested lists, row-major."""
+    if isinstance(values, list):
+        for value in values:
+            yield from flattened(value)
+    else:
+        yield values

@@ -8,7 +8,7 @@ from importlib import resources
 import msgspec
 
 
-class Library(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LibraryBuild(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One build of the library.
 
     Attributes:
@@ -26,7 +26,7 @@ class Library(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def libraries() -> dict[str, Library]:
+def libraries() -> dict[str, LibraryBuild]:
     """All of them by the label of their level, the oldest first."""
     text = resources.files("dml_conformance.spec").joinpath("data/libraries.json").read_bytes()
-    return {library.level: library for library in msgspec.json.decode(text, type=list[Library])}
+    return {library.level: library for library in msgspec.json.decode(text, type=list[LibraryBuild])}

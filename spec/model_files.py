@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from dml_conformance.spec.errors import BadInputError
 from dml_conformance.spec.forms import FormError, desc_from_json
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.registry import operators
@@ -35,7 +36,7 @@ _MAX_DIGITS = 40
 _DISPATCHABLE_FIELDS = frozenset({"dmlCompileType", "executionFlags", "bindings"})
 
 
-class ModelError(ValueError):
+class ModelError(BadInputError, ValueError):
     """A file that cannot be read as descriptors.
 
     Attributes:
@@ -65,7 +66,7 @@ class Located(NamedTuple):
     desc: OperatorDesc
 
 
-class Skipped(NamedTuple):
+class SkippedOperator(NamedTuple):
     """A dispatchable that is no operator known here: its path and its type."""
 
     where: str
@@ -76,7 +77,7 @@ class ModelFile(NamedTuple):
     """What a file holds, in its order."""
 
     operators: tuple[Located, ...]
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[SkippedOperator, ...] = ()
 
 
 def read_model(data: bytes, file: str) -> ModelFile:
@@ -119,12 +120,12 @@ def _model(dispatchables: Any, file: str) -> ModelFile:
     if not isinstance(dispatchables, dict):
         raise ModelError(file, "dispatchables", "expected an object with named dispatchables")
     found: list[Located] = []
-    skipped: list[Skipped] = []
+    skipped: list[SkippedOperator] = []
     for name, value in dispatchables.items():
         where = "dispatchables" + member_path(name)
         kind = value.get("type", value.get("Type")) if isinstance(value, dict) else None
         if isinstance(kind, str) and kind.removeprefix("DML_OPERATOR_") not in operators():
-            skipped.append(Skipped(where, kind))
+            skipped.append(SkippedOperator(where, kind))
         else:
             found.append(_located(_without_dispatch_fields(value), where))
     return ModelFile(tuple(found), tuple(skipped))

@@ -21,7 +21,7 @@ from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc, from_first_above_one, span_in_elements
 
 
-class Witness(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ObservationWitness(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A small descriptor that the pages leave open for one rule only, and the library's answer.
 
     Attributes:
@@ -55,7 +55,7 @@ class Observation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     libraries: tuple[str, ...]
     finding: str
     evidence: str
-    witnesses: tuple[Witness, ...]
+    witnesses: tuple[ObservationWitness, ...]
 
     @property
     def source(self) -> str:

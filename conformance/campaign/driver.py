@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -17,13 +17,14 @@ from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusReader, Hea
 from dml_conformance.conformance.exchange.failures import digest_of
 from dml_conformance.conformance.judge.blame import Blame, SettledStream
 from dml_conformance.conformance.judge.losses import take_losses
+from dml_conformance.conformance.strength import strength_of
 from dml_conformance.conformance.workers.environment import environment
 from dml_conformance.conformance.workers.executor import BlockExecutor, InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.conformance.workers.tasks import CaseBlock
 from dml_conformance.reports.records import Campaign, Ending, Record, describe_rules, utc_now
 from dml_conformance.reports.release import suite_version
-from dml_conformance.reports.resuming import Begun
+from dml_conformance.reports.resuming import PartialRun
 from dml_conformance.reports.stream import ALL, Consumer, FanOut
 from dml_conformance.reports.summary import Summary
 from dml_conformance.reports.writing import ReportFolder
@@ -36,7 +37,7 @@ CORPUS_BUDGET = "corpus"  # what a campaign of corpora has in place of a budget
 
 
 def certify(
-    engine: Engine, consumer: Consumer, begun: Begun | None = None, executor: BlockExecutor | None = None
+    engine: Engine, consumer: Consumer, begun: PartialRun | None = None, executor: BlockExecutor | None = None
 ) -> None:
     """Run a whole campaign and feed its stream to `consumer`: the campaign, each record, each row, the end.
 
@@ -166,7 +167,7 @@ def sweep(
     return given_up
 
 
-def _give_again(stream: FanOut, begun: Begun | None, records: Iterable[Record] | None = None) -> Ending | None:
+def _give_again(stream: FanOut, begun: PartialRun | None, records: Iterable[Record] | None = None) -> Ending | None:
     """Give a stream what is begun, with other `records` if there are any; returns the ending, if that is there."""
     if begun is None:
         return None
@@ -209,7 +210,7 @@ def describe_campaign(engine: Engine) -> Campaign:
         seed=engine.seed,
         spec=engine.judge.reading,
         environment=environment() | beside,
-        strength=_strength(engine.budget.name),
+        strength=strength_of(engine.budget.name),
         repeat=engine.judge.repeat,
     )
 
@@ -250,10 +251,3 @@ def _described(capabilities: Capabilities, *, operators: tuple[str, ...], **more
         rules=describe_rules(operators),
         **more,
     )
-
-
-def _strength(budget: str) -> Mapping[str, Any]:
-    """How strong the suite was measured to be."""
-    from dml_conformance.conformance.strength.score import of_campaign  # it measures with what is here
-
-    return of_campaign(budget)

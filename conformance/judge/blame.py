@@ -13,9 +13,9 @@ from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.losses import MOST_FORGIVEN
 from dml_conformance.conformance.judge.judge import Judge, reproduce_line
 from dml_conformance.conformance.judge.losses import take_losses, was_asked
-from dml_conformance.reports.encoded import write_down
+from dml_conformance.reports.encoded import EncodedRecord, encode_record
 from dml_conformance.reports.records import NOT_CONFORMANT, Record, Repeated, Verdict
-from dml_conformance.reports.stream import Consumer, FanOut, Written
+from dml_conformance.reports.stream import Consumer, FanOut
 from dml_conformance.reports.summary import FailureKind, failure_kind
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.registry import rule as rule_named
@@ -81,12 +81,12 @@ class SettledStream(FanOut):
     def record(self, record: Record) -> None:
         super().record(self._settle(record))
 
-    def written(self, written: Written) -> None:
-        if written.traits.lost or written.traits.judged in NOT_CONFORMANT:
-            record = written.whole()
-            settled = self._settle(record)
-            written = written if settled is record else write_down(settled)
-        super().written(written)
+    def encoded_record(self, record: EncodedRecord) -> None:
+        if record.traits.lost or record.traits.judged in NOT_CONFORMANT:
+            whole = record.whole()
+            settled = self._settle(whole)
+            record = record if settled is whole else encode_record(settled)
+        super().encoded_record(record)
 
 
 class Repetition:

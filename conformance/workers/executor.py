@@ -20,8 +20,9 @@ from dml_conformance.conformance.workers.messages import LossCount, TaskOutcome
 from dml_conformance.conformance.workers.quarantine import too_many
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.conformance.workers.tasks import Task, TaskJudge
+from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.records import Record
-from dml_conformance.reports.stream import Stream, Written
+from dml_conformance.reports.stream import Stream
 
 _P = TypeVar("_P")
 
@@ -132,7 +133,7 @@ class RemoteExecutor(BlockExecutor, Generic[_P]):
 
     def encoded(
         self, tasks: Iterable[Task], wants: Callable[[Task], bool] = _always
-    ) -> Iterator[tuple[Task, list[list[Written]]]]:
+    ) -> Iterator[tuple[Task, list[list[EncodedRecord]]]]:
         """The tasks in order, each with the records of each backend; some tasks are taken ahead.
 
         It ends early, and `given_up` says why, where a backend took down too many processes of its own.
@@ -171,14 +172,14 @@ class RemoteExecutor(BlockExecutor, Generic[_P]):
     def judged(self, tasks: Iterable[Task]) -> Iterator[list[list[Record]]]:
         """As `encoded`, with whole records."""
         for _, by_backend in self.encoded(tasks):
-            yield [[written.whole() for written in records] for records in by_backend]
+            yield [[record.whole() for record in records] for records in by_backend]
 
     def feed(self, tasks: Iterable[Task], streams: Sequence[Stream], wants: Callable[[Task], bool] = _always) -> str:
         """As `BlockExecutor` has it; errors as for `encoded`."""
         for task, by_backend in self.encoded(tasks, wants):
             for stream, records in zip(streams, by_backend, strict=True):
-                for written in records:
-                    stream.written(written)
+                for record in records:
+                    stream.encoded_record(record)
                 if not self.given_up:
                     stream.mark(task.name)
         return self.given_up
@@ -192,7 +193,7 @@ class RemoteExecutor(BlockExecutor, Generic[_P]):
         """Have a task judged."""
 
     @abstractmethod
-    def _outcome(self, task: Task, pending: _P) -> tuple[TaskOutcome, list[list[Written]]]:
+    def _outcome(self, task: Task, pending: _P) -> tuple[TaskOutcome, list[list[EncodedRecord]]]:
         """What came of a task that was submitted, when it has, and its records; errors as of `encoded`."""
 
     @abstractmethod

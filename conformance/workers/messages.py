@@ -92,7 +92,7 @@ class TaskOutcome(msgspec.Struct, frozen=True, tag=True):
     """A task was judged.
 
     Attributes:
-        records: of each backend, as `encoded_records` makes them.
+        records: of each backend, as `encode_records` makes them.
         losses: of each backend.
         given_up: why the rest of the task was not judged on some backend; "" where it was.
         unrecorded: processes that were lost and that no record tells of, as the backend was given up over them.

@@ -9,10 +9,11 @@ from dml_conformance.backends.base import Backend, Capabilities
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.conformance.judge.judge import REPEAT, Judge
+from dml_conformance.spec.errors import BrokenRunError
 from dml_conformance.spec.validator import Reading
 
 
-class WorkerError(Exception):
+class WorkerError(BrokenRunError):
     """Worker processes ended before their work did, and others did not get further."""
 
 

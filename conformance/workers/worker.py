@@ -40,7 +40,7 @@ from dml_conformance.conformance.workers.messages import (
 from dml_conformance.conformance.workers.quarantine import judge_in_quarantine
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.conformance.workers.tasks import CaseBlock, Task, TaskJudge
-from dml_conformance.reports.encoded import encoded_records
+from dml_conformance.reports.encoded import encode_records
 
 LAST_SECONDS = 5.0  # that an idle process may take to end
 
@@ -148,7 +148,7 @@ class JudgeServer:
         if number in assignment.quarantined:
             assert isinstance(task, CaseBlock)
             found = judge_in_quarantine(self._setup, number, task.cases, assignment.suspicions)
-            return TaskOutcome((encoded_records(found.records),), (found.losses,), found.given_up)
+            return TaskOutcome((encode_records(found.records),), (found.losses,), found.given_up)
         judge = self._judge(number)
         before = _count(judge)
         records = []
@@ -159,7 +159,7 @@ class JudgeServer:
         except GivenUp as reason:
             given_up, unrecorded = str(reason), reason.lost
         lost, timed_out = (now - then for now, then in zip(_count(judge), before, strict=True))
-        return TaskOutcome((encoded_records(records),), (LossCount(lost, timed_out),), given_up, unrecorded)
+        return TaskOutcome((encode_records(records),), (LossCount(lost, timed_out),), given_up, unrecorded)
 
 
 def _count(judge: TaskJudge) -> LossCount:

@@ -36,8 +36,7 @@ from dml_conformance.conformance.workers.messages import (
 from dml_conformance.conformance.workers.process import WorkerLost, WorkerProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
 from dml_conformance.conformance.workers.tasks import Task
-from dml_conformance.reports.encoded import decoded_records
-from dml_conformance.reports.stream import Written
+from dml_conformance.reports.encoded import EncodedRecord, decode_records
 
 TASKS_AHEAD = 3  # for each process, so that none waits for the one that reads and writes
 SENT_AHEAD = 2  # tasks that a process has, the one that it is at included
@@ -185,9 +184,9 @@ class Workers(RemoteExecutor[PendingTask]):
             self._changed.notify_all()
         return pending
 
-    def _outcome(self, task: Task, pending: PendingTask) -> tuple[TaskOutcome, list[list[Written]]]:
+    def _outcome(self, task: Task, pending: PendingTask) -> tuple[TaskOutcome, list[list[EncodedRecord]]]:
         outcome = self._waited_for(pending)
-        return outcome, [decoded_records(records) for records in outcome.records]
+        return outcome, [decode_records(records) for records in outcome.records]
 
     def _waited_for(self, pending: PendingTask) -> TaskOutcome:
         with self._changed:

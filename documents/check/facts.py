@@ -15,19 +15,20 @@ from enum import StrEnum
 import msgspec
 
 from dml_conformance.documents.check.identifiers import compact
-from dml_conformance.documents.check.subject import Subject, Table, interval_text, type_of
+from dml_conformance.documents.check.subject import PageSubject, Table, interval_text, type_of
 from dml_conformance.documents.read.model import (
     CodeBlock,
     ExampleTensor,
-    Member,
+    FieldSection,
     Page,
     PageExample,
     Place,
-    Range,
+    PrintedInterval,
     Value,
 )
 from dml_conformance.documents.read.words import levels_in
 
+NOT_THERE = "not there"  # what a page says of a fact that it lacks
 _BETWEEN = ", "
 _EXCLUSIVE_END = re.compile(r"(.*\D)[-−]1")
 
@@ -65,7 +66,7 @@ class Fact(msgspec.Struct, frozen=True):
         value: in a form that is the same on every page that says the same.
         shown: the value as a reader would write it.
         place: where it stands.
-        fragment: the text there.
+        text: that stands there.
     """
 
     topic: Topic
@@ -73,7 +74,7 @@ class Fact(msgspec.Struct, frozen=True):
     value: str
     shown: str
     place: Place
-    fragment: str
+    text: str
 
 
 def facts_of(page: Page) -> dict[str, Fact]:
@@ -89,7 +90,7 @@ def facts_of(page: Page) -> dict[str, Fact]:
 
 
 def _facts(page: Page) -> Iterator[Fact]:
-    subject = Subject.of(page)
+    subject = PageSubject.of(page)
     yield from _syntax_facts(page)
     for member in page.members:
         yield from _member_facts(member, subject)
@@ -118,7 +119,7 @@ def _syntax_facts(page: Page) -> Iterator[Fact]:
         yield Fact(Topic.FIELD_TYPE, f"syntax/{name}/type", compact(kind), kind, place, text)
 
 
-def _member_facts(member: Member, page: Subject) -> Iterator[Fact]:
+def _member_facts(member: FieldSection, page: PageSubject) -> Iterator[Fact]:
     name, subject = member.name, f"member/{member.name.english}"
     yield Fact(Topic.MEMBER, subject, "", name.english, name.place, name.text)
     shown, line = type_of(member), member.type_line or name
@@ -134,7 +135,7 @@ def _member_facts(member: Member, page: Subject) -> Iterator[Fact]:
         yield Fact(Topic.MEMBER_LEVEL, f"{subject}/levels", levels, levels, quoted.place, quoted.text)
 
 
-def range_value(interval: Range) -> str:
+def range_value(interval: PrintedInterval) -> str:
     """The integers that it holds in one spelling: `[0, N-1]` as `[0, N)`."""
     low, high, closed = compact(interval.low), compact(interval.high), interval.high_closed
     below = _EXCLUSIVE_END.fullmatch(high) if closed else None
@@ -210,7 +211,7 @@ def _code_facts(blocks: tuple[CodeBlock, ...]) -> Iterator[Fact]:
             yield Fact(Topic.CODE, f"code/{block.section}", code, block.text, block.place, block.text)
 
 
-class Difference(msgspec.Struct, frozen=True):
+class FactDifference(msgspec.Struct, frozen=True):
     """A fact that two pages do not share; `first` or `second` is None where that page does not have it."""
 
     subject: str
@@ -219,7 +220,7 @@ class Difference(msgspec.Struct, frozen=True):
     second: Fact | None
 
 
-def differences(first: dict[str, Fact], second: dict[str, Fact]) -> Iterator[Difference]:
+def differences(first: dict[str, Fact], second: dict[str, Fact]) -> Iterator[FactDifference]:
     """Where two pages differ, in the order of the first, then what only the second has.
 
     A table, row, field or example that one of them lacks is one difference, whatever would stand under it.
@@ -230,7 +231,7 @@ def differences(first: dict[str, Fact], second: dict[str, Fact]) -> Iterator[Dif
         assert present is not None
         same = one is not None and two is not None and len(set(versions([one, two]))) == 1
         if not same and not any((above in first) != (above in second) for above in parents(subject)):
-            yield Difference(subject, present.topic, one, two)
+            yield FactDifference(subject, present.topic, one, two)
 
 
 def versions(facts: Sequence[Fact]) -> list[str]:

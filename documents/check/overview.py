@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from dml_conformance.documents.check.facts import Fact, Topic, facts_of, parents, versions
+from dml_conformance.documents.check.facts import NOT_THERE, Fact, Topic, facts_of, parents, versions
 from dml_conformance.documents.check.model import PageFinding, Severity
 from dml_conformance.documents.read.model import Form, Page
-
-NOT_THERE = "not there"
 
 
 class PageRow(msgspec.Struct, frozen=True):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dml_conformance.documents.errata.model import Departure, Document, Entry, Exhibit
-from dml_conformance.documents.errata.words import name, told
+from dml_conformance.documents.errata.model import Departure, ErrataDocument, ErratumEntry, Exhibit
+from dml_conformance.documents.errata.words import exhibit_name, exhibit_sentences
 from dml_conformance.reports.html import render
 from dml_conformance.reports.text import pretty_json
 
@@ -15,23 +15,23 @@ class _Shown:
     """An exhibit ready to be shown; `descriptor` is "" for one that stands on the page."""
 
     name: str
-    told: str
+    sentences: str
     descriptor: str
 
     @classmethod
     def of(cls, exhibit: Exhibit) -> _Shown:
         descriptor = "" if "/" in exhibit.id else pretty_json(exhibit.descriptor)
-        return cls(name(exhibit), " ".join(told(exhibit)), descriptor)
+        return cls(exhibit_name(exhibit), " ".join(exhibit_sentences(exhibit)), descriptor)
 
 
 @dataclass(frozen=True)
 class _Page:
     name: str
     address: str
-    entries: list[tuple[Entry, list[_Shown]]]
+    entries: list[tuple[ErratumEntry, list[_Shown]]]
 
 
-def as_html(document: Document) -> str:
+def as_html(document: ErrataDocument) -> str:
     """The whole page."""
     pages = [
         _Page(

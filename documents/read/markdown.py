@@ -33,7 +33,7 @@ from dml_conformance.documents.read.pieces import (
     joined,
     shown,
 )
-from dml_conformance.documents.read.source import Document
+from dml_conformance.documents.read.source import PageText
 
 # Inline markup can take time that grows with the square of its length; no real paragraph has 2 000 characters.
 MAX_INLINE = 8_000
@@ -70,9 +70,9 @@ def form_of(text: str) -> Form:
     return Form.MARKDOWN if _MARKUP.search(text) else Form.TEXT
 
 
-def read_markdown(document: Document) -> Contents:
+def read_markdown(document: PageText) -> Contents:
     """The blocks of a page in Markdown."""
-    return _Reader(document).read()
+    return _MarkdownReader(document).read()
 
 
 @cache
@@ -261,15 +261,15 @@ class _Inline:
             self._pieces.append(Piece(bare))
 
 
-class _Read(NamedTuple):
+class _InlineText(NamedTuple):
     """The pieces of a run of text and the anchor among them."""
 
     pieces: tuple[Piece, ...]
     anchor: str
 
 
-class _Reader:
-    def __init__(self, document: Document) -> None:
+class _MarkdownReader:
+    def __init__(self, document: PageText) -> None:
         self.document = document
         self.blocks: list[Block] = []
         self.faults: list[Fault] = []
@@ -346,19 +346,19 @@ class _Reader:
             case "html_block" if token.map is not None:
                 self._html(token.content, token.map[0])
 
-    def _pieces(self, content: str, offsets: Callable[[int], int]) -> _Read:
+    def _pieces(self, content: str, offsets: Callable[[int], int]) -> _InlineText:
         """The pieces of a run of text whose characters stand at `offsets`."""
         if len(content) > MAX_INLINE:
             what = f"a run of text of more than {MAX_INLINE} characters; its markup is not read"
             self.faults.append(Fault("text-too-long", what, content[:80], offsets(0)))
-            return _Read((Piece(shown(content[:MAX_INLINE], offsets(0))),), "")
+            return _InlineText((Piece(shown(content[:MAX_INLINE], offsets(0))),), "")
         if not _INLINE_MARKUP.search(content):
-            return _Read((Piece(shown(content, offsets(0))),) if content.strip() else (), "")
+            return _InlineText((Piece(shown(content, offsets(0))),) if content.strip() else (), "")
         inline = _Inline(offsets)
         parser = _parser()
-        return _Read(inline.read(content, parser.inline.parse(content, parser, {}, [])), inline.anchor)
+        return _InlineText(inline.read(content, parser.inline.parse(content, parser, {}, [])), inline.anchor)
 
-    def _inline(self, token: Token) -> _Read:
+    def _inline(self, token: Token) -> _InlineText:
         """The pieces of the inline token of a heading or paragraph."""
         assert token.map is not None
         first, end = token.map

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dml_conformance.documents.read.model import Place, Quoted
-from dml_conformance.documents.read.source import Document
+from dml_conformance.documents.read.source import PageText
 
 _WORD = re.compile(r"\S+")
 
@@ -62,7 +62,7 @@ class Piece:
     def english(self) -> str:
         return self.shown.text if self.original is None else self.original.text
 
-    def quoted(self, document: Document) -> Quoted:
+    def quoted(self, document: PageText) -> Quoted:
         at_text = self.shown if self.shown.spots or self.original is None else self.original
         return Quoted(
             text=self.shown.text,
@@ -229,6 +229,6 @@ def code_lines(lines: list[tuple[str, int]]) -> Shown:
     return Shown("\n".join(text), tuple(spots))
 
 
-def place_of(document: Document, content: Shown) -> Place:
+def place_of(document: PageText, content: Shown) -> Place:
     """Where the first character stands that is not white space."""
     return document.place(content.offset(len(content.text) - len(content.text.lstrip())))

@@ -15,7 +15,7 @@ from dml_conformance.documents.check.identifiers import likeness, romanised, tak
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.translation import STATEMENTS, check_translation
 from dml_conformance.documents.read import read_page
-from dml_conformance.documents.read.model import Member, Page, Passage, Place, Quoted
+from dml_conformance.documents.read.model import FieldSection, Page, Passage, Place, Quoted
 
 PLACE = Place(7, 3)
 
@@ -368,7 +368,7 @@ def test_a_word_unlike_that_of_most_cells_with_its_original_is_noted() -> None:
 )
 def test_the_type_of_a_field_is_compared_with_its_stars(text: str, faulty: bool) -> None:
     line = Quoted(text, PLACE, "Type: const DML_TENSOR_DESC*")
-    member = Member(quoted("InputTensor", 6), text.partition(":")[2].strip(), line)
+    member = FieldSection(quoted("InputTensor", 6), text.partition(":")[2].strip(), line)
     page = gather(members=(member,), passages=(Passage("members/InputTensor", "sentence", line),))
     found = check_translation(page)
     assert [finding.id for finding in found] == ["translation-type:GATHER:members/InputTensor"] * faulty

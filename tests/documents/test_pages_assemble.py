@@ -9,7 +9,7 @@ from dml_conformance.documents.read import PageError
 from dml_conformance.documents.read.assemble import assemble
 from dml_conformance.documents.read.model import Form, Page
 from dml_conformance.documents.read.pieces import Contents, Fault, Heading, Piece, shown
-from dml_conformance.documents.read.source import Document
+from dml_conformance.documents.read.source import PageText
 
 START = f"{FRONT}# DML_X_OPERATOR_DESC structure\n\nWords on it.\n\n"
 MEMBERS = "## Members\n\n`Axis`\n\nType: UINT\n\nWords.\n\n"
@@ -422,7 +422,7 @@ def test_the_passages_of_a_table_are_its_cells_with_text_or_original() -> None:
 
 
 def test_problems_stand_in_the_order_of_the_page_and_then_of_their_ids() -> None:
-    document = Document("# DML_X_OPERATOR_DESC\n\nabc\n")
+    document = PageText("# DML_X_OPERATOR_DESC\n\nabc\n")
     heading = Heading(1, Piece(shown("DML_X_OPERATOR_DESC", 2)))
     faults = [("c", 23), ("b", 25), ("z", 23), ("a", 25), ("d", 24)]
     given = tuple(Fault(id, "what", document.text[offset], offset) for id, offset in faults)

@@ -8,7 +8,7 @@ from pages_support import FRONT, at, parsed
 from dml_conformance.documents.read.markdown import MAX_INLINE, read_markdown, split_row
 from dml_conformance.documents.read.model import Page, Place
 from dml_conformance.documents.read.pieces import Code
-from dml_conformance.documents.read.source import Document
+from dml_conformance.documents.read.source import PageText
 
 TITLE = "# DML_X_OPERATOR_DESC\n"
 COLUMNS = "| Tensor | Kind | Supported dimension counts | Supported data types |\n"
@@ -96,7 +96,7 @@ def test_no_line_of_code_is_given_up_for_the_end_that_is_lost() -> None:
 )
 def test_a_block_of_code_knows_its_lines(block: str, line: int, column: int, last_line: int) -> None:
     text = f"{TITLE}\n{block}\n\nWords.\n"
-    (code,) = (found for found in read_markdown(Document(text)).blocks if isinstance(found, Code))
+    (code,) = (found for found in read_markdown(PageText(text)).blocks if isinstance(found, Code))
     assert (code.line, code.last_line) == (line, last_line)
     (shown,) = parsed(text).code_blocks
     assert shown.text.strip("\n").startswith("a = 1")
@@ -268,7 +268,7 @@ def test_a_block_of_html_is_read_up_to_a_length() -> None:
 @pytest.mark.parametrize("code", ["- a\n\t`b c`", "-\t\tb c", "> \t\tb c", "1. \t \tb c"])
 def test_code_behind_a_tab_that_belongs_to_a_mark_in_part_is_placed(code: str) -> None:
     text = f"{TITLE}\n{code}\n"
-    blocks = read_markdown(Document(text)).blocks
+    blocks = read_markdown(PageText(text)).blocks
     last = blocks[-1]
     shown = last.content if isinstance(last, Code) else last.pieces[-1].shown
     assert text[shown.offset(shown.text.index("c"))] == "c"

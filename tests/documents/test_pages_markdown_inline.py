@@ -11,12 +11,12 @@ from pages_support import FRONT, at, parsed
 from dml_conformance.documents.read.markdown import MAX_INLINE, read_markdown
 from dml_conformance.documents.read.model import Quoted
 from dml_conformance.documents.read.pieces import Paragraph, Piece
-from dml_conformance.documents.read.source import Document
+from dml_conformance.documents.read.source import PageText
 
 
 def pieces(text: str) -> tuple[Piece, ...]:
     """The pieces of a page that is one paragraph and nothing else."""
-    (block,) = read_markdown(Document(text)).blocks
+    (block,) = read_markdown(PageText(text)).blocks
     assert isinstance(block, Paragraph)
     return block.pieces
 

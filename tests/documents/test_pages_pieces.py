@@ -7,7 +7,7 @@ from pages_support import FRONT, OWN, at, parsed
 
 from dml_conformance.documents.read.model import Place, Quoted
 from dml_conformance.documents.read.pieces import Piece, Shown, ShownBuilder, joined, shown
-from dml_conformance.documents.read.source import Document
+from dml_conformance.documents.read.source import PageText
 
 MEMBER = f"{FRONT}## Members\n\n`Axis`\n\nType: UINT\n\n"
 
@@ -54,7 +54,7 @@ def test_a_line_break_at_the_very_start_of_a_file_is_a_space() -> None:
 
 
 def test_a_piece_of_which_nothing_is_left_stands_at_the_start() -> None:
-    assert Piece(built()).quoted(Document("Words.\n")) == Quoted("", Place(1, 1))
+    assert Piece(built()).quoted(PageText("Words.\n")) == Quoted("", Place(1, 1))
 
 
 def test_a_lost_cell_stands_behind_the_one_before_it() -> None:

@@ -8,7 +8,7 @@ from pages_support import STRUCT, at, parsed
 from dml_conformance.documents.read.model import LevelTable
 from dml_conformance.documents.read.pieces import Code, Heading
 from dml_conformance.documents.read.plain import read_plain
-from dml_conformance.documents.read.source import Document
+from dml_conformance.documents.read.source import PageText
 
 TITLE = "DML_X_OPERATOR_DESC structure"
 FIELD = "Axis\nType: UINT\nThe axis."
@@ -137,7 +137,7 @@ def test_a_title_that_has_no_number_is_one_of_an_example_where_the_examples_have
 
 def test_levels_of_headings() -> None:
     text = "\n".join((TITLE, "Syntax", STRUCT, FIELD, "Examples", "Example 1. Short", EXAMPLE, "Tensor support", TABLE))
-    found = [block for block in read_plain(Document(text)).blocks if isinstance(block, Heading)]
+    found = [block for block in read_plain(PageText(text)).blocks if isinstance(block, Heading)]
     assert [(heading.level, heading.piece.text) for heading in found] == [
         (1, TITLE),
         (2, "Syntax"),
@@ -152,7 +152,7 @@ def test_a_call_that_follows_another_after_a_blank_line() -> None:
     second = EXAMPLE.replace("7, 8, 9", "1, 2, 3")
     text = "\n".join((TITLE, STRUCT, FIELD, "Examples", "", EXAMPLE, "", second, "", SINCE))
     lines = text.split("\n")
-    blocks = [block for block in read_plain(Document(text)).blocks if isinstance(block, Code)]
+    blocks = [block for block in read_plain(PageText(text)).blocks if isinstance(block, Code)]
     assert [block.content.text for block in blocks] == [STRUCT, EXAMPLE, second]
     assert ["\n".join(lines[block.line - 1 : block.last_line]) for block in blocks] == [STRUCT, EXAMPLE, second]
     assert [at(text, example.place) for example in parsed(text).examples] == ["Axis: 1", "Axis: 1"]

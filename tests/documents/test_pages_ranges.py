@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from pages_support import FRONT, at, parsed
 
-from dml_conformance.documents.read.model import Range
+from dml_conformance.documents.read.model import PrintedInterval
 
 
-def written(interval: Range) -> str:
+def written(interval: PrintedInterval) -> str:
     """An interval as mathematics writes it."""
     opening, closing = "[" if interval.low_closed else "(", "]" if interval.high_closed else ")"
     return f"{opening}{interval.low}, {interval.high}{closing}"

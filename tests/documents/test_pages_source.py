@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dml_conformance.documents.read import PageError
-from dml_conformance.documents.read.source import Document, decode, read_bytes
+from dml_conformance.documents.read.source import PageText, decode, read_bytes
 
 LONGEST = 1 << 20
 MOST_LINES = 20_000
@@ -15,7 +15,7 @@ MOST_LINES = 20_000
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_a_place_counts_lines_and_characters_from_one(end: str) -> None:
-    document = Document(end.join(["ab", "", "", "c張é", " d", ""]))
+    document = PageText(end.join(["ab", "", "", "c張é", " d", ""]))
     assert document.text == "ab\n\n\nc張é\n d\n"
     counted, line, column = [], 1, 1
     for character in document.text:

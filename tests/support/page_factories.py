@@ -13,20 +13,20 @@ from dml_conformance.documents.read.model import (
     CodeBlock,
     Declaration,
     ExampleTensor,
+    FieldSection,
     Form,
+    LevelRow,
     LevelTable,
-    Member,
     Page,
     PageExample,
     Passage,
     Place,
+    PrintedInterval,
     Quoted,
-    Range,
-    Row,
     Value,
 )
 from dml_conformance.spec.examples import Example, examples
-from dml_conformance.spec.operator import DATA, Kind, OperatorSpec
+from dml_conformance.spec.operator import DATA, FieldKind, OperatorSpec
 from dml_conformance.spec.registry import operator
 
 COLUMNS = ("tensor", "kind", "dimension_counts", "data_types")
@@ -42,15 +42,15 @@ def value(content: Any, line: int = 1, column: int = 1) -> Value:
     return Value(content, text, Place(line, column))
 
 
-def row(tensor: str, kind: str, counts: Sequence[int], types: Sequence[str], line: int = 1) -> Row:
+def row(tensor: str, kind: str, counts: Sequence[int], types: Sequence[str], line: int = 1) -> LevelRow:
     listed = sorted(counts)
     numbers = str(listed[0]) if len(listed) == 1 else f"{listed[0]} to {listed[-1]}"
     texts = (tensor, kind, numbers, ", ".join(types))
     cells = tuple(Quoted(text, Place(line, 1 + 20 * i)) for i, text in enumerate(texts))
-    return Row(cells, tensor, kind, tuple(listed), tuple(types))
+    return LevelRow(cells, tensor, kind, tuple(listed), tuple(types))
 
 
-def table(level: str, rows: Sequence[Row], line: int = 1) -> LevelTable:
+def table(level: str, rows: Sequence[LevelRow], line: int = 1) -> LevelTable:
     header = tuple(quoted(text, line + 1) for text in ("Tensor", "Kind", "Dimension counts", "Data types"))
     return LevelTable(quoted(f"DML_FEATURE_LEVEL_{level} and above", line), level, header, COLUMNS, tuple(rows))
 
@@ -128,7 +128,9 @@ _SIX_COORDINATES = _text("Given IndicesTensor.Sizes = {1,1,4,6} and IndicesDimen
 _PUBLISHED: dict[str, dict[str, dict[str, Any]]] = {
     "GATHER": {
         "OutputTensor": _MISMATCH,
-        "IndexDimensions": {"ranges": (Range("0", "IndicesTensor.DimensionCount", True, False, Place(63, 5)),)},
+        "IndexDimensions": {
+            "ranges": (PrintedInterval("0", "IndicesTensor.DimensionCount", True, False, Place(63, 5)),)
+        },
     },
     "GATHER_ND": {"OutputTensor": _MISMATCH, "IndicesDimensionCount": _SIX_COORDINATES},
     "GATHER_ND1": {
@@ -271,8 +273,8 @@ def change_member(page: Page, field: str, **changes: Any) -> Page:
     return change(page, "members", index, lambda old: msgspec.structs.replace(old, **changes))
 
 
-def interval(low: str, high: str, low_closed: bool, high_closed: bool, line: int = 1) -> Range:
-    return Range(low, high, low_closed, high_closed, Place(line, 10))
+def interval(low: str, high: str, low_closed: bool, high_closed: bool, line: int = 1) -> PrintedInterval:
+    return PrintedInterval(low, high, low_closed, high_closed, Place(line, 10))
 
 
 def _printed_example(known: Example) -> PageExample:
@@ -293,14 +295,14 @@ def _printed_example(known: Example) -> PageExample:
     return PageExample(number, heading, attributes, tuple(tensors), Place(line, 1), line + 15)
 
 
-def _member(operator_name: str, field: str, kind: str, line: int) -> Member:
+def _member(operator_name: str, field: str, kind: str, line: int) -> FieldSection:
     sentence = _SENTENCES.get((operator_name, field), _SENTENCES.get(field, f"What {field} is."))
     if field == "IndicesTensor" and operator(operator_name).introduced_in.label == "3_0":
         sentence = "Negative indices are supported."
     bounds = _RANGES.get(field)
     if (operator_name, field) == ("TILE", "OutputTensor"):
         bounds = ("0", "InputTensor.DimensionCount-1", True, True)
-    return Member(
+    return FieldSection(
         quoted(field, line),
         kind,
         quoted(f"Type: {kind}", line + 1),
@@ -325,7 +327,7 @@ def _tables(spec: OperatorSpec) -> tuple[LevelTable, ...]:
         rows = [
             row(
                 field.name,
-                "Input" if field.kind is Kind.INPUT else "Output",
+                "Input" if field.kind is FieldKind.INPUT else "Output",
                 sorted(content[field.group].dimension_counts),
                 [data_type.name for data_type in sorted(content[field.group].data_types)],
                 line + 3 + i,

@@ -9,16 +9,16 @@ from dml_conformance.documents.read.model import (
     CodeBlock,
     Declaration,
     ExampleTensor,
+    FieldSection,
     Form,
+    LevelRow,
     LevelTable,
-    Member,
     Page,
     PageExample,
     Passage,
     Place,
+    PrintedInterval,
     Quoted,
-    Range,
-    Row,
     Value,
 )
 
@@ -34,7 +34,7 @@ def quoted(text: str, line: int = 1, column: int = 1, original: str | None = Non
     return Quoted(text, place(line, column), original)
 
 
-def row(line: int, *cells: str, counts: tuple[int, ...] = (4,), originals: tuple[str, ...] = ()) -> Row:
+def row(line: int, *cells: str, counts: tuple[int, ...] = (4,), originals: tuple[str, ...] = ()) -> LevelRow:
     """A row of (tensor, kind, counts, types) as a parser reads it where `Input` and `Output` are the known words."""
     stands = originals or (None,) * len(cells)
     quotes = tuple(
@@ -43,10 +43,10 @@ def row(line: int, *cells: str, counts: tuple[int, ...] = (4,), originals: tuple
     )
     inputs, outputs = ("Input", "Eingabe", "Optionale Eingabe"), ("Output", "Ausgabe")
     kind = "Input" if cells[1] in inputs else "Output" if cells[1] in outputs else None
-    return Row(quotes, cells[0], kind, counts, tuple(cells[3].split(", ")))
+    return LevelRow(quotes, cells[0], kind, counts, tuple(cells[3].split(", ")))
 
 
-def table(line: int, level: str, *rows: Row) -> LevelTable:
+def table(line: int, level: str, *rows: LevelRow) -> LevelTable:
     header = tuple(quoted(word, line + 1, 20 * number + 1) for number, word in enumerate(COLUMNS))
     return LevelTable(quoted(f"DML_FEATURE_LEVEL_{level} and above", line), level, header, COLUMNS, rows)
 
@@ -75,15 +75,15 @@ def gather(path: str = "page.md", **changes: Any) -> Page:
             Declaration("Axis", "UINT", place(13)),
         ),
         "members": (
-            Member(quoted("InputTensor", 20), TENSOR),
-            Member(
+            FieldSection(quoted("InputTensor", 20), TENSOR),
+            FieldSection(
                 quoted("IndicesTensor", 22), TENSOR, levels=("3_0",), text=(quoted("Since DML_FEATURE_LEVEL_3_0", 23),)
             ),
-            Member(quoted("OutputTensor", 24), TENSOR),
-            Member(
+            FieldSection(quoted("OutputTensor", 24), TENSOR),
+            FieldSection(
                 quoted("Axis", 26),
                 "UINT",
-                ranges=(Range("0", "InputTensor.DimensionCount", True, False, place(27)),),
+                ranges=(PrintedInterval("0", "InputTensor.DimensionCount", True, False, place(27)),),
             ),
         ),
         "introduced_in": "1_0",

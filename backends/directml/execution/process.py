@@ -165,7 +165,7 @@ class DeviceProcess(LibraryProcess):
         try:
             send(self._requests, request)
             for block in blocks:
-                self._requests.write(block)  # type: ignore[call-overload]  # bytes, or an array of bytes
+                self._requests.write(block)  # type: ignore[arg-type]  # bytes, or an array of bytes
             self._requests.flush()
         except OSError:  # a broken pipe, under whatever name the system has for it
             self._gone()

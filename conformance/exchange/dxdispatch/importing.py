@@ -24,7 +24,7 @@ from dml_conformance.spec.model_files import (
     MAX_BYTES,
     Located,
     ModelError,
-    Skipped,
+    SkippedOperator,
     member_path,
     parse_document,
     read_parsed,
@@ -64,7 +64,7 @@ class ImportedModel(NamedTuple):
     """What a model holds, in its order."""
 
     cases: tuple[Imported, ...]
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedOperator, ...]
 
 
 class _NoData(ValueError):

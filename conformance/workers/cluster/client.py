@@ -44,9 +44,8 @@ from dml_conformance.conformance.workers.messages import (
 )
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
 from dml_conformance.conformance.workers.tasks import CaseBlock, Task
-from dml_conformance.reports.encoded import decoded_records
+from dml_conformance.reports.encoded import EncodedRecord, decode_records
 from dml_conformance.reports.release import suite_version
-from dml_conformance.reports.stream import Written
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -235,7 +234,7 @@ class Cluster(RemoteExecutor["Future[bytes]"]):
             pure=False,
         )
 
-    def _outcome(self, task: Task, pending: Future[bytes]) -> tuple[TaskOutcome, list[list[Written]]]:
+    def _outcome(self, task: Task, pending: Future[bytes]) -> tuple[TaskOutcome, list[list[EncodedRecord]]]:
         """As `RemoteExecutor` has it.
 
         Raises:
@@ -256,7 +255,7 @@ class Cluster(RemoteExecutor["Future[bytes]"]):
         reply = _decoded(decode_reply, content, "a worker")
         if not isinstance(reply, TaskOutcome):
             raise _error(reply, self._whose(pending))
-        records = [_decoded(decoded_records, each, "a worker") for each in reply.records]
+        records = [_decoded(decode_records, each, "a worker") for each in reply.records]
         expected = [task.size] * len(records) if isinstance(task, CaseBlock) and not reply.given_up else None
         if len(records) != len(self.setup.backends) or expected not in (None, [len(each) for each in records]):
             raise _error(reply, self._whose(pending))

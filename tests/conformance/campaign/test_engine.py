@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from strength import mutants
 
 from dml_conformance.backends.base import Answer
 from dml_conformance.backends.reference import ReferenceBackend
@@ -17,7 +18,6 @@ from dml_conformance.conformance.campaign.budget import BUDGETS, MIB, Budget
 from dml_conformance.conformance.campaign.engine import Engine, example_cases
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.search import search
-from dml_conformance.conformance.strength import mutants
 from dml_conformance.conformance.workers.tasks import BLOCK_CASES
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case

@@ -42,7 +42,7 @@ from dml_conformance.conformance.workers.executor import InProcess
 from dml_conformance.conformance.workers.messages import TaskOutcome, WorkerFault, decode_reply, packed
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
 from dml_conformance.conformance.workers.tasks import CaseBlock
-from dml_conformance.reports.encoded import decoded_records
+from dml_conformance.reports.encoded import decode_records
 from dml_conformance.reports.records import Record, Verdict
 from dml_conformance.reports.release import suite_version
 from dml_conformance.spec.levels import Level
@@ -452,7 +452,7 @@ def test_a_block_can_be_judged_in_quarantine_from_the_start() -> None:
         records = []
         for reply in replies:
             assert isinstance(reply, TaskOutcome)
-            records.append([written.whole() for written in decoded_records(reply.records[0])])
+            records.append([written.whole() for written in decode_records(reply.records[0])])
         assert untimed(iter([[records[0]]])) == untimed(iter([[records[1]]]))
         assert len(records[0]) == 20
     finally:
@@ -471,7 +471,7 @@ def test_an_answer_that_leaves_cases_out_ends_the_run(address: str, monkeypatch:
     def shortened(self: Cluster, future: Any) -> bytes:
         reply = decode_reply(content(self, future))
         assert isinstance(reply, TaskOutcome)
-        records = encode(decoded_records(reply.records[0])[1:])
+        records = encode(decode_records(reply.records[0])[1:])
         return encode(msgspec.structs.replace(reply, records=(records,)))
 
     monkeypatch.setattr(Cluster, "_content", shortened)

@@ -33,7 +33,7 @@ from dml_conformance.conformance.workers.messages import Reply
 from dml_conformance.conformance.workers.process import WorkerProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
 from dml_conformance.conformance.workers.tasks import SearchTask, Task
-from dml_conformance.reports.encoded import write_down
+from dml_conformance.reports.encoded import encode_record
 from dml_conformance.reports.records import Phase, Record, Verdict
 from dml_conformance.reports.store import Store
 from dml_conformance.reports.writing import CERTIFICATE, RESULTS
@@ -109,7 +109,7 @@ Units = list[tuple[str, list[Record]]]
 
 def without_times(records: Iterator[Record]) -> list[Record]:
     """As they are when they have been written down and read."""
-    return [msgspec.structs.replace(write_down(record).whole(), seconds=0.0) for record in records]
+    return [msgspec.structs.replace(encode_record(record).whole(), seconds=0.0) for record in records]
 
 
 def alone(name: str, levels: tuple[Level, ...] = LEVELS) -> Units:
