@@ -12,9 +12,7 @@ import ctypes
 import os
 import resource
 import signal
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -29,8 +27,6 @@ from dml_conformance.backends.directml.structs import BLOCK_SIZE, HEADER, OPERAT
 from dml_conformance.backends.processes.framing import send
 
 ANSWER_SECONDS = 30  # a decision takes microseconds
-# How a copy of the process ends, if not by a signal.
-DONE, NEXT = 0, 64
 
 encode = msgspec.msgpack.Encoder().encode
 
@@ -43,40 +39,11 @@ def main(library: str, stub_folder: str, profile: str) -> None:
         stub_folder: where `stubs.build` put the system libraries.
         profile: name of the null device's profile.
     """
-    null = NullDevice(PROFILES[profile])
-    serve(library, stub_folder, null, lambda served: _decide(served, null.unexpected))
-
-
-class Served(NamedTuple):
-    """What a copy of the process has to answer with.
-
-    Attributes:
-        requests: the file to read from.
-        replies: the file to write to.
-        memory: where blocks are received.
-        device: the library's device.
-    """
-
-    requests: int
-    replies: int
-    memory: ctypes.Array[ctypes.c_char]
-    device: DirectmlDevice
-
-
-def serve(library: str, stub_folder: str, null: NullDevice, answer: Callable[[Served], bool]) -> None:
-    """Load the library, make a device, say hello, and have copies of this process answer until the requests end.
-
-    Args:
-        library: path of the DirectML library.
-        stub_folder: where `stubs.build` put the system libraries.
-        null: what DirectML stands on.
-        answer: what a copy does, with an alarm set for as long as the library works; whether the requests have ended,
-            or else a fresh copy is to answer the next one. Dying of a signal is an answer too.
-    """
     requests, replies = os.dup(0), os.dup(1)
     os.dup2(2, 1)  # what the library prints must not come between the replies
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is an answer here; nobody wants its core
     memory = ctypes.create_string_buffer(BLOCK_SIZE)
+    null = NullDevice(PROFILES[profile])
     try:
         kept = stubs.load(Path(stub_folder), null.create_adapter_factory, null.serialize_versioned_root_signature)
         device = DirectmlDevice(Path(library), null.device.address)
@@ -94,29 +61,44 @@ def serve(library: str, stub_folder: str, null: NullDevice, answer: Callable[[Se
     while True:
         copy = os.fork()
         if copy == 0:
-            # Ends here, without what Python would do at its end.
-            os._exit(DONE if answer(Served(requests, replies, memory, device)) else NEXT)
+            _decide(requests, replies, memory, device, null.unexpected)
+            os._exit(0)  # without what Python would do at its end
         _, status = os.waitpid(copy, 0)
         code = os.waitstatus_to_exitcode(status)
-        if code < 0:
-            send(replies, encode(Reply(0, "")), -code)
-        elif code != NEXT:
+        if code >= 0:
             break
+        send(replies, encode(Reply(0, "")), -code)
     device.close()
     del kept
 
 
-def reply(file: int, code: int, text: bytes) -> None:
-    """Answer a request."""
-    send(file, encode(Reply(code, text.decode())))
-
-
-def receive(requests: int, block: memoryview) -> bool:
-    """Read one block, which says how long it is. Returns False at the end of the stream.
+def _decide(
+    requests: int,
+    replies: int,
+    memory: ctypes.Array[ctypes.c_char],
+    device: DirectmlDevice,
+    unexpected: list[str],
+) -> None:
+    """Answer until the requests end, with an alarm set for as long as the library works; dying of it answers too.
 
     Args:
-        block: where to; it has room for all.
+        requests, replies: files to read from and to write to.
+        memory: where blocks are received.
+        device: the library's.
+        unexpected: takes what the null device is asked for in vain.
     """
+    block = memoryview(memory).cast("B")
+    desc = ctypes.addressof(memory) + OPERATOR_DESC_AT
+    while _receive(requests, block):
+        unexpected.clear()
+        signal.alarm(ANSWER_SECONDS)  # which ends the process
+        code = device.create_operator(desc)
+        signal.alarm(0)
+        send(replies, encode(Reply(code, "; ".join(unexpected))))
+
+
+def _receive(requests: int, block: memoryview) -> bool:
+    """Read one block, which says how long it is, to where it has room. Returns False at the end of the stream."""
     filled, size = 0, HEADER.size
     while filled < size:
         count = os.readv(requests, [block[filled:]])
@@ -125,18 +107,4 @@ def receive(requests: int, block: memoryview) -> bool:
         filled += count
         if filled >= HEADER.size:
             (size,) = HEADER.unpack_from(block)
-    return True
-
-
-def _decide(served: Served, unexpected: list[str]) -> bool:
-    """Answer until the requests end."""
-    requests, replies, memory, device = served
-    block = memoryview(memory).cast("B")
-    desc = ctypes.addressof(memory) + OPERATOR_DESC_AT
-    while receive(requests, block):
-        unexpected.clear()
-        signal.alarm(ANSWER_SECONDS)  # which ends the process
-        code = device.create_operator(desc)
-        signal.alarm(0)
-        reply(replies, code, "; ".join(unexpected).encode())
     return True

@@ -26,8 +26,8 @@ from dml_conformance.backends.processes.wire import (
     EXECUTE_BATCH,
     SAME,
     TIME_EXECUTION,
-    BackendClaims,
     BackendException,
+    BackendInfo,
     Bound,
     Completion,
     DecisionReply,
@@ -455,7 +455,7 @@ class _ProcessPool:
         self._lose = lose  # is told of what is lost while it starts
         self._zygote: Zygote | None = None
 
-    def start(self, *, plainly: bool = False) -> BackendClaims:
+    def start(self, *, plainly: bool = False) -> BackendInfo:
         """Have a process; returns what it says of the backend.
 
         Args:

@@ -110,7 +110,7 @@ class TimeCopy(msgspec.Struct, frozen=True, array_like=True, tag=TIME_COPY):
 Request = Validate | Execute | ExecuteBatch | TimeExecution | TimeCopy
 
 
-class BackendClaims(msgspec.Struct, frozen=True, tag=True):
+class BackendInfo(msgspec.Struct, frozen=True, tag=True):
     """The first message of a process: the backend is there.
 
     Attributes:
@@ -128,7 +128,7 @@ class LoadError(msgspec.Struct, frozen=True, tag=True):
     reason: str
 
 
-Greeting = BackendClaims | LoadError
+Greeting = BackendInfo | LoadError
 
 
 class WireAnswer(msgspec.Struct, frozen=True, array_like=True, tag=0):

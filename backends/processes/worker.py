@@ -26,8 +26,8 @@ from dml_conformance.backends.processes.child_process import DUMP
 from dml_conformance.backends.processes.framing import Receiver, send
 from dml_conformance.backends.processes.wire import (
     LONGEST_TEXT,
-    BackendClaims,
     BackendException,
+    BackendInfo,
     Bound,
     Completion,
     DecisionReply,
@@ -70,7 +70,7 @@ def main(name: str, place: str, harness: int) -> None:
     memory = ArenaView(place)
     try:
         backend = load_backend(name)
-        hello = BackendClaims(backend.capabilities(), takes_batches(backend))
+        hello = BackendInfo(backend.capabilities(), takes_batches(backend))
         first = encode(hello)
     except BackendError as error:
         send(replies, encode(LoadError(encodable(str(error)))))

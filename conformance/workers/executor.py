@@ -16,7 +16,7 @@ from dml_conformance.backends.processes.backend import why_given_up
 from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.losses import Loss
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.conformance.workers.messages import LossCount, TaskOutcome
+from dml_conformance.conformance.workers.messages import LossTally, TaskOutcome
 from dml_conformance.conformance.workers.quarantine import too_many
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.conformance.workers.tasks import Task, TaskJudge
@@ -144,7 +144,7 @@ class RemoteExecutor(BlockExecutor, Generic[_P]):
             WorkerError: processes were lost over the same task again and again, or one had a fault of its own.
         """
         self.given_up, self.unrecorded = "", ()
-        losses = [LossCount()] * len(self.setup.backends)
+        losses = [LossTally()] * len(self.setup.backends)
         tasks = iter(tasks)
         under_way: deque[tuple[Task, _P]] = deque()
         try:
@@ -200,5 +200,5 @@ class RemoteExecutor(BlockExecutor, Generic[_P]):
     def _let_go(self, pending: Sequence[_P]) -> None:
         """Nobody waits for these any more."""
 
-    def _too_many(self, backend: str, count: LossCount) -> str:
+    def _too_many(self, backend: str, count: LossTally) -> str:
         return why_given_up(*count) if self.setup.isolated else too_many(backend, count)

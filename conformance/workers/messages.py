@@ -61,7 +61,7 @@ class Assignment(msgspec.Struct, frozen=True, tag=True):
 Request = Begin | FindDevices | Assignment
 
 
-class Claims(msgspec.Struct, frozen=True, tag=True):
+class WorkerClaims(msgspec.Struct, frozen=True, tag=True):
     """The backends are there, and this is what they claim."""
 
     capabilities: tuple[Capabilities, ...]
@@ -73,7 +73,7 @@ class Devices(msgspec.Struct, frozen=True, tag=True):
     names: tuple[tuple[str, ...], ...]
 
 
-class LossCount(NamedTuple):
+class LossTally(NamedTuple):
     """How often a backend's own process was lost.
 
     Attributes:
@@ -84,8 +84,8 @@ class LossCount(NamedTuple):
     lost: int = 0
     timed_out: int = 0
 
-    def plus(self, other: LossCount) -> LossCount:
-        return LossCount(self.lost + other.lost, self.timed_out + other.timed_out)
+    def plus(self, other: LossTally) -> LossTally:
+        return LossTally(self.lost + other.lost, self.timed_out + other.timed_out)
 
 
 class TaskOutcome(msgspec.Struct, frozen=True, tag=True):
@@ -99,7 +99,7 @@ class TaskOutcome(msgspec.Struct, frozen=True, tag=True):
     """
 
     records: tuple[bytes, ...]
-    losses: tuple[LossCount, ...]
+    losses: tuple[LossTally, ...]
     given_up: str = ""
     unrecorded: tuple[Loss, ...] = ()
 
@@ -116,7 +116,7 @@ class WorkerFault(msgspec.Struct, frozen=True, tag=True):
     text: str
 
 
-Reply = Claims | Devices | TaskOutcome | WorkerFault
+Reply = WorkerClaims | Devices | TaskOutcome | WorkerFault
 
 encode = msgspec.msgpack.Encoder().encode
 decode_request: Callable[[bytes], Request] = msgspec.msgpack.Decoder(Request).decode

@@ -12,7 +12,7 @@ from dml_conformance.backends.processes.backend import MOST_LOST, MOST_TIMED_OUT
 from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.conformance.judge.blame import Repetition
 from dml_conformance.conformance.judge.judge import Judge, Judgement
-from dml_conformance.conformance.workers.messages import LossCount, Suspicion
+from dml_conformance.conformance.workers.messages import LossTally, Suspicion
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case
@@ -28,7 +28,7 @@ class QuarantineOutcome(NamedTuple):
     """
 
     records: list[Record]
-    losses: LossCount
+    losses: LossTally
     given_up: str
 
 
@@ -55,7 +55,7 @@ def judge_in_quarantine(
         for case in cases:
             record = repetition.repeated(judge.record(case, Phase.SWEEP))
             records.append(msgspec.structs.replace(record, lost=(*record.lost, *isolated.take_losses())))
-            if given_up := too_many(setup.backends[number], LossCount(isolated.losses, isolated.timeouts)):
+            if given_up := too_many(setup.backends[number], LossTally(isolated.losses, isolated.timeouts)):
                 break
     except GivenUp as reason:
         given_up = str(reason)
@@ -63,10 +63,10 @@ def judge_in_quarantine(
         isolated.close()
     if suspicions and not any(record.verdict in NOT_CONFORMANT for record in records):
         _blame_first(records, judge, cases, suspicions[-1])
-    return QuarantineOutcome(records, LossCount(isolated.losses, isolated.timeouts), given_up)
+    return QuarantineOutcome(records, LossTally(isolated.losses, isolated.timeouts), given_up)
 
 
-def too_many(backend: str, losses: LossCount) -> str:
+def too_many(backend: str, losses: LossTally) -> str:
     """Why a backend is not worth going on with, to follow a colon; "" if it is."""
     if losses.timed_out >= MOST_TIMED_OUT:
         return f"{backend} took too long {losses.timed_out} times"

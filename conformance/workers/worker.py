@@ -25,13 +25,13 @@ from dml_conformance.backends.processes.worker import STANDARD_INPUT, STANDARD_O
 from dml_conformance.conformance.workers.heartbeat import LOADING, Heartbeat, with_heartbeat
 from dml_conformance.conformance.workers.messages import (
     Assignment,
-    Claims,
     Devices,
     FindDevices,
-    LossCount,
+    LossTally,
     Reply,
     Request,
     TaskOutcome,
+    WorkerClaims,
     WorkerFault,
     decode_request,
     encode,
@@ -114,7 +114,7 @@ class JudgeServer:
         self._setup = request.setup
         if not request.loads:
             return None
-        claims = Claims(tuple(self._backend(n).capabilities() for n in range(len(self._setup.backends))))
+        claims = WorkerClaims(tuple(self._backend(n).capabilities() for n in range(len(self._setup.backends))))
         gc.freeze()  # what is loaded stays, so no collection has to look at it
         return claims
 
@@ -159,9 +159,9 @@ class JudgeServer:
         except GivenUp as reason:
             given_up, unrecorded = str(reason), reason.lost
         lost, timed_out = (now - then for now, then in zip(_count(judge), before, strict=True))
-        return TaskOutcome((encode_records(records),), (LossCount(lost, timed_out),), given_up, unrecorded)
+        return TaskOutcome((encode_records(records),), (LossTally(lost, timed_out),), given_up, unrecorded)
 
 
-def _count(judge: TaskJudge) -> LossCount:
+def _count(judge: TaskJudge) -> LossTally:
     backend = judge.judge.backend
-    return LossCount(backend.losses, backend.timeouts) if isinstance(backend, IsolatedBackend) else LossCount()
+    return LossTally(backend.losses, backend.timeouts) if isinstance(backend, IsolatedBackend) else LossTally()

@@ -26,10 +26,10 @@ from dml_conformance.conformance.workers.executor import RemoteExecutor
 from dml_conformance.conformance.workers.messages import (
     Assignment,
     Begin,
-    Claims,
     Reply,
     Suspicion,
     TaskOutcome,
+    WorkerClaims,
     WorkerFault,
     packed,
 )
@@ -347,7 +347,7 @@ class _Seat(threading.Thread):
                     raise BackendError(f"backend {name!r} cannot be made: its process {lost}") from None
                 last = lost
                 continue
-            if isinstance(reply, Claims):
+            if isinstance(reply, WorkerClaims):
                 self._workers.loaded(self._place, reply.capabilities)
                 return
             raise error_of(reply)

@@ -35,9 +35,9 @@ from dml_conformance.conformance.workers.cluster.messages import (
 )
 from dml_conformance.conformance.workers.executor import RemoteExecutor
 from dml_conformance.conformance.workers.messages import (
-    Claims,
     Reply,
     TaskOutcome,
+    WorkerClaims,
     WorkerFault,
     decode_reply,
     packed,
@@ -176,7 +176,7 @@ class Cluster(RemoteExecutor["Future[bytes]"]):
         first: tuple[ClusterMember, list[Capabilities]] | None = None
         for member, answer in self._answers(worker.claims, encode(self._order)):
             reply = _decoded(decode_reply, answer, f"worker {member}")
-            if not isinstance(reply, Claims) or len(reply.capabilities) != len(self.setup.backends):
+            if not isinstance(reply, WorkerClaims) or len(reply.capabilities) != len(self.setup.backends):
                 raise _error(reply, f"worker {member}")
             claims = list(reply.capabilities)
             if first is None:

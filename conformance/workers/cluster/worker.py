@@ -19,7 +19,7 @@ from dml_conformance.conformance.workers import Workers
 from dml_conformance.conformance.workers.cluster.errors import ClusterError
 from dml_conformance.conformance.workers.cluster.identity import first_difference
 from dml_conformance.conformance.workers.cluster.messages import Order, WorkerIdentity, decode_order, encode
-from dml_conformance.conformance.workers.messages import Claims, Reply, unpacked
+from dml_conformance.conformance.workers.messages import Reply, WorkerClaims, unpacked
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.conformance.workers.worker import fault
 from dml_conformance.reports.release import suite_version
@@ -33,7 +33,7 @@ def introduce() -> bytes:
 
 
 async def claims(order: bytes, dask_worker: Any) -> bytes:
-    """What the backends of an `Order` claim: `Claims`, or `WorkerFault`.
+    """What the backends of an `Order` claim: `WorkerClaims`, or `WorkerFault`.
 
     Args:
         order: without claims.
@@ -71,7 +71,7 @@ async def leave(run: str) -> bytes:
 
 def _claims(order: Order) -> Reply:
     try:
-        return Claims(_runs.get(order).claims)
+        return WorkerClaims(_runs.get(order).claims)
     except Exception as error:
         return fault(error)
 

@@ -28,7 +28,7 @@ from dml_conformance.conformance.exchange.corpus import CorpusError
 from dml_conformance.conformance.workers import Workers, devices_of, places_on, quarantine
 from dml_conformance.conformance.workers import executor as executor_module
 from dml_conformance.conformance.workers.executor import InProcess
-from dml_conformance.conformance.workers.messages import LossCount, Suspicion
+from dml_conformance.conformance.workers.messages import LossTally, Suspicion
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
 from dml_conformance.conformance.workers.tasks import CaseBlock
 from dml_conformance.reports.records import Phase, Record, Verdict
@@ -362,9 +362,9 @@ def test_a_block_is_not_gone_on_with_either(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_too_many() -> None:
-    assert quarantine.too_many("mine", LossCount(999, 49)) == ""
-    assert quarantine.too_many("mine", LossCount(1000, 0)) == "mine took its process down 1000 times"
-    assert quarantine.too_many("mine", LossCount(50, 50)) == "mine took too long 50 times"
+    assert quarantine.too_many("mine", LossTally(999, 49)) == ""
+    assert quarantine.too_many("mine", LossTally(1000, 0)) == "mine took its process down 1000 times"
+    assert quarantine.too_many("mine", LossTally(50, 50)) == "mine took too long 50 times"
 
 
 def test_a_suspicion_against_one_of_several(tmp_path: Path) -> None:
