@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dml_conformance.backends.base import Answer, Backend, Binding, Bytes, Capabilities, Execution, takes_batches
@@ -83,33 +83,25 @@ class _BackendWithHeartbeat:
         return claims
 
     def validate(self, desc: OperatorDesc, level: Level) -> Answer:
-        self._enter(self._doing)
-        try:
-            answer: Answer = self._validate(desc, level)
-        except Exception:
-            self._leave()
-            raise
-        self._leave()
+        answer: Answer = self._call(self._validate, desc, level)
         return answer
 
     def execute(
         self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
     ) -> None:
+        self._call(self._execute, desc, level, inputs, outputs)
+
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         self._enter(self._doing)
         try:
-            self._execute(desc, level, inputs, outputs)
+            result = function(*arguments)
         except Exception:
             self._leave()
             raise
         self._leave()
+        return result
 
 
 class _BatchesWithHeartbeat(_BackendWithHeartbeat):
     def execute_batch(self, executions: Sequence[Execution]) -> None:
-        self._enter(self._doing)
-        try:
-            self._backend.execute_batch(executions)
-        except Exception:
-            self._leave()
-            raise
-        self._leave()
+        self._call(self._backend.execute_batch, executions)

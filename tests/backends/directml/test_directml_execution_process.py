@@ -349,7 +349,7 @@ def open_device(setup):
     return Opened(World().gpu, Directml(), "made up", {{"driver": "1.2"}}, ())
 
 worker.open_device = open_device
-worker.main('{"directml": "a.so", "d3d12": "b.so"}')
+worker.main('{{"directml": "a.so", "d3d12": "b.so"}}')
 """
     process = DeviceProcess(script)
     hello = process.hello

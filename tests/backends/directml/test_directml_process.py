@@ -99,7 +99,7 @@ def test_a_worker_that_does_not_start_says_why(script: str, reason: str) -> None
 
 def test_a_library_that_does_not_run_here_is_told() -> None:
     with pytest.raises(DirectmlError, match=r"^no device$"):
-        fake_worker("", hello="error='no device'")
+        fake_worker(REJECT, hello="error='no device'")
 
 
 def test_a_worker_that_cannot_be_started_at_all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
