@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePath
+from typing import Any
 
 import click
 import msgspec
@@ -150,6 +151,8 @@ def run(
     waivers = Waivers() if waivers_file is None else read_waivers(waivers_file, datetime.now(UTC).date())
     setup = JudgeSetup(backend_names, Reading(spec), one_by_one, repeat, limits or Limits())
     digests = [_checked(path) for path in corpora if str(path) != STANDARD_STREAM]
+    if devices is not None:
+        setup = dataclasses.replace(setup, places=tuple(places_on(backend_names, devices_of(setup), devices)))
     with ExitStack() as stack:
         executor: BlockExecutor
         if scheduler is not None:
@@ -157,39 +160,28 @@ def run(
         elif limits is None:
             executor = InProcess(setup.judges(), one_by_one=one_by_one)
         else:
-            if devices is not None:
-                setup = dataclasses.replace(setup, places=tuple(places_on(backend_names, devices_of(setup), devices)))
             executor = Workers(setup, workers or len(setup.places) or 1)
         stack.callback(executor.close)
         backends = executor.capabilities()
         readers = [stack.enter_context(open_corpus(path)) for path in corpora]
         headers = [reader.header for reader in readers]
         campaigns = [describe_sweep(capabilities, setup, headers, digests, part) for capabilities in backends]
-        places: list[Path | str] = [""] * len(backends)
-        targets = [SweepTarget(campaign) for campaign in campaigns]
         outputs: list[OutputFolder] = []
-        if folder is not None:
+        if folder is None:
+            targets = [SweepTarget(campaign) for campaign in campaigns]
+        else:
             places = [folder] if len(backends) == 1 else [folder / name for name in _folder_names(backend_names)]
+            outputs = [stack.enter_context(OutputFolder(each, replace=replace, resume=resume)) for each in places]
             same = conditions(backend_names, _NOT_OF_THE_RUN) | {"CORPUS": msgspec.to_builtins(headers)}
-            for n, place in enumerate(places):
-                output = stack.enter_context(OutputFolder(Path(place), replace=replace, resume=resume))
-                outputs.append(output)
-                if output.is_finished:
-                    summary = finished_summary(output, campaigns[n])
-                    targets[n] = SweepTarget(campaigns[n], summary=summary, is_finished=True)
-                else:
-                    tell_begun_anew(output)
-                    targets[n] = SweepTarget(campaigns[n], ReportFolder(output, conditions=same))
+            targets = [_target(*each, same) for each in zip(campaigns, outputs, strict=True)]
         planned = planned_cases(headers, part)
         start = first_case(targets, planned)
-        resumed = [target.report.begun for target in targets if target.report and not target.report.begun.ending]
-        for begun in resumed[:1]:
+        reports = [target.report for target in targets if target.report is not None]
+        for begun in [report.begun for report in reports if report.begun.ending is None][:1]:
             tell_begun(begun)
         progress = Progress(planned={Phase.SWEEP: planned * len(backends)})
-        for target in targets:
-            if target.report is not None:
-                stack.callback(target.report.close)
-        stack.callback(progress.close)
+        for opened in (*reports, progress):
+            stack.callback(opened.close)
         consumers = [
             Waiving(waivers, FanOut(target.consumer, progress if n == 0 else _Records(progress)))
             for n, target in enumerate(targets)
@@ -204,12 +196,20 @@ def run(
         echo(f"{count} worker process{'es' * (count > 1)} {how}; what was lost was judged again.", err=True)
     if not given_up:
         waivers.check_used()
-    for name, target, place in zip(backend_names, targets, places, strict=True):
+    for n, (name, target) in enumerate(zip(backend_names, targets, strict=True)):
         if len(targets) > 1:
             echo()
             echo(name)
-        print_summary(target.summary, output=str(place))
+        print_summary(target.summary, output=str(outputs[n].path) if outputs else "")
     raise SystemExit(_exit_code([target.summary.conformance for target in targets]))
+
+
+def _target(campaign: Campaign, output: OutputFolder, same: dict[str, Any]) -> SweepTarget:
+    """Where the records of a backend go; errors as of `finished_summary` and `ReportFolder`."""
+    if output.is_finished:
+        return SweepTarget(campaign, summary=finished_summary(output, campaign), is_finished=True)
+    tell_begun_anew(output)
+    return SweepTarget(campaign, ReportFolder(output, conditions=same))
 
 
 # Parameters that the results do not depend on, or that are part of the campaign.

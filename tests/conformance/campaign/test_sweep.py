@@ -1,4 +1,4 @@
-"""Corpora judged by this process, and what a run of them is about; `test_pool` has them judged by others."""
+"""Corpora judged by this process, and what a run of them is about; `test_workers` has them judged by others."""
 
 from __future__ import annotations
 

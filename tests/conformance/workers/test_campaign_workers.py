@@ -201,6 +201,7 @@ def test_what_a_search_finds_is_not_searched_for_again_though_it_was_begun(worke
 def test_processes_that_are_killed_change_nothing(workers: Making) -> None:
     engine, several = workers("wrong.py:Wrong", 2, (Level.L1_0,))
     found: Units = []
+    wait_until(lambda: len(several._claims) == 2)  # the first processes are through with their start
     for number, unit in enumerate(together(engine, several)):
         found.append(unit)
         if number in (0, 5, 12, 13):
