@@ -180,8 +180,9 @@ def run(
         for begun in [report.begun for report in reports if report.begun.ending is None][:1]:
             tell_begun(begun)
         progress = Progress(planned={Phase.SWEEP: planned * len(backends)})
-        for opened in (*reports, progress):
-            stack.callback(opened.close)
+        for report in reports:
+            stack.callback(report.close)
+        stack.callback(progress.close)
         consumers = [
             Waiving(waivers, FanOut(target.consumer, progress if n == 0 else _Records(progress)))
             for n, target in enumerate(targets)
