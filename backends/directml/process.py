@@ -15,7 +15,7 @@ from dml_conformance.backends.directml.library import Library, cache_folder
 from dml_conformance.backends.directml.profiles import Profile
 from dml_conformance.backends.directml.protocol import Hello, Reply
 from dml_conformance.backends.processes.child_process import StartedProcess, how_it_ended
-from dml_conformance.backends.processes.framing import Receiver, WireError
+from dml_conformance.backends.processes.framing import Receiver, WireError, write
 from dml_conformance.backends.processes.last_words import Remarks
 
 STOP_SECONDS = 10.0
@@ -118,10 +118,7 @@ class Worker(LibraryProcess):
         """
         self._remarks.cut()
         try:
-            # A pipe takes as much as a block has at once; a signal may still cut it short.
-            sent = os.write(self._child.requests, block)
-            while sent < len(block):
-                sent += os.write(self._child.requests, memoryview(block)[sent:])
+            write(self._child.requests, block)
         except BrokenPipeError:
             self._gone()
         signal_number, content = self._received()

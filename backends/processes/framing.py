@@ -7,6 +7,7 @@ checked and never unpickled.
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 
@@ -27,7 +28,12 @@ def send(file: int, content: bytes, number: int = 0) -> None:
     Raises:
         OSError: nobody reads it any more.
     """
-    data = HEADER.pack(MARK, len(content), number) + content
+    write(file, HEADER.pack(MARK, len(content), number) + content)
+
+
+def write(file: int, data: bytes | bytearray | memoryview) -> None:
+    """Write bytes to a pipe, all of them; errors as of `send`."""
+    # A pipe takes as much as a message has at once, mostly; a signal may still cut it short.
     sent = os.write(file, data)
     while sent < len(data):
         sent += os.write(file, memoryview(data)[sent:])
@@ -79,3 +85,18 @@ class Receiver:
                 raise WireError
             self._rest = data[total:]
         return number, data[HEADER.size : total]
+
+    def read_into(self, memory: memoryview) -> None:
+        """Fill memory with the bytes that follow the last message, and that are none.
+
+        Raises:
+            EOFError: the stream has ended.
+        """
+        filled = min(len(self._rest), len(memory))
+        memory[:filled], self._rest = self._rest[:filled], self._rest[filled:]
+        with io.FileIO(self._file, closefd=False) as stream:
+            while filled < len(memory):
+                count = stream.readinto(memory[filled:])
+                if not count:
+                    raise EOFError
+                filled += count

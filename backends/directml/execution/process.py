@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import NamedTuple, NoReturn
 
 import msgspec
@@ -25,11 +23,12 @@ from dml_conformance.backends.directml.execution.protocol import (
     Request,
     RunOperator,
     RunTimes,
-    read_into,
-    receive,
-    send,
+    decode_ready,
+    decode_reply,
+    encode,
 )
 from dml_conformance.backends.directml.process import LibraryProcess, module_code
+from dml_conformance.backends.processes.framing import Receiver, WireError, send, write
 
 
 class ExecutionError(RuntimeError):
@@ -65,9 +64,6 @@ def start(setup: Setup) -> DeviceProcess:
 class DeviceProcess(LibraryProcess):
     """One running worker. Once a call has raised `LibraryCrash`, or it has been closed, it is of no use any more.
 
-    Resources are written to the pipes as they lie in memory, and read into it, since they are large; so the pipes are
-    used as streams here.
-
     Args:
         code: Python that it runs.
 
@@ -81,8 +77,7 @@ class DeviceProcess(LibraryProcess):
 
     def __init__(self, code: str) -> None:
         super().__init__(code, "the process that executes")
-        self._requests = os.fdopen(self._child.requests, "wb", closefd=False)
-        self._replies = os.fdopen(self._child.replies, "rb", closefd=False)
+        self._receiver = Receiver(self._child.replies, in_turn=False)
         self.is_running = True
         self.hello = self._hello()
 
@@ -125,11 +120,11 @@ class DeviceProcess(LibraryProcess):
         """
         resources = [resource.binding for resource in (*inputs, *outputs) if resource is not None]
         request = RunOperator(len(block), _described(inputs), _described(outputs), repeats)
-        self._send(request, [block, *(binding.buffer for binding in resources)])
+        self._send(request, [block, *(binding.buffer.data for binding in resources)])
         done = self._done()
         try:
             for binding in resources:
-                read_into(self._replies, binding.buffer.data)
+                self._receiver.read_into(binding.buffer.data)
         except EOFError:
             self._gone()
         return done.seconds
@@ -145,36 +140,36 @@ class DeviceProcess(LibraryProcess):
 
     def close(self) -> None:
         """End the process."""
-        self._let_go()
+        self.is_running = False
         super().close()
 
     def _hello(self) -> Ready:
         try:
-            ready = receive(self._replies, Ready)
-        except msgspec.DecodeError as error:
+            received = self._receiver.receive()
+            if received is None:
+                raise DirectmlError(f"{self._name} {self._end()}")
+            ready = decode_ready(received[1])
+        except (WireError, msgspec.MsgspecError):
             self.close()
-            raise DirectmlError(f"the process that executes does not speak as expected: {error}") from None
-        if ready is None:
-            raise DirectmlError(f"the process that executes {self._end()}")
+            raise DirectmlError(f"{self._name} does not speak as expected") from None
         if ready.error:
             self.close()
             raise DirectmlError(ready.error)
         return ready
 
-    def _send(self, request: Request, blocks: Sequence[object]) -> None:
+    def _send(self, request: Request, blocks: Sequence[bytes | bytearray | memoryview]) -> None:
         try:
-            send(self._requests, request)
+            send(self._child.requests, encode(request))
             for block in blocks:
-                self._requests.write(block)  # type: ignore[arg-type]  # bytes, or an array of bytes
-            self._requests.flush()
+                write(self._child.requests, block)
         except OSError:  # a broken pipe, under whatever name the system has for it
             self._gone()
 
     def _receive(self) -> Reply:
-        reply: Reply | None = receive(self._replies, Reply)  # type: ignore[arg-type]  # a union
-        if reply is None:
+        received = self._receiver.receive()
+        if received is None:
             self._gone()
-        return reply
+        return decode_reply(received[1])
 
     def _done(self) -> RunTimes:
         reply = self._receive()
@@ -188,16 +183,8 @@ class DeviceProcess(LibraryProcess):
         return reply
 
     def _gone(self) -> NoReturn:
-        raise LibraryCrash(self._end())
-
-    def _end(self) -> str:
-        self._let_go()
-        return super()._end()
-
-    def _let_go(self) -> None:
         self.is_running = False
-        with suppress(OSError):  # what it was to be told may still lie in the buffer, and nobody be left to be told
-            self._requests.close()
+        raise LibraryCrash(self._end())
 
 
 def _described(resources: Sequence[BoundResource | None]) -> tuple[Buffer | None, ...]:

@@ -11,7 +11,6 @@ import os
 import threading
 import time
 from contextlib import suppress
-from typing import IO
 
 import msgspec
 
@@ -32,13 +31,13 @@ from dml_conformance.backends.directml.execution.protocol import (
     Request,
     RunOperator,
     RunTimes,
-    read_into,
-    receive,
-    send,
+    decode_request,
+    encode,
 )
 from dml_conformance.backends.directml.execution.submission import Bound, Submission, time_copies
 from dml_conformance.backends.directml.execution.work import Program
 from dml_conformance.backends.directml.structs import BLOCK_SIZE, OPERATOR_DESC_AT
+from dml_conformance.backends.processes.framing import Receiver, send, write
 
 ANSWER_SECONDS = 120.0  # a software device takes seconds for the largest cases
 TOOK_TOO_LONG = 70  # exit status
@@ -50,7 +49,7 @@ def main(setup_json: str) -> None:
     Args:
         setup_json: a `Setup`.
     """
-    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    requests, replies = os.dup(0), os.dup(1)
     os.dup2(2, 1)  # what the libraries print must not come between the replies
     _no_core_dumps()
     timer = DeadlineTimer()
@@ -66,11 +65,9 @@ def main(setup_json: str) -> None:
                 versions=opened.versions,
             )
     except (DirectmlError, ComError) as error:
-        send(replies, Ready(error=str(error)))
-        replies.flush()
+        send(replies, encode(Ready(error=str(error))))
         return
-    send(replies, ready)
-    replies.flush()
+    send(replies, encode(ready))
     Server(opened, memory, requests, replies, timer).serve()
     opened.gpu.close()
     opened.directml.close()
@@ -104,38 +101,37 @@ class Server:
         self,
         opened: Opened,
         memory: ctypes.Array[ctypes.c_char],
-        requests: IO[bytes],
-        replies: IO[bytes],
+        requests: int,
+        replies: int,
         timer: DeadlineTimer,
     ) -> None:
         self._gpu: Gpu = opened.gpu
         self._directml = opened.directml
         self._memory = memoryview(memory).cast("B")
         self._desc = ctypes.addressof(memory) + OPERATOR_DESC_AT
-        self._requests = requests
+        self._receiver = Receiver(requests, in_turn=False)
         self._replies = replies
         self._timer = timer
 
     def serve(self) -> None:
         """Answer until the requests end, or the device is gone."""
         with suppress(EOFError, BrokenPipeError):
-            while (request := receive(self._requests, Request)) is not None:  # type: ignore[arg-type]  # a union
-                reply, resources = self._answer(request)
-                send(self._replies, reply)
+            while (received := self._receiver.receive()) is not None:
+                reply, resources = self._answer(decode_request(received[1]))
+                send(self._replies, encode(reply))
                 for data in resources:
-                    self._replies.write(data)
-                self._replies.flush()
+                    write(self._replies, data)
                 if isinstance(reply, ExecutionProblem) and reply.problem is ProblemKind.DEVICE_REMOVED:
                     return
 
     def _answer(self, request: Request) -> tuple[Reply, list[bytearray]]:
         resources: list[bytearray] = []
         if isinstance(request, Decide | RunOperator):
-            read_into(self._requests, self._memory[: request.block])
+            self._receiver.read_into(self._memory[: request.block])
         if isinstance(request, RunOperator):
             resources = [bytearray(buffer.length) for buffer in request.resources]
             for data in resources:
-                read_into(self._requests, memoryview(data))
+                self._receiver.read_into(memoryview(data))
         try:
             with self._timer:
                 match request:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import io
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import numpy as np
 import pytest
@@ -35,16 +35,15 @@ from dml_conformance.backends.directml.execution.protocol import (
     Decide,
     ExecutionProblem,
     ProblemKind,
-    Reply,
     RunOperator,
     RunTimes,
-    read_into,
-    receive,
-    send,
+    decode_reply,
+    encode,
 )
 from dml_conformance.backends.directml.execution.worker import TOOK_TOO_LONG, DeadlineTimer, Server
 from dml_conformance.backends.directml.protocol import Reply as DecisionReply
 from dml_conformance.backends.directml.structs import BLOCK_SIZE, Packer
+from dml_conformance.backends.processes.framing import Receiver, send, write
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 
@@ -62,21 +61,23 @@ def fake_process(answers: str, hello: str = "address=4096, level=0x6200, data_ty
 import os, sys
 from dml_conformance.backends.directml.execution.protocol import *
 
-requests, replies = sys.stdin.buffer, sys.stdout.buffer
+from dml_conformance.backends.processes.framing import Receiver, send, write
+
+receiver = Receiver(0, in_turn=False)
 
 def reply(message, *resources):
-    send(replies, message)
+    send(1, encode(message))
     for data in resources:
-        replies.write(data)
-    replies.flush()
+        write(1, data)
 
 reply(Ready({hello}))
-while (request := receive(requests, Request)) is not None:
+while (received := receiver.receive()) is not None:
+    request = decode_request(received[1])
     block = bytearray(getattr(request, "block", 0))
-    read_into(requests, memoryview(block))
+    receiver.read_into(memoryview(block))
     resources = [bytearray(buffer.length) for buffer in getattr(request, "resources", [])]
     for data in resources:
-        read_into(requests, memoryview(data))
+        receiver.read_into(memoryview(data))
     {answers}
 """
     return DeviceProcess(script)
@@ -156,8 +157,8 @@ def test_problems_are_told_apart() -> None:
     [
         ("sys.stderr.write('broken\\n' * 9); sys.stderr.flush(); os.abort()", r"^died of SIGABRT: .*broken broken$"),
         ("os._exit(3)", r"^ended with code 3$"),
-        ("replies.write(b'half a line'); replies.flush(); os._exit(3)", r"^ended with code 3$"),
-        ("send(replies, RunTimes()); replies.flush(); os._exit(3)", r"^ended with code 3$"),  # and no resources
+        ("os.write(1, b'half'); os._exit(3)", r"^ended with code 3$"),
+        ("reply(RunTimes()); os._exit(3)", r"^ended with code 3$"),  # and no resources
     ],
 )
 def test_a_process_that_dies_is_told_with_its_last_words(answer: str, how: str) -> None:
@@ -188,7 +189,7 @@ def test_why_a_device_cannot_be_had_is_told() -> None:
     with pytest.raises(DirectmlError, match=r"^the process that executes ended with code 5$"):
         DeviceProcess("raise SystemExit(5)")
     with pytest.raises(DirectmlError, match="does not speak as expected"):
-        DeviceProcess("print('hello')")
+        DeviceProcess("print('hello, who is there?')")
 
 
 def test_the_real_worker_tells_what_is_missing(tmp_path: Path) -> None:
@@ -212,25 +213,32 @@ class FakeDirectml:
         return -1 if ctypes.string_at(desc, 1) == b"!" else 0
 
 
+def asked(*requests: tuple[Any, bytes]) -> IO[bytes]:
+    """Requests in a file, each with what follows it."""
+    file = TemporaryFile(buffering=0)  # noqa: SIM115 - closed by whoever asks
+    for request, blocks in requests:
+        send(file.fileno(), encode(request))
+        write(file.fileno(), blocks)
+    file.seek(0)
+    return file
+
+
 def serve(world: World, *requests: tuple[Any, bytes]) -> list[tuple[Any, bytes]]:
     """The worker's replies, each with what follows it, to requests, each with what follows it."""
-    asked, replies = io.BytesIO(), io.BytesIO()
-    for request, blocks in requests:
-        send(asked, request)
-        asked.write(blocks)
-    asked.seek(0)
     memory = ctypes.create_string_buffer(BLOCK_SIZE)
     opened = Opened(world.gpu, FakeDirectml(memory), "made up", {}, ())  # type: ignore[arg-type]
-    Server(opened, memory, asked, replies, DeadlineTimer()).serve()
-    replies.seek(0)
     found = []
-    resources = iter(request.resources if isinstance(request, RunOperator) else [] for request, _ in requests)
-    while (reply := receive(replies, Reply)) is not None:  # type: ignore[arg-type]  # a union
-        wanted = next(resources)
-        data = bytearray(sum(buffer.length for buffer in wanted) if isinstance(reply, RunTimes) else 0)
-        read_into(replies, memoryview(data))
-        found.append((reply, bytes(data)))
-    assert replies.read() == b""
+    with asked(*requests) as file, TemporaryFile(buffering=0) as replies:
+        Server(opened, memory, file.fileno(), replies.fileno(), DeadlineTimer()).serve()
+        replies.seek(0)
+        receiver = Receiver(replies.fileno(), in_turn=False)
+        resources = iter(request.resources if isinstance(request, RunOperator) else [] for request, _ in requests)
+        while (received := receiver.receive()) is not None:
+            reply = decode_reply(received[1])
+            wanted = next(resources)
+            data = bytearray(sum(buffer.length for buffer in wanted) if isinstance(reply, RunTimes) else 0)
+            receiver.read_into(memoryview(data))
+            found.append((reply, bytes(data)))
     return found
 
 
@@ -292,10 +300,6 @@ def test_requests_that_break_off_end_the_worker() -> None:
 def test_the_block_lies_where_the_packer_was_told() -> None:
     memory = ctypes.create_string_buffer(BLOCK_SIZE)
     block = Packer(ctypes.addressof(memory)).pack(GATHER)
-    asked = io.BytesIO()
-    send(asked, Decide(len(block)))
-    asked.write(block)
-    asked.seek(0)
     seen: list[int] = []
 
     class Directml:
@@ -305,7 +309,8 @@ def test_the_block_lies_where_the_packer_was_told() -> None:
 
     world = World()
     opened = Opened(world.gpu, Directml(), "made up", {}, ())  # type: ignore[arg-type]
-    Server(opened, memory, asked, io.BytesIO(), DeadlineTimer()).serve()
+    with asked((Decide(len(block)), bytes(block))) as file, TemporaryFile() as replies:
+        Server(opened, memory, file.fileno(), replies.fileno(), DeadlineTimer()).serve()
     assert seen == [67], "the type of GATHER"
 
 
