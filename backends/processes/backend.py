@@ -95,7 +95,7 @@ class IsolatedBackend:
         weakref.finalize(self, self._processes.end)
         self._known = _ProcessState()
         self._blamed: _BlamedDecision | None = None
-        self._looks_ahead = True
+        self._prefetches = True
         self._confirmed: set[str] = set()  # ways in which processes died, and new ones too over the same case
         loaded = self._processes.start()
         self._capabilities = loaded.capabilities
@@ -115,7 +115,7 @@ class IsolatedBackend:
         """
         if self._blamed is not None and self._blamed.is_about(desc, level) and (lost := self._blame()):
             raise lost
-        decision = self._foreseen(desc, level)
+        decision = self._prefetched(desc, level)
         if decision is None:
             (decision,) = self._ask_alone(self._questions([(desc, level)]), "validate", _decode_one)
             self._known.run_up.append((desc, level))
@@ -126,7 +126,7 @@ class IsolatedBackend:
             return cast(Answer, _ShownAs(decision.value))
         raise _exception(decision)
 
-    def decide_ahead(self, questions: Sequence[_Question]) -> None:
+    def prefetch_decisions(self, questions: Sequence[_Question]) -> None:
         """Have the backend decide in one go on what it will be asked next.
 
         `validate` gives these answers where it is asked for the very same descriptors in the same order. Where that
@@ -136,18 +136,18 @@ class IsolatedBackend:
         Raises:
             GivenUp: the backend is not asked any more.
         """
-        self._known.foretold.clear()
+        self._known.prefetched.clear()
         self._blame()
-        if not self._looks_ahead or not questions:
+        if not self._prefetches or not questions:
             return
         run_up = tuple(self._known.run_up)
         try:
-            self._foretell(questions)
+            self._prefetch(questions)
         except ProcessLost as lost:
             if lost.timed_out:  # what takes too long together may take its time alone
-                self._looks_ahead = False
+                self._prefetches = False
             elif lost.how not in self._confirmed:
-                self._foretell_again(run_up, questions)
+                self._prefetch_again(run_up, questions)
 
     def take_losses(self) -> tuple[Loss, ...]:
         """The processes that were lost since this was asked last."""
@@ -162,7 +162,7 @@ class IsolatedBackend:
         Raises:
             GivenUp: there is none.
         """
-        known, looks_ahead = self._known, self._looks_ahead
+        known, prefetches = self._known, self._prefetches
         self._forget()
         aside = self._processes.set_aside()
         try:
@@ -174,7 +174,7 @@ class IsolatedBackend:
         finally:
             self._processes.lose()
             self._processes.current = aside
-            self._known, self._looks_ahead = known if aside is not None else _ProcessState(), looks_ahead
+            self._known, self._prefetches = known if aside is not None else _ProcessState(), prefetches
 
     def execute(
         self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
@@ -259,16 +259,16 @@ class IsolatedBackend:
         outcome = self._ask(lambda _: (content, 0), "time_copy", decode_execution, seconds, together=True)
         return list(_completed(outcome).seconds)
 
-    def _foretell(self, questions: Sequence[_Question]) -> None:
+    def _prefetch(self, questions: Sequence[_Question]) -> None:
         """Ask what will be asked next; errors as `validate`."""
         decode = _decode_as_many(len(questions))
         decisions = self._ask(self._questions(questions), "validate", decode, together=len(questions) > 1)
         self._known.run_up.extend(questions)
-        self._known.foretold.extend(
+        self._known.prefetched.extend(
             (desc, level, found) for (desc, level), found in zip(questions, decisions, strict=True)
         )
 
-    def _foretell_again(self, run_up: Sequence[_Question], questions: Sequence[_Question]) -> None:
+    def _prefetch_again(self, run_up: Sequence[_Question], questions: Sequence[_Question]) -> None:
         """Ask once more what cost the process, in a new one after what was asked before that, but one by one.
 
         Args:
@@ -279,10 +279,10 @@ class IsolatedBackend:
         asked = 0
         try:
             for start in range(0, len(run_up), RUN_UP_PART):
-                self._foretell(run_up[start : start + RUN_UP_PART])
-            self._known.foretold.clear()
+                self._prefetch(run_up[start : start + RUN_UP_PART])
+            self._known.prefetched.clear()
             for question in questions:
-                self._foretell([question])
+                self._prefetch([question])
                 asked += 1
         except ProcessLost as again:
             if again.timed_out and not asked:  # together
@@ -299,15 +299,15 @@ class IsolatedBackend:
         self._lost += blamed.losses
         return ProcessLost(f"{blamed.lost}; {AGAIN}", blamed.lost.cause)
 
-    def _foreseen(self, desc: OperatorDesc, level: Level) -> DecisionReply | None:
+    def _prefetched(self, desc: OperatorDesc, level: Level) -> DecisionReply | None:
         """What the backend has answered already, if it was asked ahead."""
-        foretold = self._known.foretold
-        if not foretold:
+        prefetched = self._known.prefetched
+        if not prefetched:
             return None
-        expected, at, decision = foretold.popleft()
+        expected, at, decision = prefetched.popleft()
         if expected is desc and at is level:
             return decision
-        foretold.clear()
+        prefetched.clear()
         return None
 
     def _questions(self, questions: Sequence[_Question]) -> _Make:
@@ -416,14 +416,14 @@ class _ProcessState:
     Attributes:
         last: the descriptor that it was told of last.
         decided: the one that it decided on last.
-        foretold: what it has answered and will be asked.
+        prefetched: what it has answered and will be asked.
         run_up: what it has decided on.
     """
 
     def __init__(self) -> None:
         self.last: OperatorDesc | None = None
         self.decided: OperatorDesc | None = None
-        self.foretold: deque[tuple[OperatorDesc, Level, DecisionReply]] = deque()
+        self.prefetched: deque[tuple[OperatorDesc, Level, DecisionReply]] = deque()
         self.run_up: deque[_Question] = deque(maxlen=LONGEST_RUN_UP)
 
 

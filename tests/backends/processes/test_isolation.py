@@ -37,7 +37,7 @@ from dml_conformance.backends.processes.zygote import CAN_FORK
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.conformance.judge.prefetch import decide_ahead
+from dml_conformance.conformance.judge.prefetch import prefetch_decisions
 from dml_conformance.conformance.judge.search import MOST_LOST, MOST_TIMED_OUT, search
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case, Recipe
@@ -206,10 +206,10 @@ def test_the_run_up_to_a_decision_is_made_again(name: str, isolated: Isolated) -
     case = case_of(2)
     before = [(case.desc, case.level)] * 30
     for _ in range(9):
-        backend.decide_ahead(before)
+        backend.prefetch_decisions(before)
         assert all(backend.validate(*each).accepted for each in before)
     questions = [(case_of(width).desc, LEVEL) for width in range(1, 60)]
-    backend.decide_ahead(questions)
+    backend.prefetch_decisions(questions)
     assert backend.losses == 2
     assert backend.take_losses() == ()  # they are told of with the case that is to blame
     for question in questions[:29]:
@@ -223,8 +223,8 @@ def test_the_run_up_to_a_decision_is_made_again(name: str, isolated: Isolated) -
 def test_who_is_blamed_and_never_asked_loses_no_loss(isolated: Isolated) -> None:
     backend = isolated(awful("DiesLater"))
     questions = [(case.desc, case.level) for case in CASES]
-    backend.decide_ahead(questions)
-    backend.decide_ahead(questions[:1])
+    backend.prefetch_decisions(questions)
+    backend.prefetch_decisions(questions[:1])
     assert [loss.count for loss in backend.take_losses()] == [2]
 
 
@@ -251,7 +251,7 @@ def test_a_batch_that_was_killed_from_outside_is_asked_again(
 
 def test_what_takes_too_long_together_is_told_apart(isolated: Isolated) -> None:
     backend = isolated(awful("DecidesSlowly"), Limits(1.0))
-    backend.decide_ahead([(case.desc, case.level) for case in CASES])
+    backend.prefetch_decisions([(case.desc, case.level) for case in CASES])
     assert all(backend.validate(case.desc, case.level).accepted for case in CASES)
     (loss,) = backend.take_losses()
     assert loss.cause is LossCause.TIME_LIMIT_TOGETHER
@@ -369,7 +369,7 @@ def test_timing_is_done_where_the_backend_is(isolated: Isolated) -> None:
 def test_what_was_asked_ahead_is_not_asked_again(isolated: Isolated) -> None:
     backend = isolated(awful("DiesLater"))
     questions = [(case.desc, case.level) for case in CASES[:2]]
-    backend.decide_ahead(questions)
+    backend.prefetch_decisions(questions)
     assert all(backend.validate(*question).accepted for question in questions)
     assert backend.losses == 0
     backend.validate(*questions[0])
@@ -382,21 +382,21 @@ def test_a_judge_asks_ahead_for_what_it_will_ask_itself(isolated: Isolated) -> N
     below = Case.of(CASES[0].desc, LEVEL, rule="TILE.values")
     judge = Judge(backend, "some", claims=msgspec.structs.replace(backend.capabilities(), operators=("TILE",)))
     cases = [below, numbered_case(0, "GATHER", LEVEL, 0), CASES[0], CASES[1]]
-    decide_ahead(judge, cases)
+    prefetch_decisions(judge, cases)
     assert [judge.record(case, Phase.SWEEP).verdict for case in cases].count(Verdict.NOT_SUPPORTED) == 1
     assert backend.losses == 0  # or a decision was asked for twice
-    decide_ahead(Judge(load_backend("reference"), "reference"), cases)
+    prefetch_decisions(Judge(load_backend("reference"), "reference"), cases)
 
 
 def test_what_was_asked_ahead_and_cost_the_process_is_asked_for_alone(isolated: Isolated) -> None:
     backend = isolated(awful("DiesDeciding"))
-    backend.decide_ahead([(case.desc, case.level) for case in CASES])
+    backend.prefetch_decisions([(case.desc, case.level) for case in CASES])
     assert [record.verdict for record in judged(backend)].count(Verdict.CRASH) == 1
 
 
 def test_another_question_than_the_one_asked_ahead_gets_its_own_answer(isolated: Isolated) -> None:
     backend = isolated(awful("AnswersRubbish"))
-    backend.decide_ahead([(CASES[2].desc, LEVEL), (CASES[0].desc, LEVEL)])
+    backend.prefetch_decisions([(CASES[2].desc, LEVEL), (CASES[0].desc, LEVEL)])
     assert backend.validate(CASES[0].desc, LEVEL).accepted
     assert repr(backend.validate(CASES[2].desc, LEVEL)) == "['yes']"
 
