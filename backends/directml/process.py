@@ -21,14 +21,16 @@ from dml_conformance.backends.processes.last_words import Remarks
 STOP_SECONDS = 10.0
 
 
-def start(library: Library, profile: Profile) -> Worker:
+def start(library: Library, profile: Profile) -> DecisionProcess:
     """Start a worker with a library, on a null device.
 
     Raises:
-        DirectmlError: see `stubs.build` and `Worker`.
+        DirectmlError: see `stubs.build` and `DecisionProcess`.
     """
     folder = stubs.build(cache_folder())
-    return Worker(module_code("dml_conformance.backends.directml.worker", str(library.path), str(folder), profile.name))
+    return DecisionProcess(
+        module_code("dml_conformance.backends.directml.decision_server", str(library.path), str(folder), profile.name)
+    )
 
 
 def module_code(module: str, *arguments: str) -> str:
@@ -83,7 +85,7 @@ class LibraryProcess:
         return f": {words}" if words else ""
 
 
-class Worker(LibraryProcess):
+class DecisionProcess(LibraryProcess):
     """One running worker.
 
     Args:

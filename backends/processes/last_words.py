@@ -20,7 +20,7 @@ MOST_OUTPUT = 2**20  # bytes that may be on the disk
 LONGEST_OUTPUT = 400
 MOST_FRAMES = 8
 # From its frames on outwards a stack is the harness's own.
-_OWN = ("backends", "processes", "worker.py")
+_OWN = ("backends", "processes", "server.py")
 _DUMP = re.compile(r"(?:Fatal Python error: .*|(?:Current thread|Thread) 0x[0-9a-f]+.* \(most recent call first\):)$")
 _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+|\?\?\?) in (?P<name>.*)$')
 _OF_DUMPS = ("Extension modules: ", "  ...", "  <")

@@ -297,7 +297,7 @@ class BackendProcess(SupervisedProcess):
 def _started(origin: Origin, arena: Arena, remarks: IO[bytes], mark: str) -> StartedProcess:
     return StartedProcess(
         origin.path,
-        f"from dml_conformance.backends.processes.worker import main; main({origin.name!a}, {arena.place!a}, "
+        f"from dml_conformance.backends.processes.server import main; main({origin.name!a}, {arena.place!a}, "
         f"{0 if os.name == 'posix' else os.getpid()})",
         remarks,
         inherited=arena.inherited,

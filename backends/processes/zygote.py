@@ -233,11 +233,11 @@ def main(name: str, control: int) -> None:
         name: of the backend.
         control: socket to the harness.
     """
-    from dml_conformance.backends.processes import worker
+    from dml_conformance.backends.processes import server
 
     gc.freeze()  # what is loaded stays, and its pages are shared as long as nobody looks at them
     if _was_forked(socket.socket(fileno=control)):
-        worker.main(name, f"file:{SHARED}", 0)
+        server.main(name, f"file:{SHARED}", 0)
 
 
 def _was_forked(harness: socket.socket) -> bool:

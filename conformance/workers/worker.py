@@ -21,7 +21,7 @@ from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.framing import Receiver, send
 from dml_conformance.backends.processes.losses import Loss
-from dml_conformance.backends.processes.worker import STANDARD_INPUT, STANDARD_OUTPUT, settle
+from dml_conformance.backends.processes.server import STANDARD_INPUT, STANDARD_OUTPUT, settle
 from dml_conformance.conformance.workers.heartbeat import LOADING, Heartbeat, with_heartbeat
 from dml_conformance.conformance.workers.messages import (
     Assignment,

@@ -11,7 +11,7 @@ from dml_conformance.backends.directml import backend as backend_module
 from dml_conformance.backends.directml import stubs
 from dml_conformance.backends.directml.errors import DirectmlError
 from dml_conformance.backends.directml.library import Library, find_library
-from dml_conformance.backends.directml.process import Worker
+from dml_conformance.backends.directml.process import DecisionProcess
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operators.gather import GatherDesc
@@ -33,7 +33,9 @@ def tile(data_type: DataType, size: int = 2) -> TileDesc:
     return TileDesc(tensor, tensor, (1,))
 
 
-def fake_worker(answers: str, hello: str = "address=4096, level=0x6200, data_types=tuple(range(1, 12))") -> Worker:
+def fake_worker(
+    answers: str, hello: str = "address=4096, level=0x6200, data_types=tuple(range(1, 12))"
+) -> DecisionProcess:
     """A process that speaks the worker's protocol without any library.
 
     Args:
@@ -53,14 +55,14 @@ send(1, msgspec.msgpack.encode(Hello({hello})))
 while block := os.read(0, 1 << 16):
     {answers}
 """
-    return Worker(script)
+    return DecisionProcess(script)
 
 
-def use_fake_worker(monkeypatch: pytest.MonkeyPatch, answers: str, **more: str) -> list[Worker]:
+def use_fake_worker(monkeypatch: pytest.MonkeyPatch, answers: str, **more: str) -> list[DecisionProcess]:
     """Have new backends talk to a fake worker. Returns a list that gets the workers started."""
-    started: list[Worker] = []
+    started: list[DecisionProcess] = []
 
-    def start(*_: object) -> Worker:
+    def start(*_: object) -> DecisionProcess:
         started.append(fake_worker(answers, **more))
         return started[-1]
 

@@ -58,7 +58,7 @@ def start(setup: Setup) -> DeviceProcess:
         DirectmlError: see `DeviceProcess`.
     """
     arguments = msgspec.json.encode(setup).decode()
-    return DeviceProcess(module_code("dml_conformance.backends.directml.execution.worker", arguments))
+    return DeviceProcess(module_code("dml_conformance.backends.directml.execution.server", arguments))
 
 
 class DeviceProcess(LibraryProcess):

@@ -21,7 +21,7 @@ import msgspec
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.loading import BackendError
 from dml_conformance.conformance.exchange.corpus import CorpusError
-from dml_conformance.conformance.workers.cluster import worker
+from dml_conformance.conformance.workers.cluster import tasks
 from dml_conformance.conformance.workers.cluster.connection import connected
 from dml_conformance.conformance.workers.cluster.errors import ClusterError, ClusterLost, in_one_line
 from dml_conformance.conformance.workers.cluster.identity import environment_of, first_difference
@@ -116,7 +116,7 @@ class Cluster(RemoteExecutor["Future[bytes]"]):
         """Have the workers let go of what they have loaded, and leave them."""
         with suppress(Exception):  # whatever is lost by now is no loss any more
             if self._client.status == "running":
-                answers = self._client.run(worker.leave, self._order.run, on_error="ignore")
+                answers = self._client.run(tasks.leave, self._order.run, on_error="ignore")
                 for answer in answers.values():
                     self.losses.update(decode_losses(answer))
         self._client.close()
@@ -158,7 +158,7 @@ class Cluster(RemoteExecutor["Future[bytes]"]):
     def _identities(self) -> list[WorkerIdentity]:
         """What the workers say of themselves."""
         found = []
-        for member, answer in self._answers(worker.introduce):
+        for member, answer in self._answers(tasks.introduce):
             if isinstance(answer, Exception):
                 needed = f"no dml-conformance {suite_version()} that works"
                 raise ClusterError(f"worker {member} has {needed}: {in_one_line(answer)}")
@@ -174,7 +174,7 @@ class Cluster(RemoteExecutor["Future[bytes]"]):
     def _claimed(self) -> list[Capabilities]:
         """What the backends claim on all workers."""
         first: tuple[ClusterMember, list[Capabilities]] | None = None
-        for member, answer in self._answers(worker.claims, encode(self._order)):
+        for member, answer in self._answers(tasks.claims, encode(self._order)):
             reply = _decoded(decode_reply, answer, f"worker {member}")
             if not isinstance(reply, WorkerClaims) or len(reply.capabilities) != len(self.setup.backends):
                 raise _error(reply, f"worker {member}")
@@ -225,7 +225,7 @@ class Cluster(RemoteExecutor["Future[bytes]"]):
 
     def _submit(self, task: Task, *, quarantine: bool = False) -> Future[bytes]:
         return self._client.submit(
-            worker.judge,
+            tasks.judge,
             encode(self._order),
             packed(task),
             quarantine=quarantine,

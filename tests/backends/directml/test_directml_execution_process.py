@@ -40,7 +40,7 @@ from dml_conformance.backends.directml.execution.protocol import (
     decode_reply,
     encode,
 )
-from dml_conformance.backends.directml.execution.worker import TOOK_TOO_LONG, DeadlineTimer, Server
+from dml_conformance.backends.directml.execution.server import TOOK_TOO_LONG, DeadlineTimer, Server
 from dml_conformance.backends.directml.protocol import Reply as DecisionReply
 from dml_conformance.backends.directml.structs import BLOCK_SIZE, Packer
 from dml_conformance.backends.processes.framing import Receiver, send, write
@@ -317,7 +317,7 @@ def test_the_block_lies_where_the_packer_was_told() -> None:
 def test_what_takes_too_long_ends_the_process() -> None:
     script = """
 import sys, time
-from dml_conformance.backends.directml.execution.worker import DeadlineTimer
+from dml_conformance.backends.directml.execution.server import DeadlineTimer
 dog = DeadlineTimer(0.3)
 with dog:
     pass
@@ -338,7 +338,7 @@ def test_the_worker_tells_of_itself_and_ends_with_its_requests() -> None:
 import sys
 sys.path.insert(0, {str(SUPPORT)!r})
 from directml_execution_fakes import World
-from dml_conformance.backends.directml.execution import worker
+from dml_conformance.backends.directml.execution import server
 from dml_conformance.backends.directml.execution.opening import Opened
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
@@ -353,8 +353,8 @@ def open_device(setup):
     print("noise on standard output", setup.d3d12, flush=True)
     return Opened(World().gpu, Directml(), "made up", {{"driver": "1.2"}}, ())
 
-worker.open_device = open_device
-worker.main('{{"directml": "a.so", "d3d12": "b.so"}}')
+server.open_device = open_device
+server.main('{{"directml": "a.so", "d3d12": "b.so"}}')
 """
     process = DeviceProcess(script)
     hello = process.hello

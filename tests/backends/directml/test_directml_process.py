@@ -15,7 +15,7 @@ from dml_conformance.backends.base import Answer, Backend, Unsupported
 from dml_conformance.backends.directml import DirectmlBackend, DirectmlError, LibraryCrash
 from dml_conformance.backends.directml import backend as backend_module
 from dml_conformance.backends.directml.library import RELEASES, Library
-from dml_conformance.backends.directml.process import Worker
+from dml_conformance.backends.directml.process import DecisionProcess
 from dml_conformance.backends.directml.protocol import Reply
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
@@ -94,7 +94,7 @@ def test_a_worker_that_is_gone_is_told() -> None:
 )
 def test_a_worker_that_does_not_start_says_why(script: str, reason: str) -> None:
     with pytest.raises(DirectmlError, match=reason):
-        Worker(script)
+        DecisionProcess(script)
 
 
 def test_a_library_that_does_not_run_here_is_told() -> None:
@@ -105,7 +105,7 @@ def test_a_library_that_does_not_run_here_is_told() -> None:
 def test_a_worker_that_cannot_be_started_at_all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(DirectmlError, match="cannot be started"):
-        Worker("pass")
+        DecisionProcess("pass")
 
 
 def test_the_process_ends_with_its_owner_and_not_with_an_interrupt() -> None:

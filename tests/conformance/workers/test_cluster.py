@@ -32,7 +32,7 @@ from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.exchange.corpus import CorpusError, Header, corpus_lines
 from dml_conformance.conformance.exchange.corpus_files import write_corpus
 from dml_conformance.conformance.workers.cluster import client as client_module
-from dml_conformance.conformance.workers.cluster import worker
+from dml_conformance.conformance.workers.cluster import tasks
 from dml_conformance.conformance.workers.cluster.client import Cluster
 from dml_conformance.conformance.workers.cluster.errors import ClusterError, ClusterLost
 from dml_conformance.conformance.workers.cluster.identity import environment_of, first_difference
@@ -435,7 +435,7 @@ def test_a_worker_that_comes_later_is_held_to_the_same() -> None:
             "reference: levels: expected nothing else, found 1_0, 2_0, 3_0,",
         ),
     ):
-        reply = decode_reply(worker.judge(encode(order), packed(block), quarantine=False))
+        reply = decode_reply(tasks.judge(encode(order), packed(block), quarantine=False))
         assert isinstance(reply, WorkerFault)
         assert reply.kind == "ClusterError"
         assert reply.text.startswith(told)
@@ -448,7 +448,7 @@ def test_a_block_can_be_judged_in_quarantine_from_the_start() -> None:
     order = Order("careful", REFERENCE, suite_version(), (load_backend("reference").capabilities(),))
     (block,) = blocks(20, 20)
     try:
-        replies = [decode_reply(worker.judge(encode(order), packed(block), quarantine=how)) for how in (False, True)]
+        replies = [decode_reply(tasks.judge(encode(order), packed(block), quarantine=how)) for how in (False, True)]
         records = []
         for reply in replies:
             assert isinstance(reply, TaskOutcome)
@@ -456,7 +456,7 @@ def test_a_block_can_be_judged_in_quarantine_from_the_start() -> None:
         assert untimed(iter([[records[0]]])) == untimed(iter([[records[1]]]))
         assert len(records[0]) == 20
     finally:
-        worker._runs.end("careful")
+        tasks._runs.end("careful")
 
 
 def test_answers_that_make_no_sense_end_the_run() -> None:
@@ -518,8 +518,8 @@ def test_how_many_blocks_a_worker_takes_at_once() -> None:
 
 def test_what_nobody_asks_for_any_more_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that ended without a word holds no device for ever."""
-    monkeypatch.setattr(worker, "IDLE_SECONDS", 0.05)
-    runs = worker._LoadedRuns()
+    monkeypatch.setattr(tasks, "IDLE_SECONDS", 0.05)
+    runs = tasks._LoadedRuns()
     runs.get(Order("gone", REFERENCE, suite_version()))
     deadline = time.monotonic() + 30
     while runs._runs and time.monotonic() < deadline:
@@ -529,7 +529,7 @@ def test_what_nobody_asks_for_any_more_is_let_go(monkeypatch: pytest.MonkeyPatch
 
 def test_a_run_that_has_ended_is_not_loaded_again() -> None:
     """A block that comes late, after the run was broken off, holds no device either."""
-    runs, order = worker._LoadedRuns(), Order("over", REFERENCE, suite_version())
+    runs, order = tasks._LoadedRuns(), Order("over", REFERENCE, suite_version())
     runs.end("over")
     with pytest.raises(ClusterError, match=r"^the run has ended$"):
         runs.get(order)
