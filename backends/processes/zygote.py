@@ -94,7 +94,7 @@ class Zygote:
         finally:
             for file in theirs:
                 os.close(file)
-        return ForkedProcess(Forked(pid, status), requests, replies, lifeline)
+        return ForkedProcess(ZygoteChild(pid, status), requests, replies, lifeline)
 
     def end(self) -> None:
         """End it, and the processes that are left."""
@@ -105,7 +105,7 @@ class Zygote:
         self._process.wait()
 
 
-class Forked:
+class ZygoteChild:
     """A process that the zygote has forked, to be used like one of `subprocess`.
 
     Attributes:
@@ -169,7 +169,7 @@ class ForkedProcess(ChildProcess):
         lifeline: descriptor at whose end the zygote ends the group.
     """
 
-    def __init__(self, process: Forked, requests: int, replies: int, lifeline: int) -> None:
+    def __init__(self, process: ZygoteChild, requests: int, replies: int, lifeline: int) -> None:
         super().__init__(process, requests, replies)
         self._forked = process
         self._lifeline = lifeline

@@ -18,7 +18,7 @@ from dml_conformance.backends.directml.com import ComError
 from dml_conformance.backends.directml.errors import DirectmlError
 from dml_conformance.backends.directml.execution.gpu import DeviceRemoved, Gpu, OutOfMemory
 from dml_conformance.backends.directml.execution.loader import Setup
-from dml_conformance.backends.directml.execution.opening import Opened, open_device
+from dml_conformance.backends.directml.execution.opening import OpenDevice, open_device
 from dml_conformance.backends.directml.execution.protocol import (
     Buffer,
     Copy,
@@ -99,7 +99,7 @@ class Server:
 
     def __init__(
         self,
-        opened: Opened,
+        opened: OpenDevice,
         memory: ctypes.Array[ctypes.c_char],
         requests: int,
         replies: int,
