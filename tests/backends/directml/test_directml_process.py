@@ -33,29 +33,6 @@ def test_an_answer_comes_back() -> None:
     worker.close()
 
 
-def test_large_blocks_arrive_whole() -> None:
-    worker = fake_worker("\n    while len(block) < 200_000: block += os.read(0, 1 << 16)\n    reply(len(block))")
-    assert worker.ask(bytes(200_000)).code == 200_000
-    worker.close()
-
-
-def test_an_answer_in_pieces_is_put_together() -> None:
-    worker = fake_worker(
-        "content = msgspec.msgpack.encode(Reply(1, 'ab'))\n"
-        "    for byte in HEADER.pack(MARK, len(content), 0) + content: os.write(1, bytes([byte])); time.sleep(0.005)"
-    )
-    assert worker.ask(b"1") == Reply(1, "ab")
-    worker.close()
-
-
-def test_a_question_is_sent_whole_though_the_pipe_takes_it_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    worker = fake_worker("\n    while len(block) < 20: block += os.read(0, 1 << 16)\n    reply(block.count(b'x'))")
-    write = os.write
-    monkeypatch.setattr("dml_conformance.backends.directml.process.os.write", lambda file, data: write(file, data[:7]))
-    assert worker.ask(b"x" * 20).code == 20
-    worker.close()
-
-
 def test_a_crash_is_told_with_its_last_words_and_the_next_question_is_answered() -> None:
     worker = fake_worker(
         "\n    if block == b'bad': os.write(2, b'double free\\n'); reply(signal=signal.SIGABRT)\n    else: reply(1)"

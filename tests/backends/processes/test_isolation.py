@@ -228,25 +228,16 @@ def test_who_is_blamed_and_never_asked_loses_no_loss(isolated: Isolated) -> None
     assert [loss.count for loss in backend.take_losses()] == [2]
 
 
+@pytest.mark.parametrize(("name", "what"), [("IsKilledOnce", "execute"), ("IsKilledOnceInABatch", "execute_batch")])
 def test_what_was_killed_from_outside_is_asked_again(
-    isolated: Isolated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, what: str, isolated: Isolated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "once").touch()
     monkeypatch.setenv("DML_TEST_ONCE", str(tmp_path))
-    backend = isolated(awful("IsKilledOnce"))
+    backend = isolated(awful(name))
     assert {record.verdict for record in judged(backend)} == {Verdict.PASS}
     assert backend.losses == 1
-    assert backend.take_losses() == (Loss(LossCause.KILLED, "died of SIGKILL in execute"),)
-
-
-def test_a_batch_that_was_killed_from_outside_is_asked_again(
-    isolated: Isolated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "once").touch()
-    monkeypatch.setenv("DML_TEST_ONCE", str(tmp_path))
-    backend = isolated(awful("IsKilledOnceInABatch"))
-    assert {record.verdict for record in judged(backend)} == {Verdict.PASS}
-    assert backend.take_losses() == (Loss(LossCause.KILLED, "died of SIGKILL in execute_batch"),)
+    assert backend.take_losses() == (Loss(LossCause.KILLED, f"died of SIGKILL in {what}"),)
 
 
 def test_what_takes_too_long_together_is_told_apart(isolated: Isolated) -> None:
@@ -457,11 +448,9 @@ def test_shrinking_what_costs_the_process_ends(name: str, most: int, isolated: I
 def test_a_backend_is_given_up_in_the_end(isolated: Isolated, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(isolated_backend, "MOST_LOST", 3)
     backend = isolated(awful("DiesAlways"))
-    for _ in range(2):
+    for _ in range(3):
         with pytest.raises(ProcessLost):
             execute(backend, CASES[2])
-    with pytest.raises(ProcessLost):
-        execute(backend, CASES[2])
     with pytest.raises(GivenUp, match="was lost 3 times"):
         execute(backend, case_of(2))
     out = tmp_path / "out"

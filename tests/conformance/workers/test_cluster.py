@@ -41,7 +41,6 @@ from dml_conformance.conformance.workers.cluster.messages import Order, WorkerId
 from dml_conformance.conformance.workers.executor import InProcess
 from dml_conformance.conformance.workers.messages import TaskOutcome, WorkerFault, decode_reply, packed
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
-from dml_conformance.conformance.workers.tasks import CaseBlock
 from dml_conformance.reports.encoded import decode_records
 from dml_conformance.reports.records import Record, Verdict
 from dml_conformance.reports.release import suite_version
@@ -160,19 +159,6 @@ def test_a_resource_says_who_judges(dask_client: Client, address: str) -> None:
 
 def children() -> list[int]:
     return [process.pid for process in psutil.Process().children(recursive=True)]
-
-
-def test_blocks_are_taken_as_they_are_needed(address: str) -> None:
-    taken = []
-
-    def watched() -> Iterator[CaseBlock]:
-        for block in blocks():
-            taken.append(block)
-            yield block
-
-    with closing(Cluster(REFERENCE, address, CUDA)) as cluster:
-        next(cluster.encoded(watched()))
-    assert len(taken) == 4
 
 
 def test_a_damaged_line_is_told_by_whoever_reads_it(address: str) -> None:
