@@ -8,6 +8,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partialmethod
 from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -206,43 +207,23 @@ class IsolatedBackend:
             outcome = self._ask(make, "execute_batch", decode_execution, together=True)
         self._fetch(work, outcome)
 
-    def time_execution(
-        self,
-        desc: OperatorDesc,
-        level: Level,
-        inputs: Mapping[str, Binding],
-        outputs: Mapping[str, Binding],
-        repeats: int,
-    ) -> list[float]:
-        """By the backend's own clock, or by the host's in the backend's process; raises as `validate`."""
-        return self._time(Execution(desc, level, inputs, outputs), repeats, cold=False)
-
-    def time_copy(self, size: int, repeats: int) -> list[float]:
-        """Likewise."""
-        return self._time_copy(size, repeats, cold=False)
-
-    def time_execution_cold(
-        self,
-        desc: OperatorDesc,
-        level: Level,
-        inputs: Mapping[str, Binding],
-        outputs: Mapping[str, Binding],
-        repeats: int,
-    ) -> list[float]:
-        """Likewise; Unsupported where the backend cannot."""
-        return self._time(Execution(desc, level, inputs, outputs), repeats, cold=True)
-
-    def time_copy_cold(self, size: int, repeats: int) -> list[float]:
-        """Likewise."""
-        return self._time_copy(size, repeats, cold=True)
-
     def close(self) -> None:
         """End the process; the next request starts a new one."""
         self._forget()
         self._processes.close()
 
-    def _time(self, execution: Execution, repeats: int, *, cold: bool) -> list[float]:
-        work = _SharedTensors([execution])
+    def _time(
+        self,
+        desc: OperatorDesc,
+        level: Level,
+        inputs: Mapping[str, Binding],
+        outputs: Mapping[str, Binding],
+        repeats: int,
+        *,
+        cold: bool,
+    ) -> list[float]:
+        """By the backend's own clock, or by the host's in the backend's process; raises as `validate`."""
+        work = _SharedTensors([Execution(desc, level, inputs, outputs)])
 
         def make(process: BackendProcess) -> tuple[bytes, int]:
             (job,) = work.jobs(self._described)
@@ -254,10 +235,15 @@ class IsolatedBackend:
         return list(_completed(outcome).seconds)
 
     def _time_copy(self, size: int, repeats: int, *, cold: bool) -> list[float]:
+        """Likewise."""
         content = encode(TimeCopy(size, repeats, cold))
         seconds = self.limits.seconds * TIMED_RUNS
         outcome = self._ask(lambda _: (content, 0), "time_copy", decode_execution, seconds, together=True)
         return list(_completed(outcome).seconds)
+
+    # Unsupported with cold caches, where the backend cannot empty them.
+    time_execution, time_execution_cold = partialmethod(_time, cold=False), partialmethod(_time, cold=True)
+    time_copy, time_copy_cold = partialmethod(_time_copy, cold=False), partialmethod(_time_copy, cold=True)
 
     def _prefetch(self, questions: Sequence[_Question]) -> None:
         """Ask what will be asked next; errors as `validate`."""

@@ -22,16 +22,22 @@ from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.loading import BackendError
 from dml_conformance.conformance.exchange.corpus import CorpusError
 from dml_conformance.conformance.workers.cluster import tasks
-from dml_conformance.conformance.workers.cluster.connection import connected
-from dml_conformance.conformance.workers.cluster.errors import ClusterError, ClusterLost, in_one_line
-from dml_conformance.conformance.workers.cluster.identity import environment_of, first_difference
-from dml_conformance.conformance.workers.cluster.members import ClusterMember, named
-from dml_conformance.conformance.workers.cluster.messages import (
+from dml_conformance.conformance.workers.cluster.identity import (
     Order,
     WorkerIdentity,
     decode_identity,
     decode_losses,
     encode,
+    environment_of,
+    first_difference,
+)
+from dml_conformance.conformance.workers.cluster.scheduler import (
+    ClusterError,
+    ClusterLost,
+    ClusterMember,
+    connected,
+    in_one_line,
+    named,
 )
 from dml_conformance.conformance.workers.executor import RemoteExecutor
 from dml_conformance.conformance.workers.messages import (

@@ -16,9 +16,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from dml_conformance.conformance.workers import Workers
-from dml_conformance.conformance.workers.cluster.errors import ClusterError
-from dml_conformance.conformance.workers.cluster.identity import first_difference
-from dml_conformance.conformance.workers.cluster.messages import Order, WorkerIdentity, decode_order, encode
+from dml_conformance.conformance.workers.cluster.identity import (
+    Order,
+    WorkerIdentity,
+    decode_order,
+    encode,
+    first_difference,
+)
+from dml_conformance.conformance.workers.cluster.scheduler import ClusterError
 from dml_conformance.conformance.workers.messages import Reply, WorkerClaims, unpacked
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.conformance.workers.worker import fault

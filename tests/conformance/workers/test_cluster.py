@@ -34,10 +34,14 @@ from dml_conformance.conformance.exchange.corpus_files import write_corpus
 from dml_conformance.conformance.workers.cluster import client as client_module
 from dml_conformance.conformance.workers.cluster import tasks
 from dml_conformance.conformance.workers.cluster.client import Cluster
-from dml_conformance.conformance.workers.cluster.errors import ClusterError, ClusterLost
-from dml_conformance.conformance.workers.cluster.identity import environment_of, first_difference
-from dml_conformance.conformance.workers.cluster.members import ClusterMember
-from dml_conformance.conformance.workers.cluster.messages import Order, WorkerIdentity, encode
+from dml_conformance.conformance.workers.cluster.identity import (
+    Order,
+    WorkerIdentity,
+    encode,
+    environment_of,
+    first_difference,
+)
+from dml_conformance.conformance.workers.cluster.scheduler import ClusterError, ClusterLost, ClusterMember
 from dml_conformance.conformance.workers.executor import InProcess
 from dml_conformance.conformance.workers.messages import TaskOutcome, WorkerFault, decode_reply, packed
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
@@ -378,9 +382,9 @@ def changed(client: Client, name: str, change: Callable[..., None], *arguments: 
 
 
 def be_of_version(version: str) -> None:
-    from dml_conformance.conformance.workers.cluster import messages
+    from dml_conformance.conformance.workers.cluster import identity
 
-    messages.suite_version = lambda: version
+    identity.suite_version = lambda: version
 
 
 def be_of_device(device: str) -> None:

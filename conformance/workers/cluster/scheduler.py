@@ -1,16 +1,32 @@
-"""Finding the scheduler of a cluster."""
+"""The scheduler of a cluster: how it is found, the workers that it knows, and what can be wrong with them."""
 
 from __future__ import annotations
 
 import asyncio
 import warnings
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from dml_conformance.conformance.workers.cluster.errors import ClusterError, ClusterLost, in_one_line
+from dml_conformance.spec.errors import BadInputError, BrokenRunError
 
 if TYPE_CHECKING:
     from distributed import Client
+
+MOST_NAMED = 5  # workers in a message
+
+
+class ClusterError(BadInputError, ValueError):
+    """A cluster that is not as it has to be, or is not asked for as it should be; the message says what to change."""
+
+
+class ClusterLost(BrokenRunError):
+    """A cluster that cannot be reached, has no workers, or lost them; the run is incomplete."""
+
+
+def in_one_line(error: BaseException) -> str:
+    """An exception in one line."""
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def connected(address: str) -> Client:
@@ -58,3 +74,37 @@ async def _kind(address: str, timeout: float) -> str:
     arguments = Security().get_connection_args("client")
     async with rpc(address, timeout=timeout, connection_args=arguments) as there:
         return str((await asyncio.wait_for(there.identity(), timeout))["type"])
+
+
+class ClusterMember(NamedTuple):
+    """A worker of the cluster.
+
+    Attributes:
+        address: of the worker.
+        name: as its user named it, or Dask.
+        resources: what it was started with.
+        threads: how many tasks it takes at once.
+    """
+
+    address: str
+    name: str
+    resources: Mapping[str, float]
+    threads: int
+
+    def __str__(self) -> str:
+        return self.address if self.name == self.address else f"{self.name} ({self.address})"
+
+    def slots(self, wanted: Mapping[str, float]) -> int:
+        """How many tasks that need certain resources it takes at once."""
+        shares = (int(self.resources.get(name, 0) / amount) for name, amount in wanted.items())
+        return min(self.threads, *shares) if wanted else self.threads
+
+
+def named(members: Sequence[ClusterMember]) -> str:
+    """Workers and what they were started with."""
+    shown = [
+        f"{member} with {', '.join(f'{name}={amount:g}' for name, amount in member.resources.items()) or 'none'}"
+        for member in members[:MOST_NAMED]
+    ]
+    more = len(members) - len(shown)
+    return "; ".join(shown) + (f"; and {more} more" if more else "")
