@@ -12,8 +12,8 @@ import pytest
 from dml_conformance.backends.loading import load_backend
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.engine import Engine
-from dml_conformance.conformance.campaign.units import Listed
 from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.workers.tasks import CaseBlock
 from dml_conformance.reports.digests import Digests
 from dml_conformance.reports.records import Verdict
 from dml_conformance.spec.levels import Level
@@ -26,8 +26,8 @@ def test_a_standard_campaign_finds_what_it_found(name: str) -> None:
     """At all levels, with seed 0: as in the certificates of 0.1.0, `e13c4c12...` with their searches."""
     engine = Engine(Judge(load_backend(name), name), tuple(operators()), tuple(Level), BUDGETS["standard"], 0)
     digests, verdicts = Digests(), Counter[Verdict]()
-    for unit in engine.units():
-        if isinstance(unit, Listed):
+    for unit in engine.tasks():
+        if isinstance(unit, CaseBlock):
             for record in engine.judged(unit):
                 digests.record(record)
                 verdicts[record.verdict] += 1

@@ -659,7 +659,7 @@ EXIT_CODES = {
     "conformance.packages.waivers:WaiverError": Exit.BAD_INPUT,
     "reports.package:PackageError": Exit.BAD_INPUT,
     "reports.package.signature:KeyFileError": Exit.BAD_INPUT,
-    "conformance.campaign.sweep:WorkerError": Exit.BROKEN,
+    "conformance.workers.setup:WorkerError": Exit.BROKEN,
     "reports.certificate:CertificateError": Exit.BAD_INPUT,
     "reports.history:HistoryError": Exit.BAD_INPUT,
     "reports.resuming:ResumeError": Exit.BAD_INPUT,

@@ -14,7 +14,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -22,33 +21,32 @@ from typing import Any
 from dml_conformance.backends.base import Answer, Backend, Binding, Bytes, Execution, Unsupported, takes_batches
 from dml_conformance.backends.foreign_text import encodable
 from dml_conformance.backends.loading import BackendError, load_backend
-from dml_conformance.backends.processes.arena import Mapped
+from dml_conformance.backends.processes.arena import ArenaView
+from dml_conformance.backends.processes.child_process import DUMP
+from dml_conformance.backends.processes.framing import Receiver, send
 from dml_conformance.backends.processes.wire import (
-    DUMP,
     LONGEST_TEXT,
-    Answered,
+    BackendException,
+    BackendInfo,
     Bound,
-    Decision,
-    Described,
-    Done,
+    Completion,
+    DecisionReply,
+    EncodedDesc,
     Execute,
     ExecuteBatch,
+    ExecutionReply,
     Job,
-    Loaded,
-    NotLoaded,
-    Outcome,
+    LoadError,
+    NoAnswer,
     Question,
-    Raised,
     Request,
-    Returned,
     TimeCopy,
     TimeExecution,
     Validate,
+    WireAnswer,
     decode_request,
     descriptor,
     encode,
-    message,
-    receive,
 )
 from dml_conformance.backends.timing import time_copy, time_execution
 from dml_conformance.spec.levels import Level
@@ -69,35 +67,35 @@ def main(name: str, place: str, harness: int) -> None:
     settle()
     if harness:
         threading.Thread(target=_end_with, args=(harness,), daemon=True).start()
-    read = partial(os.read, requests)
-    memory = Mapped(place)
+    memory = ArenaView(place)
     try:
         backend = load_backend(name)
-        hello = Loaded(backend.capabilities(), takes_batches(backend))
+        hello = BackendInfo(backend.capabilities(), takes_batches(backend))
         first = encode(hello)
     except BackendError as error:
-        _send(replies, message(0, encode(NotLoaded(encodable(str(error))))))
+        send(replies, encode(LoadError(encodable(str(error)))))
         return
     except BaseException as error:
-        _send(replies, message(0, encode(NotLoaded(encodable(f"backend {name!r} cannot be made: {_told(error)}")))))
+        send(replies, encode(LoadError(encodable(f"backend {name!r} cannot be made: {_told(error)}"))))
         return
-    _send(replies, message(0, first))
-    worker = _Worker(backend, memory)
+    send(replies, first)
+    server = BackendServer(backend, memory)
+    receiver = Receiver(requests)
     gc.freeze()  # what is loaded stays, so no collection has to look at it
-    while (received := receive(read, sys.maxsize)) is not None:
+    while (received := receiver.receive()) is not None:
         number, content = received
-        _send(replies, message(number, encode(worker.answer(decode_request(content)))))
+        send(replies, encode(server.answer(decode_request(content))), number)
 
 
-class _Worker:
+class BackendServer:
     """A backend and what it shares with the process that asks."""
 
-    def __init__(self, backend: Backend, memory: Mapped) -> None:
+    def __init__(self, backend: Backend, memory: ArenaView) -> None:
         self._backend: Any = backend
         self._memory = memory
         self._last: OperatorDesc | None = None
 
-    def answer(self, request: Request) -> tuple[Decision, ...] | Outcome:
+    def answer(self, request: Request) -> tuple[DecisionReply, ...] | ExecutionReply:
         if isinstance(request, Validate):
             return tuple([self._validated(question) for question in request.questions])
         try:
@@ -105,16 +103,16 @@ class _Worker:
         except BaseException as error:
             return _raised(error)
 
-    def _validated(self, question: Question) -> Decision:
+    def _validated(self, question: Question) -> DecisionReply:
         try:
             answer = self._backend.validate(self._descriptor(question.desc), Level(question.level))
             if isinstance(answer, Answer):
-                return Answered(bool(answer.accepted), _words(answer.reason))
-            return Returned(_words(answer, repr))
+                return WireAnswer(bool(answer.accepted), _words(answer.reason))
+            return NoAnswer(_words(answer, repr))
         except BaseException as error:
             return _raised(error)
 
-    def _done(self, request: Execute | ExecuteBatch | TimeExecution | TimeCopy) -> Done:
+    def _done(self, request: Execute | ExecuteBatch | TimeExecution | TimeCopy) -> Completion:
         if isinstance(request, TimeCopy):
             return _timed(time_copy(self._backend, request.size, request.repeats, cold=request.cold))
         memory, resources = self._memory.memory(request.memory), dict[tuple[int, int, bool], Bytes]()
@@ -122,13 +120,13 @@ class _Worker:
             executions = [self._arguments(job, memory, resources) for job in request.jobs]
             self._validate_first(executions if request.validate else ())
             self._backend.execute_batch(executions)
-            return Done()
+            return Completion()
         execution = self._arguments(request.job, memory, resources)
         if isinstance(request, TimeExecution):
             return _timed(time_execution(self._backend, execution, request.repeats, cold=request.cold))
         self._validate_first((execution,) if request.validate else ())
         self._backend.execute(*execution)
-        return Done()
+        return Completion()
 
     def _validate_first(self, executions: Sequence[Execution]) -> None:
         """A backend is only asked to execute what it has accepted, in this process too."""
@@ -152,7 +150,7 @@ class _Worker:
 
         return Execution(self._descriptor(job.desc), Level(job.level), bindings(job.inputs), bindings(job.outputs))
 
-    def _descriptor(self, described: Described) -> OperatorDesc:
+    def _descriptor(self, described: EncodedDesc) -> OperatorDesc:
         if described.content or self._last is None:
             self._last = descriptor(described)
         return self._last
@@ -193,23 +191,17 @@ def _end_with(harness: int) -> None:
     os._exit(1)
 
 
-def _send(replies: int, data: bytes) -> None:
-    sent = os.write(replies, data)
-    while sent < len(data):
-        sent += os.write(replies, memoryview(data)[sent:])
+def _timed(seconds: Iterable[float]) -> Completion:
+    return Completion(tuple(map(float, seconds)))
 
 
-def _timed(seconds: Iterable[float]) -> Done:
-    return Done(tuple(map(float, seconds)))
-
-
-def _raised(error: BaseException) -> Raised:
+def _raised(error: BaseException) -> BackendException:
     kind = "Exception"
     if isinstance(error, Unsupported):
         kind = "Unsupported"
     elif isinstance(error, MemoryError):
         kind = "MemoryError"
-    return Raised(kind, encodable(type(error).__name__), _words(error))
+    return BackendException(kind, encodable(type(error).__name__), _words(error))
 
 
 def _told(error: BaseException) -> str:

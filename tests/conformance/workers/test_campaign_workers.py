@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,16 +22,17 @@ from click.testing import CliRunner, Result
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.processes import backend as isolated_backend
 from dml_conformance.backends.processes.backend import IsolatedBackend
-from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.engine import Engine
-from dml_conformance.conformance.campaign.sweep import WorkerError
-from dml_conformance.conformance.campaign.units import Sought
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.conformance.workers import units as unit_workers
-from dml_conformance.conformance.workers.units import JudgeSetup, UnitWorkers
+from dml_conformance.conformance.workers import Workers
+from dml_conformance.conformance.workers import workers as workers_module
+from dml_conformance.conformance.workers.messages import Reply
+from dml_conformance.conformance.workers.process import WorkerProcess
+from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
+from dml_conformance.conformance.workers.tasks import SearchTask, Task
 from dml_conformance.reports.encoded import encode_record
 from dml_conformance.reports.records import Phase, Record, Verdict
 from dml_conformance.reports.store import Store
@@ -84,15 +86,15 @@ def engine_of(backend: Any, name: str, levels: tuple[Level, ...] = LEVELS) -> En
 
 
 @pytest.fixture
-def workers() -> Iterator[Callable[..., tuple[Engine, UnitWorkers]]]:
+def workers() -> Iterator[Callable[..., tuple[Engine, Workers]]]:
     """Makes campaigns and the workers for them, which are closed in the end."""
-    made: list[IsolatedBackend | UnitWorkers] = []
+    made: list[IsolatedBackend | Workers] = []
 
-    def make(name: str, count: int, levels: tuple[Level, ...] = LEVELS) -> tuple[Engine, UnitWorkers]:
+    def make(name: str, count: int, levels: tuple[Level, ...] = LEVELS) -> tuple[Engine, Workers]:
         backend = IsolatedBackend(name)
         engine = engine_of(backend, name, levels)
         made.append(backend)
-        several = UnitWorkers(JudgeSetup.of(engine.judge, Limits()), count)
+        several = Workers(JudgeSetup.of(engine.judge, Limits()), count)
         made.append(several)
         return engine, several
 
@@ -101,7 +103,7 @@ def workers() -> Iterator[Callable[..., tuple[Engine, UnitWorkers]]]:
         each.close()
 
 
-Making = Callable[..., tuple[Engine, UnitWorkers]]
+Making = Callable[..., tuple[Engine, Workers]]
 Units = list[tuple[str, list[Record]]]
 
 
@@ -114,24 +116,23 @@ def alone(name: str, levels: tuple[Level, ...] = LEVELS) -> Units:
     backend = IsolatedBackend(name)
     try:
         engine = engine_of(backend, name, levels)
-        return [(unit.name, without_times(engine.judged(unit))) for unit in engine.units()]
+        return [(task.name, without_times(engine.judged(task))) for task in engine.tasks()]
     finally:
         backend.close()
 
 
-def together(engine: Engine, several: UnitWorkers) -> Iterator[tuple[str, list[Record]]]:
-    for unit, records in several.judged(engine):
-        yield unit.name, without_times(written.whole() for written in records)
+def judged(engine: Engine, several: Workers) -> Iterator[tuple[Task, Iterator[Record]]]:
+    """Every task that is left, with its records, which are settled as they are asked for."""
+    for stage in engine.stages():
+        for task, (records,) in several.encoded(filter(engine.wants, stage), engine.wants):
+            yield task, (engine.settled(written.whole()) for written in records)
+        if several.given_up:
+            return
 
 
-def crew() -> list[psutil.Process]:
-    """The processes that judge."""
-    found = []
-    for process in psutil.Process().children():
-        with suppress(psutil.Error):
-            if "spawn_main" in " ".join(process.cmdline()):
-                found.append(process)
-    return found
+def together(engine: Engine, several: Workers) -> Iterator[tuple[str, list[Record]]]:
+    for task, records in judged(engine, several):
+        yield task.name, without_times(records)
 
 
 def wait_until(holds: Callable[[], object]) -> None:
@@ -179,7 +180,7 @@ def test_what_a_search_finds_is_not_searched_for_again_though_it_was_begun(worke
             for _ in records:
                 pass
             found.append(unit.name)
-            if isinstance(unit, Sought) and unit.level is LEVELS[0]:
+            if isinstance(unit, SearchTask) and unit.level is LEVELS[0]:
                 about = {"rule": unit.rule}
                 engine.note(
                     Record(
@@ -189,9 +190,9 @@ def test_what_a_search_finds_is_not_searched_for_again_though_it_was_begun(worke
         return found
 
     engine, several = workers("reference", 3)
-    ahead = names(engine, several.judged(engine))
+    ahead = names(engine, judged(engine, several))
     plain = engine_of(engine.judge.backend, "reference")
-    assert ahead == names(plain, ((unit, plain.judged(unit)) for unit in plain.units()))
+    assert ahead == names(plain, ((unit, plain.judged(unit)) for unit in plain.tasks()))
     searched = [name for name in ahead if name.startswith("search")]
     assert searched
     assert all(" at 1_0, " in name for name in searched)
@@ -200,36 +201,33 @@ def test_what_a_search_finds_is_not_searched_for_again_though_it_was_begun(worke
 def test_processes_that_are_killed_change_nothing(workers: Making) -> None:
     engine, several = workers("wrong.py:Wrong", 2, (Level.L1_0,))
     found: Units = []
+    wait_until(lambda: len(several._claims) == 2)  # the first processes are through with their start
     for number, unit in enumerate(together(engine, several)):
         found.append(unit)
         if number in (0, 5, 12, 13):
-            for process in crew()[: 1 + number % 2]:
-                process.kill()
-    assert several.losses >= 3
+            for pid in several.pids[: 1 + number % 2]:
+                os.kill(pid, signal.SIGKILL)
+    assert several.losses.total() >= 3
     assert found == alone("wrong.py:Wrong", (Level.L1_0,))
 
 
-def test_a_unit_over_which_every_process_is_killed(workers: Making, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unit_workers, "MOST_LOST", 2)
-    monkeypatch.setattr(unit_workers, "_judged", _killed)
+def test_a_task_over_which_every_process_is_killed(workers: Making, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers_module, "MOST_LOST", 2)
+    receive = WorkerProcess.receive
+
+    def killed(process: WorkerProcess) -> Reply:
+        if process.requests:
+            process.kill()
+        process.requests += 1
+        return receive(process)
+
+    monkeypatch.setattr(WorkerProcess, "requests", 0, raising=False)
+    monkeypatch.setattr(WorkerProcess, "receive", killed)
     engine, several = workers("reference", 1)
-    with pytest.raises(WorkerError, match=r"2 processes .* over 'examples up to \d+', .* --resume"):
-        next(several.judged(engine))
-
-
-def _killed(_unit: object) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def test_processes_that_cannot_be_started_are_told(workers: Making, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine, several = workers("reference", 1)
-
-    def refuse(*_: object) -> None:
-        raise BlockingIOError(11, "Resource temporarily unavailable")
-
-    monkeypatch.setattr("multiprocessing.context.SpawnProcess._Popen", refuse)
-    with pytest.raises(WorkerError, match="--resume goes on with it"):
-        next(several.judged(engine))
+    several.capabilities()
+    monkeypatch.setattr(WorkerProcess, "requests", 1)
+    with pytest.raises(WorkerError, match=r"2 worker processes .* over 'examples up to \d+', .* --resume"):
+        next(judged(engine, several))
 
 
 def test_losses_of_all_processes_count_together(workers: Making, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,12 +235,9 @@ def test_losses_of_all_processes_count_together(workers: Making, monkeypatch: py
     monkeypatch.setattr(isolated_backend, "MOST_LOST", 5)
     records: list[Record] = []
 
-    def judge_all() -> None:
-        for _, unit in together(engine, several):
-            records.extend(unit)
-
-    with pytest.raises(GivenUp, match=r"lost \d+ times"):
-        judge_all()
+    for _, unit in together(engine, several):
+        records.extend(unit)
+    assert re.search(r"lost \d+ times", several.given_up)
     assert 0 < sum(record.verdict is Verdict.CRASH for record in records) < 5 + 32
 
 
@@ -266,21 +261,25 @@ INTERRUPTED = """
 import os, signal, sys, time
 import psutil
 from dml_conformance.conformance.cli import main
-from dml_conformance.conformance.workers.units import UnitWorkers
+from dml_conformance.conformance.workers import Workers
 
-def judged(self, engine, whole=UnitWorkers.judged):
-    for number, each in enumerate(whole(self, engine)):
-        if number == 12:
+count = 0
+
+def encoded(self, tasks, wants, whole=Workers.encoded):
+    global count
+    for each in whole(self, tasks, wants):
+        if count == 12:
             time.sleep(1)  # the next mark is kept at once
-        if number == 14:
+        if count == 14:
             pids = [child.pid for child in psutil.Process().children(recursive=True)]
             print("processes:", *pids, file=sys.stderr, flush=True)
             os.kill(os.getpid(), sent)
+        count += 1
         yield each
 
 sent = getattr(signal, sys.argv.pop())
 signal.signal(signal.SIGINT, signal.default_int_handler)
-UnitWorkers.judged = judged
+Workers.encoded = encoded
 main()
 """
 
@@ -317,7 +316,7 @@ def test_a_judge_in_another_process_is_the_same() -> None:
     backend = IsolatedBackend("reference")
     claims: Capabilities = msgspec.structs.replace(backend.capabilities(), operators=("TILE",))
     judge = Judge(backend, "reference", claims=claims, digests_outputs=True, repeat=5)
-    other = JudgeSetup.of(judge, Limits(7.0)).judge()
+    (other,) = JudgeSetup.of(judge, Limits(7.0)).judges()
     assert isinstance(other.backend, IsolatedBackend)
     told = [
         (each.backend_name, each.reading, each.capabilities, each.digests_outputs, each.repeat)

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import os
-import sys
 import threading
 import time
 from contextlib import suppress
-from typing import IO
 
 import msgspec
 
@@ -20,26 +18,26 @@ from dml_conformance.backends.directml.com import ComError
 from dml_conformance.backends.directml.errors import DirectmlError
 from dml_conformance.backends.directml.execution.gpu import DeviceRemoved, Gpu, OutOfMemory
 from dml_conformance.backends.directml.execution.loader import Setup
-from dml_conformance.backends.directml.execution.opening import Opened, open_device
+from dml_conformance.backends.directml.execution.opening import OpenDevice, open_device
 from dml_conformance.backends.directml.execution.protocol import (
     Buffer,
     Copy,
+    CreationResult,
     Decide,
-    Decision,
-    Done,
-    Execute,
-    Failed,
-    Problem,
+    ExecutionProblem,
+    ProblemKind,
     Ready,
     Reply,
     Request,
-    read_into,
-    receive,
-    send,
+    RunOperator,
+    RunTimes,
+    decode_request,
+    encode,
 )
 from dml_conformance.backends.directml.execution.submission import Bound, Submission, time_copies
 from dml_conformance.backends.directml.execution.work import Program
 from dml_conformance.backends.directml.structs import BLOCK_SIZE, OPERATOR_DESC_AT
+from dml_conformance.backends.processes.framing import Receiver, send, write
 
 ANSWER_SECONDS = 120.0  # a software device takes seconds for the largest cases
 TOOK_TOO_LONG = 70  # exit status
@@ -51,13 +49,13 @@ def main(setup_json: str) -> None:
     Args:
         setup_json: a `Setup`.
     """
-    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    requests, replies = os.dup(0), os.dup(1)
     os.dup2(2, 1)  # what the libraries print must not come between the replies
     _no_core_dumps()
-    watchdog = Watchdog()
+    timer = DeadlineTimer()
     memory = ctypes.create_string_buffer(BLOCK_SIZE)
     try:
-        with watchdog:
+        with timer:
             opened = open_device(msgspec.json.decode(setup_json, type=Setup))
             ready = Ready(
                 address=ctypes.addressof(memory),
@@ -67,17 +65,15 @@ def main(setup_json: str) -> None:
                 versions=opened.versions,
             )
     except (DirectmlError, ComError) as error:
-        send(replies, Ready(error=str(error)))
-        replies.flush()
+        send(replies, encode(Ready(error=str(error))))
         return
-    send(replies, ready)
-    replies.flush()
-    Server(opened, memory, requests, replies, watchdog).serve()
+    send(replies, encode(ready))
+    Server(opened, memory, requests, replies, timer).serve()
     opened.gpu.close()
     opened.directml.close()
 
 
-class Watchdog:
+class DeadlineTimer:
     """Ends the process if what is done in `with` takes too long. It may be in a library, and deaf to Python."""
 
     def __init__(self, seconds: float = ANSWER_SECONDS) -> None:
@@ -103,57 +99,56 @@ class Server:
 
     def __init__(
         self,
-        opened: Opened,
+        opened: OpenDevice,
         memory: ctypes.Array[ctypes.c_char],
-        requests: IO[bytes],
-        replies: IO[bytes],
-        watchdog: Watchdog,
+        requests: int,
+        replies: int,
+        timer: DeadlineTimer,
     ) -> None:
         self._gpu: Gpu = opened.gpu
         self._directml = opened.directml
         self._memory = memoryview(memory).cast("B")
         self._desc = ctypes.addressof(memory) + OPERATOR_DESC_AT
-        self._requests = requests
+        self._receiver = Receiver(requests, in_turn=False)
         self._replies = replies
-        self._watchdog = watchdog
+        self._timer = timer
 
     def serve(self) -> None:
         """Answer until the requests end, or the device is gone."""
         with suppress(EOFError, BrokenPipeError):
-            while (request := receive(self._requests, Request)) is not None:  # type: ignore[arg-type]  # a union
-                reply, resources = self._answer(request)
-                send(self._replies, reply)
+            while (received := self._receiver.receive()) is not None:
+                reply, resources = self._answer(decode_request(received[1]))
+                send(self._replies, encode(reply))
                 for data in resources:
-                    self._replies.write(data)
-                self._replies.flush()
-                if isinstance(reply, Failed) and reply.problem is Problem.DEVICE_REMOVED:
+                    write(self._replies, data)
+                if isinstance(reply, ExecutionProblem) and reply.problem is ProblemKind.DEVICE_REMOVED:
                     return
 
     def _answer(self, request: Request) -> tuple[Reply, list[bytearray]]:
         resources: list[bytearray] = []
-        if isinstance(request, Decide | Execute):
-            read_into(self._requests, self._memory[: request.block])
-        if isinstance(request, Execute):
+        if isinstance(request, Decide | RunOperator):
+            self._receiver.read_into(self._memory[: request.block])
+        if isinstance(request, RunOperator):
             resources = [bytearray(buffer.length) for buffer in request.resources]
             for data in resources:
-                read_into(self._requests, memoryview(data))
+                self._receiver.read_into(memoryview(data))
         try:
-            with self._watchdog:
+            with self._timer:
                 match request:
                     case Decide():
-                        return Decision(self._directml.create_operator(self._desc)), []
-                    case Execute():
-                        return Done(self._execute(request, resources)), resources
+                        return CreationResult(self._directml.create_operator(self._desc)), []
+                    case RunOperator():
+                        return RunTimes(self._execute(request, resources)), resources
                     case Copy(size, repeats):
-                        return Done(time_copies(self._gpu, size, repeats)), []
+                        return RunTimes(time_copies(self._gpu, size, repeats)), []
         except OutOfMemory as error:
-            return Failed(Problem.NO_MEMORY, str(error)), []
+            return ExecutionProblem(ProblemKind.NO_MEMORY, str(error)), []
         except DeviceRemoved as error:
-            return Failed(Problem.DEVICE_REMOVED, str(error)), []
+            return ExecutionProblem(ProblemKind.DEVICE_REMOVED, str(error)), []
         except ComError as error:
             return self._failure(error), []
 
-    def _execute(self, request: Execute, resources: list[bytearray]) -> list[float]:
+    def _execute(self, request: RunOperator, resources: list[bytearray]) -> list[float]:
         contents = iter(resources)
 
         def bound(buffer: Buffer | None) -> Bound | None:
@@ -169,12 +164,12 @@ class Server:
             submission.run()
         return []
 
-    def _failure(self, error: ComError) -> Failed:
+    def _failure(self, error: ComError) -> ExecutionProblem:
         try:
             self._gpu.check_alive()
         except DeviceRemoved as removed:
-            return Failed(Problem.DEVICE_REMOVED, f"{error}; {removed}")
-        return Failed(Problem.FAILED, str(error))
+            return ExecutionProblem(ProblemKind.DEVICE_REMOVED, f"{error}; {removed}")
+        return ExecutionProblem(ProblemKind.FAILED, str(error))
 
 
 def _no_core_dumps() -> None:
@@ -183,7 +178,3 @@ def _no_core_dumps() -> None:
     except ImportError:  # Windows has none to prevent
         return
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -14,7 +14,7 @@ from typing import IO
 import psutil
 import pytest
 
-from dml_conformance.backends.processes.child_process import GuardedProcess, how_it_ended
+from dml_conformance.backends.processes.child_process import StartedProcess, how_it_ended
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="where there are no groups, nothing guards them")
 
@@ -34,8 +34,8 @@ def remarks() -> Iterator[IO[bytes]]:
         yield file
 
 
-def guarded(remarks: IO[bytes], code: str, **environment: str) -> GuardedProcess:
-    return GuardedProcess(sys.path, f"exec({code!a})", remarks, inherited=(), environment=environment)
+def started_process(remarks: IO[bytes], code: str, **environment: str) -> StartedProcess:
+    return StartedProcess(sys.path, f"exec({code!a})", remarks, inherited=(), environment=environment)
 
 
 def is_gone(pid: int) -> bool:
@@ -52,7 +52,7 @@ def is_gone(pid: int) -> bool:
 
 @pytest.mark.parametrize("how", ["end", "stop, end", "killed, end"])
 def test_with_it_ends_what_it_has_started(remarks: IO[bytes], how: str) -> None:
-    process = guarded(remarks, STARTS)
+    process = started_process(remarks, STARTS)
     child = int(os.read(process.replies, 100))
     assert psutil.Process(child).is_running()
     if how.startswith("stop"):
@@ -69,7 +69,9 @@ def test_with_it_ends_what_it_has_started(remarks: IO[bytes], how: str) -> None:
 
 
 def test_it_has_the_environment_that_it_is_given_and_a_group_of_its_own(remarks: IO[bytes]) -> None:
-    process = guarded(remarks, "import os; print(f'{os.environ[\"WORD\"]} {os.getpgid(0) == os.getpid()}')", WORD="x")
+    process = started_process(
+        remarks, "import os; print(f'{os.environ[\"WORD\"]} {os.getpgid(0) == os.getpid()}')", WORD="x"
+    )
     process.process.wait()
     assert os.read(process.replies, 100) == b"x True\n"
     process.end()
@@ -87,7 +89,7 @@ def test_without_a_guard_there_is_no_process(remarks: IO[bytes], monkeypatch: py
 
     monkeypatch.setattr(subprocess.Popen, "__init__", fails_the_second_time)
     with pytest.raises(OSError, match="temporarily unavailable"):
-        guarded(remarks, "import time; time.sleep(1000)")
+        started_process(remarks, "import time; time.sleep(1000)")
     assert started[0].returncode == -signal.SIGKILL
     for pipe in (started[0].stdin, started[0].stdout):
         assert pipe is not None

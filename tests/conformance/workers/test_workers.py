@@ -24,32 +24,33 @@ from sweep_support import blocks, digest_of, untimed
 from dml_conformance.backends.loading import BackendError
 from dml_conformance.backends.loading import devices_of as backend_devices
 from dml_conformance.backends.processes.limits import Limits
-from dml_conformance.conformance.campaign.sweep import Block, InProcess, Setup, WorkerError, read_cases
 from dml_conformance.conformance.exchange.corpus import CorpusError
-from dml_conformance.conformance.workers import Workers, devices_of, places_on
-from dml_conformance.conformance.workers import block_executor as elsewhere
-from dml_conformance.conformance.workers import quarantine as careful
-from dml_conformance.conformance.workers.messages import Losses, Suspicion
+from dml_conformance.conformance.workers import Workers, devices_of, places_on, quarantine
+from dml_conformance.conformance.workers import executor as executor_module
+from dml_conformance.conformance.workers.executor import InProcess
+from dml_conformance.conformance.workers.messages import LossTally, Suspicion
+from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
+from dml_conformance.conformance.workers.tasks import CaseBlock
 from dml_conformance.reports.records import Phase, Record, Verdict
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading
 
-REFERENCE = Setup(("reference",))
+REFERENCE = JudgeSetup(("reference",))
 GIB = 2**30
 
 
-def tiles(cases: int = 60, size: int = 20) -> list[Block]:
+def tiles(cases: int = 60, size: int = 20) -> list[CaseBlock]:
     """A corpus of one operator at one level: half of it is executed."""
     return blocks(size, cases, ["TILE"], [Level.L6_4])
 
 
-def judged_by(setup: Setup, work: list[Block], count: int = 1) -> list[Record]:
+def judged_by(setup: JudgeSetup, work: list[CaseBlock], count: int = 1) -> list[Record]:
     with closing(Workers(setup, count)) as workers:
         (records,) = untimed(workers.judged(work))
     return records
 
 
-def passed_by_all(work: list[Block]) -> list[Record]:
+def passed_by_all(work: list[CaseBlock]) -> list[Record]:
     """The records of a backend that does no harm."""
     (records,) = untimed(InProcess(REFERENCE.judges()).judged(work))
     return records
@@ -70,7 +71,7 @@ def guilty(record: Record, every: int = 720) -> bool:
 
 
 def test_workers_give_what_one_process_gives() -> None:
-    setup = Setup(("reference", "torch:cpu"))
+    setup = JudgeSetup(("reference", "torch:cpu"))
     alone = untimed(InProcess(setup.judges()).judged(blocks()))
     for count in (1, 2):
         with closing(Workers(setup, count)) as workers:
@@ -86,7 +87,7 @@ def test_blocks_are_taken_as_they_are_needed() -> None:
     """However long a corpus is, no more than a few blocks of it are in memory."""
     taken = []
 
-    def watched() -> Iterator[Block]:
+    def watched() -> Iterator[CaseBlock]:
         for block in blocks():
             taken.append(block)
             yield block
@@ -105,14 +106,14 @@ def test_what_nobody_waits_for_is_forgotten() -> None:
 
 
 def test_a_reading_is_the_workers_too() -> None:
-    setup = Setup(("reference",), Reading.OBSERVED)
+    setup = JudgeSetup(("reference",), Reading.OBSERVED)
     assert [judged_by(setup, blocks(60, 300))] == untimed(InProcess(setup.judges()).judged(blocks(60, 300)))
 
 
 def test_one_by_one_is_asked_of_workers_too(tmp_path: Path) -> None:
     name = write_backend(tmp_path, "pass", batches=True, first="raise ValueError('a batch')")
     for one_by_one, found in ((True, False), (False, True)):
-        records = judged_by(Setup((name,), one_by_one=one_by_one), tiles())
+        records = judged_by(JudgeSetup((name,), one_by_one=one_by_one), tiles())
         assert (Verdict.CRASH in {record.verdict for record in records}) == found
 
 
@@ -149,7 +150,7 @@ def test_the_guilty_are_blamed_and_nobody_else(tmp_path: Path, harm: str, batche
     limits = Limits(0.5, 2**29) if verdict is Verdict.TIMEOUT or "memory" in told else Limits()
     if harm == "memory":
         limits = Limits(30, 2**29)
-    setup = Setup((write_backend(tmp_path, does, every=every, batches=batches),), limits=limits)
+    setup = JudgeSetup((write_backend(tmp_path, does, every=every, batches=batches),), limits=limits)
     fine = passed_by_all(tiles())
     found = judged_by(setup, tiles())
     assert [record.case for record in found] == [record.case for record in fine]
@@ -171,7 +172,7 @@ def test_a_crash_in_a_decision(tmp_path: Path) -> None:
         + "        answer = super().validate(desc, level)\n"
         + "        return answer if answer.accepted else os._exit(3)\n"
     )
-    records = judged_by(Setup((name,)), tiles(24, 12))
+    records = judged_by(JudgeSetup((name,)), tiles(24, 12))
     assert {record.verdict for record in records if record.expected == "ACCEPT"} == {Verdict.PASS}
     assert {record.verdict for record in records if record.expected == "REJECT"} == {Verdict.CRASH}
 
@@ -179,18 +180,18 @@ def test_a_crash_in_a_decision(tmp_path: Path) -> None:
 def test_what_only_happens_to_many_is_blamed_on_the_first(tmp_path: Path) -> None:
     """Alone every case passes; that does not make a backend that dies of a batch a good one."""
     name = write_backend(tmp_path, "pass", batches=True, first="len(executions) > 3 and os._exit(9)")
-    found = judged_by(Setup((name,)), tiles(40, 20))
+    found = judged_by(JudgeSetup((name,)), tiles(40, 20))
     for start in (0, 20):
         blamed = [record for record in found[start : start + 20] if record.verdict is not Verdict.PASS]
         assert [record.verdict for record in blamed] == [Verdict.CRASH]
         assert blamed[0].reason.startswith("the process that judged 20 cases about this one ended with code 9")
         assert blamed[0].reason.endswith("alone: pass")
         assert blamed[0].reproduce
-    assert digest_of(found) == digest_of(judged_by(Setup((name,)), tiles(40, 20), 2))
+    assert digest_of(found) == digest_of(judged_by(JudgeSetup((name,)), tiles(40, 20), 2))
 
 
 def test_of_several_backends_one_is_to_blame(tmp_path: Path) -> None:
-    setup = Setup(("reference", write_backend(tmp_path, "os._exit(1)", every=720), "torch:cpu"))
+    setup = JudgeSetup(("reference", write_backend(tmp_path, "os._exit(1)", every=720), "torch:cpu"))
     with closing(Workers(setup, 1)) as workers:
         reference, mine, torch = untimed(workers.judged(tiles()))
     assert reference == torch == passed_by_all(tiles())
@@ -201,14 +202,14 @@ def test_of_several_backends_one_is_to_blame(tmp_path: Path) -> None:
 
 def test_what_a_backend_prints_reaches_nobody(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     prints = "print('\\x1b[31mgarbage' * 10000); os.write(1, b'\\xff' * 200000); os.write(2, b'garbage' * 90000)"
-    setup = Setup((write_backend(tmp_path, prints),))
+    setup = JudgeSetup((write_backend(tmp_path, prints),))
     assert judged_by(setup, tiles()) == passed_by_all(tiles())
     assert capfd.readouterr() == ("", "")
 
 
 def test_what_it_said_last_is_told(tmp_path: Path) -> None:
     does = "print('about to', 'crash'); os._exit(5)"
-    records = judged_by(Setup((write_backend(tmp_path, does),)), tiles(20))
+    records = judged_by(JudgeSetup((write_backend(tmp_path, does),)), tiles(20))
     assert "its last output: about to crash" in next(r.reason for r in records if r.verdict is Verdict.CRASH)
 
 
@@ -224,7 +225,7 @@ def test_garbage_in_place_of_an_answer(tmp_path: Path) -> None:
         "        except OSError:\n"
         "            pass\n"
     )
-    found = judged_by(Setup((write_backend(tmp_path, does, every=720),)), tiles())
+    found = judged_by(JudgeSetup((write_backend(tmp_path, does, every=720),)), tiles())
     fine = passed_by_all(tiles())
     assert [record.case for record in found] == [record.case for record in fine]
     blamed = {record.case for record in found if record.verdict is not Verdict.PASS}
@@ -237,7 +238,7 @@ def test_garbage_in_place_of_an_answer(tmp_path: Path) -> None:
 
 def test_a_backend_that_dies_while_it_is_made(tmp_path: Path) -> None:
     name = write_backend(tmp_path, "pass", begins="print('no device', flush=True); os._exit(4)")
-    with closing(Workers(Setup(("reference", name)), 2)) as workers:
+    with closing(Workers(JudgeSetup(("reference", name)), 2)) as workers:
         with pytest.raises(
             BackendError, match=r"mine\.py:Mine' cannot be made: its process ended with code 4"
         ) as error:
@@ -248,7 +249,7 @@ def test_a_backend_that_dies_while_it_is_made(tmp_path: Path) -> None:
 
 
 def test_a_backend_that_is_none() -> None:
-    with closing(Workers(Setup(("refernce",)), 1)) as workers, pytest.raises(BackendError, match="did you mean"):
+    with closing(Workers(JudgeSetup(("refernce",)), 1)) as workers, pytest.raises(BackendError, match="did you mean"):
         workers.capabilities()
 
 
@@ -296,7 +297,7 @@ def killing(workers: Workers) -> Iterator[None]:
 def test_processes_that_are_killed_change_nothing(tmp_path: Path, count: int, seed: int) -> None:
     """Whatever is lost is judged again: failures and exceptions come out the same too."""
     does = ("outputs['output_tensor'].view[:1] ^= 1; return", "raise ValueError('no')")[seed % 2]
-    setup = Setup((write_backend(tmp_path, does, every=30),))
+    setup = JudgeSetup((write_backend(tmp_path, does, every=30),))
     work = blocks(50, 3000)
     (undisturbed,) = untimed(InProcess(setup.judges()).judged(work))
     chance = random.Random(seed)
@@ -337,8 +338,8 @@ def test_processes_that_are_killed_while_they_start() -> None:
 
 def test_a_backend_that_dies_on_everything_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the block in which it has died too often, whoever judged it; what was judged is passed on."""
-    monkeypatch.setattr(elsewhere, "too_many", lambda name, losses: "too often" if losses.lost > 3 else "")
-    setup = Setup((write_backend(tmp_path, "os._exit(1)", every=2),))
+    monkeypatch.setattr(executor_module, "too_many", lambda name, losses: "too often" if losses.lost > 3 else "")
+    setup = JudgeSetup((write_backend(tmp_path, "os._exit(1)", every=2),))
     lengths = []
     for count in (1, 2):
         with closing(Workers(setup, count)) as workers:
@@ -350,10 +351,10 @@ def test_a_backend_that_dies_on_everything_is_given_up(tmp_path: Path, monkeypat
 
 
 def test_a_block_is_not_gone_on_with_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(careful, "MOST_LOST", 2)
-    setup = Setup((write_backend(tmp_path, "os._exit(1)", every=1),))
+    monkeypatch.setattr(quarantine, "MOST_LOST", 2)
+    setup = JudgeSetup((write_backend(tmp_path, "os._exit(1)", every=1),))
     (block,) = tiles(60, 60)
-    found = careful.judged_carefully(setup, 0, read_cases(block), [])
+    found = quarantine.judge_in_quarantine(setup, 0, block.read().cases, [])
     assert found.records[-1].verdict is Verdict.CRASH
     assert len(found.records) < 60
     assert found.losses.lost >= 2
@@ -361,15 +362,17 @@ def test_a_block_is_not_gone_on_with_either(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_too_many() -> None:
-    assert careful.too_many("mine", Losses(999, 49)) == ""
-    assert careful.too_many("mine", Losses(1000, 0)) == "mine took its process down 1000 times"
-    assert careful.too_many("mine", Losses(50, 50)) == "mine took too long 50 times"
+    assert quarantine.too_many("mine", LossTally(999, 49)) == ""
+    assert quarantine.too_many("mine", LossTally(1000, 0)) == "mine took its process down 1000 times"
+    assert quarantine.too_many("mine", LossTally(50, 50)) == "mine took too long 50 times"
 
 
 def test_a_suspicion_against_one_of_several(tmp_path: Path) -> None:
     """Where it is not known who it was, it is a fault of the run, and not a verdict on a backend."""
     (block,) = tiles(20, 20)
-    found = careful.judged_carefully(REFERENCE, 0, read_cases(block), [Suspicion(None, "died of SIGSEGV", False)])
+    found = quarantine.judge_in_quarantine(
+        REFERENCE, 0, block.read().cases, [Suspicion(None, "died of SIGSEGV", False)]
+    )
     assert [record.verdict for record in found.records].count(Verdict.ERROR) == 1
     assert {record.phase for record in found.records} == {Phase.SWEEP}
 
@@ -381,10 +384,10 @@ import sys
 from contextlib import closing
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.conformance.workers import Workers
-from dml_conformance.conformance.campaign.sweep import Setup
+from dml_conformance.conformance.workers.setup import JudgeSetup
 from sweep_support import blocks
 if __name__ == "__main__":
-    with closing(Workers(Setup((sys.argv[1],), limits=Limits(1000)), 2)) as workers:
+    with closing(Workers(JudgeSetup((sys.argv[1],), limits=Limits(1000)), 2)) as workers:
         workers.capabilities()
         judged = workers.judged(blocks(5, 600, ["TILE"]))
         print(*workers.pids, flush=True)
@@ -400,7 +403,7 @@ def test_no_process_outlives_the_one_that_started_it(tmp_path: Path, does: str) 
     with subprocess.Popen(
         [sys.executable, tmp_path / "parent.py", name],
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(SUPPORT)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(SUPPORT), *filter(None, sys.path)])},
     ) as parent:
         assert parent.stdout is not None
         pids = [int(word) for word in parent.stdout.readline().split()]
@@ -417,7 +420,7 @@ def test_no_process_outlives_the_one_that_started_it(tmp_path: Path, does: str) 
 
 
 def test_closing_ends_what_hangs(tmp_path: Path) -> None:
-    setup = Setup((write_backend(tmp_path, "HERE.joinpath('hangs').touch(); time.sleep(1000)", every=1),))
+    setup = JudgeSetup((write_backend(tmp_path, "HERE.joinpath('hangs').touch(); time.sleep(1000)", every=1),))
     with closing(Workers(setup, 2)) as workers:
         workers.capabilities()
         processes = [psutil.Process(pid) for pid in workers.pids]
@@ -453,7 +456,7 @@ def several_devices(folder: Path) -> str:
 
 def test_each_device_has_a_process(tmp_path: Path) -> None:
     name = f"{several_devices(tmp_path)}:gpu"
-    setup = Setup((name, "reference"))
+    setup = JudgeSetup((name, "reference"))
     devices = devices_of(setup)
     assert devices == [("gpu:0", "gpu:1", "gpu:2"), ()]
     digests = []
@@ -462,7 +465,7 @@ def test_each_device_has_a_process(tmp_path: Path) -> None:
             file.unlink()
         (tmp_path / "awaited").write_text(str(count))
         places = tuple(places_on(setup.backends, devices, chosen))
-        with closing(Workers(Setup(setup.backends, places=places), count)) as workers:
+        with closing(Workers(JudgeSetup(setup.backends, places=places), count)) as workers:
             mine, reference = workers.capabilities()
             assert (mine.name, reference.name) == (name, "reference")
             assert mine.device == (f"{count} x a chip" if count > 1 else "a chip")

@@ -15,25 +15,30 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dml_conformance.backends.foreign_text import encodable
-from dml_conformance.conformance.campaign.sweep import Setup
 from dml_conformance.conformance.workers import Workers
-from dml_conformance.conformance.workers.cluster.errors import ClusterError
-from dml_conformance.conformance.workers.cluster.identity import first_difference
-from dml_conformance.conformance.workers.cluster.messages import Introduction, Order, decode_block, decode_order, encode
-from dml_conformance.conformance.workers.messages import Failed, Loaded, Reply
+from dml_conformance.conformance.workers.cluster.identity import (
+    Order,
+    WorkerIdentity,
+    decode_order,
+    encode,
+    first_difference,
+)
+from dml_conformance.conformance.workers.cluster.scheduler import ClusterError
+from dml_conformance.conformance.workers.messages import Reply, WorkerClaims, unpacked
+from dml_conformance.conformance.workers.setup import JudgeSetup
+from dml_conformance.conformance.workers.worker import fault
 from dml_conformance.reports.release import suite_version
 
 IDLE_SECONDS = 600.0  # after which a run that has not said goodbye is taken to be gone
 
 
 def introduce() -> bytes:
-    """This worker's `Introduction`."""
-    return encode(Introduction.own())
+    """This worker's `WorkerIdentity`."""
+    return encode(WorkerIdentity.own())
 
 
 async def claims(order: bytes, dask_worker: Any) -> bytes:
-    """What the backends of an `Order` claim: `Loaded`, or `Failed`.
+    """What the backends of an `Order` claim: `WorkerClaims`, or `WorkerFault`.
 
     Args:
         order: without claims.
@@ -44,20 +49,20 @@ async def claims(order: bytes, dask_worker: Any) -> bytes:
     return encode(await work)
 
 
-def judge(order: bytes, block: bytes, *, carefully: bool) -> bytes:
-    """Judge a block as ordered: `Judged`, or `Failed`.
+def judge(order: bytes, task: bytes, *, quarantine: bool) -> bytes:
+    """Judge a task as ordered: `TaskOutcome`, or `WorkerFault`.
 
     Args:
         order: an `Order` with the claims that are expected.
-        block: a `Block`.
-        carefully: execute each case alone, in a process of the backend's own.
+        task: a packed `Task`.
+        quarantine: execute each case alone, in a process of the backend's own.
     """
     try:
         run = _runs.get(decode_order(order))
         with run.lent() as workers:
-            return encode(workers.judge(decode_block(block), carefully=carefully))
+            return encode(workers.judge(unpacked(task), quarantine=quarantine))
     except Exception as error:
-        return encode(_failed(error))
+        return encode(fault(error))
 
 
 async def leave(run: str) -> bytes:
@@ -71,16 +76,12 @@ async def leave(run: str) -> bytes:
 
 def _claims(order: Order) -> Reply:
     try:
-        return Loaded(_runs.get(order).claims)
+        return WorkerClaims(_runs.get(order).claims)
     except Exception as error:
-        return _failed(error)
+        return fault(error)
 
 
-def _failed(error: Exception) -> Failed:
-    return Failed(type(error).__name__, encodable(" ".join(str(error).split())))
-
-
-class _Run:
+class _LoadedRun:
     """What is loaded for a run: as many processes as blocks of it were judged at once.
 
     Args:
@@ -95,7 +96,7 @@ class _Run:
         WorkerError: no process could be started.
     """
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: JudgeSetup) -> None:
         self._setup = setup
         self._lock = threading.Lock()
         self._is_over = False
@@ -149,16 +150,16 @@ class _Run:
             workers.close()
 
 
-class _Runs:
+class _LoadedRuns:
     """What is loaded in this process, by run."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._runs: dict[str, _Run] = {}
+        self._runs: dict[str, _LoadedRun] = {}
         self._ended: set[str] = set()
         self._is_watched = False
 
-    def get(self, order: Order) -> _Run:
+    def get(self, order: Order) -> _LoadedRun:
         """That of a run, which is loaded if it is not.
 
         Raises:
@@ -173,7 +174,7 @@ class _Runs:
                     raise ClusterError("the run has ended")
                 if order.suite_version != suite_version():
                     raise ClusterError(f"expected dml-conformance {order.suite_version}, found {suite_version()}")
-                run = _Run(order.setup)
+                run = _LoadedRun(order.setup)
                 if order.claims and (difference := first_difference(order.claims, run.claims)):
                     run.close()
                     raise ClusterError(difference)
@@ -204,4 +205,4 @@ class _Runs:
                 run.close()
 
 
-_runs = _Runs()
+_runs = _LoadedRuns()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +9,9 @@ from pathlib import Path
 import pytest
 from directml_fakes import GATHER, fake_library, tile
 
-from dml_conformance.backends.directml import DirectmlError, LibraryCrash, stubs
-from dml_conformance.backends.directml.process import Reply, Worker
+from dml_conformance.backends.directml import DirectmlError, LibraryCrash, decision_server, stubs
+from dml_conformance.backends.directml.process import DecisionProcess, module_code
+from dml_conformance.backends.directml.protocol import Reply
 from dml_conformance.backends.directml.structs import Packer
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
@@ -30,39 +30,36 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return fake_library(tmp_path_factory.mktemp("directml")).parent
 
 
-def start(library: Path, folder: Path) -> Worker:
-    code = (
-        f"from dml_conformance.backends.directml import worker; worker.ANSWER_SECONDS = {ANSWER_SECONDS}; import sys; "
-    )
-    arguments = (str(library), str(stubs.build(folder)), "full")
-    return Worker([sys.executable, "-c", code + "worker.main(*sys.argv[1:])", *arguments])
+def start(library: Path, folder: Path) -> DecisionProcess:
+    code = f"import {decision_server.__name__} as server; server.ANSWER_SECONDS = {ANSWER_SECONDS}; "
+    return DecisionProcess(code + module_code(decision_server.__name__, str(library), str(stubs.build(folder)), "full"))
 
 
 @pytest.fixture
-def worker(folder: Path) -> Iterator[Worker]:
+def worker(folder: Path) -> Iterator[DecisionProcess]:
     made = start(folder / "fake.so", folder)
     yield made
     made.close()
 
 
-def test_it_says_what_the_library_says_and_nothing_that_it_prints(worker: Worker) -> None:
+def test_it_says_what_the_library_says_and_nothing_that_it_prints(worker: DecisionProcess) -> None:
     hello = worker.hello
     assert (hello.error, hello.level, hello.unexpected) == ("", Level.L6_2, ())
     assert hello.data_types == tuple(range(1, 12))
 
 
-def test_decisions(worker: Worker) -> None:
+def test_decisions(worker: DecisionProcess) -> None:
     packer = Packer(worker.hello.address)
     for _ in range(3):  # the library takes the second only if the first was released
         assert worker.ask(packer.pack(GATHER)) == Reply(0, "")
     assert worker.ask(packer.pack(tile(DataType.FLOAT32))) == Reply(-2147024809, "")
 
 
-def test_it_has_no_threads_since_it_forks(worker: Worker) -> None:
-    assert len(list(Path(f"/proc/{worker._process.pid}/task").iterdir())) == 1
+def test_it_has_no_threads_since_it_forks(worker: DecisionProcess) -> None:
+    assert len(list(Path(f"/proc/{worker._child.process.pid}/task").iterdir())) == 1
 
 
-def test_crashes_cost_one_decision_each(worker: Worker) -> None:
+def test_crashes_cost_one_decision_each(worker: DecisionProcess) -> None:
     packer = Packer(worker.hello.address)
     for _ in range(3):
         with pytest.raises(LibraryCrash, match=r"^died of SIGABRT: .*broken$"):
@@ -70,14 +67,14 @@ def test_crashes_cost_one_decision_each(worker: Worker) -> None:
         assert worker.ask(packer.pack(GATHER)).code == 0
 
 
-def test_a_library_that_hangs_is_ended(worker: Worker) -> None:
+def test_a_library_that_hangs_is_ended(worker: DecisionProcess) -> None:
     packer = Packer(worker.hello.address)
     with pytest.raises(LibraryCrash, match="SIGALRM, taking too long"):
         worker.ask(packer.pack(HANGS))
     assert worker.ask(packer.pack(GATHER)).code == 0
 
 
-def test_waiting_between_decisions_is_no_hang(worker: Worker) -> None:
+def test_waiting_between_decisions_is_no_hang(worker: DecisionProcess) -> None:
     packer = Packer(worker.hello.address)
     assert worker.ask(packer.pack(GATHER)).code == 0
     time.sleep(ANSWER_SECONDS + 0.2)
@@ -97,4 +94,4 @@ def test_a_missing_file_is_told(folder: Path) -> None:
 def test_an_unknown_profile_is_told(folder: Path) -> None:
     arguments = (str(folder / "fake.so"), str(stubs.build(folder)), "no-such")
     with pytest.raises(DirectmlError, match=r"ended with code 1: .*KeyError: 'no-such'"):
-        Worker([sys.executable, "-m", "dml_conformance.backends.directml.worker", *arguments])
+        DecisionProcess(module_code(decision_server.__name__, *arguments))
