@@ -32,7 +32,7 @@ import msgspec
 import psutil
 
 from dml_conformance.conformance.campaign.sweep import BLOCK_LINES, Block, Setup, describe_sweep
-from dml_conformance.conformance.exchange.corpus import WHOLE, Header, Line, corpus_lines, in_blocks
+from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusLine, Header, corpus_lines, in_blocks
 from dml_conformance.conformance.workers import Workers
 from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
 from dml_conformance.reports.stream import FanOut, Written
@@ -144,7 +144,7 @@ class Watcher:
 
 def blocks(header: Header) -> Iterator[Block]:
     """The cases of a corpus, made on the way."""
-    lines = (Line(number, content) for number, content in enumerate(corpus_lines(header), 1))
+    lines = (CorpusLine(number, content) for number, content in enumerate(corpus_lines(header), 1))
     cases = (line for line in lines if 1 < line.number <= header.cases + 1)
     for block in in_blocks(cases, BLOCK_LINES):
         yield Block.of("corpus", block)

@@ -121,7 +121,7 @@ class AdapterFactory(ComObject):
         return self.hand_out(pointer)
 
 
-class Device(ComObject):
+class NullD3d12Device(ComObject):
     """ID3D12Device5, with what a profile claims."""
 
     interface = "ID3D12Device5"
@@ -225,5 +225,5 @@ class NullDevice:
         self.unexpected.append("D3D12SerializeVersionedRootSignature")
         return HResult.E_NOTIMPL.signed
 
-    def _create_device(self, profile: Profile) -> Device:
-        return Device(self.unexpected, profile)
+    def _create_device(self, profile: Profile) -> NullD3d12Device:
+        return NullD3d12Device(self.unexpected, profile)

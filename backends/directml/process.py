@@ -15,7 +15,7 @@ import msgspec
 
 from dml_conformance.backends.directml import stubs
 from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
-from dml_conformance.backends.directml.library import Library, cache_folder
+from dml_conformance.backends.directml.library import LibraryFile, cache_folder
 from dml_conformance.backends.directml.profiles import Profile
 from dml_conformance.backends.directml.protocol import REPLY, Hello
 
@@ -30,7 +30,7 @@ class Reply(NamedTuple):
     unexpected: str
 
 
-def start(library: Library, profile: Profile) -> Worker:
+def start(library: LibraryFile, profile: Profile) -> Worker:
     """Start a worker with a library, on a null device.
 
     Raises:

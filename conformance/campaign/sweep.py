@@ -16,7 +16,15 @@ from dml_conformance.backends import load_backend
 from dml_conformance.backends.base import Backend, Capabilities
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.conformance.campaign.certify import environment
-from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusReader, Header, Line, Shard, in_blocks, read_case
+from dml_conformance.conformance.exchange.corpus import (
+    WHOLE,
+    CorpusLine,
+    CorpusReader,
+    Header,
+    Shard,
+    in_blocks,
+    read_case,
+)
 from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.judge import REPEAT, Judge
 from dml_conformance.reports.records import Campaign, Phase, Record, describe_rules, utc_now
@@ -99,7 +107,7 @@ class Block(NamedTuple):
     contents: Sequence[bytes]
 
     @classmethod
-    def of(cls, file: str, lines: Iterable[Line]) -> Block:
+    def of(cls, file: str, lines: Iterable[CorpusLine]) -> Block:
         """A block of lines, in a form that is quickly sent to another process."""
         numbers, contents = zip(*lines, strict=True)
         return cls(file, numbers, contents)
@@ -154,7 +162,7 @@ def read_cases(block: Block) -> list[Case]:
     Raises:
         CorpusError: a line is not as it was written.
     """
-    return [read_case(block.file, Line(*line)) for line in zip(block.numbers, block.contents, strict=True)]
+    return [read_case(block.file, CorpusLine(*line)) for line in zip(block.numbers, block.contents, strict=True)]
 
 
 class InProcess:

@@ -35,7 +35,7 @@ from dml_conformance.conformance.cli.resuming import (
 from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusError, Shard, check_corpus
 from dml_conformance.conformance.exchange.corpus_files import STANDARD_STREAM, open_corpus
 from dml_conformance.conformance.judge.blame import Blame, Blaming
-from dml_conformance.conformance.packages.waivers import Waivers, Waiving, read_waivers
+from dml_conformance.conformance.packages.waivers import WaiverFilter, Waivers, read_waivers
 from dml_conformance.conformance.workers import Workers, devices_of, places_on
 from dml_conformance.conformance.workers.cluster.client import Cluster
 from dml_conformance.reports.console import Progress, Steps, print_summary
@@ -217,7 +217,7 @@ _NOT_OF_THE_RUN = ("corpora", "folder", "replace", "workers", "devices", "schedu
 
 def _judged_stream(setup: Setup, number: int, waivers: Waivers, consumer: Consumer) -> Stream:
     """What takes the records of the backend of this number: blames for processes that were lost, and waives."""
-    return Blaming(Blame(setup.backends[number], setup.reading), Waiving(waivers, consumer))
+    return Blaming(Blame(setup.backends[number], setup.reading), WaiverFilter(waivers, consumer))
 
 
 class _Counting(FanOut):

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 import report_data
 
-from dml_conformance.conformance.packages.waivers import Waivers, Waiving
+from dml_conformance.conformance.packages.waivers import WaiverFilter, Waivers
 from dml_conformance.reports.cases import Cases
 from dml_conformance.reports.encoded import write_down
 from dml_conformance.reports.package.forms import Waiver
@@ -39,7 +39,7 @@ class Plain:
         """Nothing."""
 
 
-def feed(stream: FanOut | Waiving, *, written: bool) -> None:
+def feed(stream: FanOut | WaiverFilter, *, written: bool) -> None:
     stream.start(report_data.campaign())
     for record in RECORDS:
         if written:
@@ -104,7 +104,7 @@ def test_waivers_apply() -> None:
     found = []
     for written in (False, True):
         plain = Plain()
-        feed(Waiving(Waivers([waiver]), plain), written=written)
+        feed(WaiverFilter(Waivers([waiver]), plain), written=written)
         found.append(plain.records)
     assert found[0] == found[1]
     assert any(record.verdict is Verdict.WAIVED for record in found[1])

@@ -60,7 +60,7 @@ LEAST_FEATURE_LEVELS = (FeatureLevel.L11_0, FeatureLevel.CORE_1_0)
 STRUCT_RETURN_OF_CPP = StructReturn.POINTER if hasattr(ctypes, "WinDLL") else StructReturn.VALUE
 
 
-class Opened(NamedTuple):
+class ExecutionDevice(NamedTuple):
     """A device, and what is known of it.
 
     Attributes:
@@ -78,7 +78,7 @@ class Opened(NamedTuple):
     kept: tuple[object, ...]
 
 
-def open_device(setup: Setup) -> Opened:
+def open_device(setup: Setup) -> ExecutionDevice:
     """Load the libraries and make a device.
 
     Raises:
@@ -115,7 +115,7 @@ def open_device(setup: Setup) -> Opened:
             versions["d3d12 sha256"] = sha256_of(Path(setup.d3d12))
         gpu = Gpu(device, dml)
         held.pop_all()
-    return Opened(gpu, directml, name, versions, (stand_ins, bridge, library, dxcore))
+    return ExecutionDevice(gpu, directml, name, versions, (stand_ins, bridge, library, dxcore))
 
 
 def load(name: str) -> Any:

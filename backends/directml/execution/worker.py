@@ -18,9 +18,9 @@ import msgspec
 
 from dml_conformance.backends.directml.com import ComError
 from dml_conformance.backends.directml.errors import DirectmlError
-from dml_conformance.backends.directml.execution.gpu import DeviceRemoved, Gpu, OutOfMemory
+from dml_conformance.backends.directml.execution.gpu import DeviceOutOfMemory, DeviceRemoved, Gpu
 from dml_conformance.backends.directml.execution.loader import Setup
-from dml_conformance.backends.directml.execution.opening import Opened, open_device
+from dml_conformance.backends.directml.execution.opening import ExecutionDevice, open_device
 from dml_conformance.backends.directml.execution.protocol import (
     Buffer,
     Copy,
@@ -103,7 +103,7 @@ class Server:
 
     def __init__(
         self,
-        opened: Opened,
+        opened: ExecutionDevice,
         memory: ctypes.Array[ctypes.c_char],
         requests: IO[bytes],
         replies: IO[bytes],
@@ -146,7 +146,7 @@ class Server:
                         return Done(self._execute(request, resources)), resources
                     case Copy(size, repeats):
                         return Done(time_copies(self._gpu, size, repeats)), []
-        except OutOfMemory as error:
+        except DeviceOutOfMemory as error:
             return Failed(Problem.NO_MEMORY, str(error)), []
         except DeviceRemoved as error:
             return Failed(Problem.DEVICE_REMOVED, str(error)), []

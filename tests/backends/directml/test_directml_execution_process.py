@@ -20,7 +20,7 @@ from dml_conformance.backends.base import Binding
 from dml_conformance.backends.directml.com import HResult
 from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
 from dml_conformance.backends.directml.execution.loader import Setup
-from dml_conformance.backends.directml.execution.opening import Opened
+from dml_conformance.backends.directml.execution.opening import ExecutionDevice
 from dml_conformance.backends.directml.execution.process import DeviceProcess, ExecutionError, NoMemory, Resource, start
 from dml_conformance.backends.directml.execution.protocol import (
     Buffer,
@@ -215,7 +215,7 @@ def serve(world: World, *requests: tuple[Any, bytes]) -> list[tuple[Any, bytes]]
         asked.write(blocks)
     asked.seek(0)
     memory = ctypes.create_string_buffer(BLOCK_SIZE)
-    opened = Opened(world.gpu, FakeDirectml(memory), "made up", {}, ())  # type: ignore[arg-type]
+    opened = ExecutionDevice(world.gpu, FakeDirectml(memory), "made up", {}, ())  # type: ignore[arg-type]
     Server(opened, memory, asked, replies, Watchdog()).serve()
     replies.seek(0)
     found = []
@@ -299,7 +299,7 @@ def test_the_block_lies_where_the_packer_was_told() -> None:
             return 0
 
     world = World()
-    opened = Opened(world.gpu, Directml(), "made up", {}, ())  # type: ignore[arg-type]
+    opened = ExecutionDevice(world.gpu, Directml(), "made up", {}, ())  # type: ignore[arg-type]
     Server(opened, memory, asked, io.BytesIO(), Watchdog()).serve()
     assert seen == [67], "the type of GATHER"
 
@@ -329,7 +329,7 @@ import sys
 sys.path.insert(0, {str(SUPPORT)!r})
 from directml_execution_fakes import World
 from dml_conformance.backends.directml.execution import worker
-from dml_conformance.backends.directml.execution.opening import Opened
+from dml_conformance.backends.directml.execution.opening import ExecutionDevice
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 
@@ -341,7 +341,7 @@ class Directml:
 
 def open_device(setup):
     print("noise on standard output", setup.d3d12, flush=True)
-    return Opened(World().gpu, Directml(), "made up", {{"driver": "1.2"}}, ())
+    return ExecutionDevice(World().gpu, Directml(), "made up", {{"driver": "1.2"}}, ())
 
 worker.open_device = open_device
 worker.main(sys.argv[1])

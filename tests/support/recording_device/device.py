@@ -24,7 +24,7 @@ from dml_conformance.backends.directml.execution.structures import (
     ResourceDesc,
 )
 from dml_conformance.backends.directml.headers import ID3D12_DEVICE5, IID_ID3D12_OBJECT
-from dml_conformance.backends.directml.null_device import Device, NullDevice
+from dml_conformance.backends.directml.null_device import NullD3d12Device, NullDevice
 from dml_conformance.backends.directml.profiles import Profile
 from recording_device import calls, decoding, structures
 from recording_device.decoding import Undecodable
@@ -304,7 +304,7 @@ class CommandList(JournalObject):
         self.journal.note(calls.SetComputeRoot32BitConstants(parameter, data, offset))
 
 
-class RecordingDevice(Device):
+class RecordingDevice(NullD3d12Device):
     """ID3D12Device5, with functions that create things: the caller of each gets a reference."""
 
     structs = RETURNING[ID3D12_DEVICE5]
@@ -400,6 +400,6 @@ class RecordingNullDevice(NullDevice):
             return HResult.E_NOTIMPL.signed
         return Blob(self.journal, content).hand_out(blob)
 
-    def _create_device(self, profile: Profile) -> Device:
+    def _create_device(self, profile: Profile) -> NullD3d12Device:
         self.journal = Journal(self.unexpected)
         return RecordingDevice(self.journal, profile)
