@@ -154,7 +154,7 @@ def create_device(library: Any, adapter: Interface | None = None) -> int:
     """
     create = exported(library, "D3D12CreateDevice", POINTER, UINT, POINTER, POINTER)
     device = POINTER()
-    iid = guid_bytes(base.IID_ID3D12_DEVICE)
+    iid = guid_bytes(base.ID3D12_DEVICE.iid)
     code = HResult.E_FAIL.signed
     for level in LEAST_FEATURE_LEVELS:
         code = create(None if adapter is None else adapter.pointer, level, iid, ctypes.byref(device))
