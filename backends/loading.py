@@ -88,7 +88,7 @@ def devices_of(name: str) -> tuple[str, ...]:
     try:
         return tuple(str(each) for each in ask(device))
     except Exception as error:
-        raise BackendError(f"backend {name!r}: its devices cannot be had: {_told(error)}") from error
+        raise BackendError(f"backend {name!r}: its devices cannot be had: {_error_text(error)}") from error
 
 
 def on_device(name: str, device: str) -> str:
@@ -113,7 +113,7 @@ def _from_registry(family: str, name: str) -> Any:
     try:
         return entry.load()
     except Exception as error:
-        raise BackendError(f"backend {name!r}: loading {entry.value} failed: {_told(error)}") from error
+        raise BackendError(f"backend {name!r}: loading {entry.value} failed: {_error_text(error)}") from error
 
 
 def _from_file(path: Path, class_name: str, name: str) -> Any:
@@ -143,7 +143,9 @@ def _module(path: Path, name: str) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[private]
-        raise BackendError(f"backend {name!r}: {str(path)!r} failed{_line(error, path)}: {_told(error)}") from error
+        raise BackendError(
+            f"backend {name!r}: {str(path)!r} failed{_line(error, path)}: {_error_text(error)}"
+        ) from error
     return module
 
 
@@ -159,12 +161,12 @@ def _made(factory: Any, device: str, name: str) -> Backend:
     try:
         backend = factory(*arguments)
     except Exception as error:
-        raise BackendError(f"backend {name!r} cannot be made: {_told(error)}") from error
+        raise BackendError(f"backend {name!r} cannot be made: {_error_text(error)}") from error
     _require_methods(backend, type(backend).__name__, name)
     try:
         capabilities = backend.capabilities()
     except Exception as error:
-        raise BackendError(f"backend {name!r}: capabilities() failed: {_told(error)}") from error
+        raise BackendError(f"backend {name!r}: capabilities() failed: {_error_text(error)}") from error
     if not isinstance(capabilities, Capabilities):
         kind = type(capabilities).__name__
         raise BackendError(
@@ -204,7 +206,7 @@ def _candidates(module: ModuleType) -> list[str]:
     ]
 
 
-def _told(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """An exception in one line."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from dml_conformance.conformance.campaign.driver import BLOCK_LINES
-from dml_conformance.conformance.exchange.corpus import Header, Line, corpus_lines, in_blocks
+from dml_conformance.conformance.exchange.corpus import CorpusLine, Header, corpus_lines, in_blocks
 from dml_conformance.conformance.workers import Workers
 from dml_conformance.conformance.workers.executor import InProcess
 from dml_conformance.conformance.workers.tasks import CaseBlock
@@ -30,7 +30,7 @@ def case(n: int) -> Case:
 
 def corpus_blocks(count: int) -> list[CaseBlock]:
     """A corpus of so many cases as lines, in the blocks that workers get."""
-    lines = [Line(number, content) for number, content in enumerate(corpus_lines(Header.of(count, 0)), 1)]
+    lines = [CorpusLine(number, content) for number, content in enumerate(corpus_lines(Header.of(count, 0)), 1)]
     return [CaseBlock.of_lines("corpus", block) for block in in_blocks(lines[1:-1], BLOCK_LINES)]
 
 

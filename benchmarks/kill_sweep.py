@@ -32,7 +32,7 @@ import msgspec
 import psutil
 
 from dml_conformance.conformance.campaign.driver import BLOCK_LINES, describe_sweep
-from dml_conformance.conformance.exchange.corpus import WHOLE, Header, Line, corpus_lines, in_blocks
+from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusLine, Header, corpus_lines, in_blocks
 from dml_conformance.conformance.workers import Workers
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.conformance.workers.tasks import CaseBlock
@@ -147,7 +147,7 @@ class Watcher:
 
 def blocks(header: Header) -> Iterator[CaseBlock]:
     """The cases of a corpus, made on the way."""
-    lines = (Line(number, content) for number, content in enumerate(corpus_lines(header), 1))
+    lines = (CorpusLine(number, content) for number, content in enumerate(corpus_lines(header), 1))
     cases = (line for line in lines if 1 < line.number <= header.cases + 1)
     for block in in_blocks(cases, BLOCK_LINES):
         yield CaseBlock.of_lines("corpus", block)

@@ -11,7 +11,7 @@ import msgspec
 
 from dml_conformance.backends.directml import stubs
 from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
-from dml_conformance.backends.directml.library import Library, cache_folder
+from dml_conformance.backends.directml.library import LibraryFile, cache_folder
 from dml_conformance.backends.directml.profiles import Profile
 from dml_conformance.backends.directml.protocol import Hello, Reply
 from dml_conformance.backends.processes.child_process import StartedProcess, how_it_ended
@@ -21,7 +21,7 @@ from dml_conformance.backends.processes.last_words import Remarks
 STOP_SECONDS = 10.0
 
 
-def start(library: Library, profile: Profile) -> DecisionProcess:
+def start(library: LibraryFile, profile: Profile) -> DecisionProcess:
     """Start a worker with a library, on a null device.
 
     Raises:

@@ -33,9 +33,9 @@ from dml_conformance.conformance.cli.resuming import (
 from dml_conformance.conformance.exchange.failures import read_failures
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.packages.make import PackageFolder, complete_archive, signing_key
-from dml_conformance.conformance.packages.profiles import Profile, narrowed, widest
+from dml_conformance.conformance.packages.profiles import ClaimsProfile, narrowed, widest
 from dml_conformance.conformance.packages.statements import read_stated
-from dml_conformance.conformance.packages.waivers import Waivers, Waiving, read_waivers
+from dml_conformance.conformance.packages.waivers import WaiverFilter, Waivers, read_waivers
 from dml_conformance.conformance.workers import Workers
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.reports.console import Progress, print_summary
@@ -111,7 +111,7 @@ from dml_conformance.spec.validator import Reading
 @click.option(
     "--profile",
     "profile_name",
-    type=click.Choice([str(profile) for profile in Profile]),
+    type=click.Choice([str(profile) for profile in ClaimsProfile]),
     help="What is judged; without it all that the backend claims.",
 )
 @click.option(
@@ -187,7 +187,7 @@ def certify(
     ):
         claims = backend.capabilities()
         if profile_name is not None:
-            claims = narrowed(claims, Profile(profile_name))
+            claims = narrowed(claims, ClaimsProfile(profile_name))
         judge = Judge(backend, backend_name, Reading(spec), claims=claims, digests_outputs=package, repeat=repeat)
         chosen = list(Level) if all_levels else sorted(set(levels)) or [max(judge.capabilities.levels)]
         budget = BUDGETS[budget_name]
@@ -205,7 +205,7 @@ def certify(
             if package:
                 stated = None if statement_file is None else read_stated(statement_file)
                 key = None if sign_key is None else signing_key(sign_key)
-                profile = widest(claims) if profile_name is None else Profile(profile_name)
+                profile = widest(claims) if profile_name is None else ClaimsProfile(profile_name)
                 reports = PackageFolder(output, profile, stated, waivers, key, replace=replace_folder, conditions=same)
             else:
                 reports = ReportFolder(output, conditions=same)
@@ -229,7 +229,7 @@ def _run(engine: Engine, waivers: Waivers, reports: ReportFolder | PackageFolder
     tell_begun(reports.begun)
     progress = Progress(planned=engine.planned())
     try:
-        run_campaign(engine, Waiving(waivers, FanOut(reports, progress)), reports.begun, workers)
+        run_campaign(engine, WaiverFilter(waivers, FanOut(reports, progress)), reports.begun, workers)
     finally:
         progress.close()
         reports.close()

@@ -13,7 +13,7 @@ from dml_conformance.conformance.cli.output import print_json, print_table
 from dml_conformance.spec.levels import Level
 
 if TYPE_CHECKING:
-    from dml_conformance.backends.directml.library import Library
+    from dml_conformance.backends.directml.library import LibraryFile
     from dml_conformance.backends.directml.profiles import Profile
 
 
@@ -72,7 +72,7 @@ def info(level: Level | None, format_: str) -> None:
     )
 
 
-def _info(library: Library) -> dict[str, Any]:
+def _info(library: LibraryFile) -> dict[str, Any]:
     from dml_conformance.backends.directml.library import RELEASES, installed_path, settings_files
     from dml_conformance.backends.directml.profiles import PROFILES
 
@@ -98,7 +98,7 @@ def _info(library: Library) -> dict[str, Any]:
     }
 
 
-def _profile_info(library: Library, profile: Profile) -> dict[str, Any]:
+def _profile_info(library: LibraryFile, profile: Profile) -> dict[str, Any]:
     from dml_conformance.backends.directml.process import start
     from dml_conformance.spec.datatypes import DataType
 

@@ -29,17 +29,17 @@ class Exit(IntEnum):
 
 
 @dataclass
-class State:
+class CommandState:
     """What the root command knows, for its subcommands as `context.obj`."""
 
     debug: bool = False
 
 
-class Stopped(Exception):
+class Interruption(Exception):
     """The run was ended from outside; the cause is KeyboardInterrupt or BrokenPipeError."""
 
 
-def run(command: Callable[[], Any], state: State) -> int:
+def run(command: Callable[[], Any], state: CommandState) -> int:
     """Run a command to its end.
 
     Args:
@@ -74,7 +74,7 @@ def run(command: Callable[[], Any], state: State) -> int:
 
 def explain(error: BaseException) -> tuple[str, Exit]:
     """What to tell of an exception ("" for nothing), and the exit code."""
-    if isinstance(error, Stopped) and error.__cause__ is not None:
+    if isinstance(error, Interruption) and error.__cause__ is not None:
         return explain(error.__cause__)
     if isinstance(error, BrokenPipeError):  # the reader has gone; it has seen all that it wanted
         _discard_output()
@@ -95,7 +95,7 @@ def explain(error: BaseException) -> tuple[str, Exit]:
 
 def _notes(error: BaseException) -> Iterator[str]:
     """What was added to an exception on its way, each once: what became of the files that were being written."""
-    cause = error.__cause__ if isinstance(error, Stopped) else None
+    cause = error.__cause__ if isinstance(error, Interruption) else None
     yield from dict.fromkeys(getattr(cause or error, "__notes__", ()))
 
 

@@ -41,7 +41,7 @@ from dml_conformance.conformance.cli.resuming import (
 )
 from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusError, Shard, check_corpus
 from dml_conformance.conformance.exchange.corpus_files import STANDARD_STREAM, open_corpus
-from dml_conformance.conformance.packages.waivers import Waivers, Waiving, read_waivers
+from dml_conformance.conformance.packages.waivers import WaiverFilter, Waivers, read_waivers
 from dml_conformance.conformance.workers import Workers, devices_of, places_on
 from dml_conformance.conformance.workers.cluster.client import Cluster
 from dml_conformance.conformance.workers.executor import BlockExecutor, InProcess
@@ -184,7 +184,7 @@ def run(
             stack.callback(report.close)
         stack.callback(progress.close)
         consumers = [
-            Waiving(waivers, FanOut(target.consumer, progress if n == 0 else _Records(progress)))
+            WaiverFilter(waivers, FanOut(target.consumer, progress if n == 0 else _Records(progress)))
             for n, target in enumerate(targets)
         ]
         try:

@@ -22,7 +22,14 @@ from dml_conformance.backends.poison import secret_bytes
 from dml_conformance.backends.processes.errors import ProcessLost, StrayWrite
 from dml_conformance.backends.reference import Result
 from dml_conformance.backends.reference.operators import compute_into
-from dml_conformance.conformance.judge.judge import OUTPUT_BOUNDS, Judge, Judgement, Pending, not_the_first, told
+from dml_conformance.conformance.judge.judge import (
+    OUTPUT_BOUNDS,
+    Judge,
+    Judgement,
+    Pending,
+    exception_text,
+    not_the_first,
+)
 from dml_conformance.conformance.judge.memory import (
     Elements,
     InputMemory,
@@ -154,16 +161,16 @@ class BatchJudge:
         try:
             backend.execute_batch(batch.executions)
         except MemoryError as error:
-            return _Failure(MemoryError, told(error))
+            return _Failure(MemoryError, exception_text(error))
         except Unsupported as error:
-            return _Failure(Unsupported, told(error))
+            return _Failure(Unsupported, exception_text(error))
         except ProcessLost as lost:
             # A batch may take longer than a case may, which is no fault.
             return _Failure(Unsupported if lost.timed_out else Exception, str(lost))
         except StrayWrite as stray:
             return _Failure(StrayWrite, str(stray))
         except Exception as error:
-            return _Failure(Exception, f"execute_batch raised {told(error)}")
+            return _Failure(Exception, f"execute_batch raised {exception_text(error)}")
         return None
 
     def _one_by_one(self, members: Sequence[_Member]) -> list[Judgement]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 
-from dml_conformance.conformance.packages.profiles import Profile
+from dml_conformance.conformance.packages.profiles import ClaimsProfile
 from dml_conformance.conformance.packages.toml import read_toml
 from dml_conformance.reports.package.forms import CaseList, Certified, Claims, PhaseCases, Predicate, Stated, Statement
 from dml_conformance.reports.records import Campaign, Phase, Record, Verdict
@@ -26,7 +26,7 @@ def read_stated(path: Path) -> Stated:
     return read_toml(path, Stated)
 
 
-def statement_of(summary: Summary, profile: Profile, stated: Stated | None) -> Statement:
+def statement_of(summary: Summary, profile: ClaimsProfile, stated: Stated | None) -> Statement:
     """The statement of a campaign that has ended."""
     campaign, ending, backend = summary.campaign, summary.ending, summary.campaign.backend
     return Statement(

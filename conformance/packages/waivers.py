@@ -183,7 +183,7 @@ def _compiled(patterns: Sequence[str]) -> re.Pattern[str] | None:
     return re.compile("|".join(f"(?:{translate(pattern)})" for pattern in patterns)) if patterns else None
 
 
-class Waiving:
+class WaiverFilter:
     """A consumer that applies waivers before it passes a stream on."""
 
     def __init__(self, waivers: Waivers, consumer: Consumer) -> None:

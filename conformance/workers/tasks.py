@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dml_conformance.backends.processes.backend import IsolatedBackend
-from dml_conformance.conformance.exchange.corpus import Line, read_case
+from dml_conformance.conformance.exchange.corpus import CorpusLine, read_case
 from dml_conformance.conformance.judge.batch import MOST_CASES, BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import with_losses
@@ -38,7 +38,7 @@ class CaseBlock(NamedTuple):
     contents: Sequence[bytes] = ()
 
     @classmethod
-    def of_lines(cls, file: str, lines: Iterable[Line]) -> CaseBlock:
+    def of_lines(cls, file: str, lines: Iterable[CorpusLine]) -> CaseBlock:
         """Lines of a corpus, in a form that is quickly sent to another process."""
         numbers, contents = zip(*lines, strict=True)
         return cls(file, Phase.SWEEP, (), numbers, contents)
@@ -57,7 +57,7 @@ class CaseBlock(NamedTuple):
         if self.cases:
             return self
         lines = zip(self.numbers, self.contents, strict=True)
-        return self._replace(cases=tuple([read_case(self.name, Line(*line)) for line in lines]))
+        return self._replace(cases=tuple([read_case(self.name, CorpusLine(*line)) for line in lines]))
 
     def __str__(self) -> str:
         return f"the same {self.size} cases" if self.numbers else repr(self.name)

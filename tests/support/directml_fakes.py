@@ -10,7 +10,7 @@ import pytest
 from dml_conformance.backends.directml import backend as backend_module
 from dml_conformance.backends.directml import stubs
 from dml_conformance.backends.directml.errors import DirectmlError
-from dml_conformance.backends.directml.library import Library, find_library
+from dml_conformance.backends.directml.library import LibraryFile, find_library
 from dml_conformance.backends.directml.process import DecisionProcess
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
@@ -66,7 +66,7 @@ def use_fake_worker(monkeypatch: pytest.MonkeyPatch, answers: str, **more: str) 
         started.append(fake_worker(answers, **more))
         return started[-1]
 
-    monkeypatch.setattr(backend_module, "find_library", lambda level: Library(Path("fake.so"), "0" * 64, None))
+    monkeypatch.setattr(backend_module, "find_library", lambda level: LibraryFile(Path("fake.so"), "0" * 64, None))
     monkeypatch.setattr(backend_module, "start", start)
     return started
 
@@ -81,7 +81,7 @@ def fake_library(folder: Path) -> Path:
     return folder / "fake.so"
 
 
-def library_or_skip(level: Level) -> Library:
+def library_or_skip(level: Level) -> LibraryFile:
     """The installed library of a level; skips the test where there is none."""
     try:
         return find_library(level)

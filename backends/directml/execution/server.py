@@ -16,9 +16,9 @@ import msgspec
 
 from dml_conformance.backends.directml.com import ComError
 from dml_conformance.backends.directml.errors import DirectmlError
-from dml_conformance.backends.directml.execution.gpu import DeviceRemoved, Gpu, OutOfMemory
+from dml_conformance.backends.directml.execution.gpu import DeviceOutOfMemory, DeviceRemoved, Gpu
 from dml_conformance.backends.directml.execution.loader import Setup
-from dml_conformance.backends.directml.execution.opening import OpenDevice, open_device
+from dml_conformance.backends.directml.execution.opening import ExecutionDevice, open_device
 from dml_conformance.backends.directml.execution.protocol import (
     Buffer,
     Copy,
@@ -99,7 +99,7 @@ class Server:
 
     def __init__(
         self,
-        opened: OpenDevice,
+        opened: ExecutionDevice,
         memory: ctypes.Array[ctypes.c_char],
         requests: int,
         replies: int,
@@ -141,7 +141,7 @@ class Server:
                         return RunTimes(self._execute(request, resources)), resources
                     case Copy(size, repeats):
                         return RunTimes(time_copies(self._gpu, size, repeats)), []
-        except OutOfMemory as error:
+        except DeviceOutOfMemory as error:
             return ExecutionProblem(ProblemKind.NO_MEMORY, str(error)), []
         except DeviceRemoved as error:
             return ExecutionProblem(ProblemKind.DEVICE_REMOVED, str(error)), []

@@ -20,7 +20,7 @@ from dml_conformance.backends.base import Binding
 from dml_conformance.backends.directml.com import HResult
 from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
 from dml_conformance.backends.directml.execution.loader import Setup
-from dml_conformance.backends.directml.execution.opening import OpenDevice
+from dml_conformance.backends.directml.execution.opening import ExecutionDevice
 from dml_conformance.backends.directml.execution.process import (
     BoundResource,
     DeviceProcess,
@@ -226,7 +226,7 @@ def asked(*requests: tuple[Any, bytes]) -> IO[bytes]:
 def serve(world: World, *requests: tuple[Any, bytes]) -> list[tuple[Any, bytes]]:
     """The worker's replies, each with what follows it, to requests, each with what follows it."""
     memory = ctypes.create_string_buffer(BLOCK_SIZE)
-    opened = OpenDevice(world.gpu, FakeDirectml(memory), "made up", {}, ())  # type: ignore[arg-type]
+    opened = ExecutionDevice(world.gpu, FakeDirectml(memory), "made up", {}, ())  # type: ignore[arg-type]
     found = []
     with asked(*requests) as file, TemporaryFile(buffering=0) as replies:
         Server(opened, memory, file.fileno(), replies.fileno(), DeadlineTimer()).serve()
@@ -308,7 +308,7 @@ def test_the_block_lies_where_the_packer_was_told() -> None:
             return 0
 
     world = World()
-    opened = OpenDevice(world.gpu, Directml(), "made up", {}, ())  # type: ignore[arg-type]
+    opened = ExecutionDevice(world.gpu, Directml(), "made up", {}, ())  # type: ignore[arg-type]
     with asked((Decide(len(block)), bytes(block))) as file, TemporaryFile() as replies:
         Server(opened, memory, file.fileno(), replies.fileno(), DeadlineTimer()).serve()
     assert seen == [67], "the type of GATHER"
@@ -339,7 +339,7 @@ import sys
 sys.path.insert(0, {str(SUPPORT)!r})
 from directml_execution_fakes import World
 from dml_conformance.backends.directml.execution import server
-from dml_conformance.backends.directml.execution.opening import OpenDevice
+from dml_conformance.backends.directml.execution.opening import ExecutionDevice
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 
@@ -351,7 +351,7 @@ class Directml:
 
 def open_device(setup):
     print("noise on standard output", setup.d3d12, flush=True)
-    return OpenDevice(World().gpu, Directml(), "made up", {{"driver": "1.2"}}, ())
+    return ExecutionDevice(World().gpu, Directml(), "made up", {{"driver": "1.2"}}, ())
 
 server.open_device = open_device
 server.main('{{"directml": "a.so", "d3d12": "b.so"}}')

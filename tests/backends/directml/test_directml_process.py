@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from dml_conformance.backends.base import Answer, Backend, Unsupported
 from dml_conformance.backends.directml import DirectmlBackend, DirectmlError, LibraryCrash
 from dml_conformance.backends.directml import backend as backend_module
-from dml_conformance.backends.directml.library import RELEASES, Library
+from dml_conformance.backends.directml.library import RELEASES, LibraryFile
 from dml_conformance.backends.directml.process import DecisionProcess
 from dml_conformance.backends.directml.protocol import Reply
 from dml_conformance.spec.datatypes import DataType
@@ -181,9 +181,9 @@ def test_a_level_and_a_profile_can_be_named_in_any_order(monkeypatch: pytest.Mon
     use_fake_worker(monkeypatch, REJECT)
     asked: list[Level | None] = []
 
-    def find(level: Level | None) -> Library:
+    def find(level: Level | None) -> LibraryFile:
         asked.append(level)
-        return Library(Path("fake.so"), "0" * 64, None)
+        return LibraryFile(Path("fake.so"), "0" * 64, None)
 
     monkeypatch.setattr(backend_module, "find_library", find)
     for device in ("5_2,least", "least,5_2", ""):
@@ -194,6 +194,6 @@ def test_a_level_and_a_profile_can_be_named_in_any_order(monkeypatch: pytest.Mon
 def test_a_library_that_speaks_another_level_than_it_should_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     use_fake_worker(monkeypatch, REJECT)
     release = RELEASES[Level.L5_2]
-    monkeypatch.setattr(backend_module, "find_library", lambda level: Library(Path("fake.so"), "0" * 64, release))
+    monkeypatch.setattr(backend_module, "find_library", lambda level: LibraryFile(Path("fake.so"), "0" * 64, release))
     with pytest.raises(DirectmlError, match="says that it speaks level 6_2, not 5_2"):
         DirectmlBackend()

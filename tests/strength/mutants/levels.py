@@ -129,7 +129,7 @@ class AcceptsNineDimensions(WrongDecision):
     since = "3_0"
 
     def validate(self, desc: Any, level: Level) -> Answer:
-        def wider(name: str, at: Level) -> decisions.Support | None:
+        def wider(name: str, at: Level) -> decisions.TypesAndRanks | None:
             support = known(name, at)
             return None if support is None else support._replace(ranks=range(1, 10))
 

@@ -11,9 +11,17 @@ import pickle
 from collections import Counter
 from dataclasses import replace
 from typing import ClassVar
-from uuid import UUID
 
-from dml_conformance.backends.directml.com import POINTER, RESULT, SIZE_T, UINT, ComObject, HResult, implements
+from dml_conformance.backends.directml.com import (
+    POINTER,
+    RESULT,
+    SIZE_T,
+    UINT,
+    ComObject,
+    HResult,
+    InterfaceTable,
+    implements,
+)
 from dml_conformance.backends.directml.execution import headers
 from dml_conformance.backends.directml.execution.bridge import RETURNING
 from dml_conformance.backends.directml.execution.headers import CommandListType
@@ -23,8 +31,8 @@ from dml_conformance.backends.directml.execution.structures import (
     HeapProperties,
     ResourceDesc,
 )
-from dml_conformance.backends.directml.headers import ID3D12_DEVICE5, IID_ID3D12_OBJECT
-from dml_conformance.backends.directml.null_device import Device, NullDevice
+from dml_conformance.backends.directml.headers import ID3D12_DEVICE5, ID3D12_OBJECT
+from dml_conformance.backends.directml.null_device import NullD3d12Device, NullDevice
 from dml_conformance.backends.directml.profiles import Profile
 from recording_device import calls, decoding, structures
 from recording_device.decoding import Undecodable
@@ -98,7 +106,6 @@ class JournalObject(ComObject):
     """An object that the journal knows."""
 
     kind: ClassVar[str]
-    iid: ClassVar[UUID]
 
     def __init__(self, journal: Journal, device: ComObject | None = None) -> None:
         super().__init__(journal.unexpected)
@@ -106,18 +113,16 @@ class JournalObject(ComObject):
         self._device = device
         journal.enter(self, self.kind)
 
-    def __init_subclass__(cls) -> None:
-        cls.structs = RETURNING.get(cls.slots, {})
-        cls.interfaces = frozenset({IID_ID3D12_OBJECT, cls.iid})
+    def __init_subclass__(cls, of: InterfaceTable) -> None:
+        super().__init_subclass__(of)
+        cls.structs = RETURNING.get(of, {})
+        cls.interfaces |= {ID3D12_OBJECT.iid}
 
 
-class Blob(JournalObject):
+class Blob(JournalObject, of=structures.ID3D_BLOB):
     """ID3DBlob, with a root signature in a form that only the recording device reads."""
 
     kind = "blob"
-    interface = "ID3DBlob"
-    iid = structures.IID_ID3D_BLOB
-    slots = structures.ID3D_BLOB
 
     def __init__(self, journal: Journal, content: calls.CreateRootSignature) -> None:
         super().__init__(journal)
@@ -133,18 +138,12 @@ class Blob(JournalObject):
         return len(self._memory)
 
 
-class RootSignature(JournalObject):
+class RootSignature(JournalObject, of=structures.ID3D12_ROOT_SIGNATURE):
     kind = "root signature"
-    interface = "ID3D12RootSignature"
-    iid = structures.IID_ID3D12_ROOT_SIGNATURE
-    slots = structures.ID3D12_ROOT_SIGNATURE
 
 
-class Pipeline(JournalObject):
+class Pipeline(JournalObject, of=structures.ID3D12_PIPELINE_STATE):
     kind = "pipeline"
-    interface = "ID3D12PipelineState"
-    iid = structures.IID_ID3D12_PIPELINE_STATE
-    slots = structures.ID3D12_PIPELINE_STATE
 
     @implements("SetName", RESULT, POINTER)
     def set_name(self, name: int) -> int:
@@ -152,13 +151,10 @@ class Pipeline(JournalObject):
         return HResult.S_OK
 
 
-class Resource(JournalObject):
+class Resource(JournalObject, of=headers.ID3D12_RESOURCE):
     """A buffer, of any size: there is no memory behind it."""
 
     kind = "buffer"
-    interface = "ID3D12Resource"
-    iid = headers.IID_ID3D12_RESOURCE
-    slots = headers.ID3D12_RESOURCE
 
     def __init__(self, journal: Journal, device: ComObject, heap: bytes, heap_flags: int, desc: bytes) -> None:
         """`heap` are the HeapProperties, `desc` is the ResourceDesc, as they lie in memory."""
@@ -184,11 +180,8 @@ class Resource(JournalObject):
         return HResult.S_OK
 
 
-class DescriptorHeap(JournalObject):
+class DescriptorHeap(JournalObject, of=headers.ID3D12_DESCRIPTOR_HEAP):
     kind = "descriptor heap"
-    interface = "ID3D12DescriptorHeap"
-    iid = headers.IID_ID3D12_DESCRIPTOR_HEAP
-    slots = headers.ID3D12_DESCRIPTOR_HEAP
 
     def __init__(self, journal: Journal, device: ComObject, count: int) -> None:
         super().__init__(journal, device)
@@ -206,22 +199,16 @@ class DescriptorHeap(JournalObject):
         return self.gpu.start
 
 
-class CommandAllocator(JournalObject):
+class CommandAllocator(JournalObject, of=headers.ID3D12_COMMAND_ALLOCATOR):
     kind = "command allocator"
-    interface = "ID3D12CommandAllocator"
-    iid = headers.IID_ID3D12_COMMAND_ALLOCATOR
-    slots = headers.ID3D12_COMMAND_ALLOCATOR
 
     @implements("Reset", RESULT)
     def reset(self) -> int:
         return HResult.S_OK
 
 
-class CommandQueue(JournalObject):
+class CommandQueue(JournalObject, of=headers.ID3D12_COMMAND_QUEUE):
     kind = "command queue"
-    interface = "ID3D12CommandQueue"
-    iid = headers.IID_ID3D12_COMMAND_QUEUE
-    slots = headers.ID3D12_COMMAND_QUEUE
 
     @implements("ExecuteCommandLists", None, UINT, POINTER)
     def execute_command_lists(self, count: int, lists: int) -> None:
@@ -232,22 +219,16 @@ class CommandQueue(JournalObject):
         return HResult.S_OK
 
 
-class Fence(JournalObject):
+class Fence(JournalObject, of=headers.ID3D12_FENCE):
     kind = "fence"
-    interface = "ID3D12Fence"
-    iid = headers.IID_ID3D12_FENCE
-    slots = headers.ID3D12_FENCE
 
     @implements("SetEventOnCompletion", RESULT, UINT64, POINTER)
     def set_event_on_completion(self, value: int, event: int | None) -> int:
         return HResult.S_OK
 
 
-class CommandList(JournalObject):
+class CommandList(JournalObject, of=headers.ID3D12_GRAPHICS_COMMAND_LIST):
     kind = "command list"
-    interface = "ID3D12GraphicsCommandList"
-    iid = headers.IID_ID3D12_GRAPHICS_COMMAND_LIST
-    slots = headers.ID3D12_GRAPHICS_COMMAND_LIST
 
     def __init__(self, journal: Journal, device: ComObject, kind: CommandListType) -> None:
         super().__init__(journal, device)
@@ -304,7 +285,7 @@ class CommandList(JournalObject):
         self.journal.note(calls.SetComputeRoot32BitConstants(parameter, data, offset))
 
 
-class RecordingDevice(Device):
+class RecordingDevice(NullD3d12Device):
     """ID3D12Device5, with functions that create things: the caller of each gets a reference."""
 
     structs = RETURNING[ID3D12_DEVICE5]
@@ -400,6 +381,6 @@ class RecordingNullDevice(NullDevice):
             return HResult.E_NOTIMPL.signed
         return Blob(self.journal, content).hand_out(blob)
 
-    def _create_device(self, profile: Profile) -> Device:
+    def _create_device(self, profile: Profile) -> NullD3d12Device:
         self.journal = Journal(self.unexpected)
         return RecordingDevice(self.journal, profile)

@@ -24,8 +24,8 @@ from dml_conformance.backends.directml.errors import LibraryCrash
 from dml_conformance.backends.directml.execution.gpu import Gpu
 from dml_conformance.backends.directml.execution.interfaces import Device, DmlDevice, StructReturn
 from dml_conformance.backends.directml.execution.structures import BindingProperties, BufferBinding
-from dml_conformance.backends.directml.execution.work import Operand, Program, Work, aligned
-from dml_conformance.backends.directml.library import Library, cache_folder
+from dml_conformance.backends.directml.execution.work import Operand, OperatorDispatch, Program, aligned
+from dml_conformance.backends.directml.library import LibraryFile, cache_folder
 from dml_conformance.backends.directml.profiles import FULL, PROFILES, Profile
 from dml_conformance.backends.directml.structs import BLOCK_SIZE, OPERATOR_DESC_AT, Packer
 from dml_conformance.spec.datatypes import TensorFlag
@@ -56,7 +56,7 @@ class Recorder:
         data_types: what it says it supports on the device, as numbers.
     """
 
-    def __init__(self, library: Library, profile: Profile = FULL) -> None:
+    def __init__(self, library: LibraryFile, profile: Profile = FULL) -> None:
         context = get_context("spawn")
         self._pipe, other = context.Pipe()
         arguments = (other, library.path, stubs.build(cache_folder()), profile.name)
@@ -178,7 +178,7 @@ def _record(null: RecordingNullDevice, gpu: Gpu, desc: OperatorDesc, offset: int
         program = held.enter_context(Program(gpu, address + OPERATOR_DESC_AT))
         compilation = journal.take()
         needs, initializer_needs = program.needs, program.initializer_needs
-        work = Work(
+        work = OperatorDispatch(
             program,
             list(map(operand, spec_of(desc).input_fields)),
             list(map(operand, spec_of(desc).output_fields)),

@@ -10,18 +10,21 @@ from enum import IntEnum
 from typing import ClassVar
 from uuid import UUID
 
-from dml_conformance.backends.directml.com import IUNKNOWN, POINTER, SIZE_T, UINT
+from dml_conformance.backends.directml.com import IUNKNOWN, POINTER, SIZE_T, UINT, InterfaceTable
 from dml_conformance.backends.directml.execution.headers import ID3D12_DEVICE_CHILD
 from dml_conformance.backends.directml.execution.structures import INT, UINT64
 
-IID_ID3D_BLOB = UUID("8ba5fb08-5195-40e2-ac58-0d989c3a0102")
-IID_ID3D12_ROOT_SIGNATURE = UUID("c54a6b66-72df-4ee8-8be5-a946a1429214")
-IID_ID3D12_PIPELINE_STATE = UUID("765a30f3-f624-4c6f-a828-ace948622445")
 IID_ID3D12_INFO_QUEUE = UUID("0742a90b-c387-483f-b946-30a7e4e61458")
 
-ID3D_BLOB = (*IUNKNOWN, "GetBufferPointer", "GetBufferSize")
-ID3D12_ROOT_SIGNATURE = ID3D12_DEVICE_CHILD
-ID3D12_PIPELINE_STATE = (*ID3D12_DEVICE_CHILD, "GetCachedBlob")
+ID3D_BLOB = InterfaceTable(
+    "ID3DBlob", "8ba5fb08-5195-40e2-ac58-0d989c3a0102", "GetBufferPointer GetBufferSize", after=IUNKNOWN
+)
+ID3D12_ROOT_SIGNATURE = InterfaceTable(
+    "ID3D12RootSignature", "c54a6b66-72df-4ee8-8be5-a946a1429214", "", after=ID3D12_DEVICE_CHILD
+)
+ID3D12_PIPELINE_STATE = InterfaceTable(
+    "ID3D12PipelineState", "765a30f3-f624-4c6f-a828-ace948622445", "GetCachedBlob", after=ID3D12_DEVICE_CHILD
+)
 
 ROOT_SIGNATURE_VERSION_1_1 = 2
 UAV_DIMENSION_BUFFER = 1
