@@ -100,8 +100,7 @@ def _where(example: WorkedExample, path: str) -> tuple[Place, str]:
     part = part.partition("[")[0]
     tensor = example.tensors.get(name)
     if tensor is not None:
-        values: dict[str, Value | None] = {"DataType": tensor.data_type, **tensor.properties}
-        value = values.get(part, tensor.sizes)
+        value = tensor.printed.get(part, tensor.sizes)
         return (tensor.label.place, tensor.label.text) if value is None else (value.place, f"{name}: {value.text}")
     attribute = example.example.attributes.get(name.partition("[")[0])
     if attribute is not None:

@@ -18,7 +18,6 @@ from dml_conformance.documents.check.identifiers import compact
 from dml_conformance.documents.check.subject import PageSubject, Table, interval_text, type_of
 from dml_conformance.documents.read.model import (
     CodeBlock,
-    ExampleTensor,
     FieldSection,
     Page,
     PageExample,
@@ -180,12 +179,7 @@ def _example_facts(example: PageExample) -> Iterator[Fact]:
         counted[label] += 1
         of_tensor = f"{subject}/{label}" + (f"#{counted[label]}" if counted[label] > 1 else "")
         yield Fact(Topic.EXAMPLE_VALUE, of_tensor, "", label, tensor.label.place, label)
-        yield from (_value_fact(f"{of_tensor}/{name}", value) for name, value in _values(tensor).items())
-
-
-def _values(tensor: ExampleTensor) -> dict[str, Value]:
-    every = {"Sizes": tensor.sizes, "DataType": tensor.data_type, "values": tensor.values, **tensor.properties}
-    return {name: value for name, value in every.items() if value is not None}
+        yield from (_value_fact(f"{of_tensor}/{name}", value) for name, value in tensor.printed.items())
 
 
 def _value_fact(subject: str, value: Value) -> Fact:

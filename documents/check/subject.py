@@ -200,10 +200,8 @@ class WorkedExample:
         """Everything that it prints, by name: `Axis`, `InputTensor.Sizes`, `InputTensor.values`."""
         yield from self.example.attributes.items()
         for name, tensor in self.tensors.items():
-            parts = {SIZES: tensor.sizes, DATA_TYPE: tensor.data_type, "values": tensor.values, **tensor.properties}
-            for part, value in parts.items():
-                if value is not None:
-                    yield f"{name}.{part}", value
+            for part, value in tensor.printed.items():
+                yield f"{name}.{part}", value
 
     @cached_property
     def environment(self) -> Environment:

@@ -72,11 +72,8 @@ def _no_level(subject: PageSubject) -> Iterator[Remark]:
 @CHECKS.add("table-twice", Severity.ERROR, "the headings of the tables")
 def _level_twice(subject: PageSubject) -> Iterator[Remark]:
     """Every level has one table."""
-    seen: set[str] = set()
-    for table in subject.tables:
-        if table.label in seen:
-            yield Remark(table.label, table.table.heading, f"a second table of {table.label}", "one table a level")
-        seen.add(table.label)
+    for table in repeated(subject.tables, lambda table: table.label):
+        yield Remark(table.label, table.table.heading, f"a second table of {table.label}", "one table a level")
 
 
 @CHECKS.add("table-order", Severity.WARNING, "the order of the other tables")

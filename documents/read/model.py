@@ -181,6 +181,12 @@ class ExampleTensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     values: Value | None = None
     properties: dict[str, Value] = {}
 
+    @property
+    def printed(self) -> dict[str, Value]:
+        """Everything printed about it: `Sizes`, `DataType`, `values` and the properties."""
+        every = {"Sizes": self.sizes, "DataType": self.data_type, "values": self.values, **self.properties}
+        return {name: value for name, value in every.items() if value is not None}
+
 
 class PageExample(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A worked example: one code block.

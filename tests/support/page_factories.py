@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from dml_conformance.documents.check.subject import registered_types
+from dml_conformance.documents.consistency.printed import printed_facts
 from dml_conformance.documents.read.model import (
     FORMAT,
     CodeBlock,
@@ -66,12 +67,7 @@ def example_tensor(label: str, sizes: Any, data_type: str | None, values: Any, l
 
 # What the pages say beside their tables: formula, and intervals of the attributes.
 _FORMULAS = {
-    "GATHER": """OutputTensor.Sizes = {
-        InputTensor.Sizes[0..Axis],
-        IndicesTensor.Sizes[(IndicesTensor.DimensionCount - IndexDimensions) .. IndicesTensor.DimensionCount],
-        InputTensor.Sizes[(Axis+1) .. InputTensor.DimensionCount]
-    }""",
-    "GATHER_ELEMENTS": "OutputTensor.Sizes = IndicesTensor.Sizes",
+    **{name: printed_facts()[name].sizes for name in ("GATHER", "GATHER_ELEMENTS")},
     "GATHER_ND": """tuple = IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] // coordinates
     OutputTensor.Sizes = {
         1...,
@@ -94,12 +90,6 @@ _SENTENCES = {
     ("TILE", "OutputTensor"): "Each size is OutputTensor.Sizes[i] = InputTensor.Sizes[i] * Repeats[i]. No other.",
     "IndicesTensor": "Starting with DML_FEATURE_LEVEL_3_0, negative indices are supported.",
 }
-_PUBLISHED_GATHER_ND_FORMULA = """tuple = IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1]
-    OutputTensor.Sizes = {
-        1...,
-        IndicesTensor.Sizes[IndicesTensor.DimensionCount - IndicesDimensionCount .. IndicesTensor.DimensionCount - 1],
-        InputTensor.Sizes[InputTensor.DimensionCount - tuple .. InputTensor.DimensionCount]
-    }"""
 _GATHERED = {
     "Axis": 2,
     "InputTensor": ((1, 1, 3, 2), "FLOAT32", [[[[1, 2], [3, 4], [5, 6]]]]),
@@ -182,7 +172,7 @@ def published_page(name: str) -> Page:
     for field, changes in _PUBLISHED.get(name, {}).items():
         page = change_member(page, field, **changes)
     if name in ("GATHER_ND", "GATHER_ND1"):
-        block = CodeBlock("members/OutputTensor", _PUBLISHED_GATHER_ND_FORMULA, "formula", Place(45, 1))
+        block = CodeBlock("members/OutputTensor", printed_facts()[name].sizes, "formula", Place(45, 1))
         page = msgspec.structs.replace(page, code_blocks=(block,))
     if name == "TILE":
         page = msgspec.structs.replace(page, constraints=page.constraints[1:])
