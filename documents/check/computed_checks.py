@@ -12,7 +12,7 @@ from dml_conformance.documents.check.checks import CheckList, Remark, Spot
 from dml_conformance.documents.check.example_checks import storable
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import DATA_TYPE, DIMENSION_COUNT, PageSubject, WorkedExample, integers
-from dml_conformance.documents.read.model import Place, Value
+from dml_conformance.documents.read.model import Place
 from dml_conformance.documents.reference_run import explicit, run_reference
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.examples import examples, flattened, nesting

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from dml_conformance.documents.check.checks import CheckList, Remark, Spot, listed
@@ -19,7 +20,6 @@ from dml_conformance.documents.check.subject import (
     Table,
     WorkedExample,
     integers,
-    interval_text,
     level_of,
 )
 from dml_conformance.documents.check.table_checks import counts_text, types_text
@@ -343,15 +343,15 @@ def _outside(subject: PageSubject) -> Iterator[Remark]:
                     f"{example.number}/{name}",
                     Spot(printed.place, f"{name} {printed.text}"),
                     f"{value}, outside {_evaluated(intervals[0], example.environment)}",
-                    f"a value in {interval_text(intervals[0])}",
+                    f"a value in {intervals[0].text}",
                     f"the section {name}",
                 )
                 break
 
 
 def _evaluated(interval: PrintedInterval, environment: Environment) -> str:
-    low, high = (number_of(bound)[0](environment) for bound in (interval.low, interval.high))
-    return f"{'[' if interval.low_closed else '('}{low}, {high}{']' if interval.high_closed else ')'}"
+    low, high = (str(number_of(bound)[0](environment)) for bound in (interval.low, interval.high))
+    return msgspec.structs.replace(interval, low=low, high=high).text
 
 
 @CHECKS.add("example-title", Severity.WARNING, "the values of the example")
@@ -431,7 +431,7 @@ def _indices(subject: PageSubject) -> Iterator[Remark]:
             if wrong and count:
                 yield Remark(
                     formula.target,
-                    Spot(intervals[0].place, interval_text(intervals[0])),
+                    intervals[0],
                     f"{formula.index} = {wrong[0]} is {'left out' if 0 <= wrong[0] < count else 'within'}",
                     f"0 to {count - 1} for the {count} dimensions of example {example.number}",
                     f"the formula in line {printed.place.line}: {' '.join(printed.text.split())}",

@@ -15,7 +15,7 @@ from enum import StrEnum
 import msgspec
 
 from dml_conformance.documents.check.identifiers import compact
-from dml_conformance.documents.check.subject import PageSubject, Table, interval_text, type_of
+from dml_conformance.documents.check.subject import PageSubject, Table, type_of
 from dml_conformance.documents.read.model import (
     CodeBlock,
     FieldSection,
@@ -113,9 +113,8 @@ def _syntax_facts(page: Page) -> Iterator[Fact]:
     yield Fact(Topic.FIELD_ORDER, "syntax/order", order, order, place, order)
     for declaration in page.declarations:
         name, kind, place = declaration.name, declaration.type, declaration.place
-        text = f"{kind} {name}"
-        yield Fact(Topic.FIELD, f"syntax/{name}", "", name, place, text)
-        yield Fact(Topic.FIELD_TYPE, f"syntax/{name}/type", compact(kind), kind, place, text)
+        yield Fact(Topic.FIELD, f"syntax/{name}", "", name, place, declaration.text)
+        yield Fact(Topic.FIELD_TYPE, f"syntax/{name}/type", compact(kind), kind, place, declaration.text)
 
 
 def _member_facts(member: FieldSection, page: PageSubject) -> Iterator[Fact]:
@@ -125,7 +124,7 @@ def _member_facts(member: FieldSection, page: PageSubject) -> Iterator[Fact]:
     if shown is not None:
         yield Fact(Topic.MEMBER_TYPE, f"{subject}/type", compact(shown), shown, line.place, line.text)
     for interval in page.ranges(member):
-        text = interval_text(interval)
+        text = interval.text
         yield Fact(Topic.RANGE, f"{subject}/range", range_value(interval), text, interval.place, text)
     named = [(label, quoted) for quoted in member.text for label in levels_in(quoted.english)]
     if named:

@@ -13,7 +13,6 @@ from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import (
     Mention,
     PageSubject,
-    interval_text,
     level_of,
     same_type,
     sentences,
@@ -87,8 +86,7 @@ def _no_syntax(subject: PageSubject) -> Iterator[Remark]:
 def _described_twice(subject: PageSubject) -> Iterator[Remark]:
     """No field is declared or described twice."""
     for declaration in repeated(subject.page.declarations, lambda declaration: declaration.name):
-        spot = Spot(declaration.place, f"{declaration.type}{declaration.name}")
-        yield Remark(declaration.name, spot, "declared again", "one declaration", "the lines above it")
+        yield Remark(declaration.name, declaration, "declared again", "one declaration", "the lines above it")
     for member in repeated(subject.page.members, lambda member: member.name.english):
         name = member.name.english
         spot = Spot(member.name.place, name)
@@ -103,7 +101,7 @@ def _undescribed(subject: PageSubject) -> Iterator[Remark]:
         if declaration.name not in described:
             yield Remark(
                 declaration.name,
-                Spot(declaration.place, f"{declaration.type}{declaration.name}"),
+                declaration,
                 "no section describes the field",
                 f"a section {declaration.name}",
             )
@@ -323,7 +321,7 @@ def _unreadable_ranges(subject: PageSubject) -> Iterator[Remark]:
                     problem = f"{unknown[0]} is no field of the structure"
                 yield Remark(
                     member.name.english,
-                    Spot(interval.place, interval_text(interval)),
+                    interval,
                     f"the bound {bound}: {problem}",
                     "a number, or one computed from fields",
                 )

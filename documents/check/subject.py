@@ -466,11 +466,6 @@ def sentences(text: str) -> list[str]:
     return re.split(r"(?<=[。！？])|(?<=[.!?])\s+", text)
 
 
-def interval_text(interval: PrintedInterval) -> str:
-    """`[0, InputTensor.DimensionCount)`."""
-    return f"{'[' if interval.low_closed else '('}{interval.low}, {interval.high}{']' if interval.high_closed else ')'}"
-
-
 def level_of(label: str) -> Level | None:
     """The level with a label; None where there is none."""
     try:

@@ -69,6 +69,10 @@ class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     type: str
     place: Place
 
+    @property
+    def text(self) -> str:
+        return f"{self.type}{'' if self.type.endswith('*') else ' '}{self.name}"
+
 
 class PrintedInterval(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """An interval in the text of a field: `[0, InputTensor.DimensionCount)`.
@@ -86,6 +90,11 @@ class PrintedInterval(msgspec.Struct, frozen=True, forbid_unknown_fields=True, o
     high_closed: bool
     place: Place
     of_original: bool = False
+
+    @property
+    def text(self) -> str:
+        """`[0, InputTensor.DimensionCount)`."""
+        return f"{'(['[self.low_closed]}{self.low}, {self.high}{')]'[self.high_closed]}"
 
 
 class FieldSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
