@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
 
-from dml_conformance.documents.check.errata_links import erratum_of
 from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
 from dml_conformance.documents.check.subject import PageSubject
 from dml_conformance.documents.read.model import Page, Place
+from dml_conformance.spec.errata import errata
 
 T = TypeVar("T")
 ITSELF, REGISTRY = "itself", "registry"
@@ -151,8 +152,14 @@ def findings(
             expected=shortened(remark.expected, longest),
             why=shortened(remark.why or why, _LONGEST_WORDING),
             against=against,
-            erratum=erratum_of(finding_id),
+            erratum=_explained_findings().get(finding_id, ""),
         )
+
+
+@cache
+def _explained_findings() -> dict[str, str]:
+    """The erratum of every finding that one explains, both by id; no finding's severity depends on it."""
+    return {finding: erratum.id for erratum in errata().values() for finding in erratum.page_checks}
 
 
 def shortened(text: str, longest: int = LONGEST_FRAGMENT) -> str:

@@ -65,7 +65,7 @@ def printed_sizes(desc: Any) -> Sizes:
     return facts.formula.sizes(Environment.of(desc), len(desc.output_tensor.sizes))
 
 
-class Bounded(NamedTuple):
+class BoundedValue(NamedTuple):
     """A value of a descriptor and the range that the page prints for it."""
 
     name: str
@@ -73,14 +73,14 @@ class Bounded(NamedTuple):
     allowed: range
 
 
-def printed_ranges(desc: Any) -> Iterator[Bounded]:
+def printed_ranges(desc: Any) -> Iterator[BoundedValue]:
     """The values of a descriptor that the page on its operator bounds; of an array each."""
     environment, arrays = Environment.of(desc), {field.name for field in spec_of(desc).fields if field.count_field}
     facts = printed_facts().get(desc.operator, PrintedFacts("", {}))
     for name, (of, _) in facts.ranges.items():
         values = environment.elements(of) if of in arrays else (number_of(of)[0](environment),)
         for value in values:
-            yield Bounded(name, value, allowed(facts.interval(name), environment))
+            yield BoundedValue(name, value, allowed(facts.interval(name), environment))
 
 
 _ELEMENT_SIZE = {

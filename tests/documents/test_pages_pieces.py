@@ -9,7 +9,7 @@ from pages_support import FRONT, OWN, OWN_PAGES, STRUCT, at, first_word, parsed,
 
 from dml_conformance.documents.read import read_page
 from dml_conformance.documents.read.model import Place, Quoted
-from dml_conformance.documents.read.pieces import Piece, Shown, ShownBuilder, joined, shown
+from dml_conformance.documents.read.pieces import Piece, PlacedText, PlacedTextBuilder, joined, shown
 from dml_conformance.documents.read.source import PageText
 
 MEMBER = f"{FRONT}## Members\n\n`Axis`\n\nType: UINT\n\n"
@@ -20,8 +20,8 @@ def remark(markup: str) -> Quoted:
     return quoted
 
 
-def built(*parts: tuple[str, int]) -> Shown:
-    builder = ShownBuilder()
+def built(*parts: tuple[str, int]) -> PlacedText:
+    builder = PlacedTextBuilder()
     for text, offset in parts:
         builder.add(text, offset)
     return builder.built()
@@ -97,7 +97,7 @@ def test_marks_that_an_alert_shares_with_its_text(markup: str, text: str, marked
     assert (quoted.text, quoted.marked) == (text, marked)
 
 
-WHOLE = Shown("one two- three", ((0, 40), (4, 50), (7, 60), (9, 70)), marks=((0, 3), (4, 7), (7, 8), (9, 14)))
+WHOLE = PlacedText("one two- three", ((0, 40), (4, 50), (7, 60), (9, 70)), marks=((0, 3), (4, 7), (7, 8), (9, 14)))
 
 
 @pytest.mark.parametrize(
