@@ -100,10 +100,7 @@ def _undescribed(subject: PageSubject) -> Iterator[Remark]:
     for declaration in subject.page.declarations:
         if declaration.name not in described:
             yield Remark(
-                declaration.name,
-                declaration,
-                "no section describes the field",
-                f"a section {declaration.name}",
+                declaration.name, declaration, "no section describes the field", f"a section {declaration.name}"
             )
 
 

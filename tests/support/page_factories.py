@@ -131,32 +131,33 @@ _PUBLISHED: dict[str, dict[str, dict[str, Any]]] = {
 }
 
 
+def bare_page(name: str, path: str, **fields: Any) -> Page:
+    """An English page on an operator that says nothing beside these fields."""
+    empty: dict[str, Any] = dict.fromkeys(Page.__struct_fields__, ())
+    return Page(
+        **empty
+        | {"format": FORMAT, "path": path, "digest": "0" * 64, "form": Form.MARKDOWN, "language": "en-US"}
+        | {"edition": None, "title": None, "front_matter": {}, "introduced_in": None}
+        | {"operator": name, "structure": f"DML_{name}_OPERATOR_DESC"}
+        | fields
+    )
+
+
 def page_of(name: str) -> Page:
     """A page of an operator that says what the registry does, with one example of four dimensions. No fault in it."""
     spec = operator(name)
     fields = registered_types(spec)
-    page = Page(
-        format=FORMAT,
-        path=f"{name.lower()}.md",
-        digest="0" * 64,
-        form=Form.MARKDOWN,
-        language="en-US",
-        edition=None,
-        operator=name,
-        structure=f"DML_{name}_OPERATOR_DESC",
+    page = bare_page(
+        name,
+        f"{name.lower()}.md",
         title=quoted(f"DML_{name}_OPERATOR_DESC structure", 1),
-        front_matter={},
         declarations=tuple(Declaration(field, kind, Place(10 + n, 3)) for n, (field, kind) in enumerate(fields)),
         members=tuple(_member(name, field, kind, 20 + 10 * n) for n, (field, kind) in enumerate(fields)),
         introduced_in=spec.introduced_in.label,
         availability=(quoted(f"This operator was introduced in DML_FEATURE_LEVEL_{spec.introduced_in}.", 120),),
         constraints=_constraints(spec),
-        remarks=(),
         tables=_tables(spec),
         examples=(_example(spec),),
-        code_blocks=(),
-        passages=(),
-        problems=(),
     )
     if name in _FORMULAS:
         block = CodeBlock("members/OutputTensor", _FORMULAS[name], "formula", Place(45, 1))
