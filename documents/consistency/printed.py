@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache, cached_property
-from importlib import resources
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,6 +16,7 @@ from dml_conformance.documents.check.formulas import Environment, Formula, allow
 from dml_conformance.documents.check.identifiers import Interval, take_apart
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.sources import read_data
 
 Sizes = tuple[int, ...]
 
@@ -50,8 +50,7 @@ class PrintedFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict
 @cache
 def printed_facts() -> dict[str, PrintedFacts]:
     """By operator; one without an entry prints nothing of the kind."""
-    text = resources.files("dml_conformance.spec").joinpath("data/printed.json").read_bytes()
-    return msgspec.json.decode(text, type=dict[str, PrintedFacts])
+    return read_data("printed", dict[str, PrintedFacts])
 
 
 def printed_sizes(desc: Any) -> Sizes:
