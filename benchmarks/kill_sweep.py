@@ -34,8 +34,9 @@ import psutil
 from dml_conformance.conformance.campaign.sweep import BLOCK_LINES, Block, Setup, describe_sweep
 from dml_conformance.conformance.exchange.corpus import WHOLE, Header, Line, corpus_lines, in_blocks
 from dml_conformance.conformance.workers import Workers
+from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
-from dml_conformance.reports.stream import FanOut, Written
+from dml_conformance.reports.stream import FanOut
 from dml_conformance.reports.writing import OutputFolder, ReportFolder
 
 SAMPLES = 100
@@ -109,7 +110,7 @@ class Watcher:
     def record(self, record: Record) -> None:
         self._next()
 
-    def written(self, written: Written) -> None:
+    def encoded_record(self, record: EncodedRecord) -> None:
         self._next()
 
     def throughput(self, row: Throughput) -> None:

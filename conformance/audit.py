@@ -22,6 +22,7 @@ from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
 from dml_conformance.conformance.judge.simplify import simplest, size_of
 from dml_conformance.conformance.mutate import mutated
 from dml_conformance.spec.divergences import Divergence, divergences, recognise
+from dml_conformance.spec.errors import BrokenRunError
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.observations import observations
@@ -39,7 +40,7 @@ SHRUNK = 20  # new disagreements that are made small; there is hardly ever one
 VALID = "valid descriptors"
 
 
-class AuditError(RuntimeError):
+class AuditError(BrokenRunError, RuntimeError):
     """The audit cannot go on; what was found so far says nothing."""
 
 

@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.records import (
     FEW_DIFFERENCES,
     NOT_CONFORMANT,
@@ -31,8 +32,6 @@ from dml_conformance.reports.records import (
     Verdict,
 )
 from dml_conformance.reports.sample import ALWAYS, BLOCK, KEY_BITS, Codes, Part, Sample
-from dml_conformance.reports.stream import Written
-from dml_conformance.spec.validator import Reading
 
 MAX_ROWS = 120_000  # rows of a page's list of cases
 MAX_HELD = 12 << 20  # bytes of compressed cases held in memory for each sample of a campaign; a page has half of that
@@ -74,17 +73,15 @@ class Cases:
         self._wanted = wanted
         self._strata: dict[tuple[str, str, str, Verdict], int] = {}
         self._told_in_full = 0
-        self._is_documented = True  # whether the cases say what the documented specification expects
 
     def start(self, campaign: Campaign) -> None:
         self.rules = campaign.rules
-        self._is_documented = campaign.spec == Reading.DOCUMENTED
 
     def record(self, record: Record) -> None:
         self._add(record, lambda: record)
 
-    def written(self, written: Written) -> None:
-        self._add(written.traits, written.whole)
+    def encoded_record(self, record: EncodedRecord) -> None:
+        self._add(record.traits, record.whole)
 
     def throughput(self, row: Throughput) -> None:
         """Nothing: measurements are no cases."""
@@ -119,17 +116,16 @@ class Cases:
 
         Of a case with many differences all are told only as long as there is room for such cases.
         """
-        expect = record.case_json.get("expect") if self._is_documented else None
         if len(record.differences) > FEW_DIFFERENCES and self._told_in_full < MAX_TOLD_IN_FULL:
-            text = _text(record, expect)
+            text = _text(record)
             if len(text) <= MAX_CASE:
                 self._told_in_full += len(text)
                 return text
-        text = _text(record.in_brief(), expect)
+        text = _text(record.in_brief())
         return text if len(text) <= MAX_CASE else None
 
 
-def _text(record: Record, expect: Any) -> bytes:
+def _text(record: Record) -> bytes:
     case = _encode({name: record.case_json[name] for name in _CASE_FIELDS if name in record.case_json})
     outcome = _encode(
         (
@@ -137,8 +133,6 @@ def _text(record: Record, expect: Any) -> bytes:
             record.difference_count,
             [(d.coordinates, d.expected, d.expected_bits, d.actual, d.actual_bits) for d in record.differences],
             record.reproduce,
-            round(record.seconds, 9),
-            expect,
         )
     )
     return case + b"\t" + outcome  # a tab within JSON is written \t

@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dml_conformance.backends.foreign_text import one_line
+from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.records import (
     NOT_CONFORMANT,
     Caches,
@@ -29,7 +30,6 @@ from dml_conformance.reports.records import (
     Verdict,
     at_largest_size,
 )
-from dml_conformance.reports.stream import Written
 from dml_conformance.reports.summary import Cell, CellVerdict, Conformance, FailureGroup, FailureKind, Summary
 from dml_conformance.reports.text import binary_size, duration, level_ranges, share_of_copy
 
@@ -105,8 +105,8 @@ class Progress:
             )
             self._bars.start()
 
-    def written(self, written: Written) -> None:
-        self.record(written.traits)
+    def encoded_record(self, record: EncodedRecord) -> None:
+        self.record(record.traits)
 
     def record(self, record: Record) -> None:
         phase = record.phase

@@ -59,8 +59,7 @@ MAX_TOLD = 1000  # bytes of the sentences about what was left out
 STATIC_SCRIPTS = ("copy", "print")
 CASE_SCRIPTS = (
     *STATIC_SCRIPTS,
-    *("elements", "data", "json", "state", "list", "tensors"),
-    *("hashes", "values", "zip", "model", "case", "explorer"),
+    *("elements", "data", "json", "state", "list", "tensors", "case", "explorer"),
 )
 MAX_REASON, BRIEF_REASON = 400, 120  # characters
 

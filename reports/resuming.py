@@ -11,21 +11,22 @@ from typing import Any
 
 import msgspec
 
+from dml_conformance.reports.encoded import encodable_campaign
 from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
 from dml_conformance.reports.store import NOTHING, Mark, Store, StoreError
-from dml_conformance.reports.stream import encodable_campaign
+from dml_conformance.spec.errors import BadInputError
 
 # What of a campaign may be another one when it is resumed: the moment it began, which stays the first.
 _OWN = ("started",)
 _LONGEST = 80  # characters of a value in a message
 
 
-class ResumeError(Exception):
+class ResumeError(BadInputError):
     """A run that cannot be resumed, or not by this command; the message says why, and what to do."""
 
 
 @dataclass(frozen=True)
-class Begun:
+class PartialRun:
     """What an interrupted run has finished; of a new run nothing.
 
     Attributes:
@@ -44,7 +45,7 @@ class Begun:
     _length: int = field(default=0, kw_only=True)
 
     @classmethod
-    def of(cls, results: Path, shown: Path) -> Begun:
+    def of(cls, results: Path, shown: Path) -> PartialRun:
         """What the results file of an interrupted run holds.
 
         Raises:
@@ -74,7 +75,7 @@ class Begun:
         """How many records are kept."""
         return self._length if self.last is None else self.last.records
 
-    def up_to(self, records: int) -> Begun:
+    def up_to(self, records: int) -> PartialRun:
         """The same without the units that ended after so many records, if the run had not ended."""
         return replace(self, marks=tuple(mark for mark in self.marks if mark.records <= records))
 

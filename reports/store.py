@@ -21,6 +21,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from dml_conformance.reports.databases import OpenedFile, UnreadableError, guard
+from dml_conformance.reports.encoded import LONGEST_REASON, Body, EncodedRecord
 from dml_conformance.reports.records import TRAITS as ALL_TRAITS
 from dml_conformance.reports.records import Caches, Campaign, Caveat, Ending, Phase, Record, Throughput, Verdict
 from dml_conformance.reports.stored_forms import (
@@ -30,7 +31,8 @@ from dml_conformance.reports.stored_forms import (
     check_record,
     check_throughput,
 )
-from dml_conformance.reports.stream import ALL, LONGEST_REASON, Body, Consumer, StreamError, Written
+from dml_conformance.reports.stream import ALL, Consumer, StreamError
+from dml_conformance.spec.errors import BadInputError, BrokenRunError
 
 APPLICATION_ID = 0x444D4C43  # "DMLC", in the file's header
 SCHEMA_VERSION = 3  # 1: measurements without size and state of the caches; 2: without caveats
@@ -129,11 +131,11 @@ def expected_schema() -> dict[str, str]:
         connection.close()
 
 
-class StoreError(Exception):
+class StoreError(BadInputError):
     """A results file that cannot be read or written; the message names the file and what was expected."""
 
 
-class StoreWriteError(StoreError):
+class StoreWriteError(BrokenRunError, StoreError):
     """A results file that cannot be written any more, because the disk is full for example."""
 
 
@@ -249,9 +251,9 @@ class StoreWriter:
         if not self._has_it():
             self._add(record, msgspec.Raw(_ENCODER.encode(Body.of(record))))
 
-    def written(self, written: Written) -> None:
+    def encoded_record(self, record: EncodedRecord) -> None:
         if not self._has_it():
-            self._add(written.traits, msgspec.Raw(written.body))
+            self._add(record.traits, msgspec.Raw(record.body))
 
     def _has_it(self) -> bool:
         """Count a record; whether the file has had it since before it was reopened."""

@@ -26,6 +26,7 @@ import msgspec
 
 from dml_conformance.backends.processes.losses import MOST_FORGIVEN, Loss, LossCause, lost_by_backend
 from dml_conformance.reports.digests import Digests
+from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.records import (
     NOT_CONFORMANT,
     Campaign,
@@ -38,7 +39,7 @@ from dml_conformance.reports.records import (
     Verdict,
 )
 from dml_conformance.reports.store import Store
-from dml_conformance.reports.stream import StreamError, Written
+from dml_conformance.reports.stream import StreamError
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.validator import Outcome, Reading
@@ -310,10 +311,10 @@ class Summary:
         self._count(record, lambda: record)
         self.digests.record(record)
 
-    def written(self, written: Written) -> None:
+    def encoded_record(self, record: EncodedRecord) -> None:
         """Take one judged case; errors as for `record`."""
-        self._count(written.traits, written.whole)
-        self.digests.written(written)
+        self._count(record.traits, record.whole)
+        self.digests.encoded_record(record)
 
     def _count(self, record: Record, whole: Callable[[], Record]) -> None:
         """Take a record, of which the case is looked at in the whole one alone."""

@@ -15,6 +15,7 @@ import msgspec
 from dml_conformance.reports.cases import Cases
 from dml_conformance.reports.certificate import Certificate
 from dml_conformance.reports.ctrf import ctrf_json
+from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.failures import FAILURES, failing_cases, holds_failures_alone
 from dml_conformance.reports.html import report_html
 from dml_conformance.reports.junit import junit_xml
@@ -22,10 +23,11 @@ from dml_conformance.reports.locking import LockedError, LockedFile
 from dml_conformance.reports.malformed import MALFORMED
 from dml_conformance.reports.markdown import markdown
 from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
-from dml_conformance.reports.resuming import Begun, ResumeError, check_same, check_same_campaign, damaged, is_begun
+from dml_conformance.reports.resuming import PartialRun, ResumeError, check_same, check_same_campaign, damaged, is_begun
 from dml_conformance.reports.store import StoreError, StoreWriter
-from dml_conformance.reports.stream import FanOut, Written
+from dml_conformance.reports.stream import FanOut
 from dml_conformance.reports.summary import Summary
+from dml_conformance.spec.errors import BadInputError, BrokenRunError
 
 RESULTS, CERTIFICATE, JUNIT, REPORT = "results.sqlite", "certificate.json", "junit.xml", "report.html"
 CTRF, MARKDOWN = "ctrf.json", "summary.md"
@@ -34,11 +36,11 @@ FOR_CI = (CTRF, MARKDOWN)
 FILES = (RESULTS, CERTIFICATE, JUNIT, REPORT, *FOR_CI)
 
 
-class OutputError(Exception):
+class OutputError(BadInputError):
     """An output folder that cannot be made, or that holds something; the message names it and says what to do."""
 
 
-class WriteError(OutputError):
+class WriteError(BrokenRunError, OutputError):
     """What came up while a run's files were written, when the disk was full for example."""
 
 
@@ -257,9 +259,9 @@ class ReportFolder:
         self._complete = complete
         self._conditions = dict(conditions or {})
         results = output.folder / RESULTS
-        self.begun = Begun(results, output.path)
+        self.begun = PartialRun(results, output.path)
         if output.is_resumed:
-            self.begun = Begun.of(results, output.path)
+            self.begun = PartialRun.of(results, output.path)
             given = msgspec.json.decode(msgspec.json.encode(self._conditions))
             check_same(output.path, output.conditions, given)
         self._store = StoreWriter(results)
@@ -290,8 +292,8 @@ class ReportFolder:
     def record(self, record: Record) -> None:
         self._stream.record(record)
 
-    def written(self, written: Written) -> None:
-        self._stream.written(written)
+    def encoded_record(self, record: EncodedRecord) -> None:
+        self._stream.encoded_record(record)
 
     def mark(self, unit: str) -> None:
         self._stream.mark(unit)

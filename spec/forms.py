@@ -21,6 +21,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from dml_conformance.spec.datatypes import DataType, TensorFlag, TensorType
+from dml_conformance.spec.errors import BadInputError
 from dml_conformance.spec.operator import Field, FieldKind, OperatorDesc, OperatorSpec
 from dml_conformance.spec.registry import operators, spec_of
 from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc, minimum_size_in_bytes
@@ -40,7 +41,7 @@ TENSOR_FIELDS = (
 )
 
 
-class FormError(ValueError):
+class FormError(BadInputError, ValueError):
     """Input that is not in the form of a descriptor.
 
     Attributes:

@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from dml_conformance.spec.errors import BadInputError
 from dml_conformance.spec.forms import FormError, desc_from_json
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.registry import operators
@@ -35,7 +36,7 @@ _MAX_DIGITS = 40
 _DISPATCHABLE_FIELDS = frozenset({"dmlCompileType", "executionFlags", "bindings"})
 
 
-class ModelError(ValueError):
+class ModelError(BadInputError, ValueError):
     """A file that cannot be read as descriptors.
 
     Attributes:

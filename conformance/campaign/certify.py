@@ -7,7 +7,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -18,10 +18,12 @@ from dml_conformance.conformance.campaign.throughput import measure
 from dml_conformance.conformance.campaign.units import Unit
 from dml_conformance.conformance.exchange.failures import digest_of
 from dml_conformance.conformance.judge.losses import take_losses
+from dml_conformance.conformance.strength import strength_of
+from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.records import Campaign, Ending, describe_rules, utc_now
 from dml_conformance.reports.release import suite_version
-from dml_conformance.reports.resuming import Begun
-from dml_conformance.reports.stream import Consumer, FanOut, Written
+from dml_conformance.reports.resuming import PartialRun
+from dml_conformance.reports.stream import Consumer, FanOut
 
 # In the environment: what makes the cases of the search, and what compresses the report's page.
 PYTHON, HYPOTHESIS, ZLIB = "python", "hypothesis", "zlib"
@@ -31,14 +33,16 @@ THROUGHPUT = "throughput"  # the unit of work that is all measurements together
 class Workers(Protocol):
     """Processes that judge units of work in place of this one."""
 
-    def judged(self, engine: Engine) -> Iterator[tuple[Unit, Iterator[Written]]]:
+    def judged(self, engine: Engine) -> Iterator[tuple[Unit, Iterator[EncodedRecord]]]:
         """The units of a campaign in order, each with its records, which are noted as they are asked for."""
 
     def close(self) -> None:
         """End the processes."""
 
 
-def certify(engine: Engine, consumer: Consumer, begun: Begun | None = None, workers: Workers | None = None) -> None:
+def certify(
+    engine: Engine, consumer: Consumer, begun: PartialRun | None = None, workers: Workers | None = None
+) -> None:
     """Run a whole campaign and feed its stream to `consumer`: the campaign, each record, each row, the end.
 
     Args:
@@ -70,7 +74,7 @@ def certify(engine: Engine, consumer: Consumer, begun: Begun | None = None, work
         else:
             for unit, records in workers.judged(engine):
                 for written in records:
-                    stream.written(written)
+                    stream.encoded_record(written)
                 stream.mark(unit.name)
             workers.close()
         if begun is None or THROUGHPUT not in begun.units:
@@ -97,16 +101,9 @@ def describe_campaign(engine: Engine) -> Campaign:
         started=utc_now(),
         environment={**environment(), **_saved(engine)},
         rules=describe_rules(engine.operators),
-        strength=_strength(engine.budget.name),
+        strength=strength_of(engine.budget.name),
         repeat=engine.judge.repeat,
     )
-
-
-def _strength(budget: str) -> dict[str, Any]:
-    """How strong the suite was measured to be."""
-    from dml_conformance.conformance.strength.score import of_campaign  # it measures with what is here
-
-    return of_campaign(budget)
 
 
 def _saved(engine: Engine) -> dict[str, str]:

@@ -13,9 +13,8 @@ from dml_conformance.conformance.campaign.budget import Budget
 from dml_conformance.conformance.campaign.units import Listed, Sought, Unit, UnitJudge
 from dml_conformance.conformance.judge.blame import Blame, Repetition
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.reports.encoded import write_down
+from dml_conformance.reports.encoded import EncodedRecord, encode_record
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record
-from dml_conformance.reports.stream import Written
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.examples import examples
 from dml_conformance.spec.levels import Level
@@ -121,11 +120,11 @@ class Engine:
         elif record.phase is not Phase.SWEEP:
             self._broken.setdefault((record.operator, about), Level.parse(record.level))
 
-    def settled_written(self, written: Written) -> Written:
+    def settled_written(self, written: EncodedRecord) -> EncodedRecord:
         """As `settled`, of a record that another process judged."""
         if not written.traits.lost and not _failed(written.traits):
             return written
-        return write_down(self.settled(written.whole()))
+        return encode_record(self.settled(written.whole()))
 
     def resume(self, records: Iterable[Record], units: Collection[str]) -> Iterator[Record]:
         """Go on where an interrupted run of this campaign was.

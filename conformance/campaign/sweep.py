@@ -23,6 +23,7 @@ from dml_conformance.reports.records import Campaign, Phase, Record, describe_ru
 from dml_conformance.reports.release import suite_version
 from dml_conformance.reports.stream import Stream
 from dml_conformance.spec.case import Case
+from dml_conformance.spec.errors import BrokenRunError
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.validator import Reading
@@ -80,7 +81,7 @@ def blocks_of(readers: Iterable[CorpusReader], shard: Shard, start: int = 0) -> 
             yield Block.of(reader.file, block)
 
 
-class WorkerError(Exception):
+class WorkerError(BrokenRunError):
     """Worker processes ended before their work did, and others did not get further."""
 
 

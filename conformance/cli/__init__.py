@@ -31,7 +31,6 @@ COMMANDS = {
     "keys": "dml_conformance.conformance.cli.keys:keys",
     "run": "dml_conformance.conformance.cli.run:run",
     "spec": "dml_conformance.conformance.cli.spec_commands:spec",
-    "strength": "dml_conformance.conformance.cli.strength:strength",
     "verify": "dml_conformance.conformance.cli.verify:verify",
 }
 

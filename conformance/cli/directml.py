@@ -1,4 +1,4 @@
-"""`directml install`, `info` and `record`: the library behind the directml backend."""
+"""`directml install` and `info`: the library behind the directml backend."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dml_conformance.conformance.cli.directml_record import record
 from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.options import LEVEL, format_option
 from dml_conformance.conformance.cli.output import print_json, print_table
@@ -20,10 +19,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def directml() -> None:
-    """Install the real DirectML library, show what it says of itself, and what it calls."""
-
-
-directml.add_command(record)
+    """Install the real DirectML library, and show what it says of itself."""
 
 
 @directml.command()

@@ -16,6 +16,8 @@ from typing import Any
 
 import click
 
+from dml_conformance.spec.errors import BadInputError, BrokenRunError
+
 
 class Exit(IntEnum):
     """The exit codes of every command."""
@@ -24,34 +26,6 @@ class Exit(IntEnum):
     NOT_CONFORMANT = 1
     BAD_INPUT = 2
     BROKEN = 3
-
-
-# The project's own exceptions, whose message is meant for the user. Named, not imported: a command pays only for what
-# it uses, and an exception that was raised has its class at hand.
-KNOWN: dict[str, Exit] = {
-    "dml_conformance.spec.forms:FormError": Exit.BAD_INPUT,
-    "dml_conformance.spec.model_files:ModelError": Exit.BAD_INPUT,
-    "dml_conformance.documents.read.model:PageError": Exit.BAD_INPUT,
-    "dml_conformance.backends.directml.errors:DirectmlError": Exit.BAD_INPUT,
-    "dml_conformance.backends.loading:BackendError": Exit.BAD_INPUT,
-    "dml_conformance.conformance.audit:AuditError": Exit.BROKEN,
-    "dml_conformance.conformance.workers.cluster.errors:ClusterError": Exit.BAD_INPUT,
-    "dml_conformance.conformance.workers.cluster.errors:ClusterLost": Exit.BROKEN,
-    "dml_conformance.conformance.exchange.corpus:CorpusError": Exit.BAD_INPUT,
-    "dml_conformance.conformance.packages.profiles:ProfileError": Exit.BAD_INPUT,
-    "dml_conformance.conformance.packages.toml:TomlError": Exit.BAD_INPUT,
-    "dml_conformance.conformance.packages.waivers:WaiverError": Exit.BAD_INPUT,
-    "dml_conformance.reports.package:PackageError": Exit.BAD_INPUT,
-    "dml_conformance.reports.package.signature:KeyFileError": Exit.BAD_INPUT,
-    "dml_conformance.conformance.campaign.sweep:WorkerError": Exit.BROKEN,
-    "dml_conformance.reports.certificate:CertificateError": Exit.BAD_INPUT,
-    "dml_conformance.reports.history:HistoryError": Exit.BAD_INPUT,
-    "dml_conformance.reports.resuming:ResumeError": Exit.BAD_INPUT,
-    "dml_conformance.reports.store:StoreError": Exit.BAD_INPUT,
-    "dml_conformance.reports.store:StoreWriteError": Exit.BROKEN,
-    "dml_conformance.reports.writing:OutputError": Exit.BAD_INPUT,
-    "dml_conformance.reports.writing:WriteError": Exit.BROKEN,
-}
 
 
 @dataclass
@@ -109,9 +83,8 @@ def explain(error: BaseException) -> tuple[str, Exit]:
         return "interrupted; the run is incomplete", Exit.BROKEN
     if isinstance(error, click.ClickException):
         return _usage(error), Exit.BAD_INPUT
-    for ancestor in type(error).__mro__:
-        if code := KNOWN.get(f"{ancestor.__module__}:{ancestor.__qualname__}"):
-            return str(error), code
+    if isinstance(error, BadInputError | BrokenRunError):
+        return str(error), Exit(error.exit_code)
     if isinstance(error, OSError) and error.filename is not None:
         return f"{click.format_filename(error.filename)}: {error.strerror}", Exit.BAD_INPUT
     if isinstance(error, MemoryError):

@@ -266,7 +266,7 @@ class _Records:
 
     def __init__(self, progress: Progress) -> None:
         self.record = progress.record
-        self.written = progress.written
+        self.encoded_record = progress.encoded_record
 
     def start(self, campaign: Campaign) -> None:
         """Nothing: it was started already."""

@@ -19,6 +19,7 @@ import msgspec
 from dml_conformance.reports.malformed import MALFORMED
 from dml_conformance.reports.release import suite_version
 from dml_conformance.spec.case import Case
+from dml_conformance.spec.errors import BadInputError
 from dml_conformance.spec.forms import FormError
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators as all_operators
@@ -29,7 +30,7 @@ MOST_LINE_BYTES = 2**20
 MOST_CASES = 2**53  # what every reader of JSON counts exactly
 
 
-class CorpusError(ValueError):
+class CorpusError(BadInputError, ValueError):
     """A corpus that cannot be read or made; the message names file, line, what was expected and what was found."""
 
 

@@ -12,9 +12,9 @@ from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.losses import MOST_FORGIVEN
 from dml_conformance.conformance.judge.judge import Judge, reproduce_line
 from dml_conformance.conformance.judge.losses import take_losses, was_asked
-from dml_conformance.reports.encoded import write_down
+from dml_conformance.reports.encoded import EncodedRecord, encode_record
 from dml_conformance.reports.records import NOT_CONFORMANT, Campaign, Ending, Record, Repeated, Throughput, Verdict
-from dml_conformance.reports.stream import Consumer, FanOut, Written
+from dml_conformance.reports.stream import Consumer, FanOut
 from dml_conformance.reports.summary import FailureKind, failure_kind
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.registry import rule as rule_named
@@ -71,7 +71,7 @@ class Blaming:
     def __init__(self, blame: Blame, consumer: Consumer) -> None:
         self._blame = blame
         self._consumer = consumer
-        self._fan_out = FanOut(consumer)  # knows how the consumer takes written records
+        self._fan_out = FanOut(consumer)  # knows how the consumer takes encoded records
 
     def start(self, campaign: Campaign) -> None:
         self._consumer.start(campaign)
@@ -79,10 +79,10 @@ class Blaming:
     def record(self, record: Record) -> None:
         self._consumer.record(self._blame.settled(record))
 
-    def written(self, written: Written) -> None:
-        if written.traits.lost:
-            written = write_down(self._blame.settled(written.whole()))
-        self._fan_out.written(written)
+    def encoded_record(self, record: EncodedRecord) -> None:
+        if record.traits.lost:
+            record = encode_record(self._blame.settled(record.whole()))
+        self._fan_out.encoded_record(record)
 
     def mark(self, unit: str) -> None:
         self._fan_out.mark(unit)

@@ -11,10 +11,11 @@ from enum import StrEnum
 from msgspec.structs import replace
 
 from dml_conformance.backends.base import Capabilities
+from dml_conformance.spec.errors import BadInputError
 from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category
 
 
-class ProfileError(ValueError):
+class ProfileError(BadInputError, ValueError):
     """A profile that a backend's claims do not reach; the message says what is not claimed."""
 
 

@@ -9,6 +9,8 @@ from typing import TypeVar
 
 import msgspec
 
+from dml_conformance.spec.errors import BadInputError
+
 MOST_BYTES = 1 << 18
 MOST_LINE = 10_000  # characters; `tomllib` takes minutes for a key of a hundred thousand parts
 
@@ -16,7 +18,7 @@ _T = TypeVar("_T", bound=msgspec.Struct)
 _FIELD = re.compile(r"Object (?:contains unknown|missing required) field `([^`]*)`")
 
 
-class TomlError(ValueError):
+class TomlError(BadInputError, ValueError):
     """A TOML file that is not as it should be; the message names file, entry, key, and what was expected."""
 
 

@@ -16,17 +16,19 @@ from typing import Annotated
 import msgspec
 
 from dml_conformance.conformance.packages.toml import entry_name, read_toml
+from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.package.forms import Level as LevelLabel
 from dml_conformance.reports.package.forms import Patterns, Text, Waiver
 from dml_conformance.reports.records import NOT_CONFORMANT, Campaign, Ending, Record, Throughput, Verdict
-from dml_conformance.reports.stream import Consumer, FanOut, Written
+from dml_conformance.reports.stream import Consumer, FanOut
+from dml_conformance.spec.errors import BadInputError
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators
 
 _ANYTHING = re.compile(r"[*?]*")
 
 
-class WaiverError(ValueError):
+class WaiverError(BadInputError, ValueError):
     """Waivers that are not legal; the message names the file and the waiver."""
 
 
@@ -187,7 +189,7 @@ class Waiving:
     def __init__(self, waivers: Waivers, consumer: Consumer) -> None:
         self._waivers = waivers
         self._consumer = consumer
-        self._fan_out = FanOut(consumer)  # knows how the consumer takes written records
+        self._fan_out = FanOut(consumer)  # knows how the consumer takes encoded records
 
     def start(self, campaign: Campaign) -> None:
         self._consumer.start(campaign)
@@ -195,11 +197,11 @@ class Waiving:
     def record(self, record: Record) -> None:
         self._consumer.record(self._waivers.apply(record))
 
-    def written(self, written: Written) -> None:
-        if written.traits.verdict in NOT_CONFORMANT:
-            self.record(written.whole())
+    def encoded_record(self, record: EncodedRecord) -> None:
+        if record.traits.verdict in NOT_CONFORMANT:
+            self.record(record.whole())
         else:
-            self._fan_out.written(written)
+            self._fan_out.encoded_record(record)
 
     def mark(self, unit: str) -> None:
         self._fan_out.mark(unit)

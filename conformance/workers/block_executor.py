@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dml_conformance.conformance.campaign.sweep import BLOCK, Block, Setup
 from dml_conformance.conformance.workers.messages import Judged, Losses
 from dml_conformance.conformance.workers.quarantine import too_many
+from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.records import Record
-from dml_conformance.reports.stream import Stream, Written
+from dml_conformance.reports.stream import Stream
 
 
 class Elsewhere(ABC):
@@ -27,7 +28,7 @@ class Elsewhere(ABC):
         self._setup = setup
 
     @abstractmethod
-    def written(self, blocks: Iterable[Block]) -> Iterator[list[list[Written]]]:
+    def written(self, blocks: Iterable[Block]) -> Iterator[list[list[EncodedRecord]]]:
         """For each backend the records of each block, in order; blocks are taken ahead.
 
         It ends early, and `given_up` says why, where a backend took down too many processes of its own.
@@ -47,7 +48,7 @@ class Elsewhere(ABC):
         for block in self.written(blocks):
             for stream, records in zip(streams, block, strict=True):
                 for written in records:
-                    stream.written(written)
+                    stream.encoded_record(written)
                 stream.mark(BLOCK)
         return self.given_up
 

@@ -102,7 +102,7 @@ class Judged(msgspec.Struct, frozen=True, tag=True):
 
     Attributes:
         number: of the block.
-        records: of each backend, MessagePack of a list of `Written`.
+        records: of each backend, MessagePack of a list of `EncodedRecord`.
         losses: of each backend.
         given_up: why the rest of the block was not judged on some backend; "" where it was.
     """

@@ -31,8 +31,7 @@ from dml_conformance.conformance.campaign.sweep import WorkerError
 from dml_conformance.conformance.campaign.units import Unit, UnitJudge
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.workers.messages import Losses
-from dml_conformance.reports.encoded import decoded_records, encoded_records
-from dml_conformance.reports.stream import Written
+from dml_conformance.reports.encoded import EncodedRecord, decode_records, encode_records
 from dml_conformance.spec.validator import Reading
 
 UNITS_AHEAD = 4  # for each process: what it will do next is there before it is done
@@ -83,7 +82,7 @@ class _Outcome(NamedTuple):
     """What came of a unit.
 
     Attributes:
-        records: MessagePack of a list of `Written`.
+        records: MessagePack of a list of `EncodedRecord`.
         losses: of the backend's process meanwhile.
         given_up: why the rest was not judged; "" if all was.
         lost: processes, of those, that no record tells of.
@@ -119,7 +118,7 @@ class UnitWorkers:
         self._count = count
         self._crew = _Crew(setup, count)
 
-    def judged(self, engine: Engine) -> Iterator[tuple[Unit, Iterator[Written]]]:
+    def judged(self, engine: Engine) -> Iterator[tuple[Unit, Iterator[EncodedRecord]]]:
         """The units of a campaign in order, each with its records, which are settled as they are asked for.
 
         Raises:
@@ -175,8 +174,8 @@ def _is_lost(outcome: Future[_Outcome]) -> bool:
     return not outcome.done() or outcome.cancelled() or isinstance(outcome.exception(), BrokenProcessPool)
 
 
-def _noted(engine: Engine, outcome: _Outcome) -> Iterator[Written]:
-    for written in decoded_records(outcome.records):
+def _noted(engine: Engine, outcome: _Outcome) -> Iterator[EncodedRecord]:
+    for written in decode_records(outcome.records):
         yield engine.settled_written(written)
     if outcome.given_up:
         reason = GivenUp(outcome.given_up)
@@ -257,4 +256,4 @@ def _judged(unit: Unit) -> _Outcome:
     except GivenUp as reason:
         given_up, lost = str(reason), reason.lost
     losses = Losses(backend.losses - before.lost, backend.timeouts - before.timed_out)
-    return _Outcome(encoded_records(records), losses, given_up, lost)
+    return _Outcome(encode_records(records), losses, given_up, lost)

@@ -35,7 +35,7 @@ from dml_conformance.conformance.workers.messages import (
     send,
 )
 from dml_conformance.conformance.workers.quarantine import judged_carefully
-from dml_conformance.reports.encoded import encoded_records
+from dml_conformance.reports.encoded import encode_records
 from dml_conformance.reports.records import Phase
 
 LAST_SECONDS = 5.0  # that an idle process may take to end
@@ -135,10 +135,10 @@ class _Worker:
         for number in range(len(self._setup.backends)):
             if number in work.carefully:
                 careful = judged_carefully(self._setup, number, cases, work.suspicions)
-                records.append(encoded_records(careful.records))
+                records.append(encode_records(careful.records))
                 losses.append(careful.losses)
                 given_up = given_up or careful.given_up
             else:
-                records.append(encoded_records(self._judge(number).records(cases, Phase.SWEEP)))
+                records.append(encode_records(self._judge(number).records(cases, Phase.SWEEP)))
                 losses.append(Losses())
         return Judged(work.number, tuple(records), tuple(losses), given_up)

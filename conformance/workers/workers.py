@@ -28,8 +28,7 @@ from dml_conformance.conformance.judge.losses import records_with_losses
 from dml_conformance.conformance.workers.block_executor import Elsewhere
 from dml_conformance.conformance.workers.messages import Begin, Failed, Judged, Loaded, Losses, Reply, Suspicion, Work
 from dml_conformance.conformance.workers.process import Lost, WorkerProcess
-from dml_conformance.reports.encoded import decoded_records
-from dml_conformance.reports.stream import Written
+from dml_conformance.reports.encoded import EncodedRecord, decode_records
 
 BLOCKS_AHEAD = 3  # for each process, so that none waits for the one that reads and writes
 SENT_AHEAD = 2  # blocks that a process has, the one that it is at included
@@ -147,7 +146,7 @@ class Workers(Elsewhere):
             for name, own in zip(self._setup.backends, zip(*claims, strict=True), strict=True)
         ]
 
-    def written(self, blocks: Iterable[Block]) -> Iterator[list[list[Written]]]:
+    def written(self, blocks: Iterable[Block]) -> Iterator[list[list[EncodedRecord]]]:
         """For each backend the records of each block, in order; a few blocks are taken ahead for each process.
 
         It ends early, and `given_up` says why, where a backend took down too many processes of its own.
@@ -169,7 +168,7 @@ class Workers(Elsewhere):
                 if not under_way:
                     return
                 judged = self._outcome(under_way.popleft(), outcomes)
-                yield [decoded_records(records) for records in judged.records]
+                yield [decode_records(records) for records in judged.records]
                 if self._gives_up(losses, judged):
                     return
         finally:

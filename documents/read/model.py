@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from dml_conformance.spec.errors import BadInputError
+
 FORMAT = 1
 
 
@@ -319,7 +321,7 @@ class Page(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return any(passage.quoted.original is not None for passage in self.passages)
 
 
-class PageError(ValueError):
+class PageError(BadInputError, ValueError):
     """A file that is no page on an operator, or cannot be read at all; the message says why and what to do."""
 
 

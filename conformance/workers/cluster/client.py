@@ -37,9 +37,8 @@ from dml_conformance.conformance.workers.cluster.messages import (
     encode,
 )
 from dml_conformance.conformance.workers.messages import Failed, Judged, Loaded, Losses, Reply, decode_reply
-from dml_conformance.reports.encoded import decoded_records
+from dml_conformance.reports.encoded import EncodedRecord, decode_records
 from dml_conformance.reports.release import suite_version
-from dml_conformance.reports.stream import Written
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -116,7 +115,7 @@ class Cluster(Elsewhere):
         """What each backend claims, the same on every worker."""
         return self._claims
 
-    def written(self, blocks: Iterable[Block]) -> Iterator[list[list[Written]]]:
+    def written(self, blocks: Iterable[Block]) -> Iterator[list[list[EncodedRecord]]]:
         """For each backend the records of each block, in order; a few blocks are taken ahead for each worker.
 
         It ends early, and `given_up` says why, where a backend took down too many processes of its own.
@@ -268,7 +267,7 @@ class Cluster(Elsewhere):
         )
         return _Task(block, future, killed)
 
-    def _judged(self, under_way: deque[_Task]) -> tuple[Judged, list[list[Written]]]:
+    def _judged(self, under_way: deque[_Task]) -> tuple[Judged, list[list[EncodedRecord]]]:
         """The outcome of the first block, and its records."""
         from distributed import KilledWorker
 
@@ -285,7 +284,7 @@ class Cluster(Elsewhere):
             reply = _decoded(decode_reply, content, "a worker")
             if not isinstance(reply, Judged):
                 raise _error(reply, self._whose(task.future))
-            records = [_decoded(decoded_records, each, "a worker") for each in reply.records]
+            records = [_decoded(decode_records, each, "a worker") for each in reply.records]
             expected = [len(task.block.numbers)] * len(self._setup.backends)
             if not reply.given_up and [len(each) for each in records] != expected:
                 raise _error(reply, self._whose(task.future))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dml_conformance.spec.errors import BadInputError, BrokenRunError
 
-class ClusterError(ValueError):
+
+class ClusterError(BadInputError, ValueError):
     """A cluster that is not as it has to be, or is not asked for as it should be; the message says what to change."""
 
 
-class ClusterLost(Exception):
+class ClusterLost(BrokenRunError):
     """A cluster that cannot be reached, has no workers, or lost them; the run is incomplete."""
 
 

@@ -563,8 +563,8 @@ def open_files() -> int:
 
 HARNESS = """
 import sys
-sys.path.insert(0, "tests")
-from dml_conformance.conformance.isolation.backend import IsolatedBackend
+sys.path[:0] = sys.argv[2:]
+from dml_conformance.backends.processes.backend import IsolatedBackend
 from test_isolation import CASES, awful, execute
 backend = IsolatedBackend(awful(sys.argv[1]))
 print("ready", flush=True)
@@ -574,7 +574,8 @@ execute(backend, CASES[2])
 
 @pytest.mark.parametrize("name", ["Sleeps", "Stops", "HogsInAChild", "IgnoresItsEnd"])
 def test_no_process_survives_a_killed_harness(name: str, marked: Callable[[], list[psutil.Process]]) -> None:
-    harness = subprocess.Popen([sys.executable, "-c", HARNESS, name], stdout=subprocess.PIPE, cwd=SUPPORT)
+    folders = (str(SUPPORT), str(Path(__file__).parent))
+    harness = subprocess.Popen([sys.executable, "-c", HARNESS, name, *folders], stdout=subprocess.PIPE)
     assert harness.stdout is not None
     with harness, harness.stdout:
         assert harness.stdout.readline() == b"ready\n"

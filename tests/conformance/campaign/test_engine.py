@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from strength import mutants
 
 from dml_conformance.backends.base import Answer
 from dml_conformance.backends.reference import ReferenceBackend
@@ -18,7 +19,6 @@ from dml_conformance.conformance.campaign.engine import Engine, example_cases
 from dml_conformance.conformance.campaign.search import search
 from dml_conformance.conformance.campaign.units import UNIT_CASES
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.conformance.strength import mutants
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.examples import examples

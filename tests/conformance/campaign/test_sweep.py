@@ -18,7 +18,7 @@ from dml_conformance.conformance.campaign.sweep import (
     planned_cases,
 )
 from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusError, Header, Shard
-from dml_conformance.reports.encoded import decoded_records, encoded_records
+from dml_conformance.reports.encoded import decode_records, encode_records
 from dml_conformance.reports.records import Verdict
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading
@@ -87,7 +87,7 @@ def test_a_damaged_line_is_told() -> None:
 
 def test_records_travel_as_they_are() -> None:
     (records,) = untimed(InProcess(REFERENCE.judges()).judged(blocks(60)))
-    assert [written.whole() for written in decoded_records(encoded_records(records))] == records
+    assert [written.whole() for written in decode_records(encode_records(records))] == records
 
 
 # --- what is run ------------------------------------------------------------------------------------------------------

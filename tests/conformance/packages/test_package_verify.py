@@ -20,6 +20,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 from package_support import DAY, WAIVER, changed, edit, forge, make, told, verified
+from strength import mutants
 
 from dml_conformance.backends.base import Answer, Binding, Capabilities, Unsupported
 from dml_conformance.backends.reference import ReferenceBackend
@@ -28,7 +29,6 @@ from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.packages.make import manifest_of
 from dml_conformance.conformance.packages.profiles import Profile
 from dml_conformance.conformance.packages.verify import Verification, rerun, verdicts
-from dml_conformance.conformance.strength import mutants
 from dml_conformance.reports.package import (
     CASES,
     LISTED,

@@ -41,7 +41,7 @@ from dml_conformance.conformance.workers.cluster.members import Member
 from dml_conformance.conformance.workers.cluster.messages import Introduction, Order, encode
 from dml_conformance.conformance.workers.messages import Failed, Judged, decode_reply
 from dml_conformance.reports.digests import Digests
-from dml_conformance.reports.encoded import decoded_records
+from dml_conformance.reports.encoded import decode_records
 from dml_conformance.reports.records import Record, Verdict
 from dml_conformance.reports.release import suite_version
 from dml_conformance.spec.levels import Level
@@ -466,7 +466,7 @@ def test_a_block_can_be_judged_carefully_from_the_start() -> None:
         records = []
         for reply in replies:
             assert isinstance(reply, Judged)
-            records.append([written.whole() for written in decoded_records(reply.records[0])])
+            records.append([written.whole() for written in decode_records(reply.records[0])])
         assert untimed(iter([[records[0]]])) == untimed(iter([[records[1]]]))
         assert len(records[0]) == 20
     finally:
@@ -485,7 +485,7 @@ def test_an_answer_that_leaves_cases_out_ends_the_run(address: str, monkeypatch:
     def shortened(self: Cluster, future: Any) -> bytes:
         reply = decode_reply(content(self, future))
         assert isinstance(reply, Judged)
-        records = encode(decoded_records(reply.records[0])[1:])
+        records = encode(decode_records(reply.records[0])[1:])
         return encode(msgspec.structs.replace(reply, records=(records,)))
 
     monkeypatch.setattr(Cluster, "_content", shortened)

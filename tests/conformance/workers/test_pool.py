@@ -379,9 +379,9 @@ def test_a_suspicion_against_one_of_several(tmp_path: Path) -> None:
 PARENT = """
 import sys
 from contextlib import closing
-from dml_conformance.conformance.isolation.limits import Limits
-from dml_conformance.conformance.pool import Workers
-from dml_conformance.conformance.sweep import Setup
+from dml_conformance.backends.processes.limits import Limits
+from dml_conformance.conformance.workers import Workers
+from dml_conformance.conformance.campaign.sweep import Setup
 from sweep_support import blocks
 if __name__ == "__main__":
     with closing(Workers(Setup((sys.argv[1],), limits=Limits(1000)), 2)) as workers:

@@ -31,7 +31,7 @@ from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.workers import units as unit_workers
 from dml_conformance.conformance.workers.units import JudgeSetup, UnitWorkers
-from dml_conformance.reports.encoded import write_down
+from dml_conformance.reports.encoded import encode_record
 from dml_conformance.reports.records import Phase, Record, Verdict
 from dml_conformance.reports.store import Store
 from dml_conformance.reports.writing import CERTIFICATE, RESULTS
@@ -107,7 +107,7 @@ Units = list[tuple[str, list[Record]]]
 
 def without_times(records: Iterator[Record]) -> list[Record]:
     """As they are when they have been written down and read."""
-    return [msgspec.structs.replace(write_down(record).whole(), seconds=0.0) for record in records]
+    return [msgspec.structs.replace(encode_record(record).whole(), seconds=0.0) for record in records]
 
 
 def alone(name: str, levels: tuple[Level, ...] = LEVELS) -> Units:
@@ -266,7 +266,7 @@ INTERRUPTED = """
 import os, signal, sys, time
 import psutil
 from dml_conformance.conformance.cli import main
-from dml_conformance.conformance.pool.units import UnitWorkers
+from dml_conformance.conformance.workers.units import UnitWorkers
 
 def judged(self, engine, whole=UnitWorkers.judged):
     for number, each in enumerate(whole(self, engine)):

@@ -22,6 +22,8 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
+# Milliseconds until a browser or a page is given up; a busy machine may need minutes, and no test asserts on speed.
+LONGEST = 300_000
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
@@ -56,7 +58,7 @@ def browser() -> Iterator[Any]:
     from playwright import sync_api as playwright
 
     with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS), timeout=LONGEST)
         yield opened
         opened.close()
 
@@ -74,7 +76,7 @@ def show(browser: Any) -> Iterator[Callable[..., Any]]:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
         context.grant_permissions(["clipboard-read", "clipboard-write"])
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(LONGEST)
         watched = Watched()
         page.on("console", lambda message: watched.messages.append(message.text))
         page.on("pageerror", lambda error: watched.messages.append(str(error)))
