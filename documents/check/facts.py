@@ -8,8 +8,8 @@ intervals, types, levels, tables, examples and code is.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -204,27 +204,23 @@ def _code_facts(blocks: tuple[CodeBlock, ...]) -> Iterator[Fact]:
             yield Fact(Topic.CODE, f"code/{block.section}", code, block.text, block.place, block.text)
 
 
-class FactDifference(msgspec.Struct, frozen=True):
-    """A fact that two pages do not share; `first` or `second` is None where that page does not have it."""
+def differing(pages: Sequence[Mapping[str, Fact]]) -> Iterator[tuple[str, list[list[int]]]]:
+    """Each subject on which pages differ, with the numbers of the pages that say the same together.
 
-    subject: str
-    topic: Topic
-    first: Fact | None
-    second: Fact | None
-
-
-def differences(first: dict[str, Fact], second: dict[str, Fact]) -> Iterator[FactDifference]:
-    """Where two pages differ, in the order of the first, then what only the second has.
-
-    A table, row, field or example that one of them lacks is one difference, whatever would stand under it.
+    In the order of the pages. Those that lack the subject are the last group; one that lacks what it stands under, such
+    as the table of a cell, is in none: that is one difference, whatever would stand under it.
     """
-    for subject in [*first, *(subject for subject in second if subject not in first)]:
-        one, two = first.get(subject), second.get(subject)
-        present = one or two
-        assert present is not None
-        same = one is not None and two is not None and len(set(versions([one, two]))) == 1
-        if not same and not any((above in first) != (above in second) for above in parents(subject)):
-            yield FactDifference(subject, present.topic, one, two)
+    for subject in dict.fromkeys(subject for facts in pages for subject in facts):
+        above = [parent for parent in parents(subject) if any(parent in facts for facts in pages)]
+        concerned = [n for n, facts in enumerate(pages) if all(parent in facts for parent in above)]
+        stated = [n for n in concerned if subject in pages[n]]
+        lacking = [n for n in concerned if subject not in pages[n]]
+        said: defaultdict[str, list[int]] = defaultdict(list)
+        for n, version in zip(stated, versions([pages[n][subject] for n in stated]), strict=True):
+            said[version].append(n)
+        groups = [*said.values(), *([lacking] if lacking else [])]
+        if len(groups) > 1:
+            yield subject, groups
 
 
 def versions(facts: Sequence[Fact]) -> list[str]:
@@ -232,7 +228,7 @@ def versions(facts: Sequence[Fact]) -> list[str]:
 
     Of an order only what stands on all of them counts: that a field is missing is another fact.
     """
-    if facts[0].topic not in (Topic.FIELD_ORDER, Topic.ROW_ORDER):
+    if not facts or facts[0].topic not in (Topic.FIELD_ORDER, Topic.ROW_ORDER):
         return [fact.value for fact in facts]
     orders = [fact.value.split(_BETWEEN) for fact in facts]
     shared = set.intersection(*map(set, orders))
