@@ -12,7 +12,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import resources
 from typing import Any
 
 import msgspec
@@ -23,7 +22,7 @@ from dml_conformance.spec.forms import desc_from_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import INDICES, OperatorDesc, OperatorSpec
 from dml_conformance.spec.registry import operator
-from dml_conformance.spec.sources import Source
+from dml_conformance.spec.sources import Source, read_data
 
 Value = int | float
 
@@ -181,9 +180,7 @@ class _Figures(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def _figures() -> _Figures:
-    return msgspec.json.decode(
-        resources.files("dml_conformance.spec").joinpath("data/examples.json").read_bytes(), type=_Figures
-    )
+    return read_data("examples", _Figures)
 
 
 @cache

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cache
-from importlib import resources
 
 import msgspec
 
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.sources import read_data
 
 
 class Aspect(StrEnum):
@@ -64,6 +64,4 @@ class LevelHistory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def history() -> LevelHistory:
     """The data file, read once."""
-    return msgspec.json.decode(
-        resources.files("dml_conformance.spec").joinpath("data/history.json").read_bytes(), type=LevelHistory
-    )
+    return read_data("history", LevelHistory)

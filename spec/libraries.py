@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
 
 import msgspec
+
+from dml_conformance.spec.sources import read_data
 
 
 class LibraryBuild(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,5 +29,4 @@ class LibraryBuild(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def libraries() -> dict[str, LibraryBuild]:
     """All of them by the label of their level, the oldest first."""
-    text = resources.files("dml_conformance.spec").joinpath("data/libraries.json").read_bytes()
-    return {library.level: library for library in msgspec.json.decode(text, type=list[LibraryBuild])}
+    return {library.level: library for library in read_data("libraries", list[LibraryBuild])}

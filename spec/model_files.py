@@ -52,7 +52,7 @@ class ModelError(BadInputError, ValueError):
         self.problem = problem
 
 
-class Located(NamedTuple):
+class LocatedOperator(NamedTuple):
     """One descriptor of a file.
 
     Attributes:
@@ -76,7 +76,7 @@ class SkippedOperator(NamedTuple):
 class ModelFile(NamedTuple):
     """What a file holds, in its order."""
 
-    operators: tuple[Located, ...]
+    operators: tuple[LocatedOperator, ...]
     skipped: tuple[SkippedOperator, ...] = ()
 
 
@@ -119,7 +119,7 @@ def read_parsed(root: Any, file: str) -> ModelFile:
 def _model(dispatchables: Any, file: str) -> ModelFile:
     if not isinstance(dispatchables, dict):
         raise ModelError(file, "dispatchables", "expected an object with named dispatchables")
-    found: list[Located] = []
+    found: list[LocatedOperator] = []
     skipped: list[SkippedOperator] = []
     for name, value in dispatchables.items():
         where = "dispatchables" + member_path(name)
@@ -138,10 +138,10 @@ def _without_dispatch_fields(value: Any) -> Any:
     return {name: member for name, member in value.items() if name not in _DISPATCHABLE_FIELDS}
 
 
-def _located(value: Any, where: str) -> Located:
+def _located(value: Any, where: str) -> LocatedOperator:
     desc = desc_from_json(value, where)
     has_inner = "desc" in value or "Desc" in value
-    return Located(where, (f"{where}.desc" if where else "desc") if has_inner else where, desc)
+    return LocatedOperator(where, (f"{where}.desc" if where else "desc") if has_inner else where, desc)
 
 
 def member_path(name: str) -> str:

@@ -16,7 +16,7 @@ from dml_conformance.conformance.cli.options import LEVEL, format_option, spec_o
 from dml_conformance.conformance.cli.output import print_json
 from dml_conformance.spec.errata import errata
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.model_files import Located, ModelError, SkippedOperator
+from dml_conformance.spec.model_files import LocatedOperator, ModelError, SkippedOperator
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.rules import Violation
 from dml_conformance.spec.validator import Decision, Outcome, Reading, decide
@@ -28,7 +28,7 @@ SHOWN_PLACES = 8
 class OperatorDecision(NamedTuple):
     """One operator of a file and the decision on it."""
 
-    located: Located
+    located: LocatedOperator
     decision: Decision
 
     def path(self, where: str) -> str:

@@ -78,13 +78,17 @@ def check_page_command(
         log = checked if format_ == "json" else sarif(collection.pages, checked)
         target.write(_json(log))
     elif not target.is_stdout:
-        target.write("".join(f"{line}\n" for part in _parts(checked) for line in part.lines))
+        parts = (table_lines(*part) if isinstance(part, _Table) else part for part in _parts(checked))
+        target.write("".join(f"{line}\n" for lines in parts for line in lines))
     elif collection.pages:
         for part in _parts(checked):
-            part.print()
+            if isinstance(part, _Table):
+                print_table(*part)
+            else:
+                click.echo("\n".join(part))
     if not target.is_stdout:
         click.echo(_summary(checked))
-    _tell(checked.failures)
+    _complain_of(checked.failures)
     if checked.failures:
         context.exit(Exit.BAD_INPUT)
     context.exit(Exit.CONFORMANT if checked.ok else Exit.NOT_CONFORMANT)
@@ -105,7 +109,7 @@ def import_command(context: click.Context, paths: tuple[Path, ...], output: Path
     target = OutputFile(output, replace=replace, signature=JSON)
     collection = collect(paths)
     if collection.failures:
-        _tell(collection.failures)
+        _complain_of(collection.failures)
         context.exit(Exit.BAD_INPUT)
     target.write(PageCollection.of(collection.pages).to_json().decode())
     if target.is_stdout:
@@ -172,7 +176,7 @@ def _json(value: Any) -> str:
     return indented_json(value) + "\n"
 
 
-def _tell(failures: Sequence[UnreadableFile]) -> None:
+def _complain_of(failures: Sequence[UnreadableFile]) -> None:
     """A line on standard error for each."""
     for failure in failures:
         complain(failure.problem)
@@ -181,46 +185,29 @@ def _tell(failures: Sequence[UnreadableFile]) -> None:
 # --- text ---------------------------------------------------------------------------------------------------------
 
 
-class _Lines(NamedTuple):
-    """Lines as they are."""
-
-    lines: Sequence[str]
-
-    def print(self) -> None:
-        for line in self.lines:
-            click.echo(line)
-
-
 class _Table(NamedTuple):
     """A table, which wraps on a terminal."""
 
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
 
-    @property
-    def lines(self) -> list[str]:
-        return table_lines(self.headers, self.rows)
 
-    def print(self) -> None:
-        print_table(self.headers, self.rows)
-
-
-def _parts(checked: CheckedPages) -> Iterator[_Lines | _Table]:
+def _parts(checked: CheckedPages) -> Iterator[list[str] | _Table]:
     """Pages with findings, then all of them side by side, then how many findings there are."""
     from dml_conformance.documents.report import finding_lines
 
     statements = {check.name: check.statement for check in checked.checks}
     for page in checked.pages:
         for finding in page.findings:
-            yield _Lines([*finding_lines(finding, statements[finding.check]), ""])
+            yield [*finding_lines(finding, statements[finding.check]), ""]
     if len(checked.pages) > 1:
         yield _side_by_side(checked.overview)
         for operator in checked.overview.operators:
             if operator.differences:
-                yield _Lines(["", f"{operator.operator}, where its pages differ:", ""])
+                yield ["", f"{operator.operator}, where its pages differ:", ""]
                 yield _differences(operator)
-        yield _Lines([""])
-    yield _Lines([*_skipped(checked.skipped), _summary(checked)])
+        yield [""]
+    yield [*_skipped(checked.skipped), _summary(checked)]
 
 
 def _side_by_side(overview: Overview) -> _Table:

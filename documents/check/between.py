@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 
 from dml_conformance.documents.check.checks import Fragment, Remark, Spot, findings
-from dml_conformance.documents.check.facts import NOT_THERE, Fact, FactDifference, Topic, differences, facts_of, parents
+from dml_conformance.documents.check.facts import NOT_THERE, Fact, Topic, differing, facts_of, parents
 from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
 from dml_conformance.documents.check.subject import level_of
 from dml_conformance.documents.read.model import Page, Passage, Place, Quoted
@@ -84,46 +84,36 @@ def require_same_operator(page: Page, other: Page) -> None:
 
 def _fact_remarks(page: Page, other: Page) -> Iterator[tuple[str, Remark]]:
     mine, theirs = facts_of(page), facts_of(other)
-    differing = list(differences(mine, theirs))
-    tables = [difference for difference in differing if difference.topic is Topic.TABLE]
-    elsewhere = {difference.topic for difference in differing if difference.topic is not Topic.TABLE}
-    is_edition = _are_newest(tables, mine, theirs) and not elsewhere & _SETTLING
+    topics = {subject: (mine.get(subject) or theirs[subject]).topic for subject, _ in differing([mine, theirs])}
+    tables = [subject for subject, topic in topics.items() if topic is Topic.TABLE]
+    is_edition = _are_newest(tables, mine, theirs) and not _SETTLING & {*topics.values()} - {Topic.TABLE}
     first_alike = {fact.topic: fact for fact in reversed(mine.values())}
-    for difference in differing:
-        first, second = difference.first, difference.second
-        check = f"between-{difference.topic}"
+    for subject, topic in topics.items():
+        first, second = mine.get(subject), theirs.get(subject)
+        check = f"between-{topic}"
         why = f"{other.path} has it so"
         if second is not None:
             why = f"{other.path}, line {second.place.line}"
-        if difference.topic is Topic.TABLE and is_edition:
+        if topic is Topic.TABLE and is_edition:
             check = _EDITION
             older = page if first is None else other
             why += f"; {older.path} is an older edition: all its tables are those of the other page"
-        elif difference.topic is Topic.CODE and (first is None or second is None):
+        elif topic is Topic.CODE and (first is None or second is None):
             check = _LOST_CODE
-        spot = _where(difference, mine, first_alike)
-        yield check, Remark(difference.subject, spot, _said(first), _said(second), why)
+        above = (mine[parent] for parent in parents(subject) if parent in mine)
+        # The fact, what it should stand under, or its first like on the page that is checked.
+        spot: Fragment = first or next(above, first_alike.get(topic, Spot(Place(1, 1), "")))
+        yield check, Remark(subject, spot, _said(first), _said(second), why)
 
 
-def _are_newest(tables: list[FactDifference], mine: dict[str, Fact], theirs: dict[str, Fact]) -> bool:
+def _are_newest(tables: list[str], mine: dict[str, Fact], theirs: dict[str, Fact]) -> bool:
     """Whether all tables that only one page has are of that page, and newer than every table that both have."""
-    sides = {difference.first is None for difference in tables}
+    sides = {subject in mine for subject in tables}
     both = (subject for subject, fact in mine.items() if fact.topic is Topic.TABLE and subject in theirs)
-    lone, shared = (
-        {level_of(subject.partition("/")[2]) for subject in subjects}
-        for subjects in ((difference.subject for difference in tables), both)
-    )
+    lone, shared = ({level_of(subject.partition("/")[2]) for subject in subjects} for subjects in (tables, both))
     if len(sides) != 1 or not shared or None in lone | shared:
         return False
     return min(level for level in lone if level) > max(level for level in shared if level)
-
-
-def _where(difference: FactDifference, mine: dict[str, Fact], first_alike: dict[Topic, Fact]) -> Fragment:
-    """What the page that is checked says: the fact, what it should stand under, or its first like."""
-    if difference.first is not None:
-        return difference.first
-    above = (mine[subject] for subject in parents(difference.subject) if subject in mine)
-    return next(above, first_alike.get(difference.topic, Spot(Place(1, 1), "")))
 
 
 def _said(fact: Fact | None) -> str:

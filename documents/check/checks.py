@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
-from dml_conformance.documents.check.errata_links import erratum_of
 from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
 from dml_conformance.documents.check.subject import PageSubject
 from dml_conformance.documents.read.model import Page, Place
+from dml_conformance.spec.errata import errata
 
+T = TypeVar("T")
 ITSELF, REGISTRY = "itself", "registry"
 LONGEST_FRAGMENT = 160
 _LONGEST_WORDING = 600
@@ -150,8 +152,14 @@ def findings(
             expected=shortened(remark.expected, longest),
             why=shortened(remark.why or why, _LONGEST_WORDING),
             against=against,
-            erratum=erratum_of(finding_id),
+            erratum=_explained_findings().get(finding_id, ""),
         )
+
+
+@cache
+def _explained_findings() -> dict[str, str]:
+    """The erratum of every finding that one explains, both by id; no finding's severity depends on it."""
+    return {finding: erratum.id for erratum in errata().values() for finding in erratum.page_checks}
 
 
 def shortened(text: str, longest: int = LONGEST_FRAGMENT) -> str:
@@ -164,3 +172,17 @@ def listed(names: Iterable[str]) -> str:
     """Names with commas between them; the first ones where they are very many."""
     first = list(islice(names, _MOST_LISTED + 1))
     return ", ".join([*first[:_MOST_LISTED], "…"] if len(first) > _MOST_LISTED else first)
+
+
+def repeated(items: Iterable[T], name: Callable[[T], str]) -> Iterator[T]:
+    """The items whose name an item before them has."""
+    seen: set[str] = set()
+    for item in items:
+        if name(item) in seen:
+            yield item
+        seen.add(name(item))
+
+
+def misplaced(standing: Iterable[T], due: Iterable[T]) -> tuple[T, T] | None:
+    """The first thing that stands where another is due, and that other; None where all stand as they should."""
+    return next((pair for pair in zip(standing, due, strict=True) if pair[0] != pair[1]), None)

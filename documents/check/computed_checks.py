@@ -12,7 +12,7 @@ from dml_conformance.documents.check.checks import CheckList, Remark, Spot
 from dml_conformance.documents.check.example_checks import storable
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import DATA_TYPE, DIMENSION_COUNT, PageSubject, WorkedExample, integers
-from dml_conformance.documents.read.model import Place, Value
+from dml_conformance.documents.read.model import Place
 from dml_conformance.documents.reference_run import explicit, run_reference
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.examples import examples, flattened, nesting
@@ -100,8 +100,7 @@ def _where(example: WorkedExample, path: str) -> tuple[Place, str]:
     part = part.partition("[")[0]
     tensor = example.tensors.get(name)
     if tensor is not None:
-        values: dict[str, Value | None] = {"DataType": tensor.data_type, **tensor.properties}
-        value = values.get(part, tensor.sizes)
+        value = tensor.printed.get(part, tensor.sizes)
         return (tensor.label.place, tensor.label.text) if value is None else (value.place, f"{name}: {value.text}")
     attribute = example.example.attributes.get(name.partition("[")[0])
     if attribute is not None:

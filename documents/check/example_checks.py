@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from dml_conformance.documents.check.checks import CheckList, Remark, Spot, listed
@@ -19,7 +20,6 @@ from dml_conformance.documents.check.subject import (
     Table,
     WorkedExample,
     integers,
-    interval_text,
     level_of,
 )
 from dml_conformance.documents.check.table_checks import counts_text, types_text
@@ -43,8 +43,11 @@ def _whole(subject: PageSubject) -> Iterator[WorkedExample]:
     return (example for example in subject.examples if not example.is_figure)
 
 
-def _place_of(tensor: ExampleTensor, value: Value | None) -> Place:
-    return tensor.label.place if value is None else value.place
+def _property_spot(tensor: ExampleTensor, prop: str) -> Spot:
+    """Where an example prints the data type of a tensor, or its sizes; at its label where it prints neither."""
+    value = tensor.data_type if prop == DATA_TYPE else tensor.sizes
+    place, text = (tensor.label.place, "") if value is None else (value.place, value.text)
+    return Spot(place, f"{tensor.label.text}: {text}")
 
 
 @CHECKS.add("example-unreadable", Severity.ERROR)
@@ -249,17 +252,13 @@ def _no_table(subject: PageSubject) -> Iterator[Remark]:
             continue
         wrong = list(_disallowed(example, newest))
         for name, prop in wrong:
-            tensor, row = example.tensors[name], newest.rows[name]
-            if prop == DATA_TYPE:
-                value, found, due = tensor.data_type, example.data_types[name], types_text(row.data_types or ())
-            else:
-                value, found = tensor.sizes, f"{len(example.sizes[name])} dimensions"
-                due = counts_text(row.dimension_counts or ())
+            row = newest.rows[name]
+            is_type = prop == DATA_TYPE
             yield Remark(
                 f"{example.number}/{name}.{prop}",
-                Spot(_place_of(tensor, value), f"{tensor.label.text}: {'' if value is None else value.text}"),
-                found,
-                due,
+                _property_spot(example.tensors[name], prop),
+                example.data_types[name] if is_type else f"{len(example.sizes[name])} dimensions",
+                types_text(row.data_types or ()) if is_type else counts_text(row.dimension_counts or ()),
                 f"the table of {newest.label}, and the lower ones",
             )
 
@@ -276,11 +275,10 @@ def _late(subject: PageSubject) -> Iterator[Remark]:
             continue
         lowest = subject.table_at[introduced]
         wrong = list(_disallowed(example, lowest))
-        first = example.tensors[wrong[0][0]]
-        value = first.data_type if wrong[0][1] == DATA_TYPE else first.sizes
+        first, prop = wrong[0]
         yield Remark(
             str(example.number),
-            Spot(_place_of(first, value), f"{first.label.text}: {'' if value is None else value.text}"),
+            _property_spot(example.tensors[first], prop),
             f"no descriptor of {lowest.label}: {'; '.join(_property_text(example, *pair) for pair in wrong)}",
             f"an example that holds from {introduced} on, or a word that it holds from {min(allowing)} on",
             f"the operator was introduced in {introduced}",
@@ -305,11 +303,9 @@ def _disagreement(subject: PageSubject) -> Iterator[Remark]:
             odd = next((name for name in names if said[name] != said[names[0]]), None)
             if odd is None:
                 continue
-            tensor = example.tensors[odd]
-            value = tensor.data_type if agreement.property == DATA_TYPE else tensor.sizes
             yield Remark(
                 f"{example.number}/{odd}.{agreement.property}",
-                Spot(_place_of(tensor, value), f"{tensor.label.text}: {'' if value is None else value.text}"),
+                _property_spot(example.tensors[odd], agreement.property),
                 f"{odd}: {said[odd]}",
                 f"{said[names[0]]}, as for {names[0]}",
                 f"they must have the same {agreement.property}: {agreement.quoted.english}",
@@ -347,15 +343,15 @@ def _outside(subject: PageSubject) -> Iterator[Remark]:
                     f"{example.number}/{name}",
                     Spot(printed.place, f"{name} {printed.text}"),
                     f"{value}, outside {_evaluated(intervals[0], example.environment)}",
-                    f"a value in {interval_text(intervals[0])}",
+                    f"a value in {intervals[0].text}",
                     f"the section {name}",
                 )
                 break
 
 
 def _evaluated(interval: PrintedInterval, environment: Environment) -> str:
-    low, high = (number_of(bound)[0](environment) for bound in (interval.low, interval.high))
-    return f"{'[' if interval.low_closed else '('}{low}, {high}{']' if interval.high_closed else ')'}"
+    low, high = (str(number_of(bound)[0](environment)) for bound in (interval.low, interval.high))
+    return msgspec.structs.replace(interval, low=low, high=high).text
 
 
 @CHECKS.add("example-title", Severity.WARNING, "the values of the example")
@@ -435,7 +431,7 @@ def _indices(subject: PageSubject) -> Iterator[Remark]:
             if wrong and count:
                 yield Remark(
                     formula.target,
-                    Spot(intervals[0].place, interval_text(intervals[0])),
+                    intervals[0],
                     f"{formula.index} = {wrong[0]} is {'left out' if 0 <= wrong[0] < count else 'within'}",
                     f"0 to {count - 1} for the {count} dimensions of example {example.number}",
                     f"the formula in line {printed.place.line}: {' '.join(printed.text.split())}",

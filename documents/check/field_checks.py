@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from itertools import takewhile
 
-from dml_conformance.documents.check.checks import CheckList, Remark, Spot, listed
+from dml_conformance.documents.check.checks import CheckList, Remark, Spot, listed, misplaced, repeated
 from dml_conformance.documents.check.formulas import FormulaError, number_of
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import (
     Mention,
     PageSubject,
-    interval_text,
     level_of,
     same_type,
     sentences,
@@ -86,30 +85,12 @@ def _no_syntax(subject: PageSubject) -> Iterator[Remark]:
 @CHECKS.add("field-twice", Severity.ERROR)
 def _described_twice(subject: PageSubject) -> Iterator[Remark]:
     """No field is declared or described twice."""
-    seen: set[str] = set()
-    for declaration in subject.page.declarations:
-        if declaration.name in seen:
-            fragment = f"{declaration.type}{declaration.name}"
-            yield Remark(
-                declaration.name,
-                Spot(declaration.place, fragment),
-                "declared again",
-                "one declaration",
-                "the lines above it",
-            )
-        seen.add(declaration.name)
-    seen.clear()
-    for member in subject.page.members:
+    for declaration in repeated(subject.page.declarations, lambda declaration: declaration.name):
+        yield Remark(declaration.name, declaration, "declared again", "one declaration", "the lines above it")
+    for member in repeated(subject.page.members, lambda member: member.name.english):
         name = member.name.english
-        if name in seen:
-            yield Remark(
-                f"members/{name}",
-                Spot(member.name.place, name),
-                "described again",
-                "one section a field",
-                "the sections",
-            )
-        seen.add(name)
+        spot = Spot(member.name.place, name)
+        yield Remark(f"members/{name}", spot, "described again", "one section a field", "the sections")
 
 
 @CHECKS.add("field-undescribed", Severity.ERROR, "the syntax block declares it")
@@ -119,10 +100,7 @@ def _undescribed(subject: PageSubject) -> Iterator[Remark]:
     for declaration in subject.page.declarations:
         if declaration.name not in described:
             yield Remark(
-                declaration.name,
-                Spot(declaration.place, f"{declaration.type}{declaration.name}"),
-                "no section describes the field",
-                f"a section {declaration.name}",
+                declaration.name, declaration, "no section describes the field", f"a section {declaration.name}"
             )
 
 
@@ -148,15 +126,11 @@ def _order(subject: PageSubject) -> Iterator[Remark]:
     sections = {m.name.english: m for m in reversed(subject.page.members) if m.name.english in declared}
     described = sorted(sections, key=lambda name: sections[name].name.place)
     expected = [name for name in declared if name in sections]
-    for name, instead in zip(described, expected, strict=True):
-        if name != instead:
-            yield Remark(
-                name,
-                Spot(sections[name].name.place, name),
-                f"the section {name} stands where {instead} is due",
-                listed(expected),
-            )
-            return
+    wrong = misplaced(described, expected)
+    if wrong is not None:
+        name, instead = wrong
+        spot = Spot(sections[name].name.place, name)
+        yield Remark(name, spot, f"the section {name} stands where {instead} is due", listed(expected))
 
 
 @CHECKS.add("field-type", Severity.ERROR, "the syntax block")
@@ -344,7 +318,7 @@ def _unreadable_ranges(subject: PageSubject) -> Iterator[Remark]:
                     problem = f"{unknown[0]} is no field of the structure"
                 yield Remark(
                     member.name.english,
-                    Spot(interval.place, interval_text(interval)),
+                    interval,
                     f"the bound {bound}: {problem}",
                     "a number, or one computed from fields",
                 )

@@ -14,6 +14,7 @@ evaluated: the grammar has whole numbers, names, `.Sizes`, `.DimensionCount`, in
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -267,8 +268,7 @@ class _FormulaReader:
         """A sum of products."""
         value = self._product()
         while self._peek() in ("+", "-"):
-            sign, left, right = self._next(), value, self._product()
-            value = _added(left, right) if sign == "+" else _subtracted(left, right)
+            value = _calculated(self._next(), value, self._product())
         return value
 
     def end(self) -> None:
@@ -337,8 +337,7 @@ class _FormulaReader:
     def _product(self) -> Number:
         value = self._factor()
         while self._peek() in ("*", "/", "%"):
-            sign, left, right = self._next(), value, self._factor()
-            value = _multiplied(left, right) if sign == "*" else _divided(left, right, sign)
+            value = _calculated(self._next(), value, self._factor())
         return value
 
     def _factor(self) -> Number:
@@ -412,31 +411,30 @@ def _spaced(tokens: list[str]) -> str:
     return re.sub(r" ?([.\[\](){}]) ?", r"\1", text).replace(" ,", ",")
 
 
-def _added(left: Number, right: Number) -> Number:
-    return lambda environment: left(environment) + right(environment)
+def _quotient(dividend: int, divisor: int) -> int:
+    if _rest(dividend, divisor):
+        raise NoValue(f"{dividend} / {divisor} is no whole number")
+    return dividend // divisor
 
 
-def _subtracted(left: Number, right: Number) -> Number:
-    return lambda environment: left(environment) - right(environment)
+def _rest(dividend: int, divisor: int) -> int:
+    if divisor == 0:
+        raise NoValue("it divides by 0")
+    return dividend % divisor
 
 
-def _multiplied(left: Number, right: Number) -> Number:
-    return lambda environment: left(environment) * right(environment)
+_CALCULATIONS: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": _quotient,
+    "%": _rest,
+}
 
 
-def _divided(left: Number, right: Number, sign: str) -> Number:
-    def value(environment: Environment) -> int:
-        dividend, divisor = left(environment), right(environment)
-        if divisor == 0:
-            raise NoValue("it divides by 0")
-        quotient, rest = divmod(dividend, divisor)
-        if sign == "%":
-            return rest
-        if rest:
-            raise NoValue(f"{dividend} / {divisor} is no whole number")
-        return quotient
-
-    return value
+def _calculated(sign: str, left: Number, right: Number) -> Number:
+    calculate = _CALCULATIONS[sign]
+    return lambda environment: calculate(left(environment), right(environment))
 
 
 def _entry(name: str, place: Number) -> Number:

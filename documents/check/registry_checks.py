@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from dml_conformance.documents.check.checks import REGISTRY, CheckList, Remark, Spot, listed
+from dml_conformance.documents.check.checks import REGISTRY, CheckList, Remark, Spot, listed, misplaced
 from dml_conformance.documents.check.formulas import Environment, FormulaError, contains, number_of
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import (
@@ -20,7 +20,6 @@ from dml_conformance.documents.check.subject import (
     DIMENSION_COUNT,
     PageSubject,
     TableRow,
-    interval_text,
     level_of,
     registered_types,
     same_type,
@@ -74,8 +73,7 @@ def _fields(subject: PageSubject) -> Iterator[Remark]:
         yield Remark(name, Spot(syntax, listed(declared)), f"no field {name}", f"{known[name]} {name}")
     for name, declaration in declared.items():
         if name not in known:
-            fragment = f"{declaration.type} {name}"
-            yield Remark(name, Spot(declaration.place, fragment), f"a field {name}", ", ".join(known))
+            yield Remark(name, declaration, f"a field {name}", ", ".join(known))
 
 
 @CHECKS.add("registry-field-order", Severity.ERROR)
@@ -83,17 +81,11 @@ def _field_order(subject: PageSubject) -> Iterator[Remark]:
     """The fields stand in the registry's order."""
     known = [name for name, _ in registered_types(_spec(subject))]
     first = {declaration.name: declaration for declaration in reversed(subject.declared)}
-    declared = sorted((d for d in first.values() if d.name in known), key=lambda d: d.place)
     expected = [name for name in known if name in first]
-    for declaration, name in zip(declared, expected, strict=True):
-        if declaration.name != name:
-            yield Remark(
-                declaration.name,
-                Spot(declaration.place, f"{declaration.type} {declaration.name}"),
-                f"{declaration.name} where {name} is due",
-                ", ".join(expected),
-            )
-            return
+    wrong = misplaced(sorted(expected, key=lambda name: first[name].place), expected)
+    if wrong is not None:
+        name, due = wrong
+        yield Remark(name, first[name], f"{name} where {due} is due", ", ".join(expected))
 
 
 @CHECKS.add("registry-field-type", Severity.ERROR)
@@ -103,8 +95,7 @@ def _field_types(subject: PageSubject) -> Iterator[Remark]:
     for declaration in subject.declared:
         expected = known.get(declaration.name)
         if expected is not None and not same_type(expected, declaration.type):
-            fragment = f"{declaration.type} {declaration.name}"
-            yield Remark(declaration.name, Spot(declaration.place, fragment), declaration.type, expected)
+            yield Remark(declaration.name, declaration, declaration.type, expected)
 
 
 @CHECKS.add("registry-introduction", Severity.ERROR)
@@ -289,7 +280,7 @@ def _ranges(subject: PageSubject) -> Iterator[Remark]:
             ]
             yield Remark(
                 field.name,
-                Spot(interval.place, interval_text(interval)),
+                interval,
                 f"{value} is {'allowed' if refused else 'refused'} with {shown}",
                 f"{value} {'refused' if refused else 'allowed'}",
                 f"{_WHY}: rule {' and '.join(rules)}" if rules else _WHY,

@@ -200,10 +200,8 @@ class WorkedExample:
         """Everything that it prints, by name: `Axis`, `InputTensor.Sizes`, `InputTensor.values`."""
         yield from self.example.attributes.items()
         for name, tensor in self.tensors.items():
-            parts = {SIZES: tensor.sizes, DATA_TYPE: tensor.data_type, "values": tensor.values, **tensor.properties}
-            for part, value in parts.items():
-                if value is not None:
-                    yield f"{name}.{part}", value
+            for part, value in tensor.printed.items():
+                yield f"{name}.{part}", value
 
     @cached_property
     def environment(self) -> Environment:
@@ -466,11 +464,6 @@ def integers(value: Value | None) -> tuple[int, ...] | None:
 def sentences(text: str) -> list[str]:
     """The sentences of a paragraph; a dot ends one only before white space, so that names keep theirs."""
     return re.split(r"(?<=[。！？])|(?<=[.!?])\s+", text)
-
-
-def interval_text(interval: PrintedInterval) -> str:
-    """`[0, InputTensor.DimensionCount)`."""
-    return f"{'[' if interval.low_closed else '('}{interval.low}, {interval.high}{']' if interval.high_closed else ')'}"
 
 
 def level_of(label: str) -> Level | None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from dml_conformance.documents.check.checks import CheckList, Remark, Spot, listed
+from dml_conformance.documents.check.checks import CheckList, Remark, Spot, listed, misplaced, repeated
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import DATA_TYPE, DIMENSION_COUNT, PageSubject, Table, TableRow
 from dml_conformance.spec.datatypes import DataType
@@ -72,11 +72,8 @@ def _no_level(subject: PageSubject) -> Iterator[Remark]:
 @CHECKS.add("table-twice", Severity.ERROR, "the headings of the tables")
 def _level_twice(subject: PageSubject) -> Iterator[Remark]:
     """Every level has one table."""
-    seen: set[str] = set()
-    for table in subject.tables:
-        if table.label in seen:
-            yield Remark(table.label, table.table.heading, f"a second table of {table.label}", "one table a level")
-        seen.add(table.label)
+    for table in repeated(subject.tables, lambda table: table.label):
+        yield Remark(table.label, table.table.heading, f"a second table of {table.label}", "one table a level")
 
 
 @CHECKS.add("table-order", Severity.WARNING, "the order of the other tables")
@@ -94,15 +91,12 @@ def _order(subject: PageSubject) -> Iterator[Remark]:
     if usual:
         expected.reverse()
     first = {table.level: table for table in reversed(levels)}
-    for table, level in zip(sorted(first.values(), key=lambda table: table.place), expected, strict=True):
-        if table.level != level:
-            yield Remark(
-                table.label,
-                table.table.heading,
-                f"the table of {table.label} where that of {level} is due",
-                listed(map(str, expected)),
-            )
-            return
+    standing = sorted(expected, key=lambda level: first[level].place)
+    wrong = misplaced(standing, expected)
+    if wrong is not None:
+        table, due = first[wrong[0]], wrong[1]
+        found = f"the table of {table.label} where that of {due} is due"
+        yield Remark(table.label, table.table.heading, found, listed(map(str, expected)))
 
 
 @CHECKS.add("table-header", Severity.WARNING, "the rows below it")
@@ -161,33 +155,21 @@ def _missing_row(subject: PageSubject) -> Iterator[Remark]:
 def _row_twice(subject: PageSubject) -> Iterator[Remark]:
     """No tensor has two rows in one table."""
     for table in subject.tables:
-        seen: set[str] = set()
-        for row in table.every_row:
-            if row.tensor in seen:
-                yield Remark(
-                    f"{table.label}/{row.tensor}",
-                    row.row.cells[0],
-                    f"a second row for {row.tensor}",
-                    "one row a tensor",
-                )
-            seen.add(row.tensor)
+        for row in repeated(table.every_row, lambda row: row.tensor):
+            subject_of_row = f"{table.label}/{row.tensor}"
+            yield Remark(subject_of_row, row.row.cells[0], f"a second row for {row.tensor}", "one row a tensor")
 
 
 @CHECKS.add("row-order", Severity.WARNING, "the order of the structure")
 def _row_order(subject: PageSubject) -> Iterator[Remark]:
     """The rows stand in the order of the structure."""
     for table in subject.tables:
-        rows = [row for row in sorted(table.rows.values(), key=lambda row: row.place) if row.tensor in subject.tensors]
         expected = [tensor for tensor in subject.tensors if tensor in table.rows]
-        for row, tensor in zip(rows, expected, strict=True):
-            if row.tensor != tensor:
-                yield Remark(
-                    f"{table.label}/{row.tensor}",
-                    row.row.cells[0],
-                    f"the row for {row.tensor} where that for {tensor} is due",
-                    listed(expected),
-                )
-                break
+        wrong = misplaced(sorted(expected, key=lambda tensor: table.rows[tensor].place), expected)
+        if wrong is not None:
+            tensor, due = wrong
+            found = f"the row for {tensor} where that for {due} is due"
+            yield Remark(f"{table.label}/{tensor}", table.rows[tensor].row.cells[0], found, listed(expected))
 
 
 @CHECKS.add("cell-unreadable", Severity.ERROR, "the columns of the table")
@@ -277,7 +259,15 @@ def _kinds(subject: PageSubject) -> Iterator[Remark]:
             )
 
 
-@CHECKS.add("superset-rows", Severity.ERROR)
+def _row_pairs(subject: PageSubject) -> Iterator[tuple[Table, TableRow, Table, TableRow]]:
+    """Each row with that of the same tensor in the next higher table, and both tables."""
+    for lower, higher in _pairs(subject):
+        for tensor, row in higher.rows.items():
+            if tensor in lower.rows:
+                yield lower, lower.rows[tensor], higher, row
+
+
+@CHECKS.add("superset-rows", Severity.ERROR, _SUPERSET)
 def _lost_rows(subject: PageSubject) -> Iterator[Remark]:
     """No level loses a row of a lower one."""
     for lower, higher in _pairs(subject):
@@ -288,48 +278,35 @@ def _lost_rows(subject: PageSubject) -> Iterator[Remark]:
                     higher.table.heading,
                     f"no row for {tensor}, which {lower.label} has",
                     f"a row for {tensor}",
-                    _SUPERSET,
                 )
 
 
-@CHECKS.add("superset-dimension-counts", Severity.ERROR)
+@CHECKS.add("superset-dimension-counts", Severity.ERROR, _SUPERSET)
 def _lost_counts(subject: PageSubject) -> Iterator[Remark]:
     """No level loses a dimension count."""
-    for lower, higher in _pairs(subject):
-        for tensor, row in higher.rows.items():
-            below = lower.rows.get(tensor)
-            if below is None or not below.dimension_counts or not row.dimension_counts:
-                continue
-            lost = below.dimension_counts - row.dimension_counts
-            if lost:
-                cell = row.quoted("dimension_counts")
-                yield Remark(
-                    f"{higher.label}/{tensor}",
-                    cell,
-                    f"{counts_text(row.dimension_counts)} without {counts_text(lost)}, which {lower.label} has",
-                    counts_text(row.dimension_counts | lost),
-                    _SUPERSET,
-                )
+    for lower, below, higher, row in _row_pairs(subject):
+        lost = (below.dimension_counts or frozenset()) - (row.dimension_counts or frozenset())
+        if lost and row.dimension_counts:
+            yield Remark(
+                f"{higher.label}/{row.tensor}",
+                row.quoted("dimension_counts"),
+                f"{counts_text(row.dimension_counts)} without {counts_text(lost)}, which {lower.label} has",
+                counts_text(row.dimension_counts | lost),
+            )
 
 
-@CHECKS.add("superset-data-types", Severity.ERROR)
+@CHECKS.add("superset-data-types", Severity.ERROR, _SUPERSET)
 def _lost_types(subject: PageSubject) -> Iterator[Remark]:
     """No level loses a data type."""
-    for lower, higher in _pairs(subject):
-        for tensor, row in higher.rows.items():
-            below = lower.rows.get(tensor)
-            if below is None or not below.data_types or not row.data_types:
-                continue
-            lost = (set(below.data_types) & set(DataType.__members__)) - set(row.data_types)
-            if lost:
-                cell = row.quoted("data_types")
-                yield Remark(
-                    f"{higher.label}/{tensor}",
-                    cell,
-                    f"no {types_text(lost)}, which {lower.label} has",
-                    types_text({*row.data_types, *lost}),
-                    _SUPERSET,
-                )
+    for lower, below, higher, row in _row_pairs(subject):
+        lost = (set(below.data_types or ()) & set(DataType.__members__)) - set(row.data_types or ())
+        if lost and row.data_types:
+            yield Remark(
+                f"{higher.label}/{row.tensor}",
+                row.quoted("data_types"),
+                f"no {types_text(lost)}, which {lower.label} has",
+                types_text({*row.data_types, *lost}),
+            )
 
 
 @CHECKS.add("table-idle", Severity.WARNING, "a level has a table of its own where it changed something")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache, cached_property
-from importlib import resources
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,6 +16,7 @@ from dml_conformance.documents.check.formulas import Environment, Formula, allow
 from dml_conformance.documents.check.identifiers import Interval, take_apart
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.sources import read_data
 
 Sizes = tuple[int, ...]
 
@@ -50,8 +50,7 @@ class PrintedFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict
 @cache
 def printed_facts() -> dict[str, PrintedFacts]:
     """By operator; one without an entry prints nothing of the kind."""
-    text = resources.files("dml_conformance.spec").joinpath("data/printed.json").read_bytes()
-    return msgspec.json.decode(text, type=dict[str, PrintedFacts])
+    return read_data("printed", dict[str, PrintedFacts])
 
 
 def printed_sizes(desc: Any) -> Sizes:
@@ -65,7 +64,7 @@ def printed_sizes(desc: Any) -> Sizes:
     return facts.formula.sizes(Environment.of(desc), len(desc.output_tensor.sizes))
 
 
-class Bounded(NamedTuple):
+class BoundedValue(NamedTuple):
     """A value of a descriptor and the range that the page prints for it."""
 
     name: str
@@ -73,14 +72,14 @@ class Bounded(NamedTuple):
     allowed: range
 
 
-def printed_ranges(desc: Any) -> Iterator[Bounded]:
+def printed_ranges(desc: Any) -> Iterator[BoundedValue]:
     """The values of a descriptor that the page on its operator bounds; of an array each."""
     environment, arrays = Environment.of(desc), {field.name for field in spec_of(desc).fields if field.count_field}
     facts = printed_facts().get(desc.operator, PrintedFacts("", {}))
     for name, (of, _) in facts.ranges.items():
         values = environment.elements(of) if of in arrays else (number_of(of)[0](environment),)
         for value in values:
-            yield Bounded(name, value, allowed(facts.interval(name), environment))
+            yield BoundedValue(name, value, allowed(facts.interval(name), environment))
 
 
 _ELEMENT_SIZE = {

@@ -70,26 +70,20 @@ def _entry(erratum: Erratum, contradictions: tuple[Contradiction, ...]) -> Errat
         if known.id in shown or not {*opened, *settling}.isdisjoint(known.rules)
     ]
     return ErratumEntry(
-        erratum.id,
-        erratum.operators,
-        erratum.page,
-        erratum.source.url,
-        erratum.place,
-        erratum.kind,
-        erratum.concerns,
-        erratum.finding,
-        erratum.resolution,
-        erratum.reason,
-        erratum.proposal,
-        opened,
-        settling,
-        contradictions,
-        erratum.page_checks,
-        exhibits,
-        tuple(LibraryBehaviour(known.rule, _builds(known.libraries), known.finding) for known in seen),
-        tuple(departures),
-        erratum.see,
+        **_shared(erratum, ErratumEntry),
+        address=erratum.source.url,
+        left_open=opened,
+        settled_by=settling,
+        contradictions=contradictions,
+        exhibits=exhibits,
+        observed=tuple(LibraryBehaviour(known.rule, _builds(known.libraries), known.finding) for known in seen),
+        divergences=tuple(departures),
     )
+
+
+def _shared(known: Erratum | Divergence, shown: type[ErratumEntry | Departure]) -> dict[str, Any]:
+    """What the document shows of an erratum or divergence as it is."""
+    return {name: getattr(known, name) for name in shown.__struct_fields__ if name in known.__struct_fields__}
 
 
 def _of_example(example: Example) -> Exhibit:
@@ -174,15 +168,11 @@ def _departure(known: Divergence) -> Departure:
     decision = decide(known.desc, level)
     recorded = LibraryRecord(known.answer, _builds(known.libraries), known.id)
     return Departure(
-        known.id,
-        known.operators,
-        tuple(dict.fromkeys(rules()[name].source.url for name in known.rules)),
-        known.finding,
-        known.fault,
-        known.reason,
-        known.evidence,
-        known.rules,
-        Exhibit(known.id, level.label, known.descriptor, decision.outcome, _broken(decision), library=(recorded,)),
+        **_shared(known, Departure),
+        addresses=tuple(dict.fromkeys(rules()[name].source.url for name in known.rules)),
+        exhibit=Exhibit(
+            known.id, level.label, known.descriptor, decision.outcome, _broken(decision), library=(recorded,)
+        ),
     )
 
 

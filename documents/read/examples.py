@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dml_conformance.documents.read.model import ExampleTensor, Place, Quoted, Value
-from dml_conformance.documents.read.pieces import Fault, Shown
+from dml_conformance.documents.read.pieces import Fault, PlacedText
 from dml_conformance.documents.read.source import PageText
 from dml_conformance.documents.read.values import Token, read_value, tokens_of
 
@@ -23,7 +23,7 @@ class Figure(NamedTuple):
         return any(tensor.sizes is not None and isinstance(tensor.sizes.value, list) for tensor in self.tensors)
 
 
-def read_figure(content: Shown, document: PageText, tensors: frozenset[str]) -> Figure:
+def read_figure(content: PlacedText, document: PageText, tensors: frozenset[str]) -> Figure:
     """Read `Name: value`, `Name = value`, `Name.Sizes = {…}` and `Name: (Sizes:{…}, DataType:…) […]`, in any order.
 
     Args:
@@ -54,7 +54,7 @@ class _Tensor:
 
 
 class _FigureReader:
-    def __init__(self, content: Shown, document: PageText, tensors: frozenset[str]) -> None:
+    def __init__(self, content: PlacedText, document: PageText, tensors: frozenset[str]) -> None:
         self.content, self.document, self.names = content, document, tensors
         self.tokens = tokens_of(content.text)
         self.at = 0

@@ -27,8 +27,8 @@ from dml_conformance.documents.read.pieces import (
     Heading,
     Paragraph,
     Piece,
-    Shown,
-    ShownBuilder,
+    PlacedText,
+    PlacedTextBuilder,
     code_lines,
     joined,
     shown,
@@ -171,7 +171,7 @@ class _Inline:
         self._offsets = offsets
         self._pieces: list[Piece] = []
         self._spans: list[str] = []
-        self._bare, self._shown, self._original = ShownBuilder(), ShownBuilder(), ShownBuilder()
+        self._bare, self._shown, self._original = PlacedTextBuilder(), PlacedTextBuilder(), PlacedTextBuilder()
         self.anchor = ""
 
     def read(self, source: str, tokens: list[Token]) -> tuple[Piece, ...]:
@@ -211,7 +211,7 @@ class _Inline:
                 target.add(token.content, self._offsets(at))
 
     @property
-    def _target(self) -> ShownBuilder:
+    def _target(self) -> PlacedTextBuilder:
         if "original" in self._spans:
             return self._original
         return self._shown if "shown" in self._spans else self._bare
@@ -248,7 +248,7 @@ class _Inline:
     def _finish(self) -> None:
         """The shown text and its original are complete, or what is there of them."""
         text, original = self._shown.built(), self._original.built()
-        self._shown, self._original = ShownBuilder(), ShownBuilder()
+        self._shown, self._original = PlacedTextBuilder(), PlacedTextBuilder()
         if original.text:
             self._flush_bare()
         if text.text or original.text:
@@ -256,7 +256,7 @@ class _Inline:
 
     def _flush_bare(self) -> None:
         bare = self._bare.built()
-        self._bare = ShownBuilder()
+        self._bare = PlacedTextBuilder()
         if any(character.isalnum() for character in bare.text):
             self._pieces.append(Piece(bare))
 
@@ -370,7 +370,7 @@ class _MarkdownReader:
         for number, line in enumerate(lines, first):
             starts.append((length, self._offset_in_line(line, number)))
             length += len(line) + 1
-        return self._pieces(token.content, Shown(token.content, tuple(starts)).offset)
+        return self._pieces(token.content, PlacedText(token.content, tuple(starts)).offset)
 
     def _offset_in_line(self, content: str, number: int) -> int:
         """Where in the file the content of a line starts whose markers markdown-it has taken off."""
@@ -449,8 +449,8 @@ class _MarkdownReader:
             spots = [(0, start + at)]
             for removed, match in enumerate(re.finditer(r"\\\|", text)):
                 spots.append((match.start() - removed, start + at + match.start() + 1))
-            read = self._pieces(bare, Shown(bare, tuple(spots)).offset)
-            yield joined(read.pieces) if read.pieces else Piece(Shown(text.strip(), ((0, start + at),)))
+            read = self._pieces(bare, PlacedText(bare, tuple(spots)).offset)
+            yield joined(read.pieces) if read.pieces else Piece(PlacedText(text.strip(), ((0, start + at),)))
 
     def _html(self, content: str, first: int) -> None:
         if len(content) > MAX_INLINE:

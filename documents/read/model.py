@@ -71,6 +71,10 @@ class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     type: str
     place: Place
 
+    @property
+    def text(self) -> str:
+        return f"{self.type}{'' if self.type.endswith('*') else ' '}{self.name}"
+
 
 class PrintedInterval(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """An interval in the text of a field: `[0, InputTensor.DimensionCount)`.
@@ -88,6 +92,11 @@ class PrintedInterval(msgspec.Struct, frozen=True, forbid_unknown_fields=True, o
     high_closed: bool
     place: Place
     of_original: bool = False
+
+    @property
+    def text(self) -> str:
+        """`[0, InputTensor.DimensionCount)`."""
+        return f"{'(['[self.low_closed]}{self.low}, {self.high}{')]'[self.high_closed]}"
 
 
 class FieldSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -182,6 +191,12 @@ class ExampleTensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     data_type: Value | None = None
     values: Value | None = None
     properties: dict[str, Value] = {}
+
+    @property
+    def printed(self) -> dict[str, Value]:
+        """Everything printed about it: `Sizes`, `DataType`, `values` and the properties."""
+        every = {"Sizes": self.sizes, "DataType": self.data_type, "values": self.values, **self.properties}
+        return {name: value for name, value in every.items() if value is not None}
 
 
 class PageExample(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

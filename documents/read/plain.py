@@ -23,8 +23,8 @@ from dml_conformance.documents.read.pieces import (
     Heading,
     Paragraph,
     Piece,
-    Shown,
-    ShownBuilder,
+    PlacedText,
+    PlacedTextBuilder,
     code_lines,
     shown,
 )
@@ -403,7 +403,7 @@ class _PlainReader:
 
     def _paragraph(self, start: int, end: int) -> Paragraph:
         item = _ITEM.match(self.lines[start])
-        builder = ShownBuilder()
+        builder = PlacedTextBuilder()
         for number in range(start, end):
             skipped = item.end() if item is not None and number == start else 0
             builder.add(self.lines[number][skipped:] + "\n", self.document.starts[number] + skipped)
@@ -412,7 +412,7 @@ class _PlainReader:
     def _piece(self, number: int, start: int = 0, end: int | None = None) -> Piece:
         return Piece(shown(self.lines[number][start:end], self.document.starts[number] + start))
 
-    def _code_of(self, start: int, last: int) -> Shown:
+    def _code_of(self, start: int, last: int) -> PlacedText:
         return code_lines([(self.lines[n], self.document.starts[n]) for n in range(start, last + 1)])
 
     def _code_block(self, start: int, end: int) -> Code:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from dml_conformance.documents.read.model import PrintedInterval
-from dml_conformance.documents.read.pieces import Piece, Shown
+from dml_conformance.documents.read.pieces import Piece, PlacedText
 from dml_conformance.documents.read.source import PageText
 from dml_conformance.documents.read.words import half_width
 
@@ -24,7 +24,7 @@ def ranges_in(piece: Piece, document: PageText) -> list[PrintedInterval]:
     return found
 
 
-def _ranges(shown: Shown, document: PageText, *, of_original: bool) -> list[PrintedInterval]:
+def _ranges(shown: PlacedText, document: PageText, *, of_original: bool) -> list[PrintedInterval]:
     found = []
     text = half_width(shown.text[:_LONGEST]).translate(_WIDE_BRACKETS)
     for match in _RANGE.finditer(text):

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from dml_conformance.documents.check.subject import registered_types
+from dml_conformance.documents.consistency.printed import printed_facts
 from dml_conformance.documents.read.model import (
     FORMAT,
     CodeBlock,
@@ -66,12 +67,7 @@ def example_tensor(label: str, sizes: Any, data_type: str | None, values: Any, l
 
 # What the pages say beside their tables: formula, and intervals of the attributes.
 _FORMULAS = {
-    "GATHER": """OutputTensor.Sizes = {
-        InputTensor.Sizes[0..Axis],
-        IndicesTensor.Sizes[(IndicesTensor.DimensionCount - IndexDimensions) .. IndicesTensor.DimensionCount],
-        InputTensor.Sizes[(Axis+1) .. InputTensor.DimensionCount]
-    }""",
-    "GATHER_ELEMENTS": "OutputTensor.Sizes = IndicesTensor.Sizes",
+    **{name: printed_facts()[name].sizes for name in ("GATHER", "GATHER_ELEMENTS")},
     "GATHER_ND": """tuple = IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] // coordinates
     OutputTensor.Sizes = {
         1...,
@@ -94,12 +90,6 @@ _SENTENCES = {
     ("TILE", "OutputTensor"): "Each size is OutputTensor.Sizes[i] = InputTensor.Sizes[i] * Repeats[i]. No other.",
     "IndicesTensor": "Starting with DML_FEATURE_LEVEL_3_0, negative indices are supported.",
 }
-_PUBLISHED_GATHER_ND_FORMULA = """tuple = IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1]
-    OutputTensor.Sizes = {
-        1...,
-        IndicesTensor.Sizes[IndicesTensor.DimensionCount - IndicesDimensionCount .. IndicesTensor.DimensionCount - 1],
-        InputTensor.Sizes[InputTensor.DimensionCount - tuple .. InputTensor.DimensionCount]
-    }"""
 _GATHERED = {
     "Axis": 2,
     "InputTensor": ((1, 1, 3, 2), "FLOAT32", [[[[1, 2], [3, 4], [5, 6]]]]),
@@ -141,32 +131,33 @@ _PUBLISHED: dict[str, dict[str, dict[str, Any]]] = {
 }
 
 
+def bare_page(name: str, path: str, **fields: Any) -> Page:
+    """An English page on an operator that says nothing beside these fields."""
+    empty: dict[str, Any] = dict.fromkeys(Page.__struct_fields__, ())
+    return Page(
+        **empty
+        | {"format": FORMAT, "path": path, "digest": "0" * 64, "form": Form.MARKDOWN, "language": "en-US"}
+        | {"edition": None, "title": None, "front_matter": {}, "introduced_in": None}
+        | {"operator": name, "structure": f"DML_{name}_OPERATOR_DESC"}
+        | fields
+    )
+
+
 def page_of(name: str) -> Page:
     """A page of an operator that says what the registry does, with one example of four dimensions. No fault in it."""
     spec = operator(name)
     fields = registered_types(spec)
-    page = Page(
-        format=FORMAT,
-        path=f"{name.lower()}.md",
-        digest="0" * 64,
-        form=Form.MARKDOWN,
-        language="en-US",
-        edition=None,
-        operator=name,
-        structure=f"DML_{name}_OPERATOR_DESC",
+    page = bare_page(
+        name,
+        f"{name.lower()}.md",
         title=quoted(f"DML_{name}_OPERATOR_DESC structure", 1),
-        front_matter={},
         declarations=tuple(Declaration(field, kind, Place(10 + n, 3)) for n, (field, kind) in enumerate(fields)),
         members=tuple(_member(name, field, kind, 20 + 10 * n) for n, (field, kind) in enumerate(fields)),
         introduced_in=spec.introduced_in.label,
         availability=(quoted(f"This operator was introduced in DML_FEATURE_LEVEL_{spec.introduced_in}.", 120),),
         constraints=_constraints(spec),
-        remarks=(),
         tables=_tables(spec),
         examples=(_example(spec),),
-        code_blocks=(),
-        passages=(),
-        problems=(),
     )
     if name in _FORMULAS:
         block = CodeBlock("members/OutputTensor", _FORMULAS[name], "formula", Place(45, 1))
@@ -182,7 +173,7 @@ def published_page(name: str) -> Page:
     for field, changes in _PUBLISHED.get(name, {}).items():
         page = change_member(page, field, **changes)
     if name in ("GATHER_ND", "GATHER_ND1"):
-        block = CodeBlock("members/OutputTensor", _PUBLISHED_GATHER_ND_FORMULA, "formula", Place(45, 1))
+        block = CodeBlock("members/OutputTensor", printed_facts()[name].sizes, "formula", Place(45, 1))
         page = msgspec.structs.replace(page, code_blocks=(block,))
     if name == "TILE":
         page = msgspec.structs.replace(page, constraints=page.constraints[1:])

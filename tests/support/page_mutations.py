@@ -384,27 +384,7 @@ def random_mutations(data: bytes, seed: int, count: int) -> Iterator[Mutation]:
     """Pages with several random edits of characters, words and lines each; the same for the same seed."""
     chooser = random.Random(seed)
     text = data.decode()
-    pieces = [
-        "|",
-        "`",
-        "*",
-        "\n",
-        "#",
-        "<span",
-        "</span>",
-        "```",
-        "[",
-        "{",
-        "}",
-        "(",
-        ",",
-        "、",
-        "0",
-        "\\",
-        "---",
-        " ",
-        "",
-    ]
+    pieces = [*"|`*\n#[{}(,、0\\ ", "<span", "</span>", "```", "---", ""]
     for number in range(count):
         edited = text
         for _ in range(chooser.randint(1, 8)):
