@@ -139,7 +139,7 @@ def _text(record: Record) -> bytes:
 
 
 @dataclass(frozen=True)
-class Told:
+class CarriedCases:
     """What a page says of the cases that it holds.
 
     Attributes:
@@ -159,11 +159,11 @@ class Told:
     differing_whole: int
 
 
-def all_of(campaigns: Mapping[str, Cases]) -> Told:
+def all_of(campaigns: Mapping[str, Cases]) -> CarriedCases:
     """What a page with room for every case would say."""
     differing = sum(cases.differing.seen for cases in campaigns.values())
     total = differing + sum(cases.others.seen for cases in campaigns.values())
-    return Told(total, differing, total, differing, total, differing)
+    return CarriedCases(total, differing, total, differing, total, differing)
 
 
 @dataclass(frozen=True)
@@ -174,13 +174,13 @@ class Embedded:
         rows: the rows, column by column.
         flags: a bit for each row: whether its case is there whole.
         blocks: the whole cases, in the order of their rows.
-        told: what the page says of it all.
+        carried: what the page says of it all.
     """
 
     rows: str
     flags: str
     blocks: Sequence[str]
-    told: Told
+    carried: CarriedCases
 
     @property
     def size(self) -> int:
@@ -210,14 +210,14 @@ def embed(
     )
     spare = budget - len(listed) - len(order) // 6 - 1024  # the flags at their worst, and what stands around it all
     whole, blocks = _fitting(rows, order, spare)
-    told = replace(
+    carried = replace(
         all_of(campaigns),
         rows=len(order),
         differing_rows=int(rows.differs.sum()),
         whole=int(whole.sum()),
         differing_whole=int(rows.differs[whole].sum()),
     )
-    return Embedded(listed, _packed(np.packbits(whole[order], bitorder="little").tobytes()), blocks, told)
+    return Embedded(listed, _packed(np.packbits(whole[order], bitorder="little").tobytes()), blocks, carried)
 
 
 @dataclass(frozen=True)

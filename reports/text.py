@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from dml_conformance.backends.foreign_text import UNPRINTABLE, one_line
-from dml_conformance.reports.records import Throughput
+from dml_conformance.reports.records import Throughput, Verdict
 
 
 def indented_json(value: Any) -> str:
@@ -61,6 +61,11 @@ def duration(seconds: float | None) -> str:
         return f"{seconds:.3g} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def counts_text(counts: Mapping[Verdict, int]) -> str:
+    """`12 pass, 3 fail`: the verdicts that there are, in their order."""
+    return ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in Verdict if counts.get(verdict))
 
 
 def level_ranges(levels: Collection[str], order: Sequence[str]) -> str:

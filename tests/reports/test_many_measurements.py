@@ -92,7 +92,7 @@ def test_the_page_is_bounded_and_says_what_it_leaves_out(results: Path, tmp_path
     call("report", results, "-o", tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert len(page.encode()) <= 5_000_000
-    assert f"{left_out(results):,} more, for which there is no room here, are in the results." in page
+    assert f"{left_out(results):,} measurements, for which there is no room here, are left out" in page
 
 
 def test_a_comparison_is_bounded_and_says_what_it_leaves_out(results: Path, tmp_path: Path) -> None:

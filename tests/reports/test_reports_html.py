@@ -19,6 +19,7 @@ from dml_conformance.reports import html as html_module
 from dml_conformance.reports.cases import Cases
 from dml_conformance.reports.html import MAX_PAGE, report_html
 from dml_conformance.reports.records import Caches, Caveat, Record, Verdict, at_largest_size
+from dml_conformance.reports.report import CELL_WORDS, Report
 from dml_conformance.reports.stream import FanOut
 from dml_conformance.reports.summary import CellVerdict, Conformance, FailureKind, Summary
 from dml_conformance.reports.text import brief_seconds, share_of_copy
@@ -77,7 +78,7 @@ class Page(HTMLParser):
 def rendered(records: Iterable[Record], **changes: object) -> str:
     summary, cases = Summary(), Cases()
     report_data.feed(FanOut(summary, cases), records, **changes)
-    return report_html(summary, cases)
+    return report_html(Report([summary], [cases]))
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +116,7 @@ def test_an_incomplete_run_says_what_it_lacks() -> None:
     summary.start(report_data.campaign())
     summary.record(plain())
     summary.finish(report_data.ending("the device was lost"))
-    page = Page(report_html(summary))
+    page = Page(report_html(Report([summary])))
     assert page.all("h1")[0][1] == "The result for torch:cuda:0 is incomplete"
     assert "The run did not reach its end: the device was lost." in page.text()
 
@@ -123,7 +124,7 @@ def test_an_incomplete_run_says_what_it_lacks() -> None:
 def test_a_page_can_be_made_before_anything_happened() -> None:
     summary = Summary()
     summary.start(report_data.campaign())
-    text = Page(report_html(summary)).text()
+    text = Page(report_html(Report([summary]))).text()
     assert "No case passed." in text
     assert "Nothing was timed in this run." in text
     assert "No case touched what the specification leaves open." in text
@@ -186,7 +187,7 @@ def test_no_field_of_a_record_becomes_markup() -> None:
         stream.record(record)
     stream.throughput(rows[0])
     stream.finish(report_data.ending())
-    text = report_html(summary, cases)
+    text = report_html(Report([summary], [cases]))
     assert_only_own_scripts(text)
     assert not [attributes for _, attributes, _ in Page(text).elements if any(n.startswith("on") for n in attributes)]
 
@@ -242,14 +243,14 @@ def test_the_matrix_tells_verdicts_in_words_and_symbols(page: Page) -> None:
     for (attributes, text), cell in zip(cells, summary.matrix(), strict=True):
         assert attributes["title"].startswith(f"{cell.operator} at {cell.level}: {cell.verdict}; ")
         assert text.startswith(cell.verdict.symbol)
-        word = f"{cell.failures:,} differ" if cell.failures else html_module.CELL_WORDS[cell.verdict]
+        word = f"{cell.failures:,} differ" if cell.failures else CELL_WORDS[cell.verdict]
         assert text.endswith(word)
 
 
 def test_every_verdict_of_a_cell_has_a_word_a_meaning_and_a_colour() -> None:
     style = html_module._text("report.css")
     for verdict in CellVerdict:
-        assert html_module.CELL_WORDS[verdict]
+        assert CELL_WORDS[verdict]
         assert html_module.CELL_MEANINGS[verdict]
         assert f".{str(verdict).replace(' ', '-')} {{ --tone" in style
     for conformance in Conformance:
@@ -317,11 +318,13 @@ def test_every_size_and_state_of_the_caches_has_its_figures(page: Page) -> None:
 
 def test_what_is_observed_and_what_is_not_claimed(page: Page) -> None:
     records = [record for record in report_data.some_faulty() if record.verdict == "observed"]
-    counts = Counter(record.operator for record in records)
-    for operator, count in counts.items():
-        answers = Counter(record.answered for record in records if record.operator == operator)
-        told = f"TENSOR.output-overlapTENSOR-1{operator}{count}{answers['accept']}{answers['reject']}"
-        assert any(text.startswith(told) for _, text in page.all("tr")), told
+    asked = {record.operator for record in records}
+    names = ", ".join(operator for operator in report_data.campaign().operators if operator in asked)
+    answers = Counter(record.answered for record in records)
+    told = (
+        f"TENSOR-1TENSOR.output-overlap{names}○{answers['accept']} accepted, {answers['reject']} rejectedat 1_0 to 6_4"
+    )
+    assert any(text.startswith(told) for _, text in page.all("tr")), told
     assert "5 rules not enforced" in page.text()
     assert any(text == "TENSOR.total-size" for _, text in page.all("li"))
 
@@ -373,7 +376,7 @@ def test_the_page_grows_with_the_cases_to_its_bound_and_no_further(monkeypatch: 
 def test_without_cases_nothing_leads_to_them() -> None:
     summary = Summary()
     report_data.feed(summary, report_data.some_faulty())
-    page = Page(report_html(summary))
+    page = Page(report_html(Report([summary])))
     assert not [a["href"] for a, _ in page.all("a") if a["href"].startswith("#cases")]
     assert len(page.all("script")) == 1
 
@@ -397,8 +400,7 @@ def test_groups_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
     decisions = [msgspec.structs.replace(record, answered="reject") for record in records]
     page = Page(rendered([*records, *decisions]))
     assert len(page.all("article")) == 6
-    assert "5 more groups in results.sqlite." in page.text()
-    assert "5 more rules in results.sqlite." in page.text()
+    assert page.text().count("5 more rules in results.sqlite.") == 2
 
 
 # Reading it without a mouse or without eyes.
