@@ -31,7 +31,7 @@ from dml_conformance.reports.records import (
     Throughput,
     Verdict,
 )
-from dml_conformance.reports.sample import ALWAYS, BLOCK, KEY_BITS, Codes, Part, Sample
+from dml_conformance.reports.sample import ALWAYS, BLOCK, KEY_BITS, CaseSample, Codes, SamplePart
 
 MAX_ROWS = 120_000  # rows of a page's list of cases
 MAX_HELD = 12 << 20  # bytes of compressed cases held in memory for each sample of a campaign; a page has half of that
@@ -66,8 +66,8 @@ class Cases:
     """
 
     def __init__(self, wanted: Collection[str] = ()) -> None:
-        self.differing = Sample(MAX_ROWS, MAX_HELD)
-        self.others = Sample(MAX_ROWS, MAX_HELD)
+        self.differing = CaseSample(MAX_ROWS, MAX_HELD)
+        self.others = CaseSample(MAX_ROWS, MAX_HELD)
         self.codes = [Codes() for _ in TRAITS]
         self.rules: Sequence[Mapping[str, Any]] = ()
         self._wanted = wanted
@@ -252,7 +252,7 @@ class _Rows:
     """
 
     def __init__(self, campaigns: Mapping[str, Cases], changes: Mapping[tuple[str, str], str], most: int) -> None:
-        self._parts: list[Part] = []
+        self._parts: list[SamplePart] = []
         self._labels = list(campaigns)
         self._values = [Codes() for _ in (CHANGE, *TRAITS)]
         self._values[0][""]  # the number of no change is 0

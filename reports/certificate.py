@@ -13,7 +13,7 @@ import msgspec
 
 from dml_conformance.backends.processes.losses import LossCause
 from dml_conformance.reports.malformed import MALFORMED
-from dml_conformance.reports.records import Caches, Caveat, Difference, Phase, Record, Repeated, Throughput, Verdict
+from dml_conformance.reports.records import Caches, Caveat, Difference, Phase, Repeated, Verdict
 from dml_conformance.reports.summary import CellVerdict, Conformance, FailureKind, Summary
 from dml_conformance.reports.text import indented_json
 
@@ -36,9 +36,15 @@ class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 _E = TypeVar("_E", bound=_Entry)
 
 
-def _entry(kind: type[_E], **values: Any) -> _E:
+def _entry(kind: type[_E], /, **values: Any) -> _E:
     """An entry whose values are held against its types."""
     return msgspec.convert(values, kind)
+
+
+def _read_from(source: object, kind: type[_E], /, **values: Any) -> _E:
+    """An entry with the values of those attributes of `source` that it has too, but for the values given."""
+    names = [name for name in kind.__struct_fields__ if name not in values]
+    return _entry(kind, **{name: getattr(source, name) for name in names}, **values)
 
 
 class SchemaVersion(_Entry, frozen=True, kw_only=True):
@@ -302,21 +308,6 @@ class Sample(_Entry, frozen=True, kw_only=True):
     differences: list[Difference]
     reproduce: str
 
-    @classmethod
-    def of(cls, record: Record) -> Sample:
-        return _entry(
-            cls,
-            case=record.case,
-            level=record.level,
-            phase=record.phase,
-            expected=record.expected,
-            answered=record.answered,
-            reason=record.reason,
-            difference_count=record.difference_count,
-            differences=msgspec.to_builtins(record.differences),
-            reproduce=record.reproduce,
-        )
-
 
 class Failure(_Entry, frozen=True, kw_only=True):
     """The failures of one kind, operator and rule.
@@ -392,24 +383,6 @@ class Speed(_Entry, frozen=True, kw_only=True):
     copy_bytes_per_second: Positive
     fraction_of_copy: Positive
     caveats: list[Caveat] = []
-
-    @classmethod
-    def of(cls, row: Throughput) -> Speed:
-        return _entry(
-            cls,
-            operator=row.operator,
-            data_type=row.data_type,
-            output_bytes=row.size,
-            caches=row.caches,
-            shape=row.shape,
-            useful_bytes=row.useful_bytes,
-            seconds=row.seconds,
-            median_seconds=row.median_seconds,
-            bytes_per_second=row.bytes_per_second,
-            copy_bytes_per_second=row.copy_bytes_per_second,
-            fraction_of_copy=row.fraction_of_copy,
-            caveats=list(row.caveats),
-        )
 
 
 class LossCount(_Entry, frozen=True, kw_only=True):
@@ -527,7 +500,6 @@ class Certificate(_Entry, frozen=True, kw_only=True):
     def of(cls, summary: Summary) -> Certificate:
         """The certificate of a campaign."""
         campaign, ending = summary.campaign, summary.ending
-        not_claimed = summary.not_claimed()
         errata = {rule["id"]: rule["erratum"] for rule in campaign.rules}
         level_order = {level: i for i, level in enumerate(campaign.levels)}
         return cls(
@@ -542,38 +514,19 @@ class Certificate(_Entry, frozen=True, kw_only=True):
             why_incomplete=summary.why_incomplete(),
             backend=msgspec.convert(campaign.backend, BackendClaims),
             environment=campaign.environment,
-            run=_entry(
+            run=_read_from(
+                campaign,
                 Run,
-                operators=list(campaign.operators),
-                levels=list(campaign.levels),
-                budget=campaign.budget,
-                seed=campaign.seed,
-                spec=campaign.spec,
-                repeat=campaign.repeat,
-                started=campaign.started,
                 finished="" if ending is None else ending.finished,
                 complete=summary.is_complete,
             ),
             counts=VerdictCounts.of(summary.counts),
-            matrix=[
-                MatrixCell(
-                    operator=cell.operator,
-                    level=cell.level,
-                    verdict=cell.verdict,
-                    counts=VerdictCounts.of(cell.counts),
-                )
-                for cell in summary.matrix()
-            ],
+            matrix=[_read_from(cell, MatrixCell, counts=VerdictCounts.of(cell.counts)) for cell in summary.matrix()],
             rules=[
-                RuleResult(
-                    id=coverage.rule["id"],
-                    category=coverage.rule["category"],
-                    kind=coverage.rule["kind"],
-                    erratum=coverage.rule["erratum"],
-                    accepted=coverage.accepted,
-                    rejected=coverage.rejected,
-                    left_open=coverage.left_open,
-                    differences=coverage.differences,
+                _read_from(
+                    coverage,
+                    RuleResult,
+                    **{name: coverage.rule[name] for name in ("id", "category", "kind", "erratum")},
                 )
                 for coverage in summary.rule_coverage()
             ],
@@ -586,40 +539,32 @@ class Certificate(_Entry, frozen=True, kw_only=True):
                 for facet, counts in summary.coverage.items()
                 for (value, operator), count in sorted(counts.items())
             ],
-            not_claimed=Unclaimed(
-                operators=list(not_claimed.operators),
-                levels=list(not_claimed.levels),
-                categories=list(not_claimed.categories),
-                rules=list(not_claimed.rules),
-            ),
+            not_claimed=_read_from(summary.not_claimed(), Unclaimed),
             not_judged=[
                 ReasonCount(verdict=verdict, reason=reason, count=count)
                 for verdict, reasons in summary.reasons.items()
                 for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
             ],
             failures=[
-                Failure(
-                    kind=group.kind,
-                    operator=group.operator,
-                    rule=group.rule,
-                    count=group.count,
+                _read_from(
+                    group,
+                    Failure,
                     levels=sorted(group.levels, key=level_order.__getitem__),
-                    samples=[Sample.of(record) for record in group.shown()],
+                    samples=[_read_from(record, Sample) for record in group.shown()],
                 )
                 for group in summary.failure_groups(*FailureKind)
             ],
             observed=[
-                Observation(
-                    operator=group.operator,
-                    rule=group.rule,
+                _read_from(
+                    group,
+                    Observation,
                     erratum=errata.get(group.rule, ""),
-                    count=group.count,
                     accepted=group.answers["accept"],
                     rejected=group.answers["reject"],
                 )
                 for _, group in sorted(summary.observed.items())
             ],
-            throughput=[Speed.of(row) for row in summary.throughputs],
+            throughput=[_read_from(row, Speed, output_bytes=row.size) for row in summary.throughputs],
             throughput_left_out=summary.throughputs_left_out,
             lost=ProcessLosses(
                 count=summary.lost.total(),

@@ -32,7 +32,7 @@ class UnreadableError(Exception):
     """A file that cannot be read as it lies there; the message says why, and what to do."""
 
 
-class OpenedFile:
+class DatabaseFile:
     """An SQLite file opened for reading; nothing is written to its folder, which may be one that nobody can write to.
 
     Args:

@@ -130,7 +130,8 @@ class RuleRow:
     cases: Sequence[SharedCase] = ()
 
 
-class DifferenceCount(NamedTuple):
+@dataclass(frozen=True)
+class DifferenceCount:
     """How often one campaign differed in the same way."""
 
     label: str
@@ -178,7 +179,8 @@ class TimingRow(NamedTuple):
         return list(dict.fromkeys(row.shape for row in self.rows if row is not None))
 
 
-class ChangeRow(NamedTuple):
+@dataclass(frozen=True)
+class ChangeRow:
     """Cases of one campaign, operator and rule that changed alike; `first` is one of them."""
 
     label: str

@@ -20,7 +20,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from dml_conformance.reports.databases import OpenedFile, UnreadableError, guard
+from dml_conformance.reports.databases import DatabaseFile, UnreadableError, guard
 from dml_conformance.reports.encoded import LONGEST_REASON, Body, EncodedRecord
 from dml_conformance.reports.records import TRAITS as ALL_TRAITS
 from dml_conformance.reports.records import Caches, Campaign, Caveat, Ending, Phase, Record, Throughput, Verdict
@@ -107,17 +107,9 @@ _INSERT = f"INSERT INTO record VALUES ({', '.join('?' * len(_COLUMNS))})"  # noq
 
 def _throughput_of(row: Sequence[Any]) -> Throughput:
     operator, data_type, shape, useful, seconds, copy, size, caches, caveats = row
-    return Throughput(
-        operator,
-        data_type,
-        shape,
-        useful,
-        msgspec.json.decode(seconds, type=tuple[float, ...]),
-        copy,
-        size,
-        Caches(caches),
-        msgspec.json.decode(caveats, type=tuple[Caveat, ...]),
-    )
+    runs = msgspec.json.decode(seconds, type=tuple[float, ...])
+    known = msgspec.json.decode(caveats, type=tuple[Caveat, ...])
+    return Throughput(operator, data_type, shape, useful, runs, copy, size, Caches(caches), known)
 
 
 def expected_schema() -> dict[str, str]:
@@ -415,7 +407,7 @@ class Store:
         if not path.is_file():
             raise StoreError(f"{path}: no such file; expected a results file of this suite")
         with self._reading():
-            self._file = OpenedFile(path, in_place=in_place)
+            self._file = DatabaseFile(path, in_place=in_place)
         self._connection = self._file.connection
         try:
             with self._reading():
@@ -602,31 +594,14 @@ class Store:
 
 def _record(row: tuple[Any, ...], labels: dict[int, str], body: Body) -> Record:
     _, digest, *ids, rank, seconds, difference_count, reason = row
-    operator, level, phase, rule, verdict, expected, answered, data_type, index_type, layout, pattern = (
-        labels[i] for i in ids
-    )
+    traits: dict[str, Any] = dict(zip(TRAITS, (labels[i] for i in ids), strict=True))
+    traits["phase"], traits["verdict"] = Phase(traits["phase"]), Verdict(traits["verdict"])
     return Record(
-        case=digest.hex(),
-        operator=operator,
-        level=level,
-        phase=Phase(phase),
-        rule=rule,
-        verdict=Verdict(verdict),
-        expected=expected,
-        answered=answered,
-        reason=reason,
-        data_type=data_type,
-        index_type=index_type,
+        digest.hex(),
+        **traits,
         rank=rank,
-        layout=layout,
-        pattern=pattern,
         seconds=seconds,
-        case_json=body.case_json,
-        differences=body.differences,
         difference_count=difference_count,
-        reproduce=body.reproduce,
-        output=body.output,
-        waived=body.waived,
-        lost=body.lost,
-        repeated=body.repeated,
+        reason=reason,
+        **msgspec.structs.asdict(body),
     )

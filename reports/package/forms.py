@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from dml_conformance.reports.malformed import MALFORMED
-from dml_conformance.reports.package import FormError
+from dml_conformance.reports.package import PackageFormError
 from dml_conformance.reports.records import Phase
 from dml_conformance.reports.text import indented_json
 
@@ -42,12 +42,12 @@ class Document(Entry, frozen=True, kw_only=True):
         """Read what `to_json` wrote.
 
         Raises:
-            FormError: it is no JSON, or not in this form; the message names the field.
+            PackageFormError: it is no JSON, or not in this form; the message names the field.
         """
         try:
             return msgspec.json.decode(text, type=cls)
         except MALFORMED as error:
-            raise FormError(str(error)) from None
+            raise PackageFormError(str(error)) from None
 
 
 class Stated(Entry, frozen=True, kw_only=True):
@@ -313,8 +313,8 @@ class InTotoStatement(Entry, frozen=True, kw_only=True, rename={"type_": "_type"
 
 
 def decoded(kind: type[Any], text: bytes) -> Any:
-    """JSON of a type that is no `Document`; raises FormError."""
+    """JSON of a type that is no `Document`; raises PackageFormError."""
     try:
         return msgspec.json.decode(text, type=kind)
     except MALFORMED as error:
-        raise FormError(str(error)) from None
+        raise PackageFormError(str(error)) from None

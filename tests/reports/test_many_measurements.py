@@ -138,12 +138,12 @@ def test_a_history_is_bounded_and_says_so(results: Path, tmp_path: Path) -> None
 
 
 def test_a_history_of_many_series_is_bounded_and_says_so(tmp_path: Path) -> None:
-    from dml_conformance.reports.history import History
+    from dml_conformance.reports.history import HistoryFile
 
     history = tmp_path / "h.sqlite"
     summary = Summary()
     report_data.feed(summary, report_data.some_sound()[:20])
-    with History(history, create=True) as kept:
+    with HistoryFile(history, create=True) as kept:
         kept.add(summary)
     with closing(sqlite3.connect(history)) as connection:
         query = "INSERT INTO run SELECT NULL, ?, backend, ?, started, outcome, json FROM run WHERE id = 1"

@@ -16,7 +16,7 @@ from report_data import plain
 from dml_conformance.reports import cases as cases_module
 from dml_conformance.reports.cases import DIFFERING, FIRST_KEPT, Cases, Embedded, embed
 from dml_conformance.reports.records import FEW_DIFFERENCES, TRAITS, Difference, Record, Verdict
-from dml_conformance.reports.sample import ALWAYS, BLOCK, Sample
+from dml_conformance.reports.sample import ALWAYS, BLOCK, CaseSample
 
 PLENTY = 50_000_000
 
@@ -127,7 +127,7 @@ def digests(count: int) -> list[str]:
     return [f"{i * 0x9E3779B97F4A7C15 % 2**64:016x}" * 4 for i in range(1, count + 1)]
 
 
-def listed(sample: Sample) -> list[str]:
+def listed(sample: CaseSample) -> list[str]:
     """The first digits of the digests of its cases, those that are always kept last."""
     parts = sorted(sample.parts.items(), key=lambda part: part[0] == ALWAYS)
     return [f"{key:016x}" for _, part in parts for key in part.keys]
@@ -178,7 +178,7 @@ def test_memory_for_whole_cases_is_bounded_and_goes_to_the_smallest_digests(monk
 
 
 def test_texts_of_cases_that_are_always_kept_do_not_grow_without_bound() -> None:
-    sample = Sample(10, 1000)
+    sample = CaseSample(10, 1000)
     for key in range(100):
         sample.add_always(key, [0], lambda: b"x" * 50)
     assert sample.rows == 100
