@@ -29,11 +29,11 @@ class CertificateError(ValueError):
     """Text that is not a certificate; the message names the field and what was expected."""
 
 
-class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CertificateEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of everything in a certificate: every field is there, and no other."""
 
 
-_E = TypeVar("_E", bound=_Entry)
+_E = TypeVar("_E", bound=CertificateEntry)
 
 
 def _entry(kind: type[_E], /, **values: Any) -> _E:
@@ -47,7 +47,7 @@ def _read_from(source: object, kind: type[_E], /, **values: Any) -> _E:
     return _entry(kind, **{name: getattr(source, name) for name in names}, **values)
 
 
-class SchemaVersion(_Entry, frozen=True, kw_only=True):
+class SchemaVersion(CertificateEntry, frozen=True, kw_only=True):
     """What this document is.
 
     Attributes:
@@ -59,7 +59,7 @@ class SchemaVersion(_Entry, frozen=True, kw_only=True):
     version: Literal[2]
 
 
-class Strength(_Entry, frozen=True, kw_only=True):
+class Strength(CertificateEntry, frozen=True, kw_only=True):
     """How many backends that are wrong on purpose the suite finds; each is run at operators and levels where it shows.
 
     Attributes:
@@ -79,7 +79,7 @@ class Strength(_Entry, frozen=True, kw_only=True):
     killed: Count
 
 
-class Suite(_Entry, frozen=True, kw_only=True):
+class Suite(CertificateEntry, frozen=True, kw_only=True):
     """The suite that ran.
 
     Attributes:
@@ -93,7 +93,7 @@ class Suite(_Entry, frozen=True, kw_only=True):
     strength: Strength | None = None
 
 
-class BackendClaims(_Entry, frozen=True, kw_only=True):
+class BackendClaims(CertificateEntry, frozen=True, kw_only=True):
     """What the backend says of itself; it is held to this and to nothing else.
 
     Attributes:
@@ -121,7 +121,7 @@ class BackendClaims(_Entry, frozen=True, kw_only=True):
     paths: dict[str, str] = {}
 
 
-class Run(_Entry, frozen=True, kw_only=True):
+class Run(CertificateEntry, frozen=True, kw_only=True):
     """What was asked for, and when it ran.
 
     Attributes:
@@ -149,7 +149,7 @@ class Run(_Entry, frozen=True, kw_only=True):
     complete: bool
 
 
-class VerdictCounts(_Entry, frozen=True, kw_only=True):
+class VerdictCounts(CertificateEntry, frozen=True, kw_only=True):
     """Cases by verdict; each case ends in exactly one.
 
     Attributes:
@@ -177,7 +177,7 @@ class VerdictCounts(_Entry, frozen=True, kw_only=True):
         return msgspec.convert({str(verdict): counts.get(verdict, 0) for verdict in Verdict}, cls)
 
 
-class MatrixCell(_Entry, frozen=True, kw_only=True):
+class MatrixCell(CertificateEntry, frozen=True, kw_only=True):
     """One operator at one level.
 
     Attributes:
@@ -193,7 +193,7 @@ class MatrixCell(_Entry, frozen=True, kw_only=True):
     counts: VerdictCounts
 
 
-class RuleResult(_Entry, frozen=True, kw_only=True):
+class RuleResult(CertificateEntry, frozen=True, kw_only=True):
     """How often one rule was held against the backend.
 
     Attributes:
@@ -219,7 +219,7 @@ class RuleResult(_Entry, frozen=True, kw_only=True):
     differences: Count
 
 
-class DecisionCount(_Entry, frozen=True, kw_only=True):
+class DecisionCount(CertificateEntry, frozen=True, kw_only=True):
     """Cases about one rule that came out the same way.
 
     Attributes:
@@ -237,7 +237,7 @@ class DecisionCount(_Entry, frozen=True, kw_only=True):
     count: Count
 
 
-class CoverageCount(_Entry, frozen=True, kw_only=True):
+class CoverageCount(CertificateEntry, frozen=True, kw_only=True):
     """Judged cases with one trait that the specification accepts.
 
     Attributes:
@@ -253,7 +253,7 @@ class CoverageCount(_Entry, frozen=True, kw_only=True):
     cases: Count
 
 
-class Unclaimed(_Entry, frozen=True, kw_only=True):
+class Unclaimed(CertificateEntry, frozen=True, kw_only=True):
     """What was asked for and the backend makes no promise about; it counts as neither pass nor failure.
 
     Attributes:
@@ -269,7 +269,7 @@ class Unclaimed(_Entry, frozen=True, kw_only=True):
     rules: list[str]
 
 
-class ReasonCount(_Entry, frozen=True, kw_only=True):
+class ReasonCount(CertificateEntry, frozen=True, kw_only=True):
     """Why cases were not judged.
 
     Attributes:
@@ -283,7 +283,7 @@ class ReasonCount(_Entry, frozen=True, kw_only=True):
     count: Count
 
 
-class Sample(_Entry, frozen=True, kw_only=True):
+class Sample(CertificateEntry, frozen=True, kw_only=True):
     """One failed case; the results file has all of them.
 
     Attributes:
@@ -309,7 +309,7 @@ class Sample(_Entry, frozen=True, kw_only=True):
     reproduce: str
 
 
-class Failure(_Entry, frozen=True, kw_only=True):
+class Failure(CertificateEntry, frozen=True, kw_only=True):
     """The failures of one kind, operator and rule.
 
     Attributes:
@@ -329,7 +329,7 @@ class Failure(_Entry, frozen=True, kw_only=True):
     samples: list[Sample]
 
 
-class Observation(_Entry, frozen=True, kw_only=True):
+class Observation(CertificateEntry, frozen=True, kw_only=True):
     """What the backend did where the specification leaves it open.
 
     Attributes:
@@ -349,7 +349,7 @@ class Observation(_Entry, frozen=True, kw_only=True):
     rejected: Count
 
 
-class Speed(_Entry, frozen=True, kw_only=True):
+class Speed(CertificateEntry, frozen=True, kw_only=True):
     """One operator timed with one data type at one size.
 
     Attributes:
@@ -385,7 +385,7 @@ class Speed(_Entry, frozen=True, kw_only=True):
     caveats: list[Caveat] = []
 
 
-class LossCount(_Entry, frozen=True, kw_only=True):
+class LossCount(CertificateEntry, frozen=True, kw_only=True):
     """Processes that were lost in the same way.
 
     Attributes:
@@ -399,7 +399,7 @@ class LossCount(_Entry, frozen=True, kw_only=True):
     count: Count
 
 
-class ProcessLosses(_Entry, frozen=True, kw_only=True):
+class ProcessLosses(CertificateEntry, frozen=True, kw_only=True):
     """Processes that the backend ran in and that were lost; each is counted, whatever came of it.
 
     Attributes:
@@ -414,7 +414,7 @@ class ProcessLosses(_Entry, frozen=True, kw_only=True):
     ways: list[LossCount] = []
 
 
-class Repetitions(_Entry, frozen=True, kw_only=True):
+class Repetitions(CertificateEntry, frozen=True, kw_only=True):
     """Failed executions by what became of the case in a new process; failures are they all. Zero for a backend that
     had no process of its own.
 
@@ -429,7 +429,7 @@ class Repetitions(_Entry, frozen=True, kw_only=True):
     not_repeated: Count = 0
 
 
-class DigestEntry(_Entry, frozen=True, kw_only=True):
+class DigestEntry(CertificateEntry, frozen=True, kw_only=True):
     """What the certificate rests on; `reports.digests` says what exactly is digested.
 
     Attributes:
@@ -443,7 +443,7 @@ class DigestEntry(_Entry, frozen=True, kw_only=True):
     content: Sha256
 
 
-class Certificate(_Entry, frozen=True, kw_only=True):
+class Certificate(CertificateEntry, frozen=True, kw_only=True):
     """The outcome of a conformance campaign on one backend.
 
     Attributes:

@@ -28,7 +28,7 @@ from dml_conformance.reports.cases import all_of, embed
 from dml_conformance.reports.coverage import by_subject, facets, rules_by_phase, types_by_rank_and_level
 from dml_conformance.reports.plots import PANEL, speed_tables
 from dml_conformance.reports.records import Caveat, Record, Verdict
-from dml_conformance.reports.report import Report
+from dml_conformance.reports.report import CampaignReport
 from dml_conformance.reports.summary import CellVerdict, Summary
 from dml_conformance.reports.text import binary_size, brief_seconds, pretty_json, rate, share_of_copy
 
@@ -60,7 +60,7 @@ VERDICT_MEANINGS = {
 }
 
 
-def report_html(report: Report) -> str:
+def report_html(report: CampaignReport) -> str:
     """The whole page, with as many of the report's cases as MAX_PAGE has room for."""
     values: dict[str, Any] = {
         "report": report,

@@ -197,7 +197,7 @@ class ChangeRow:
         return {"campaign": self.held_by, "change": self.kind, "operator": self.operator, "rule": self.rule or "-"}
 
 
-class Report:
+class CampaignReport:
     """One campaign, or several side by side.
 
     Args:
@@ -240,7 +240,7 @@ class Report:
         stores: Sequence[Store],
         baseline: Store | None = None,
         replay: Callable[[Store, Consumer], None] = Store.replay,
-    ) -> Report:
+    ) -> CampaignReport:
         """The report of stored campaigns, beside each other and beside an earlier run.
 
         Args:

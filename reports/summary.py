@@ -515,9 +515,9 @@ class Summary:
             text += f" {_number(self.counts[Verdict.WAIVED], 'failed case')} set aside by waivers: no pass, no failure."
         if self.campaign.spec != Reading.DOCUMENTED:
             text += f" What the pages leave open counts as {self.campaign.spec}."
-        return text + self._told_losses() + self._told_repetitions()
+        return text + self._losses_text() + self._repetitions_text()
 
-    def _told_losses(self) -> str:
+    def _losses_text(self) -> str:
         """How many processes were lost, and why; "" if none."""
         if not self.lost:
             return ""
@@ -531,7 +531,7 @@ class Summary:
             blamed = "none of them is put down to the backend"
         return f" {count:,} of its processes {'was' if count == 1 else 'were'} lost ({causes}): {blamed}."
 
-    def _told_repetitions(self) -> str:
+    def _repetitions_text(self) -> str:
         """What became of failed executions in a new process; "" if none was repeated."""
         told = [f"{self.repeated[found]:,} {found}" for found in Repeated if found and self.repeated[found]]
         return f" Of its wrong outputs, repeated in a new process, {', '.join(told)}." if told else ""

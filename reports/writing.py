@@ -23,7 +23,7 @@ from dml_conformance.reports.locking import LockedError, LockedFile
 from dml_conformance.reports.malformed import MALFORMED
 from dml_conformance.reports.markdown import markdown
 from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
-from dml_conformance.reports.report import Report
+from dml_conformance.reports.report import CampaignReport
 from dml_conformance.reports.resuming import PartialRun, ResumeError, check_same, check_same_campaign, damaged, is_begun
 from dml_conformance.reports.store import StoreError, StoreWriter
 from dml_conformance.reports.stream import FanOut
@@ -335,7 +335,7 @@ def write_reports(summary: Summary, cases: Cases, folder: Path, shown: Path | No
     contents = {
         CERTIFICATE: Certificate.of(summary).to_json(),
         JUNIT: junit_xml(summary),
-        REPORT: report_html(Report([summary], [cases])).encode(),
+        REPORT: report_html(CampaignReport([summary], [cases])).encode(),
     }
     _write(contents, folder, shown)
 

@@ -13,7 +13,7 @@ from dml_conformance.conformance.cli.files import HTML, OutputFile
 from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.output import print_table
 from dml_conformance.reports.html import report_html
-from dml_conformance.reports.report import Report
+from dml_conformance.reports.report import CampaignReport
 from dml_conformance.reports.store import Store
 from dml_conformance.reports.writing import RESULTS
 
@@ -50,7 +50,7 @@ def report(results: Sequence[Path], output: Path, baseline: Path | None, replace
     with ExitStack() as stack:
         stores = [stack.enter_context(Store(path)) for path in paths]
         earlier = stores.pop() if baseline is not None else None
-        shown = Report.of(stores, earlier, replay_shown)
+        shown = CampaignReport.of(stores, earlier, replay_shown)
     page.write(report_html(shown))
     print_table(("campaign", "outcome"), [(label, str(summary.conformance)) for label, summary in shown.campaigns])
     echo(f"Report: {output}")

@@ -29,7 +29,7 @@ from dml_conformance.reports.package.forms import (
     EnvelopeSignature,
     InTotoStatement,
     Predicate,
-    Subject,
+    SignedFile,
     decoded,
 )
 
@@ -152,7 +152,8 @@ def signed(digests: Mapping[str, str], predicate: Predicate, key: Ed25519Private
         key: whose holder says so.
     """
     statement = InTotoStatement(
-        subject=[Subject(name=name, digest={"sha256": digests[name]}) for name in sorted(digests)], predicate=predicate
+        subject=[SignedFile(name=name, digest={"sha256": digests[name]}) for name in sorted(digests)],
+        predicate=predicate,
     )
     payload = msgspec.json.encode(statement)
     signature = key.sign(pre_authentication_encoding(PAYLOAD_TYPE, payload))

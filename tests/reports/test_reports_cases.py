@@ -83,7 +83,7 @@ def test_rules_are_carried_in_words() -> None:
 def test_what_differs_comes_before_the_rest_where_room_is_short() -> None:
     records = list(report_data.faulty(6000))
     embedded = embed({"one": kept(records)}, 300_000)
-    told = embedded.told
+    told = embedded.carried
     assert 0.8 * 300_000 < embedded.size <= 300_000
     assert (told.rows, told.total) == (6000, 6000)
     assert told.differing == told.differing_rows == told.differing_whole
@@ -98,9 +98,9 @@ def test_with_little_room_there_are_rows_and_with_less_fewer_and_with_none_nothi
     differing = cases["one"].differing.seen
     for budget in (33_000, 20_000, 0, -100):
         embedded = embed(cases, budget)
-        assert len(Read(embedded).rows) == embedded.told.rows == max(0, min(1500, budget // 20))
-        assert embedded.told.differing_rows == (differing if budget > 0 else 0)
-        assert embedded.told.whole <= 100
+        assert len(Read(embedded).rows) == embedded.carried.rows == max(0, min(1500, budget // 20))
+        assert embedded.carried.differing_rows == (differing if budget > 0 else 0)
+        assert embedded.carried.whole <= 100
 
 
 def test_no_cases_at_all_can_be_packed() -> None:
@@ -141,7 +141,7 @@ def test_rows_are_bounded_and_the_sample_is_the_smallest_digests(monkeypatch: py
     assert 100 <= sample.rows <= 200 + FIRST_KEPT
     sampled = sorted(listed(sample)[:-FIRST_KEPT])
     assert sampled == sorted(name[:16] for name in names[FIRST_KEPT:])[: len(sampled)]
-    assert embed({"a": kept(plain(case=name) for name in names)}, PLENTY).told.rows == 100
+    assert embed({"a": kept(plain(case=name) for name in names)}, PLENTY).carried.rows == 100
 
 
 def test_the_first_of_each_kind_are_kept_whatever_their_digests(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +196,7 @@ def test_differences_beyond_the_first_are_told_while_there_is_room(monkeypatch: 
 
 def test_a_case_too_long_for_a_page_has_its_row_alone() -> None:
     long = plain(Verdict.FAIL, case="1" * 64, case_json={"type": "x" * cases_module.MAX_CASE})
-    told = embed({"a": kept([long, plain(case="2" * 64)])}, PLENTY).told
+    told = embed({"a": kept([long, plain(case="2" * 64)])}, PLENTY).carried
     assert (told.differing_rows, told.differing_whole, told.whole) == (1, 0, 1)
 
 

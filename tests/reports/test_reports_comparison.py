@@ -21,7 +21,7 @@ from dml_conformance.reports.cases import Cases
 from dml_conformance.reports.changes import ChangeKind
 from dml_conformance.reports.html import report_html
 from dml_conformance.reports.records import NOT_CONFORMANT, Caches, Phase, Record, Timing, Verdict, describe_rules
-from dml_conformance.reports.report import CampaignCell, DifferenceGroup, Report, RuleRow
+from dml_conformance.reports.report import CampaignCell, CampaignReport, DifferenceGroup, RuleRow
 from dml_conformance.reports.store import Store, StoreError, StoreWriter
 from dml_conformance.reports.stream import FanOut
 from dml_conformance.reports.summary import CellVerdict, Summary, case_size
@@ -49,26 +49,26 @@ def stored(path: Path, records: Iterable[Record], **changes: object) -> Path:
     return path
 
 
-def compared(folder: Path, *campaigns: tuple[str, Iterable[Record]]) -> Report:
+def compared(folder: Path, *campaigns: tuple[str, Iterable[Record]]) -> CampaignReport:
     """Campaigns by the backend's name, through stores."""
     stores = []
     for i, (name, records) in enumerate(campaigns):
         stores.append(Store(stored(folder / f"{i}.sqlite", records, backend=backend(name))))
     try:
-        return Report.of(stores)
+        return CampaignReport.of(stores)
     finally:
         for store in stores:
             store.close()
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory) -> Report:
+def pair(tmp_path_factory: pytest.TempPathFactory) -> CampaignReport:
     records = report_data.some_faulty()
     return compared(tmp_path_factory.mktemp("pair"), ("good", map(righted, records)), ("bad", records))
 
 
 @pytest.fixture(scope="module")
-def text(pair: Report) -> str:
+def text(pair: CampaignReport) -> str:
     return report_html(pair)
 
 
@@ -82,7 +82,7 @@ def row(rows: Sequence[RuleRow], rule: str, about: str = "") -> RuleRow:
     return found
 
 
-def group(report: Report, rule: str, operator: str = "") -> DifferenceGroup:
+def group(report: CampaignReport, rule: str, operator: str = "") -> DifferenceGroup:
     (found,) = [
         group
         for _, groups in report.differences()
@@ -113,7 +113,7 @@ def test_campaigns_of_one_backend_are_told_apart() -> None:
     for name, started in (("a", "2025-01-01"), ("b", "2025-01-01"), ("b", "2025-01-02"), ("b", "2025-01-02")):
         summaries.append(Summary())
         report_data.feed(summaries[-1], [plain()], backend=backend(name), started=started)
-    assert Report(summaries).labels == ["a", "b, 2025-01-01", "b, 2025-01-02 (1)", "b, 2025-01-02 (2)"]
+    assert CampaignReport(summaries).labels == ["a", "b, 2025-01-01", "b, 2025-01-02 (1)", "b, 2025-01-02 (2)"]
 
 
 def test_what_the_campaigns_were_asked_for_is_compared() -> None:
@@ -121,8 +121,8 @@ def test_what_the_campaigns_were_asked_for_is_compared() -> None:
     report_data.feed(summaries[0], [plain()])
     report_data.feed(summaries[1], [plain()])
     report_data.feed(summaries[2], [plain()], seed=2, levels=("3_0",), spec="observed")
-    assert Report(summaries[:2]).unlike() == []
-    different = Report(summaries)
+    assert CampaignReport(summaries[:2]).unlike() == []
+    different = CampaignReport(summaries)
     assert different.unlike() == ["levels", "specification", "seed"]
     assert "levels, specification, seed differ" in Page(report_html(different)).text()
 
@@ -130,7 +130,7 @@ def test_what_the_campaigns_were_asked_for_is_compared() -> None:
 # Operators by level.
 
 
-def test_the_matrix_has_a_row_for_each_backend(pair: Report, page: Page) -> None:
+def test_the_matrix_has_a_row_for_each_backend(pair: CampaignReport, page: Page) -> None:
     cells = [(a, text) for a, text in page.all("td") if "title" in a]
     expected = [
         (label, cell, at in pair.split_cells())
@@ -146,7 +146,7 @@ def test_the_matrix_has_a_row_for_each_backend(pair: Report, page: Page) -> None
         assert ("split" in attributes["class"].split()) == text.endswith("the backends differ here") == split
 
 
-def test_cells_are_framed_where_verdicts_differ(pair: Report) -> None:
+def test_cells_are_framed_where_verdicts_differ(pair: CampaignReport) -> None:
     good, bad = ({(c.operator, c.level): c.verdict for c in s.matrix()} for s in pair.summaries)
     assert pair.split_cells() == {at for at in good if good[at] is not bad[at]}
     assert 0 < len(pair.split_cells()) < len(good)
@@ -158,7 +158,7 @@ def test_what_a_campaign_was_not_asked_for_is_no_verdict(tmp_path: Path) -> None
         stored(tmp_path / "1.sqlite", [plain()], operators=("GATHER", "TILE"), levels=("3_0", "4_0")),
     ]
     with Store(paths[0]) as first, Store(paths[1]) as second:
-        found = Report.of([first, second])
+        found = CampaignReport.of([first, second])
     assert found.levels == ["2_0", "3_0", "4_0"]
     (gather, rows), (tile, tile_rows) = found.matrix
     assert (gather, tile) == ("GATHER", "TILE")
@@ -172,7 +172,7 @@ def test_what_a_campaign_was_not_asked_for_is_no_verdict(tmp_path: Path) -> None
 # Decisions.
 
 
-def test_wrong_decisions_stand_beside_right_ones(pair: Report, page: Page) -> None:
+def test_wrong_decisions_stand_beside_right_ones(pair: CampaignReport, page: Page) -> None:
     records = [r for r in report_data.some_faulty() if r.rule == "GATHER.axis-range" and r.expected == "REJECT"]
     accepted = sum(record.answered == "accept" for record in records)
     found = row(pair.decisions(), "GATHER.axis-range", "reject")
@@ -186,7 +186,7 @@ def test_wrong_decisions_stand_beside_right_ones(pair: Report, page: Page) -> No
     assert any(text == shown for _, text in page.all("tr"))
 
 
-def test_a_witness_tells_what_every_campaign_made_of_it(pair: Report, page: Page) -> None:
+def test_a_witness_tells_what_every_campaign_made_of_it(pair: CampaignReport, page: Page) -> None:
     shown = group(pair, "GATHER.axis-range")
     sizes = [
         group.smallest_size
@@ -236,7 +236,7 @@ def test_decisions_on_valid_descriptors_are_compared_whether_executed_or_not(tmp
     assert [[case.owners for case in of.cases] for of in (decision, output)] == [[["refusing"]], [["executing"]]]
 
 
-def test_rules_that_are_not_claimed_are_no_passes_and_come_last(pair: Report) -> None:
+def test_rules_that_are_not_claimed_are_no_passes_and_come_last(pair: CampaignReport) -> None:
     rows = pair.decisions()
     assert [bool(row.weight) for row in rows] == sorted((bool(row.weight) for row in rows), reverse=True)
     unclaimed = row(rows, "TENSOR.total-size", "reject").cells[1]
@@ -254,7 +254,7 @@ def test_backends_that_agree_have_no_decisions_to_show(tmp_path: Path) -> None:
 # Outputs.
 
 
-def test_outputs_that_differ_are_counted_and_shown(pair: Report, text: str, page: Page) -> None:
+def test_outputs_that_differ_are_counted_and_shown(pair: CampaignReport, text: str, page: Page) -> None:
     failing = [
         record
         for record in report_data.some_faulty()
@@ -285,7 +285,7 @@ def test_crashes_before_and_after_the_decision_are_kept_apart(tmp_path: Path) ->
     assert [case.record.case for case in group(found, early.rule).cases] == [early.case, late.case]
 
 
-def test_cases_executed_are_counted_by_operator(pair: Report) -> None:
+def test_cases_executed_are_counted_by_operator(pair: CampaignReport) -> None:
     kinds = {rule_id: rule["kind"] for rule_id, rule in pair.rules.items()}
     for operator, (good, bad) in pair.executed():
         records = [r for r in report_data.some_faulty() if r.operator == operator and kinds[r.rule] == "execution"]
@@ -303,7 +303,7 @@ def test_what_is_not_executed_is_no_pass(tmp_path: Path) -> None:
         stored(tmp_path / "2.sqlite", [decided], backend=backend("shy", enforces=["shape"])),
     ]
     with Store(paths[0]) as first, Store(paths[1]) as second, Store(paths[2]) as third:
-        found = Report.of([first, second, third])
+        found = CampaignReport.of([first, second, third])
     cells = dict(found.executed())["GATHER"]
     assert texts(cells) == ["1 as specified", "execution not available", "execution not claimed"]
     assert [cell.symbol for cell in cells] == ["✓", "–", "–"]
@@ -361,7 +361,7 @@ def test_what_one_reading_judges_is_not_said_to_be_open(tmp_path: Path) -> None:
         stored(tmp_path / "2.sqlite", [plain()]),
     ]
     with Store(paths[0]) as first, Store(paths[1]) as second, Store(paths[2]) as third:
-        (shown,) = Report.of([first, second, third]).unspecified()
+        (shown,) = CampaignReport.of([first, second, third]).unspecified()
     assert texts(shown.cells) == ["1 accepted", "1 rejected", "no case"]
     assert [cell.symbol for cell in shown.cells] == ["○", "✓", ""]
     assert shown.cells[1].more == "judged: the specification is read as observed"
@@ -380,7 +380,7 @@ def test_throughput_is_side_by_side(tmp_path: Path) -> None:
     slow = replace(rows[1], seconds=tuple(8000 * seconds for seconds in rows[1].seconds))
     summaries[1].throughput(slow)
     summaries[1].finish(report_data.ending())
-    page = Page(report_html(Report(summaries)))
+    page = Page(report_html(CampaignReport(summaries)))
     told = [text for _, text in page.all("tr")]
     for timed in rows:
         about = f"{timed.data_type}{binary_size(timed.size)}, warm"
@@ -398,7 +398,7 @@ def test_one_size_stands_for_all_of_them() -> None:
         for row in timed:
             summary.throughput(row)
         summary.finish(report_data.ending())
-    compared = Report(summaries)
+    compared = CampaignReport(summaries)
     assert [timed.timing for timed in compared.throughput()["TILE"]] == sorted((r.timing for r in rows), key=by_size)
     at_once = compared.throughput_at_once()["TILE"]
     assert sorted((timed.timing.size, timed.timing.caches) for timed in at_once) == [
@@ -412,7 +412,7 @@ def by_size(timing: Timing) -> tuple[int, int]:
     return list(Caches).index(timing.caches), timing.size
 
 
-def test_environments_seeds_and_digests(pair: Report, page: Page) -> None:
+def test_environments_seeds_and_digests(pair: CampaignReport, page: Page) -> None:
     rows = [text for _, text in page.all("tr")]
     good, bad = pair.summaries
     assert f"Results digest{good.digests.results}{bad.digests.results}" in rows
@@ -435,7 +435,7 @@ def test_nothing_from_outside_becomes_markup(tmp_path: Path) -> None:
         for i, answer in enumerate((opened_by_markup, replace(opened_by_markup, answered="reject", reason="\x1b[31m")))
     ]
     with Store(paths[0]) as first, Store(paths[1]) as second:
-        text = report_html(Report.of([first, second]))
+        text = report_html(CampaignReport.of([first, second]))
     assert_only_own_scripts(text)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
     page = Page(text)
@@ -501,7 +501,7 @@ def test_groups_and_rows_are_capped(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert len([text for _, text in page.all("tr") if re.match(r"GATHER\.rule-\dreject", text)]) == 5
 
 
-def test_what_differs_most_is_named_first_and_leads_to_its_cases(page: Page, pair: Report) -> None:
+def test_what_differs_most_is_named_first_and_leads_to_its_cases(page: Page, pair: CampaignReport) -> None:
     label, group, _ = pair.most()[0]
     assert group.count == max(g.count for summary in pair.summaries for g in summary.failures.values())
     told = f"{group.count:,} cases of {group.operator} about {group.rule} {label}, {group.kind}"
@@ -536,13 +536,13 @@ AFTER = (
 )
 
 
-def since(folder: Path, before: Iterable[Record], after: Iterable[Record]) -> Report:
+def since(folder: Path, before: Iterable[Record], after: Iterable[Record]) -> CampaignReport:
     paths = [
         stored(folder / f"{name}.sqlite", records, backend=backend(name))
         for name, records in (("old", before), ("new", after))
     ]
     with Store(paths[0]) as old, Store(paths[1]) as new:
-        return Report.of([new], old)
+        return CampaignReport.of([new], old)
 
 
 def test_what_changed_since_the_baseline_is_told_case_by_case(tmp_path: Path) -> None:
@@ -564,8 +564,8 @@ def test_a_baseline_of_the_same_name_is_told_apart(tmp_path: Path) -> None:
     paths = [stored(tmp_path / f"{i}.sqlite", BEFORE, backend=backend(name)) for i, name in enumerate("xx")]
     odd = stored(tmp_path / "odd.sqlite", BEFORE, backend=backend("x, baseline"))
     with Store(paths[0]) as new, Store(paths[1]) as old, Store(odd) as strange:
-        assert Report.of([new], old).labels == ["x", "x, baseline"]
-        assert Report.of([strange], old).labels == ["x, baseline", "x, baseline run"]
+        assert CampaignReport.of([new], old).labels == ["x", "x, baseline"]
+        assert CampaignReport.of([strange], old).labels == ["x, baseline", "x, baseline run"]
 
 
 def test_a_change_is_shown_first_and_leads_to_its_cases(tmp_path: Path) -> None:
@@ -632,7 +632,7 @@ def test_a_store_that_is_no_campaign_of_this_suite_is_refused(tmp_path: Path, ch
     path = stored(tmp_path / "results.sqlite", [plain()], **changes)
     told = re.escape(f"{path}: holds no campaign of this suite")
     with pytest.raises(StoreError, match=told), Store(path) as store:
-        Report.of([store])
+        CampaignReport.of([store])
 
 
 # The command.
@@ -678,7 +678,7 @@ def test_a_single_campaign_gets_its_ordinary_page(tmp_path: Path, results: list[
     with Store(results[1]) as store:
         summary, cases = Summary(), Cases()
         store.replay(FanOut(summary, cases))
-    assert (tmp_path / "report.html").read_text(encoding="utf-8") == report_html(Report([summary], [cases]))
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == report_html(CampaignReport([summary], [cases]))
 
 
 def test_nothing_is_overwritten_unasked(tmp_path: Path, results: list[Path]) -> None:

@@ -15,7 +15,7 @@ from dml_conformance.reports.coverage import SHADES, Heat, rules_by_phase, types
 from dml_conformance.reports.html import report_html
 from dml_conformance.reports.plots import MARKERS, PANEL, Roofline, roofline, speed_tables
 from dml_conformance.reports.records import Caches, Phase, Record, Throughput, Verdict, at_largest_size
-from dml_conformance.reports.report import Report
+from dml_conformance.reports.report import CampaignReport
 from dml_conformance.reports.summary import Summary
 from dml_conformance.reports.text import share_of_copy
 
@@ -190,7 +190,7 @@ def test_types_by_rank_and_level_counts_judged_accepted_cases() -> None:
 
 def test_the_page_draws_a_point_for_each_measurement() -> None:
     summary = summary_of(plain())
-    text = report_html(Report([summary]))
+    text = report_html(CampaignReport([summary]))
     assert text.count('<g class="point">') == len(summary.throughputs)
     points = re.findall('<g class="point"><title>([^<]*)</title>', text)
     row = next(row for row in summary.throughputs if row.data_type == "INT8")  # narrow types come first

@@ -15,7 +15,7 @@ from dml_conformance.conformance.packages.statements import predicate_of
 from dml_conformance.conformance.packages.verify.findings import Findings, expected
 from dml_conformance.reports.package import LISTED, MANIFEST, SIGNATURE, PackageFormError
 from dml_conformance.reports.package.archive import Snapshot
-from dml_conformance.reports.package.forms import Document, Manifest, Statement
+from dml_conformance.reports.package.forms import Manifest, PackageDocument, Statement
 from dml_conformance.reports.store import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION, expected_schema
 from dml_conformance.reports.writing import RESULTS
 
@@ -31,7 +31,7 @@ _STATISTICS = {  # what ANALYZE makes
     "sqlite_stat4": "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
 }
 
-_D = TypeVar("_D", bound=Document)
+_D = TypeVar("_D", bound=PackageDocument)
 
 
 def read_document(snapshot: Snapshot, name: str, kind: type[_D], check: str, findings: Findings) -> _D | None:

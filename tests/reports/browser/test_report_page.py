@@ -20,7 +20,7 @@ from dml_conformance.reports import html as html_module
 from dml_conformance.reports.cases import Cases
 from dml_conformance.reports.html import report_html
 from dml_conformance.reports.records import NOT_CONFORMANT, Difference, Record, Verdict
-from dml_conformance.reports.report import Report
+from dml_conformance.reports.report import CampaignReport
 from dml_conformance.reports.store import Store, StoreWriter
 from dml_conformance.reports.stream import FanOut
 from dml_conformance.reports.summary import Summary
@@ -70,7 +70,7 @@ RECORDS = [*report_data.some_faulty(), STRIDED]
 def written(path: Path, records: list[Record], **changes: object) -> Path:
     summary, cases = Summary(), Cases()
     report_data.feed(FanOut(summary, cases), records, **changes)
-    path.write_text(report_html(Report([summary], [cases])), encoding="utf-8")
+    path.write_text(report_html(CampaignReport([summary], [cases])), encoding="utf-8")
     return path
 
 
@@ -89,7 +89,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     report_data.feed(StoreWriter(folder / "old.sqlite"), before)
     report_data.feed(StoreWriter(folder / "new.sqlite"), [*after, STRIDED])
     with Store(folder / "old.sqlite") as old, Store(folder / "new.sqlite") as new:
-        (folder / "report.html").write_text(report_html(Report.of([new], old)), encoding="utf-8")
+        (folder / "report.html").write_text(report_html(CampaignReport.of([new], old)), encoding="utf-8")
     return folder / "report.html"
 
 

@@ -17,7 +17,7 @@ from dml_conformance.reports.history import run_of
 from dml_conformance.reports.history_page import history_html
 from dml_conformance.reports.html import report_html
 from dml_conformance.reports.records import Caches, Verdict
-from dml_conformance.reports.report import Report
+from dml_conformance.reports.report import CampaignReport
 from dml_conformance.reports.summary import Summary
 from dml_conformance.reports.trends import Trend
 
@@ -29,7 +29,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     summary = Summary()
     report_data.feed(summary, [plain()])
     path = tmp_path_factory.mktemp("roofline") / "report.html"
-    path.write_text(report_html(Report([summary])), encoding="utf-8")
+    path.write_text(report_html(CampaignReport([summary])), encoding="utf-8")
     return path
 
 
