@@ -99,16 +99,7 @@ class Progress:
         _print(self._console, _text(self._console, text))
         self._next = self._clock() + LINE_INTERVAL
         if self._console.is_terminal:
-            self._bars = bars.Progress(
-                bars.TextColumn("{task.description:<10}"),
-                bars.BarColumn(bar_width=None),
-                _Tally(),
-                bars.TimeElapsedColumn(),
-                console=self._console,
-                refresh_per_second=8,
-                expand=True,
-            )
-            self._bars.start()
+            self._bars = _started_bars(self._console, "{task.description:<10}", _Tally(), transient=False)
 
     def encoded_record(self, record: EncodedRecord) -> None:
         self.record(record.traits)
@@ -240,19 +231,22 @@ class Steps:
             return
         self._next = self._clock() + STEP_INTERVAL
         if self._bars is None:
-            self._bars = bars.Progress(
-                bars.TextColumn("{task.description}", markup=False),
-                bars.BarColumn(bar_width=None),
-                bars.TextColumn(f"{{task.completed:,.0f}} {self._unit}"),
-                bars.TimeElapsedColumn(),
-                console=self._console,
-                refresh_per_second=8,
-                expand=True,
-                transient=True,
-            )
+            done = bars.TextColumn(f"{{task.completed:,.0f}} {self._unit}")
+            self._bars = _started_bars(self._console, "{task.description}", done, transient=True)
             self._task = self._bars.add_task(self._what, total=self._total)
-            self._bars.start()
         self._bars.update(self._task, completed=self._done, total=self._total)
+
+
+def _started_bars(console: Console, description: str, done: bars.ProgressColumn, *, transient: bool) -> bars.Progress:
+    columns = (
+        bars.TextColumn(description, markup=False),
+        bars.BarColumn(bar_width=None),
+        done,
+        bars.TimeElapsedColumn(),
+    )
+    found = bars.Progress(*columns, console=console, refresh_per_second=8, expand=True, transient=transient)
+    found.start()
+    return found
 
 
 class _Tally(bars.ProgressColumn):

@@ -12,12 +12,11 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import msgspec
 
-from dml_conformance.reports.databases import ADDING, DatabaseFile, UnreadableError, guard
+from dml_conformance.reports.databases import ADDING, DatabaseFile, DatabaseReader, UnreadableError, guard
 from dml_conformance.reports.records import NOT_CONFORMANT, Caches, Timing, Verdict
 from dml_conformance.reports.stored_forms import LONGEST_FACT, check_length, check_lengths
 from dml_conformance.reports.summary import Summary
@@ -122,7 +121,7 @@ _RunRow = tuple[int, str, str, str, str, str, str]
 _TimingRow = tuple[str, str, int, str, float, float]
 
 
-class HistoryFile:
+class HistoryFile(DatabaseReader):
     """A history file. Use it as a context manager, or `close` it.
 
     Args:
@@ -171,14 +170,6 @@ class HistoryFile:
             self._connection.executescript(_FROM_1)
             self._version = SCHEMA_VERSION
         guard(self._connection, self._size, ADDING)
-
-    def __enter__(self) -> HistoryFile:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         self._close()
@@ -270,9 +261,6 @@ class HistoryFile:
             (Timing(operator, data_type, size, Caches(caches)), _positive(rate), _positive(fraction))
             for operator, data_type, size, caches, rate, fraction in rows
         ]
-
-    def _pragma(self, name: str) -> int:
-        return int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
 
     @contextmanager
     def _using(self) -> Iterator[None]:

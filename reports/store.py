@@ -15,12 +15,11 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from dml_conformance.reports.databases import DatabaseFile, UnreadableError, guard
+from dml_conformance.reports.databases import DatabaseFile, DatabaseReader, UnreadableError, guard
 from dml_conformance.reports.encoded import LONGEST_REASON, Body, EncodedRecord
 from dml_conformance.reports.records import TRAITS as ALL_TRAITS
 from dml_conformance.reports.records import Caches, Campaign, Caveat, Ending, Phase, Record, Throughput, Verdict
@@ -382,7 +381,7 @@ def _block(connection: sqlite3.Connection, block: int, path: Path) -> list[msgsp
         raise StoreError(f"{path}: damaged: block {block}: {error}") from error
 
 
-class Store:
+class Store(DatabaseReader):
     """A results file opened for reading, which leaves nothing beside it. Use it as a context manager, or `close` it.
 
     Args:
@@ -439,14 +438,6 @@ class Store:
         self.ending = msgspec.json.decode(parts["ending"], type=Ending) if "ending" in parts else None
         if self.ending is not None:
             check_ending(self.ending)
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         self._file.close()
@@ -574,9 +565,6 @@ class Store:
         for text in labels.values():
             check_length("a label", text)
         return labels
-
-    def _pragma(self, name: str) -> int:
-        return int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
 
     @contextmanager
     def _reading(self) -> Iterator[None]:

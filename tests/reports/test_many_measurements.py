@@ -141,8 +141,7 @@ def test_a_history_of_many_series_is_bounded_and_says_so(tmp_path: Path) -> None
     from dml_conformance.reports.history import HistoryFile
 
     history = tmp_path / "h.sqlite"
-    summary = Summary()
-    report_data.feed(summary, report_data.some_sound()[:20])
+    summary = report_data.summary_of(report_data.some_sound()[:20])
     with HistoryFile(history, create=True) as kept:
         kept.add(summary)
     with closing(sqlite3.connect(history)) as connection:

@@ -153,9 +153,7 @@ def test_shades_follow_the_order_of_magnitude() -> None:
 
 
 def summary_of(*records: Record) -> Summary:
-    summary = Summary()
-    report_data.feed(summary, records)
-    return summary
+    return report_data.summary_of(records)
 
 
 def test_rules_by_phase_counts_every_case_of_a_rule() -> None:

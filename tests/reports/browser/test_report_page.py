@@ -17,13 +17,10 @@ import report_data
 from report_data import plain
 
 from dml_conformance.reports import html as html_module
-from dml_conformance.reports.cases import Cases
 from dml_conformance.reports.html import report_html
 from dml_conformance.reports.records import NOT_CONFORMANT, Difference, Record, Verdict
 from dml_conformance.reports.report import CampaignReport
 from dml_conformance.reports.store import Store, StoreWriter
-from dml_conformance.reports.stream import FanOut
-from dml_conformance.reports.summary import Summary
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST
@@ -68,9 +65,7 @@ RECORDS = [*report_data.some_faulty(), STRIDED]
 
 
 def written(path: Path, records: list[Record], **changes: object) -> Path:
-    summary, cases = Summary(), Cases()
-    report_data.feed(FanOut(summary, cases), records, **changes)
-    path.write_text(report_html(CampaignReport([summary], [cases])), encoding="utf-8")
+    path.write_text(report_html(report_data.report_of(records, **changes)), encoding="utf-8")
     return path
 
 

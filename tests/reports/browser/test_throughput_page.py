@@ -26,8 +26,7 @@ Show = Callable[..., Any]
 
 @pytest.fixture(scope="session")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    summary = Summary()
-    report_data.feed(summary, [plain()])
+    summary = report_data.summary_of([plain()])
     path = tmp_path_factory.mktemp("roofline") / "report.html"
     path.write_text(report_html(CampaignReport([summary])), encoding="utf-8")
     return path
