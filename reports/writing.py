@@ -112,18 +112,18 @@ class OutputFolder:
                 shutil.rmtree(self._replaced)
             else:
                 self._replaced.rename(self._target)
-        is_begun = self.folder.exists() and said not in (b"", _STARTING) and _is_begun(self.folder)
-        if is_begun and not resume and not self._replace:
+        has_partial = self.folder.exists() and said not in (b"", _STARTING) and is_begun(self.folder / RESULTS)
+        if has_partial and not resume and not self._replace:
             raise ResumeError(
                 f"{self.path}: a run that was interrupted is there; --resume completes it, --replace discards it and "
                 "starts anew"
             )
-        if resume and not is_begun and was_committed and (self._target / RESULTS).is_file():
+        if resume and not has_partial and was_committed and (self._target / RESULTS).is_file():
             self.is_finished = True
             return
         self._check()
-        self.is_resumed = self.keeps = is_begun and resume
-        self.is_begun_anew = resume and not is_begun
+        self.is_resumed = self.keeps = has_partial and resume
+        self.is_begun_anew = resume and not has_partial
         if not self.is_resumed:
             self._lock.write(_STARTING)
             if self.folder.exists():
@@ -222,10 +222,6 @@ class OutputFolder:
 
 # In a lock, until it holds the conditions of a run: what was there before is being removed.
 _STARTING = b"-"
-
-
-def _is_begun(folder: Path) -> bool:
-    return is_begun(folder / RESULTS)
 
 
 class ReportFolder:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 import report_data
@@ -37,16 +39,20 @@ def stored(path: Path, records: Iterable[Record], **changes: object) -> Path:
     return path
 
 
+def of_stores(folder: Path, *campaigns: tuple[Iterable[Record], dict[str, Any]]) -> CampaignReport:
+    """Campaigns by their records and what of them is not as usual, through stores."""
+    with ExitStack() as stack:
+        return CampaignReport.of(
+            [
+                stack.enter_context(Store(stored(folder / f"{i}.sqlite", records, **changes)))
+                for i, (records, changes) in enumerate(campaigns)
+            ]
+        )
+
+
 def compared(folder: Path, *campaigns: tuple[str, Iterable[Record]]) -> CampaignReport:
     """Campaigns by the backend's name, through stores."""
-    stores = []
-    for i, (name, records) in enumerate(campaigns):
-        stores.append(Store(stored(folder / f"{i}.sqlite", records, backend=backend(name))))
-    try:
-        return CampaignReport.of(stores)
-    finally:
-        for store in stores:
-            store.close()
+    return of_stores(folder, *((records, {"backend": backend(name)}) for name, records in campaigns))
 
 
 @pytest.fixture(scope="module")
@@ -141,12 +147,11 @@ def test_cells_are_framed_where_verdicts_differ(pair: CampaignReport) -> None:
 
 
 def test_what_a_campaign_was_not_asked_for_is_no_verdict(tmp_path: Path) -> None:
-    paths = [
-        stored(tmp_path / "0.sqlite", [plain()], operators=("GATHER",), levels=("2_0", "3_0")),
-        stored(tmp_path / "1.sqlite", [plain()], operators=("GATHER", "TILE"), levels=("3_0", "4_0")),
+    scopes = [
+        {"operators": ("GATHER",), "levels": ("2_0", "3_0")},
+        {"operators": ("GATHER", "TILE"), "levels": ("3_0", "4_0")},
     ]
-    with Store(paths[0]) as first, Store(paths[1]) as second:
-        found = CampaignReport.of([first, second])
+    found = of_stores(tmp_path, *(([plain()], scope) for scope in scopes))
     assert found.levels == ["2_0", "3_0", "4_0"]
     (gather, rows), (tile, tile_rows) = found.matrix
     assert (gather, tile) == ("GATHER", "TILE")
@@ -285,13 +290,12 @@ def test_cases_executed_are_counted_by_operator(pair: CampaignReport) -> None:
 
 def test_what_is_not_executed_is_no_pass(tmp_path: Path) -> None:
     decided = plain(rule="")
-    paths = [
-        stored(tmp_path / "0.sqlite", [plain()], backend=backend("executing")),
-        stored(tmp_path / "1.sqlite", [decided], backend=backend("deciding", executes=False)),
-        stored(tmp_path / "2.sqlite", [decided], backend=backend("shy", enforces=["shape"])),
-    ]
-    with Store(paths[0]) as first, Store(paths[1]) as second, Store(paths[2]) as third:
-        found = CampaignReport.of([first, second, third])
+    found = of_stores(
+        tmp_path,
+        ([plain()], {"backend": backend("executing")}),
+        ([decided], {"backend": backend("deciding", executes=False)}),
+        ([decided], {"backend": backend("shy", enforces=["shape"])}),
+    )
     cells = dict(found.executed())["GATHER"]
     assert texts(cells) == ["1 as specified", "execution not available", "execution not claimed"]
     assert [cell.symbol for cell in cells] == ["✓", "–", "–"]
@@ -343,13 +347,8 @@ def test_the_case_shown_for_what_is_open_is_one_on_which_campaigns_disagree(tmp_
 
 def test_what_one_reading_judges_is_not_said_to_be_open(tmp_path: Path) -> None:
     judged = replace(opened("reject", Verdict.PASS), expected="REJECT")
-    paths = [
-        stored(tmp_path / "0.sqlite", [opened("accept"), plain(case="1" * 64)]),
-        stored(tmp_path / "1.sqlite", [judged], spec="observed"),
-        stored(tmp_path / "2.sqlite", [plain()]),
-    ]
-    with Store(paths[0]) as first, Store(paths[1]) as second, Store(paths[2]) as third:
-        (shown,) = CampaignReport.of([first, second, third]).unspecified()
+    campaigns = ([opened("accept"), plain(case="1" * 64)], {}), ([judged], {"spec": "observed"}), ([plain()], {})
+    (shown,) = of_stores(tmp_path, *campaigns).unspecified()
     assert texts(shown.cells) == ["1 accepted", "1 rejected", "no case"]
     assert [cell.symbol for cell in shown.cells] == ["○", "✓", ""]
     assert shown.cells[1].more == "judged: the specification is read as observed"
@@ -415,15 +414,17 @@ def test_environments_seeds_and_digests(pair: CampaignReport, page: Page) -> Non
 def test_nothing_from_outside_becomes_markup(tmp_path: Path) -> None:
     records = [replace(hostile(plain(verdict)), case=f"{i}" * 64) for i, verdict in enumerate(Verdict)]
     opened_by_markup = replace(hostile(opened("accept")), expected="UNSPECIFIED")
-    changes = {"budget": SCRIPT, "suite_version": SCRIPT, "started": SCRIPT, "environment": {SCRIPT: SCRIPT}}
+    changes: dict[str, Any] = {
+        "budget": SCRIPT,
+        "suite_version": SCRIPT,
+        "started": SCRIPT,
+        "environment": {SCRIPT: SCRIPT},
+    }
     described = backend(f'"{SCRIPT}', device=SCRIPT, versions={SCRIPT: SCRIPT}, enforces=[SCRIPT, "execution"])
     rules = tuple({**r, "source": "javascript:alert(1)", "statement": SCRIPT} for r in report_data.campaign().rules)
-    paths = [
-        stored(tmp_path / f"{i}.sqlite", [*records, answer], backend=described, rules=rules, **changes)
-        for i, answer in enumerate((opened_by_markup, replace(opened_by_markup, answered="reject", reason="\x1b[31m")))
-    ]
-    with Store(paths[0]) as first, Store(paths[1]) as second:
-        text = report_html(CampaignReport.of([first, second]))
+    answers = opened_by_markup, replace(opened_by_markup, answered="reject", reason="\x1b[31m")
+    changes |= {"backend": described, "rules": rules}
+    text = report_html(of_stores(tmp_path, *(([*records, answer], changes) for answer in answers)))
     assert_only_own_scripts(text)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
     page = Page(text)
