@@ -1,4 +1,4 @@
-"""The results of a campaign in one SQLite file: every record with its whole case, and sums of them by any trait.
+"""The results of a campaign in one SQLite file: every record with its whole case.
 
 Words that repeat (operators, rules, verdicts) stand once in `label`, and `record` holds their numbers; the view
 `result` shows records with the words, for people with an SQL shell. What only single records are asked for (case,
@@ -528,24 +528,6 @@ class Store(DatabaseReader):
             for row in rows:
                 check_throughput(row)
             return rows
-
-    def counts(self, *traits: str) -> dict[tuple[str, ...], int]:
-        """How many records there are of each combination of traits, counted in SQL.
-
-        Args:
-            traits: any of `TRAITS`.
-
-        Raises:
-            ValueError: no such trait.
-        """
-        unknown = [trait for trait in traits if trait not in TRAITS]
-        if unknown or not traits:
-            raise ValueError(f"cannot count by {', '.join(unknown) or 'nothing'}; expected some of {', '.join(TRAITS)}")
-        columns = ", ".join(traits)
-        query = f"SELECT {columns}, count(*) FROM record GROUP BY {columns}"  # noqa: S608 - names out of TRAITS
-        with self._reading():
-            labels = self._label_texts()
-            return {tuple(labels[i] for i in ids): count for *ids, count in self._connection.execute(query)}
 
     def replay(self, consumer: Consumer) -> None:
         """Give a consumer the stream that was stored. A run that was cut off is given an ending that says so."""
