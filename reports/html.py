@@ -30,7 +30,7 @@ from dml_conformance.reports.plots import PANEL, speed_tables
 from dml_conformance.reports.records import Caveat, Record, Verdict
 from dml_conformance.reports.report import CampaignReport
 from dml_conformance.reports.summary import CellVerdict, Summary
-from dml_conformance.reports.text import binary_size, brief_seconds, pretty_json, rate, share_of_copy
+from dml_conformance.reports.text import binary_size, brief_seconds, count_of, pretty_json, rate, share_of_copy
 
 MAX_GROUPS = 60  # groups of failures of one kind that are shown
 MAX_ROWS = 300  # rows of one table that are shown
@@ -137,7 +137,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         count="{:,}".format,
-        plural=lambda count, noun: f"{count:,} {noun}{'' if count == 1 else 's'}",
+        plural=count_of,
         case=_case,
         size=binary_size,
         gigabytes=lambda rate, digits=4: f"{rate / 1e9:,.{digits}g}",

@@ -31,7 +31,7 @@ from dml_conformance.reports.summary import (
     Summary,
     Test,
 )
-from dml_conformance.reports.text import counts_text, duration, level_ranges
+from dml_conformance.reports.text import count_of, counts_text, duration, level_ranges
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.validator import Outcome
@@ -322,13 +322,14 @@ class CampaignReport:
             ("Device", self._facts(lambda s: s.campaign.backend["device"])),
             ("Versions", self._facts(lambda s: _joined(s.campaign.backend["versions"]))),
             ("Paths", self._facts(lambda s: _listed(s.campaign.backend.get("paths", {})) or "one")),
+            ("Asked for", self._facts(_asked)),
             ("Specification", self._facts(lambda s: f"as {s.campaign.spec}")),
             ("Budget and seed", self._facts(lambda s: f"{s.campaign.budget}, {s.campaign.seed}")),
             ("Started", self._facts(_started)),
             ("Suite", self._facts(lambda s: f"dml-conformance {s.campaign.suite_version}")),
             ("Judged cases", self._facts(lambda s: f"{s.judged:,} of {s.total:,}")),
         ]
-        return rows[1:] if self.is_single else rows
+        return rows[1:-1] if self.is_single else rows  # the headline of a single one says the first and the last
 
     def environments(self) -> list[tuple[str, list[CampaignCell]]]:
         """What it takes to run the campaigns again, and their digests."""
@@ -750,6 +751,11 @@ def _listed(paths: Mapping[str, str]) -> str:
 
 def _joined(versions: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
+
+
+def _asked(summary: Summary) -> str:
+    operators, levels = summary.campaign.operators, summary.campaign.levels
+    return f"{count_of(len(operators), 'operator')} at {count_of(len(levels), 'level')}, {level_ranges(levels, levels)}"
 
 
 def _started(summary: Summary) -> str:

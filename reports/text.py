@@ -65,6 +65,11 @@ def duration(seconds: float | None) -> str:
     return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
+def count_of(count: int, noun: str) -> str:
+    """`1 case`, `1,000 cases`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def counts_text(counts: Mapping[Verdict, int], always: Collection[Verdict] = ()) -> str:
     """`12 pass, 3 fail`: the verdicts that there are, and those that are always told, in their order."""
     found = [verdict for verdict in Verdict if counts.get(verdict) or verdict in always]
