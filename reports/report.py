@@ -641,10 +641,11 @@ class CampaignReport:
         return traits if self.is_single else {"campaign": label, **traits}
 
     def _led(self, cells: Iterable[CampaignCell], **traits: str) -> list[CampaignCell]:
-        """Cells of a rule that lead to its cases, where there are such."""
-        led = {_CONFORMS, _DIFFERS, _UNSURE, _OPEN, _NONE} if "verdict" not in traits else {_DIFFERS}
+        """Cells of a rule that lead to its cases; where the cases of one verdict are asked for, those that differ."""
         return [
-            replace(cell, traits=self._traits(label, **traits)) if cell.verdict in led else cell
+            replace(cell, traits=self._traits(label, **traits))
+            if cell.verdict is _DIFFERS or (cell.verdict and "verdict" not in traits)
+            else cell
             for label, cell in zip(self.labels, cells, strict=True)
         ]
 
