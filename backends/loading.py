@@ -2,43 +2,45 @@
 
 A name may end in `:` and a device, which the backend's class gets as its only argument; without one it gets none.
 
-A file is loaded under a private module name made from its path, so it may be called anything and lie anywhere, also
-in a folder called `backends`: the modules of this project stay what they are, for the file's own imports too. What
-lies beside the file can be imported from it, but only after everything else was tried: its folder does not go on
-`sys.path`, where it could come before a package not yet imported, but into a finder that Python asks last.
+A file is loaded under a private module name made from its path, so it may be called anything and lie anywhere. What
+lies beside the file can be imported from it: its folder goes to the end of `sys.path`, where it comes before no
+installed package.
 """
 
 from __future__ import annotations
 
 import difflib
 import hashlib
-import importlib.machinery
 import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
 from dml_conformance.backends.base import Backend, Capabilities, check_claims
+from dml_conformance.spec.errors import BadInputError
 
 GROUP = "dml_conformance.backends"
 METHODS = ("validate", "execute", "capabilities")
 
-# Also found where this project is run from a folder without being installed; no package can take these names.
+# No package can take these names.
 BUILT_IN = {
-    "reference": EntryPoint("reference", "dml_conformance.backends.reference:ReferenceBackend", GROUP),
-    "torch": EntryPoint("torch", "dml_conformance.backends.torch:TorchBackend", GROUP),
-    "torch-eager": EntryPoint("torch-eager", "dml_conformance.backends.torch:TorchEagerBackend", GROUP),
-    "torch-kernels": EntryPoint("torch-kernels", "dml_conformance.backends.torch:TorchKernelsBackend", GROUP),
-    "directml": EntryPoint("directml", "dml_conformance.backends.directml:DirectmlBackend", GROUP),
+    name: EntryPoint(name, f"dml_conformance.backends.{where}", GROUP)
+    for name, where in (
+        ("reference", "reference:ReferenceBackend"),
+        ("torch", "torch:TorchBackend"),
+        ("torch-eager", "torch:TorchEagerBackend"),
+        ("torch-kernels", "torch:TorchKernelsBackend"),
+        ("directml", "directml:DirectmlBackend"),
+    )
 }
 
 
-class BackendError(ValueError):
+class BackendError(BadInputError, ValueError):
     """A backend that cannot be had; the message is one line that says why and what there is instead."""
 
 
@@ -86,7 +88,7 @@ def devices_of(name: str) -> tuple[str, ...]:
     try:
         return tuple(str(each) for each in ask(device))
     except Exception as error:
-        raise BackendError(f"backend {name!r}: its devices cannot be had: {_told(error)}") from error
+        raise BackendError(f"backend {name!r}: its devices cannot be had: {_error_text(error)}") from error
 
 
 def on_device(name: str, device: str) -> str:
@@ -111,7 +113,7 @@ def _from_registry(family: str, name: str) -> Any:
     try:
         return entry.load()
     except Exception as error:
-        raise BackendError(f"backend {name!r}: loading {entry.value} failed: {_told(error)}") from error
+        raise BackendError(f"backend {name!r}: loading {entry.value} failed: {_error_text(error)}") from error
 
 
 def _from_file(path: Path, class_name: str, name: str) -> Any:
@@ -130,7 +132,8 @@ def _module(path: Path, name: str) -> ModuleType:
     """Run the file as it is now, as a module of a name that nothing else has."""
     digest = hashlib.sha256(str(path).encode()).hexdigest()[:16]
     private = f"_dml_conformance_backend_{digest}"
-    _SIBLINGS.add(path)
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
     spec = importlib.util.spec_from_file_location(private, path)
     assert spec is not None
     assert spec.loader is not None
@@ -140,35 +143,10 @@ def _module(path: Path, name: str) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[private]
-        raise BackendError(f"backend {name!r}: {str(path)!r} failed{_line(error, path)}: {_told(error)}") from error
+        raise BackendError(
+            f"backend {name!r}: {str(path)!r} failed{_line(error, path)}: {_error_text(error)}"
+        ) from error
     return module
-
-
-class _Siblings:
-    """The finder that Python asks last, for modules that lie beside a backend's file."""
-
-    def __init__(self) -> None:
-        self._files: dict[Path, set[Path]] = {}  # by folder, the files loaded from it
-
-    def add(self, path: Path) -> None:
-        self._files.setdefault(path.parent, set()).add(path)
-        if self not in sys.meta_path:
-            sys.meta_path.append(self)
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if path is not None:  # a submodule: where it is looked for is its package's business
-            return None
-        for folder, files in self._files.items():
-            spec = importlib.machinery.PathFinder.find_spec(fullname, [str(folder)])
-            # A backend's file is never its own sibling: one called torch.py must not stand in for a missing torch.
-            if spec is not None and spec.origin is not None and Path(spec.origin) not in files:
-                return spec
-        return None
-
-
-_SIBLINGS = _Siblings()
 
 
 def _made(factory: Any, device: str, name: str) -> Backend:
@@ -183,12 +161,12 @@ def _made(factory: Any, device: str, name: str) -> Backend:
     try:
         backend = factory(*arguments)
     except Exception as error:
-        raise BackendError(f"backend {name!r} cannot be made: {_told(error)}") from error
+        raise BackendError(f"backend {name!r} cannot be made: {_error_text(error)}") from error
     _require_methods(backend, type(backend).__name__, name)
     try:
         capabilities = backend.capabilities()
     except Exception as error:
-        raise BackendError(f"backend {name!r}: capabilities() failed: {_told(error)}") from error
+        raise BackendError(f"backend {name!r}: capabilities() failed: {_error_text(error)}") from error
     if not isinstance(capabilities, Capabilities):
         kind = type(capabilities).__name__
         raise BackendError(
@@ -228,7 +206,7 @@ def _candidates(module: ModuleType) -> list[str]:
     ]
 
 
-def _told(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """An exception in one line."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -22,6 +22,7 @@ from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
 from dml_conformance.conformance.judge.simplify import simplest, size_of
 from dml_conformance.conformance.mutate import mutated
 from dml_conformance.spec.divergences import Divergence, divergences, recognise
+from dml_conformance.spec.errors import BrokenRunError
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.observations import observations
@@ -39,11 +40,11 @@ SHRUNK = 20  # new disagreements that are made small; there is hardly ever one
 VALID = "valid descriptors"
 
 
-class AuditError(RuntimeError):
+class AuditError(BrokenRunError, RuntimeError):
     """The audit cannot go on; what was found so far says nothing."""
 
 
-class Answer(StrEnum):
+class LibraryAnswer(StrEnum):
     """What the library does with a descriptor."""
 
     ACCEPT = "accept"
@@ -63,7 +64,7 @@ class Standing(StrEnum):
     NOT_CLAIMED = "not claimed"
 
 
-class Part(StrEnum):
+class AuditPart(StrEnum):
     """Where descriptors come from."""
 
     RECORDED = "recorded"
@@ -72,7 +73,7 @@ class Part(StrEnum):
 
 
 @dataclass
-class Row:
+class OperatorTally:
     """What came of the descriptors about one rule.
 
     Attributes:
@@ -81,7 +82,7 @@ class Row:
     """
 
     standings: Counter[Standing] = field(default_factory=Counter)
-    left_open: Counter[Answer] = field(default_factory=Counter)
+    left_open: Counter[LibraryAnswer] = field(default_factory=Counter)
 
 
 @dataclass
@@ -110,7 +111,7 @@ class Disagreement:
     operator: str
     specification: Outcome
     rules: tuple[str, ...]
-    answer: Answer
+    answer: LibraryAnswer
     is_observation: bool
 
 
@@ -135,7 +136,7 @@ class Audit:
     capabilities: Capabilities
     level: Level
     standings: Counter[Standing] = field(default_factory=Counter)
-    rows: dict[str, Row] = field(default_factory=dict)
+    rows: dict[str, OperatorTally] = field(default_factory=dict)
     recorded: dict[str, Group] = field(default_factory=dict)
     as_observed: int = 0
     new: dict[Disagreement, Group] = field(default_factory=dict)
@@ -173,19 +174,19 @@ class Audit:
         """How many differ in other ways."""
         return sum(group.count for group in self.new.values())
 
-    def ask(self, desc: OperatorDesc) -> Answer:
+    def ask(self, desc: OperatorDesc) -> LibraryAnswer:
         """The library's answer.
 
         Raises:
             AuditError: its process cannot be had any more.
         """
         try:
-            return Answer.ACCEPT if self.backend.validate(desc, self.level).accepted else Answer.REJECT
+            return LibraryAnswer.ACCEPT if self.backend.validate(desc, self.level).accepted else LibraryAnswer.REJECT
         except Unsupported as error:
             self.reasons[str(error)] += 1
-            return Answer.NOT_CLAIMED
+            return LibraryAnswer.NOT_CLAIMED
         except LibraryCrash:
-            return Answer.CRASH
+            return LibraryAnswer.CRASH
         except DirectmlError as error:
             raise AuditError(f"the audit stopped after {self.asked} descriptors: {error}") from error
 
@@ -198,7 +199,7 @@ class Audit:
         standing = _standing(decision.outcome, answer)
         self.standings[standing] += 1
         for name in decision.rules or (VALID,):
-            row = self.rows.setdefault(name, Row())
+            row = self.rows.setdefault(name, OperatorTally())
             row.standings[standing] += 1
             if standing is Standing.LEFT_OPEN:
                 row.left_open[answer] += 1
@@ -211,7 +212,7 @@ class Audit:
         if standing in (Standing.STRICTER, Standing.LAXER, Standing.CRASHED):
             self._explain(desc, decision, answer)
 
-    def _explain(self, desc: OperatorDesc, decision: Decision, answer: Answer) -> None:
+    def _explain(self, desc: OperatorDesc, decision: Decision, answer: LibraryAnswer) -> None:
         known = recognise(desc, decision, answer)
         if known is not None:
             self.recorded.setdefault(known.id, Group()).add(desc)
@@ -260,7 +261,10 @@ class Audit:
                 {
                     "rule": name if name != VALID else None,
                     "standings": _counts(row.standings),
-                    "left_open": {"accept": row.left_open[Answer.ACCEPT], "reject": row.left_open[Answer.REJECT]},
+                    "left_open": {
+                        "accept": row.left_open[LibraryAnswer.ACCEPT],
+                        "reject": row.left_open[LibraryAnswer.REJECT],
+                    },
                 }
                 for name, row in sorted(self.rows.items())
             ],
@@ -298,7 +302,7 @@ def audit(
     backend: Backend,
     cases: int,
     seed: int,
-    tell: Callable[[Part, int], None] = lambda part, done: None,
+    tell: Callable[[AuditPart, int], None] = lambda part, done: None,
 ) -> Audit:
     """Run an audit.
 
@@ -318,12 +322,12 @@ def audit(
     result = Audit(backend, capabilities, level)
     seen: set[OperatorDesc] = set()
     for part, descs in (
-        (Part.RECORDED, recorded_descriptors()),
-        (Part.BOUNDARIES, boundary_descriptors(level)),
-        (Part.RANDOM, random_descriptors(level, cases, seed)),
+        (AuditPart.RECORDED, recorded_descriptors()),
+        (AuditPart.BOUNDARIES, boundary_descriptors(level)),
+        (AuditPart.RANDOM, random_descriptors(level, cases, seed)),
     ):
         for done, desc in enumerate(descs, 1):
-            if part is Part.RANDOM or desc not in seen:
+            if part is AuditPart.RANDOM or desc not in seen:
                 seen.add(desc)
                 result.look_at(desc)
             tell(part, done)
@@ -368,16 +372,16 @@ def random_descriptors(level: Level, count: int, seed: int) -> Iterator[Operator
         yield desc if kind == 0 else mutated(chooser, desc)
 
 
-def _standing(outcome: Outcome, answer: Answer) -> Standing:
-    if answer is Answer.NOT_CLAIMED:
+def _standing(outcome: Outcome, answer: LibraryAnswer) -> Standing:
+    if answer is LibraryAnswer.NOT_CLAIMED:
         return Standing.NOT_CLAIMED
-    if answer is Answer.CRASH:
+    if answer is LibraryAnswer.CRASH:
         return Standing.CRASHED
     if outcome is Outcome.UNSPECIFIED:
         return Standing.LEFT_OPEN
     if outcome is Outcome.ACCEPT:
-        return Standing.AGREES if answer is Answer.ACCEPT else Standing.STRICTER
-    return Standing.AGREES if answer is Answer.REJECT else Standing.LAXER
+        return Standing.AGREES if answer is LibraryAnswer.ACCEPT else Standing.STRICTER
+    return Standing.AGREES if answer is LibraryAnswer.REJECT else Standing.LAXER
 
 
 def _without_small_alignments(desc: OperatorDesc, decision: Decision) -> OperatorDesc:

@@ -16,6 +16,7 @@ from dml_conformance.reports.malformed import MALFORMED
 from dml_conformance.reports.records import Caches, Caveat, Difference, Phase, Repeated, Verdict
 from dml_conformance.reports.summary import CellVerdict, Conformance, FailureKind, Summary
 from dml_conformance.reports.text import indented_json
+from dml_conformance.spec.errors import BadInputError
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -25,7 +26,7 @@ Answer = Literal["accept", "reject", ""]
 Decision = Literal["ACCEPT", "REJECT", "UNSPECIFIED"]
 
 
-class CertificateError(ValueError):
+class CertificateError(BadInputError, ValueError):
     """Text that is not a certificate; the message names the field and what was expected."""
 
 
@@ -64,7 +65,7 @@ class Strength(CertificateEntry, frozen=True, kw_only=True):
 
     Attributes:
         suite_version: that was measured.
-        is_current: whether it was measured on the very sources that ran.
+        is_current: whether it was measured on the version that ran.
         budget: of the campaigns that it was measured with; `standard` stands for larger ones.
         mutants: wrong backends.
         plantings: combinations of wrong backend, operator and level.

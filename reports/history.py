@@ -20,6 +20,7 @@ from dml_conformance.reports.databases import ADDING, DatabaseFile, DatabaseRead
 from dml_conformance.reports.records import NOT_CONFORMANT, Caches, Timing, Verdict
 from dml_conformance.reports.stored_forms import LONGEST_FACT, check_length, check_lengths
 from dml_conformance.reports.summary import Summary
+from dml_conformance.spec.errors import BadInputError
 
 APPLICATION_ID = 0x444D4C48  # "DMLH", in the file's header
 SCHEMA_VERSION = 2  # 1: throughput without size and state of the caches
@@ -66,7 +67,7 @@ COMMIT;
 """  # noqa: S608 - constants only
 
 
-class HistoryError(Exception):
+class HistoryError(BadInputError):
     """A history file that cannot be read or written; the message names the file and what was expected."""
 
 

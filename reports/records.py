@@ -338,7 +338,7 @@ class Campaign(msgspec.Struct, frozen=True):
             by another version, says what was tested.
         repeat: how often each case was executed, most of them exactly so often.
         strength: how many wrong backends the suite finds with such a budget: `suite_version` and `budget` that it was
-            measured with, `is_current` (whether on the very sources that ran), `mutants`, `plantings` (each at an
+            measured with, `is_current` (whether on the version that ran), `mutants`, `plantings` (each at an
             operator and level) and how many of these were `killed`; empty where it was not measured.
     """
 

@@ -14,13 +14,14 @@ import msgspec
 from dml_conformance.reports.encoded import encodable_campaign
 from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
 from dml_conformance.reports.store import NOTHING, Mark, Store, StoreError
+from dml_conformance.spec.errors import BadInputError
 
 # What of a campaign may be another one when it is resumed: the moment it began, which stays the first.
 _OWN = ("started",)
 _LONGEST = 80  # characters of a value in a message
 
 
-class ResumeError(Exception):
+class ResumeError(BadInputError):
     """A run that cannot be resumed, or not by this command; the message says why, and what to do."""
 
 

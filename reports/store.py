@@ -31,6 +31,7 @@ from dml_conformance.reports.stored_forms import (
     check_throughput,
 )
 from dml_conformance.reports.stream import ALL, Consumer, StreamError
+from dml_conformance.spec.errors import BadInputError, BrokenRunError
 
 APPLICATION_ID = 0x444D4C43  # "DMLC", in the file's header
 SCHEMA_VERSION = 3  # 1: measurements without size and state of the caches; 2: without caveats
@@ -121,11 +122,11 @@ def expected_schema() -> dict[str, str]:
         connection.close()
 
 
-class StoreError(Exception):
+class StoreError(BadInputError):
     """A results file that cannot be read or written; the message names the file and what was expected."""
 
 
-class StoreWriteError(StoreError):
+class StoreWriteError(BrokenRunError, StoreError):
     """A results file that cannot be written any more, because the disk is full for example."""
 
 

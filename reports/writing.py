@@ -28,6 +28,7 @@ from dml_conformance.reports.resuming import PartialRun, ResumeError, check_same
 from dml_conformance.reports.store import StoreError, StoreWriter
 from dml_conformance.reports.stream import FanOut
 from dml_conformance.reports.summary import Summary
+from dml_conformance.spec.errors import BadInputError, BrokenRunError
 
 RESULTS, CERTIFICATE, JUNIT, REPORT = "results.sqlite", "certificate.json", "junit.xml", "report.html"
 CTRF, MARKDOWN = "ctrf.json", "summary.md"
@@ -36,11 +37,11 @@ FOR_CI = (CTRF, MARKDOWN)
 FILES = (RESULTS, CERTIFICATE, JUNIT, REPORT, *FOR_CI)
 
 
-class OutputError(Exception):
+class OutputError(BadInputError):
     """An output folder that cannot be made, or that holds something; the message names it and says what to do."""
 
 
-class WriteError(OutputError):
+class WriteError(BrokenRunError, OutputError):
     """What came up while a run's files were written, when the disk was full for example."""
 
 

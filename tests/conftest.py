@@ -4,8 +4,8 @@ running pytest.
 `CI=1` selects the profile `ci`: the same examples in every run. Elsewhere `dev` keeps no database either, so that a run
 depends on nothing but the code and `--hypothesis-seed`, but prints how to reproduce what it finds.
 
-`--exhaustive` has the tests that work through a large number of things take all of them, which is minutes of work, in
-place of a part that stands for the whole.
+Every mechanism is tried without options. `--all` takes what is marked `slow` too, and has the tests that work through a
+large number of things take all of them in place of a part that stands for the whole.
 """
 
 from __future__ import annotations
@@ -28,12 +28,21 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--exhaustive", action="store_true", help="take every mutation, and plant every bug everywhere")
+    parser.addoption(
+        "--all", action="store_true", help="also what is slow, every mutation, every planted bug everywhere"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--all"):
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("slow")])
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
 
 
 @pytest.fixture
-def is_exhaustive(request: pytest.FixtureRequest) -> bool:
-    return bool(request.config.getoption("--exhaustive"))
+def takes_all(request: pytest.FixtureRequest) -> bool:
+    """Whether a test takes all that there is, and not a part that stands for it."""
+    return bool(request.config.getoption("--all"))
 
 
 @pytest.fixture(autouse=True)

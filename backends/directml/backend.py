@@ -15,10 +15,10 @@ from dml_conformance.backends.directml.com import result_name
 from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
 from dml_conformance.backends.directml.execution.loader import names_device
 from dml_conformance.backends.directml.headers import OperatorType
-from dml_conformance.backends.directml.library import Library, find_library, settings_files
-from dml_conformance.backends.directml.process import Reply, start
+from dml_conformance.backends.directml.library import LibraryFile, find_library, settings_files
+from dml_conformance.backends.directml.process import start
 from dml_conformance.backends.directml.profiles import FULL, PROFILES, Profile
-from dml_conformance.backends.directml.protocol import Hello
+from dml_conformance.backends.directml.protocol import Hello, Reply
 from dml_conformance.backends.directml.structs import Packer
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
@@ -73,7 +73,7 @@ class DirectmlBackend:
         self._profile = profile
         self._begin(device, find_library(level))
 
-    def _begin(self, device: str, library: Library) -> None:
+    def _begin(self, device: str, library: LibraryFile) -> None:
         """Start the process, and learn from it what there is to know."""
         self._library = library
         self._worker: Decider | None = self._start()
@@ -122,7 +122,7 @@ class DirectmlBackend:
         try:
             code, unexpected = self._worker.ask(block)
         except LibraryCrash as crash:
-            raise LibraryCrash(f"the DirectML library {crash}; it was asked for {_told(desc)}") from None
+            raise LibraryCrash(f"the DirectML library {crash}; it was asked for {_request_text(desc)}") from None
         except DirectmlError:
             self._worker = None
             raise
@@ -181,5 +181,5 @@ def _tensors(desc: OperatorDesc) -> Iterator[TensorDesc]:
             yield value
 
 
-def _told(desc: OperatorDesc) -> str:
+def _request_text(desc: OperatorDesc) -> str:
     return f"{desc.operator} {msgspec.json.encode(desc).decode()}"

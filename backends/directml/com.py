@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping
 from enum import IntEnum
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 from uuid import UUID
 
 BOOL = ctypes.c_int32
@@ -24,6 +24,23 @@ RESULT = ctypes.c_int32  # HRESULT; ctypes has one of its own on Windows only
 GUID_SIZE = 16
 IID_IUNKNOWN = UUID("00000000-0000-0000-c000-000000000046")
 IUNKNOWN = ("QueryInterface", "AddRef", "Release")
+
+
+class InterfaceTable(tuple[str, ...]):
+    """The functions of an interface in the order of its table: those of the interface that it extends, then its own.
+
+    Attributes:
+        name: of the interface.
+        iid: its identifier.
+    """
+
+    name: str
+    iid: UUID
+
+    def __new__(cls, name: str, iid: str, functions: str, after: tuple[str, ...]) -> Self:
+        made = super().__new__(cls, (*after, *functions.split()))
+        made.name, made.iid = name, UUID(iid)
+        return made
 
 
 class HResult(IntEnum):
@@ -158,6 +175,12 @@ class ComObject:
     interfaces: ClassVar[frozenset[UUID]] = frozenset()
     absent: ClassVar[frozenset[UUID]] = frozenset()
     structs: ClassVar[Mapping[str, type[ctypes.Structure]]] = {}
+
+    def __init_subclass__(cls, of: InterfaceTable | None = None) -> None:
+        """`of` gives the first three attributes."""
+        if of is not None:
+            cls.interface, cls.slots = of.name, of
+            cls.interfaces |= {of.iid}
 
     def __init__(self, unexpected: list[str]) -> None:
         """`unexpected` gets a line for each call that is not provided for."""

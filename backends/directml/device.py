@@ -42,7 +42,7 @@ class DirectmlDevice:
         create.restype = RESULT
         create.argtypes = [POINTER, UINT, UINT, POINTER, POINTER]
         device = POINTER()
-        iid = _guid(headers.IID_IDML_DEVICE)
+        iid = _guid(headers.IDML_DEVICE.iid)
         flags = headers.CREATE_DEVICE_FLAG_NONE
         check("DMLCreateDevice1", create(d3d12_device, flags, minimum_level, iid, ctypes.addressof(device)))
         assert device.value is not None
@@ -51,7 +51,7 @@ class DirectmlDevice:
             self._device, CHECK_FEATURE_SUPPORT, RESULT, UINT, UINT, POINTER, UINT, POINTER
         )
         self._create_operator = method(self._device, CREATE_OPERATOR, RESULT, POINTER, POINTER, POINTER)
-        self._operator_iid = _guid(headers.IID_IDML_OPERATOR)
+        self._operator_iid = _guid(headers.IDML_OPERATOR.iid)
         self._operator = POINTER()
         self._release_of: dict[int, Callable[[int], int]] = {}  # by address of the class's table
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dml_conformance.spec.errors import BadInputError
 
-class DirectmlError(ValueError):
+
+class DirectmlError(BadInputError, ValueError):
     """The library cannot be had or used here; the message is one line that says why and what to do."""
 
 

@@ -6,14 +6,8 @@ Source: DirectX-Headers (MIT). Only what this backend uses is here.
 from __future__ import annotations
 
 from enum import IntEnum
-from uuid import UUID
 
-from dml_conformance.backends.directml.com import IUNKNOWN
-
-
-def _functions(names: str, after: tuple[str, ...]) -> tuple[str, ...]:
-    """An interface's functions in the order of its table: those of the interface that it extends, then its own."""
-    return (*after, *names.split())
+from dml_conformance.backends.directml.com import IUNKNOWN, InterfaceTable
 
 
 class OperatorType(IntEnum):
@@ -35,11 +29,12 @@ class Feature(IntEnum):
 
 CREATE_DEVICE_FLAG_NONE = 0
 
-IID_IDML_DEVICE = UUID("6dbd6437-96fd-423f-a98c-ae5e7c2a573f")
-IID_IDML_OPERATOR = UUID("26caae7a-3081-4633-9581-226fbe57695d")
 
-IDML_OBJECT = _functions("GetPrivateData SetPrivateData SetPrivateDataInterface SetName", after=IUNKNOWN)
-IDML_DEVICE = _functions(
+IDML_OBJECT = (*IUNKNOWN, "GetPrivateData", "SetPrivateData", "SetPrivateDataInterface", "SetName")
+IDML_OPERATOR = InterfaceTable("IDMLOperator", "26caae7a-3081-4633-9581-226fbe57695d", "GetDevice", after=IDML_OBJECT)
+IDML_DEVICE = InterfaceTable(
+    "IDMLDevice",
+    "6dbd6437-96fd-423f-a98c-ae5e7c2a573f",
     """
     CheckFeatureSupport CreateOperator CompileOperator CreateOperatorInitializer CreateCommandRecorder
     CreateBindingTable Evict MakeResident GetDeviceRemovedReason GetParentDevice
@@ -58,16 +53,15 @@ class D3D12Feature(IntEnum):
     D3D12_OPTIONS4 = 23
 
 
-IID_ID3D12_OBJECT = UUID("c4fec28f-7966-4e95-9f94-f431cb56c3b8")
-IID_ID3D12_DEVICE = UUID("189819f1-1db6-4b57-be54-1821339b85f7")
-IID_ID3D12_DEVICE1 = UUID("77acce80-638e-4e65-8895-c1f23386863e")
-IID_ID3D12_DEVICE2 = UUID("30baa41e-b15b-475c-a0bb-1af5c5b64328")
-IID_ID3D12_DEVICE3 = UUID("81dadc15-2bad-4392-93c5-101345c4aa98")
-IID_ID3D12_DEVICE4 = UUID("e865df17-a9ee-46f9-a463-3098315aa2e5")
-IID_ID3D12_DEVICE5 = UUID("8b4f173b-2fea-4b80-8f58-4307191ab95d")
-
-ID3D12_OBJECT = _functions("GetPrivateData SetPrivateData SetPrivateDataInterface SetName", after=IUNKNOWN)
-ID3D12_DEVICE = _functions(
+ID3D12_OBJECT = InterfaceTable(
+    "ID3D12Object",
+    "c4fec28f-7966-4e95-9f94-f431cb56c3b8",
+    "GetPrivateData SetPrivateData SetPrivateDataInterface SetName",
+    after=IUNKNOWN,
+)
+ID3D12_DEVICE = InterfaceTable(
+    "ID3D12Device",
+    "189819f1-1db6-4b57-be54-1821339b85f7",
     """
     GetNodeCount CreateCommandQueue CreateCommandAllocator CreateGraphicsPipelineState CreateComputePipelineState
     CreateCommandList CheckFeatureSupport CreateDescriptorHeap GetDescriptorHandleIncrementSize CreateRootSignature
@@ -79,21 +73,33 @@ ID3D12_DEVICE = _functions(
     """,
     after=ID3D12_OBJECT,
 )
-ID3D12_DEVICE1 = _functions(
-    "CreatePipelineLibrary SetEventOnMultipleFenceCompletion SetResidencyPriority", after=ID3D12_DEVICE
+ID3D12_DEVICE1 = InterfaceTable(
+    "ID3D12Device1",
+    "77acce80-638e-4e65-8895-c1f23386863e",
+    "CreatePipelineLibrary SetEventOnMultipleFenceCompletion SetResidencyPriority",
+    after=ID3D12_DEVICE,
 )
-ID3D12_DEVICE2 = _functions("CreatePipelineState", after=ID3D12_DEVICE1)
-ID3D12_DEVICE3 = _functions(
-    "OpenExistingHeapFromAddress OpenExistingHeapFromFileMapping EnqueueMakeResident", after=ID3D12_DEVICE2
+ID3D12_DEVICE2 = InterfaceTable(
+    "ID3D12Device2", "30baa41e-b15b-475c-a0bb-1af5c5b64328", "CreatePipelineState", after=ID3D12_DEVICE1
 )
-ID3D12_DEVICE4 = _functions(
+ID3D12_DEVICE3 = InterfaceTable(
+    "ID3D12Device3",
+    "81dadc15-2bad-4392-93c5-101345c4aa98",
+    "OpenExistingHeapFromAddress OpenExistingHeapFromFileMapping EnqueueMakeResident",
+    after=ID3D12_DEVICE2,
+)
+ID3D12_DEVICE4 = InterfaceTable(
+    "ID3D12Device4",
+    "e865df17-a9ee-46f9-a463-3098315aa2e5",
     """
     CreateCommandList1 CreateProtectedResourceSession CreateCommittedResource1 CreateHeap1 CreateReservedResource1
     GetResourceAllocationInfo1
     """,
     after=ID3D12_DEVICE3,
 )
-ID3D12_DEVICE5 = _functions(
+ID3D12_DEVICE5 = InterfaceTable(
+    "ID3D12Device5",
+    "8b4f173b-2fea-4b80-8f58-4307191ab95d",
     """
     CreateLifetimeTracker RemoveDevice EnumerateMetaCommands EnumerateMetaCommandParameters CreateMetaCommand
     CreateStateObject GetRaytracingAccelerationStructurePrebuildInfo CheckDriverMatchingIdentifier
@@ -113,17 +119,18 @@ class AdapterProperty(IntEnum):
     IS_INTEGRATED = 12
 
 
-IID_IDXCORE_ADAPTER_FACTORY = UUID("78ee5945-c36e-4b13-a669-005dd11c0f06")
-IID_IDXCORE_ADAPTER = UUID("f0db4c7f-fe5a-42a2-bd62-f2a6cf6fc83e")
-
-IDXCORE_ADAPTER_FACTORY = _functions(
+IDXCORE_ADAPTER_FACTORY = InterfaceTable(
+    "IDXCoreAdapterFactory",
+    "78ee5945-c36e-4b13-a669-005dd11c0f06",
     """
     CreateAdapterList GetAdapterByLuid IsNotificationTypeSupported RegisterEventNotification
     UnregisterEventNotification
     """,
     after=IUNKNOWN,
 )
-IDXCORE_ADAPTER = _functions(
+IDXCORE_ADAPTER = InterfaceTable(
+    "IDXCoreAdapter",
+    "f0db4c7f-fe5a-42a2-bd62-f2a6cf6fc83e",
     """
     IsValid IsAttributeSupported IsPropertySupported GetProperty GetPropertySize IsQueryStateSupported QueryState
     IsSetStateSupported SetState GetFactory

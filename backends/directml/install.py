@@ -13,7 +13,7 @@ from dml_conformance.backends.directml.errors import DirectmlError
 from dml_conformance.backends.directml.library import (
     DISTRIBUTION,
     FILE_NAME,
-    Library,
+    LibraryFile,
     Release,
     check_platform,
     installed_path,
@@ -25,7 +25,7 @@ MEMBER = f"torch_directml/{FILE_NAME}"
 LICENCES = ("LICENSE", "NOTICE")
 
 
-def install(release: Release, wheel: Path | None = None) -> Library:
+def install(release: Release, wheel: Path | None = None) -> LibraryFile:
     """Put a release's library into the cache, unless it is there.
 
     Args:
@@ -79,7 +79,7 @@ def _download(release: Release, folder: Path) -> Path:
     return wheels[0]
 
 
-def _unpack(release: Release, wheel: Path) -> Library:
+def _unpack(release: Release, wheel: Path) -> LibraryFile:
     if not wheel.is_file():
         raise DirectmlError(f"there is no file {str(wheel)!r}")
     digest = sha256_of(wheel)

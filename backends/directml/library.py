@@ -71,7 +71,7 @@ RELEASES = {
 
 
 @dataclass(frozen=True)
-class Library:
+class LibraryFile:
     """A library to load.
 
     Attributes:
@@ -121,7 +121,7 @@ def settings_files() -> tuple[Path, ...]:
     return tuple(path for path in (Path("/etc/directml.conf"), home / ".directml.conf") if path.is_file())
 
 
-def find_library(level: Level | None = None) -> Library:
+def find_library(level: Level | None = None) -> LibraryFile:
     """The library to use.
 
     Args:
@@ -157,7 +157,7 @@ def release_of(level: Level) -> Release:
     return RELEASES[level]
 
 
-def verified(release: Release) -> Library:
+def verified(release: Release) -> LibraryFile:
     """An installed release, its content checked.
 
     Raises:
@@ -170,7 +170,7 @@ def verified(release: Release) -> Library:
             f"{path} is not the library of {DISTRIBUTION} {release.version}: its SHA-256 is {digest}, "
             f"expected {release.library_sha256}; run '{INSTALL} --level {release.level}' again"
         )
-    return Library(path, digest, release)
+    return LibraryFile(path, digest, release)
 
 
 def sha256_of(path: Path) -> str:
@@ -189,11 +189,11 @@ def check_platform() -> None:
         raise DirectmlError(f"the DirectML library is there for Linux on x86-64, this is {sys.platform} on {machine}")
 
 
-def _named(path: Path) -> Library:
+def _named(path: Path) -> LibraryFile:
     if path.is_dir():
         path = path / FILE_NAME
     if not path.is_file():
         raise DirectmlError(f"{OVERRIDE} names {str(path)!r}, and there is no such file")
     digest = sha256_of(path)
     known = next((release for release in RELEASES.values() if release.library_sha256 == digest), None)
-    return Library(path.resolve(), digest, known)
+    return LibraryFile(path.resolve(), digest, known)

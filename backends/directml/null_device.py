@@ -45,12 +45,8 @@ LANES_A_WAVE = 32
 LANES = 4096
 
 
-class Adapter(ComObject):
+class Adapter(ComObject, of=headers.IDXCORE_ADAPTER):
     """IDXCoreAdapter."""
-
-    interface = "IDXCoreAdapter"
-    slots = headers.IDXCORE_ADAPTER
-    interfaces = frozenset({headers.IID_IDXCORE_ADAPTER})
 
     def __init__(self, unexpected: list[str], luid: int = NULL_LUID) -> None:
         """`luid` is that of the device whose adapter this is."""
@@ -90,12 +86,8 @@ class Adapter(ComObject):
         return HResult.S_OK
 
 
-class AdapterFactory(ComObject):
+class AdapterFactory(ComObject, of=headers.IDXCORE_ADAPTER_FACTORY):
     """IDXCoreAdapterFactory, with one adapter."""
-
-    interface = "IDXCoreAdapterFactory"
-    slots = headers.IDXCORE_ADAPTER_FACTORY
-    interfaces = frozenset({headers.IID_IDXCORE_ADAPTER_FACTORY})
 
     def __init__(self, unexpected: list[str], adapter: Adapter) -> None:
         super().__init__(unexpected)
@@ -121,21 +113,19 @@ class AdapterFactory(ComObject):
         return self.hand_out(pointer)
 
 
-class Device(ComObject):
+class NullD3d12Device(ComObject, of=headers.ID3D12_DEVICE5):
     """ID3D12Device5, with what a profile claims."""
 
-    interface = "ID3D12Device5"
-    slots = headers.ID3D12_DEVICE5
     interfaces: ClassVar[frozenset[UUID]] = frozenset(
-        {
-            headers.IID_ID3D12_OBJECT,
-            headers.IID_ID3D12_DEVICE,
-            headers.IID_ID3D12_DEVICE1,
-            headers.IID_ID3D12_DEVICE2,
-            headers.IID_ID3D12_DEVICE3,
-            headers.IID_ID3D12_DEVICE4,
-            headers.IID_ID3D12_DEVICE5,
-        }
+        table.iid
+        for table in (
+            headers.ID3D12_OBJECT,
+            headers.ID3D12_DEVICE,
+            headers.ID3D12_DEVICE1,
+            headers.ID3D12_DEVICE2,
+            headers.ID3D12_DEVICE3,
+            headers.ID3D12_DEVICE4,
+        )
     )
 
     def __init__(self, unexpected: list[str], profile: Profile) -> None:
@@ -225,5 +215,5 @@ class NullDevice:
         self.unexpected.append("D3D12SerializeVersionedRootSignature")
         return HResult.E_NOTIMPL.signed
 
-    def _create_device(self, profile: Profile) -> Device:
-        return Device(self.unexpected, profile)
+    def _create_device(self, profile: Profile) -> NullD3d12Device:
+        return NullD3d12Device(self.unexpected, profile)

@@ -41,7 +41,7 @@ ARRAYS = tuple(struct.Struct(f"@{count}I") for count in range(MOST_ENTRIES + 1))
 BLOCK_SIZE = 1 << 14  # bytes that the receiver sets aside
 
 
-class Kind(Enum):
+class MemberKind(Enum):
     """What a member of a descriptor class becomes in its struct."""
 
     TENSOR = "pointer to a tensor"
@@ -50,28 +50,28 @@ class Kind(Enum):
     NEXT_ARRAY = "pointer to UINTs, counted with the array before"
 
 
-class Member(NamedTuple):
+class StructMember(NamedTuple):
     """One member: the Python attribute, and what it becomes."""
 
     attribute: str
-    kind: Kind
+    kind: MemberKind
 
 
-def members(desc_type: type[OperatorDesc]) -> tuple[Member, ...]:
+def members(desc_type: type[OperatorDesc]) -> tuple[StructMember, ...]:
     """The members of an operator's struct, from its descriptor class.
 
     Raises:
         Unsupported: one has a type that has no place in a struct here.
     """
     hints = get_type_hints(desc_type)
-    found: list[Member] = []
+    found: list[StructMember] = []
     for attribute in desc_type.__struct_fields__:
         kind = _kind(hints[attribute])
         if kind is None:
             raise Unsupported(f"{desc_type.__name__}.{attribute} is of a type that this backend cannot pass on")
-        if kind is Kind.ARRAY and found and found[-1].kind in (Kind.ARRAY, Kind.NEXT_ARRAY):
-            kind = Kind.NEXT_ARRAY
-        found.append(Member(attribute, kind))
+        if kind is MemberKind.ARRAY and found and found[-1].kind in (MemberKind.ARRAY, MemberKind.NEXT_ARRAY):
+            kind = MemberKind.NEXT_ARRAY
+        found.append(StructMember(attribute, kind))
     return tuple(found)
 
 
@@ -81,27 +81,27 @@ def tensor_members(desc_type: type[OperatorDesc]) -> tuple[tuple[str, ...], tupl
     Raises:
         Unsupported: see `members`.
     """
-    tensors = [member.attribute for member in members(desc_type) if member.kind is Kind.TENSOR]
+    tensors = [member.attribute for member in members(desc_type) if member.kind is MemberKind.TENSOR]
     outputs = tuple(name for name in tensors if name.startswith("output"))  # as DirectML names them all
     return tuple(name for name in tensors if name not in outputs), outputs
 
 
-def struct_format(layout: tuple[Member, ...]) -> str:
+def struct_format(layout: tuple[StructMember, ...]) -> str:
     """The operator's struct in the notation of Python's struct module."""
-    codes = {Kind.TENSOR: "P", Kind.UINT: "I", Kind.ARRAY: "IP", Kind.NEXT_ARRAY: "P"}
+    codes = {MemberKind.TENSOR: "P", MemberKind.UINT: "I", MemberKind.ARRAY: "IP", MemberKind.NEXT_ARRAY: "P"}
     return "@" + "".join(codes[member.kind] for member in layout) + "0Q"
 
 
-def _kind(hint: Any) -> Kind | None:
+def _kind(hint: Any) -> MemberKind | None:
     if get_origin(hint) in (Union, types.UnionType):  # an optional tensor is a pointer that may be null
         wanted = [part for part in get_args(hint) if part is not type(None)]
         return _kind(wanted[0]) if len(wanted) == 1 else None
     if hint is TensorDesc:
-        return Kind.TENSOR
+        return MemberKind.TENSOR
     if isinstance(hint, type) and issubclass(hint, int):
-        return Kind.UINT
+        return MemberKind.UINT
     if get_origin(hint) is tuple and get_args(hint) == (int, Ellipsis):
-        return Kind.ARRAY
+        return MemberKind.ARRAY
     return None
 
 
@@ -144,12 +144,12 @@ class _Block:
         self._struct = struct.Struct(struct_format(layout))
         self._struct_at = OPERATOR_DESC_AT + OPERATOR_DESC.size
         end = self._struct_at + self._struct.size
-        self._members: list[tuple[str, Kind, int]] = []  # with where its own memory starts in the block
+        self._members: list[tuple[str, MemberKind, int]] = []  # with where its own memory starts in the block
         for attribute, kind in layout:
             self._members.append((attribute, kind, end))
-            if kind is Kind.TENSOR:
+            if kind is MemberKind.TENSOR:
                 end += TENSOR_DESC.size + 2 * ARRAY_SIZE
-            elif kind is not Kind.UINT:
+            elif kind is not MemberKind.UINT:
                 end += ARRAY_SIZE
         assert end <= BLOCK_SIZE, f"the structs of {desc_type.operator} need {end} bytes"
         self._block = bytearray(end)
@@ -163,12 +163,12 @@ class _Block:
         counted = 0
         for attribute, kind, at in self._members:
             value = getattr(desc, attribute)
-            if kind is Kind.UINT:
+            if kind is MemberKind.UINT:
                 values.append(value)
-            elif kind is Kind.TENSOR:
+            elif kind is MemberKind.TENSOR:
                 values.append(0 if value is None else self._pack_tensor(at, value))
             else:
-                if kind is Kind.ARRAY:
+                if kind is MemberKind.ARRAY:
                     counted = len(value)
                     values.append(counted)
                 elif len(value) != counted:

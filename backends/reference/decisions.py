@@ -26,7 +26,7 @@ MOST_ELEMENTS = 2**32 - 1
 MOST_INTERLEAVED = 2**27
 
 
-class Row(NamedTuple):
+class LevelRow(NamedTuple):
     """One table of a page: what holds from a level on.
 
     Attributes:
@@ -44,7 +44,7 @@ class Row(NamedTuple):
     wide_indices: bool = False
 
 
-class Support(NamedTuple):
+class TypesAndRanks(NamedTuple):
     """A row, spelled out for look-ups."""
 
     ranks: range
@@ -52,7 +52,7 @@ class Support(NamedTuple):
     indices: frozenset[DataType]
 
 
-class Rejected(Exception):
+class Rejection(Exception):
     """A descriptor is not valid; the message says why."""
 
 
@@ -73,7 +73,7 @@ def validate(desc: OperatorDesc, level: Level) -> Answer:
         raise Unsupported(f"the reference has no operator {desc.operator}")
     try:
         _check(desc, level)
-    except Rejected as rejected:
+    except Rejection as rejected:
         return Answer(False, str(rejected))
     return Answer(True)
 
@@ -81,25 +81,25 @@ def validate(desc: OperatorDesc, level: Level) -> Answer:
 def _check(desc: Any, level: Level) -> None:
     operator, support = OPERATORS[desc.operator], _support(desc.operator, level)
     if support is None:
-        raise Rejected(f"level {level} is below {operator.rows[0].since}, which introduced {desc.operator}")
+        raise Rejection(f"level {level} is below {operator.rows[0].since}, which introduced {desc.operator}")
     for name in operator.tensors:
         tensor = getattr(desc, name)
         if tensor is None:
-            raise Rejected(f"{name} is missing")
+            raise Rejection(f"{name} is missing")
         _check_tensor(name, tensor, support)
     source, output = desc.input_tensor, desc.output_tensor
     for name in operator.tensors:
         if len(getattr(desc, name).sizes) != len(source.sizes):
-            raise Rejected(f"{name} and input_tensor have different dimension counts")
+            raise Rejection(f"{name} and input_tensor have different dimension counts")
     if output.data_type != source.data_type:
-        raise Rejected(f"{output.data_type.name} output of {source.data_type.name} input")
+        raise Rejection(f"{output.data_type.name} output of {source.data_type.name} input")
     sizes = operator.output_sizes(desc)
     if output.sizes != sizes:
-        raise Rejected(f"output_tensor has sizes {output.sizes} where {sizes} are computed")
+        raise Rejection(f"output_tensor has sizes {output.sizes} where {sizes} are computed")
 
 
 @cache
-def _support(name: str, level: Level) -> Support | None:
+def _support(name: str, level: Level) -> TypesAndRanks | None:
     row = next((row for row in reversed(OPERATORS[name].rows) if row.since <= level), None)
     if row is None:
         return None
@@ -107,38 +107,38 @@ def _support(name: str, level: Level) -> Support | None:
     data = {kind for kind in integers if kind.size <= row.integer_bytes}
     data |= {kind for kind in DataType if kind.is_float and kind.size <= row.float_bytes}
     wide = frozenset(kind for kind in integers if kind.size >= 4)
-    return Support(row.ranks, frozenset(data), wide if row.wide_indices else frozenset({DataType.UINT32}))
+    return TypesAndRanks(row.ranks, frozenset(data), wide if row.wide_indices else frozenset({DataType.UINT32}))
 
 
-def _check_tensor(name: str, tensor: TensorDesc, support: Support) -> None:
+def _check_tensor(name: str, tensor: TensorDesc, support: TypesAndRanks) -> None:
     """A tensor on its own; `name` tells its role, which decides on types, flags and overlap."""
     sizes, is_output = tensor.sizes, name == "output_tensor"
     if tensor.type != TensorType.BUFFER:
-        raise Rejected(f"{name} is not a buffer tensor")
+        raise Rejection(f"{name} is not a buffer tensor")
     if tensor.data_type not in (support.indices if name == "indices_tensor" else support.data):
-        raise Rejected(f"{name} cannot be {tensor.data_type.name} at this level")
+        raise Rejection(f"{name} cannot be {tensor.data_type.name} at this level")
     if tensor.flags not in ((TensorFlag.NONE,) if is_output else (TensorFlag.NONE, TensorFlag.OWNED_BY_DML)):
-        raise Rejected(f"{name} cannot have flags {tensor.flags:#x}")
+        raise Rejection(f"{name} cannot have flags {tensor.flags:#x}")
     if len(sizes) not in support.ranks:
-        raise Rejected(f"{name} cannot have {len(sizes)} dimensions at this level")
+        raise Rejection(f"{name} cannot have {len(sizes)} dimensions at this level")
     strides = tensor.strides
     if strides is not None and len(strides) != len(sizes):
-        raise Rejected(f"{name} has {len(strides)} strides for {len(sizes)} dimensions")
+        raise Rejection(f"{name} has {len(strides)} strides for {len(sizes)} dimensions")
     if min(sizes) < 1:
-        raise Rejected(f"{name} has sizes {sizes}; none can be below 1")
+        raise Rejection(f"{name} has sizes {sizes}; none can be below 1")
     elements = prod(sizes)
     if elements > MOST_ELEMENTS:
-        raise Rejected(f"{name} has {elements} elements, more than {MOST_ELEMENTS}")
+        raise Rejection(f"{name} has {elements} elements, more than {MOST_ELEMENTS}")
     places = elements if strides is None else 1 + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True))
     width = ELEMENT_SIZE[tensor.data_type]
     needed = (places * width + 3) // 4 * 4
     if tensor.total_tensor_size_in_bytes < needed:
-        raise Rejected(f"{name} has {tensor.total_tensor_size_in_bytes} bytes and needs {needed}")
+        raise Rejection(f"{name} has {tensor.total_tensor_size_in_bytes} bytes and needs {needed}")
     alignment = tensor.guaranteed_base_offset_alignment
     if alignment and (alignment < width or alignment.bit_count() > 1):
-        raise Rejected(f"{name} cannot be aligned to {alignment} bytes")
+        raise Rejection(f"{name} cannot be aligned to {alignment} bytes")
     if is_output and strides is not None and shares_memory(sizes, strides):
-        raise Rejected(f"elements of {name} share memory")
+        raise Rejection(f"elements of {name} share memory")
 
 
 def shares_memory(sizes: Sizes, strides: Sizes) -> bool:
@@ -179,13 +179,13 @@ def _gather_sizes(desc: Any) -> Sizes:
     source, indices = _indexed(desc)
     rank, axis, meaningful = len(source), desc.axis, desc.index_dimensions
     if not 0 <= meaningful <= rank:
-        raise Rejected(f"index_dimensions {meaningful} of {rank}")
+        raise Rejection(f"index_dimensions {meaningful} of {rank}")
     _check_axis(axis, rank)
     sizes = list(source)
     sizes[axis : axis + 1] = indices[rank - meaningful :]
     while len(sizes) > rank:
         if sizes.pop(0) != 1:
-            raise Rejected(f"the output needs more than {rank} dimensions")
+            raise Rejection(f"the output needs more than {rank} dimensions")
     return (1,) * (rank - len(sizes)) + tuple(sizes)
 
 
@@ -195,7 +195,7 @@ def _gather_elements_sizes(desc: Any) -> Sizes:
     along_axis = list(source)
     along_axis[desc.axis] = indices[desc.axis]
     if indices != tuple(along_axis):
-        raise Rejected(f"indices of sizes {indices} differ from the input's {source} off axis {desc.axis}")
+        raise Rejection(f"indices of sizes {indices} differ from the input's {source} off axis {desc.axis}")
     return indices
 
 
@@ -212,25 +212,25 @@ def _gather_block_sizes(desc: Any, batches: int) -> Sizes:
     rank = len(source)
     of_source, of_indices = desc.input_dimension_count, desc.indices_dimension_count
     if not (1 <= of_source <= rank and 1 <= of_indices <= rank):
-        raise Rejected(f"input_dimension_count {of_source} or indices_dimension_count {of_indices} of {rank}")
+        raise Rejection(f"input_dimension_count {of_source} or indices_dimension_count {of_indices} of {rank}")
     if not 0 <= batches < min(of_source, of_indices):
-        raise Rejected(f"batch_dimension_count {batches}, with {of_source} and {of_indices} meaningful dimensions")
+        raise Rejection(f"batch_dimension_count {batches}, with {of_source} and {of_indices} meaningful dimensions")
     source, indices = source[-of_source:], indices[-of_indices:]
     *over, coordinates = indices
     if source[:batches] != indices[:batches]:
-        raise Rejected(f"batches of sizes {source[:batches]} in the input and {indices[:batches]} in the indices")
+        raise Rejection(f"batches of sizes {source[:batches]} in the input and {indices[:batches]} in the indices")
     if coordinates > of_source - batches:
-        raise Rejected(f"tuples of {coordinates} coordinates for {of_source - batches} dimensions")
+        raise Rejection(f"tuples of {coordinates} coordinates for {of_source - batches} dimensions")
     sizes = (*over, *source[batches + coordinates :])
     if len(sizes) > rank:
-        raise Rejected(f"the output needs more than {rank} dimensions")
+        raise Rejection(f"the output needs more than {rank} dimensions")
     return (1,) * (rank - len(sizes)) + sizes
 
 
 def _tile_sizes(desc: Any) -> Sizes:
     source, repeats = desc.input_tensor.sizes, desc.repeats
     if len(repeats) != len(source) or min(repeats) < 1:
-        raise Rejected(f"repeats {repeats} for {len(source)} dimensions")
+        raise Rejection(f"repeats {repeats} for {len(source)} dimensions")
     return tuple(size * repeat for size, repeat in zip(source, repeats, strict=True))
 
 
@@ -240,41 +240,41 @@ def _indexed(desc: Any) -> tuple[Sizes, Sizes]:
 
 def _check_axis(axis: int, rank: int) -> None:
     if not 0 <= axis < rank:
-        raise Rejected(f"axis {axis} of {rank}")
+        raise Rejection(f"axis {axis} of {rank}")
 
 
-class Operator(NamedTuple):
+class OperatorDecisions(NamedTuple):
     """One operator in these books: its tables, oldest first, its tensors, and the sizes that its output has.
 
-    `output_sizes` is called with tensors that are valid on their own and of one dimension count. It raises Rejected
+    `output_sizes` is called with tensors that are valid on their own and of one dimension count. It raises Rejection
     where the attributes or sizes allow no output.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[LevelRow, ...]
     tensors: tuple[str, ...]
     output_sizes: Callable[[Any], Sizes]
 
 
 _INDEXING_TENSORS = ("input_tensor", "indices_tensor", "output_tensor")
 _FROM_3_0 = (
-    Row(Level.L3_0, UP_TO_EIGHT, 4, 4, wide_indices=True),
-    Row(Level.L4_1, UP_TO_EIGHT, 8, 8, wide_indices=True),
+    LevelRow(Level.L3_0, UP_TO_EIGHT, 4, 4, wide_indices=True),
+    LevelRow(Level.L4_1, UP_TO_EIGHT, 8, 8, wide_indices=True),
 )
-_FROM_2_1 = (Row(Level.L2_1, FOUR, 4, 4), *_FROM_3_0)
+_FROM_2_1 = (LevelRow(Level.L2_1, FOUR, 4, 4), *_FROM_3_0)
 
-OPERATORS: Mapping[str, Operator] = {
-    "GATHER": Operator((Row(Level.L1_0, FOUR, 0, 4), *_FROM_2_1), _INDEXING_TENSORS, _gather_sizes),
-    "TILE": Operator(
+OPERATORS: Mapping[str, OperatorDecisions] = {
+    "GATHER": OperatorDecisions((LevelRow(Level.L1_0, FOUR, 0, 4), *_FROM_2_1), _INDEXING_TENSORS, _gather_sizes),
+    "TILE": OperatorDecisions(
         (
-            Row(Level.L1_0, FOUR, 0, 4),
-            Row(Level.L2_1, FOUR, 4, 4),
-            Row(Level.L3_1, UP_TO_EIGHT, 4, 4),
-            Row(Level.L4_1, UP_TO_EIGHT, 8, 4),
+            LevelRow(Level.L1_0, FOUR, 0, 4),
+            LevelRow(Level.L2_1, FOUR, 4, 4),
+            LevelRow(Level.L3_1, UP_TO_EIGHT, 4, 4),
+            LevelRow(Level.L4_1, UP_TO_EIGHT, 8, 4),
         ),
         ("input_tensor", "output_tensor"),
         _tile_sizes,
     ),
-    "GATHER_ELEMENTS": Operator(_FROM_2_1, _INDEXING_TENSORS, _gather_elements_sizes),
-    "GATHER_ND": Operator(_FROM_2_1, _INDEXING_TENSORS, _gather_nd_sizes),
-    "GATHER_ND1": Operator(_FROM_3_0, _INDEXING_TENSORS, _gather_nd1_sizes),
+    "GATHER_ELEMENTS": OperatorDecisions(_FROM_2_1, _INDEXING_TENSORS, _gather_elements_sizes),
+    "GATHER_ND": OperatorDecisions(_FROM_2_1, _INDEXING_TENSORS, _gather_nd_sizes),
+    "GATHER_ND1": OperatorDecisions(_FROM_3_0, _INDEXING_TENSORS, _gather_nd1_sizes),
 }

@@ -109,7 +109,7 @@ def last_dimensions(array: Any, count: int) -> Any:
     return array[(0,) * (array.ndim - count) + (...,)]
 
 
-class Operator(NamedTuple):
+class OperatorFunction(NamedTuple):
     """One entry of the registry.
 
     Attributes:
@@ -123,12 +123,12 @@ class Operator(NamedTuple):
 
 _INDEXING = {"input_tensor": layout.bits, "indices_tensor": layout.indices}
 
-OPERATORS: Mapping[str, Operator] = {
-    "GATHER": Operator(gather, _INDEXING),
-    "TILE": Operator(tile, {"input_tensor": layout.bits}),
-    "GATHER_ELEMENTS": Operator(gather_elements, _INDEXING),
-    "GATHER_ND": Operator(gather_nd, _INDEXING),
-    "GATHER_ND1": Operator(gather_nd1, _INDEXING),
+OPERATORS: Mapping[str, OperatorFunction] = {
+    "GATHER": OperatorFunction(gather, _INDEXING),
+    "TILE": OperatorFunction(tile, {"input_tensor": layout.bits}),
+    "GATHER_ELEMENTS": OperatorFunction(gather_elements, _INDEXING),
+    "GATHER_ND": OperatorFunction(gather_nd, _INDEXING),
+    "GATHER_ND1": OperatorFunction(gather_nd1, _INDEXING),
 }
 
 

@@ -21,7 +21,7 @@ from dml_conformance.backends.torch import batch, kernels
 from dml_conformance.backends.torch.decisions import decide, operator_of
 from dml_conformance.backends.torch.device import describe, devices_for, find_device, versions
 from dml_conformance.backends.torch.memory import DeviceResources, HostResources, element_type
-from dml_conformance.backends.torch.tables import OPERATORS, Operator
+from dml_conformance.backends.torch.tables import OPERATORS, TorchOperator
 from dml_conformance.backends.torch.timing import seconds, seconds_cold
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
@@ -178,12 +178,14 @@ class _Torch:
         return self._eager(operator, desc, sources, target)
 
     def _eager(
-        self, operator: Operator, desc: OperatorDesc, sources: Sequence[Tensor], target: Tensor
+        self, operator: TorchOperator, desc: OperatorDesc, sources: Sequence[Tensor], target: Tensor
     ) -> Callable[[], object]:
         return _eager(operator, desc, sources, target)
 
 
-def _eager(operator: Operator, desc: OperatorDesc, sources: Sequence[Tensor], target: Tensor) -> Callable[[], object]:
+def _eager(
+    operator: TorchOperator, desc: OperatorDesc, sources: Sequence[Tensor], target: Tensor
+) -> Callable[[], object]:
     if target.is_contiguous():
         return lambda: operator.run(desc, *sources, out=target)
     return lambda: target.copy_(operator.run(desc, *sources))
@@ -240,6 +242,6 @@ class TorchKernelsBackend(_Torch):
         }
 
     def _eager(
-        self, operator: Operator, desc: OperatorDesc, sources: Sequence[Tensor], target: Tensor
+        self, operator: TorchOperator, desc: OperatorDesc, sources: Sequence[Tensor], target: Tensor
     ) -> Callable[[], object]:
         raise Unsupported(f"no kernel does {desc.operator} with such strides, or so many dimensions")

@@ -131,7 +131,7 @@ _INDICES_AT, _OF_INDEX = _DIMENSIONS_AT + _OF_DIMENSION * DIMENSIONS, 2  # size 
 _FLAT_DIMENSION, _NO_INDEX = (1, 0, 0, 0, 1), (1, 0)
 
 
-class _Entry(NamedTuple):
+class _CopyEntry(NamedTuple):
     """One case: its column in the table, the size of its elements in bytes, and how many there are."""
 
     column: list[int]
@@ -139,7 +139,7 @@ class _Entry(NamedTuple):
     elements: int
 
 
-def _entry(execution: Execution) -> _Entry:
+def _entry(execution: Execution) -> _CopyEntry:
     desc: Any = execution.desc
     output: TensorDesc = desc.output_tensor
     walk = _WALKS[desc.operator](desc)
@@ -164,7 +164,7 @@ def _entry(execution: Execution) -> _Entry:
     for limit in walk.coordinates:
         column += limit
     column += _NO_INDEX * (DIMENSIONS - indices)
-    return _Entry(column, size, elements)
+    return _CopyEntry(column, size, elements)
 
 
 class _Segment(NamedTuple):
@@ -175,7 +175,7 @@ class _Segment(NamedTuple):
     elements: int
 
 
-class _Group(NamedTuple):
+class _CopyGroup(NamedTuple):
     """Cases that are moved together, those without an index tensor last.
 
     Attributes:
@@ -195,7 +195,7 @@ class _Group(NamedTuple):
     segments: list[_Segment]
 
     @classmethod
-    def of(cls, entries: list[_Entry]) -> _Group:
+    def of(cls, entries: list[_CopyEntry]) -> _CopyGroup:
         entries.sort(key=lambda entry: (entry.column[_INDICES] == 0, entry.size))
         table = np.ascontiguousarray(np.array([entry.column for entry in entries], np.int64).T)
         ends, pairs = np.cumsum(table[_COUNT]), np.cumsum(table[_PAIRS])
@@ -216,9 +216,9 @@ class _Group(NamedTuple):
         )
 
 
-def _groups(executions: Sequence[Execution]) -> list[_Group]:
+def _groups(executions: Sequence[Execution]) -> list[_CopyGroup]:
     """Cases in groups of at most MOST_TOGETHER elements, or of one case."""
-    groups: list[list[_Entry]] = []
+    groups: list[list[_CopyEntry]] = []
     room = 0
     for execution in executions:
         entry = _entry(execution)
@@ -227,10 +227,10 @@ def _groups(executions: Sequence[Execution]) -> list[_Group]:
             room = MOST_TOGETHER
         groups[-1].append(entry)
         room -= entry.elements
-    return [_Group.of(entries) for entries in groups]
+    return [_CopyGroup.of(entries) for entries in groups]
 
 
-def _move(memory: Tensor, group: _Group, table: Tensor) -> None:
+def _move(memory: Tensor, group: _CopyGroup, table: Tensor) -> None:
     """Move the elements of a group.
 
     Args:
@@ -259,7 +259,7 @@ def _move(memory: Tensor, group: _Group, table: Tensor) -> None:
         elements.index_copy_(0, target.narrow(0, segment.first, segment.elements), moved)
 
 
-def _add_indexed(memory: Tensor, group: _Group, table: Tensor, source: Tensor, index: Tensor) -> None:
+def _add_indexed(memory: Tensor, group: _CopyGroup, table: Tensor, source: Tensor, index: Tensor) -> None:
     """Read the indices, and go where they say in the source; each is taken as `operators.in_range` takes it."""
     of_case = torch.repeat_interleave(table[_PAIRS], output_size=group.pairs)
     first_pair, first, indices, step, wide, unsigned = _spread(table, of_case, _FIRST_PAIR, 6)
@@ -296,7 +296,7 @@ def _viewed(memory: Tensor, dtype: torch.dtype) -> Tensor:
 Prepare = Callable[[OperatorDesc, Any, Mapping[str, Binding], Mapping[str, Binding]], Callable[[], object]]
 
 
-class _Memory:
+class _BatchMemory:
     """The memory of a whole batch, where it is worked on; for a case that runs by itself what its resources are."""
 
     def __init__(self, memory: Tensor) -> None:
@@ -344,7 +344,7 @@ def _is_small(execution: Execution, most: int) -> bool:
 
 
 def _run_on(
-    device: torch.device, resource: Bytes, groups: Sequence[_Group], large: Sequence[Execution], prepare: Prepare
+    device: torch.device, resource: Bytes, groups: Sequence[_CopyGroup], large: Sequence[Execution], prepare: Prepare
 ) -> None:
     """The tables travel behind the resource, so that one copy takes both; the resource alone comes back."""
     starts, end = [], _aligned(len(resource))
@@ -373,9 +373,9 @@ def _aligned(size: int) -> int:
 
 
 def _run_in(
-    memory: Tensor, groups: Sequence[_Group], tables: Sequence[Tensor], large: Sequence[Execution], prepare: Prepare
+    memory: Tensor, groups: Sequence[_CopyGroup], tables: Sequence[Tensor], large: Sequence[Execution], prepare: Prepare
 ) -> None:
     for group, table in zip(groups, tables, strict=True):
         _move(memory, group, table)
     for desc, _, inputs, outputs in large:
-        prepare(desc, _Memory(memory), inputs, outputs)()
+        prepare(desc, _BatchMemory(memory), inputs, outputs)()

@@ -16,8 +16,8 @@ import torch
 
 from dml_conformance.backends.base import Answer, Unsupported
 from dml_conformance.backends.torch.memory import BITS
-from dml_conformance.backends.torch.operators import UINT32_MAX, Refused
-from dml_conformance.backends.torch.tables import OPERATORS, Operator, Support, support_at
+from dml_conformance.backends.torch.operators import UINT32_MAX, PlanError
+from dml_conformance.backends.torch.tables import OPERATORS, TensorSupport, TorchOperator, support_at
 from dml_conformance.spec.datatypes import TensorFlag, TensorType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
@@ -27,7 +27,7 @@ MOST_ELEMENTS = 2**32 - 1
 ACCEPTED = Answer(True)
 
 
-def operator_of(desc: OperatorDesc) -> Operator:
+def operator_of(desc: OperatorDesc) -> TorchOperator:
     """The row of a descriptor's operator.
 
     Raises:
@@ -70,7 +70,7 @@ def decide(desc: OperatorDesc, level: Level) -> Answer:
     return _dry_run(operator, desc, inputs, output)
 
 
-def _dry_run(operator: Operator, desc: OperatorDesc, inputs: Sequence[TensorDesc], output: TensorDesc) -> Answer:
+def _dry_run(operator: TorchOperator, desc: OperatorDesc, inputs: Sequence[TensorDesc], output: TensorDesc) -> Answer:
     """Run the operator without memory, and hold its output's sizes against those described."""
     elements = BITS[output.data_type.size]
     sources = [
@@ -79,14 +79,14 @@ def _dry_run(operator: Operator, desc: OperatorDesc, inputs: Sequence[TensorDesc
     ]
     try:
         result = operator.run(desc, *sources)
-    except (Refused, RuntimeError) as refusal:
+    except (PlanError, RuntimeError) as refusal:
         return Answer(False, str(refusal).partition("\n")[0])
     if result.shape == output.sizes:
         return ACCEPTED
     return Answer(False, f"{desc.operator} gives sizes {tuple(result.shape)}, OutputTensor has {output.sizes}")
 
 
-def _tensor_fault(tensor: TensorDesc | None, types: frozenset[object], support: Support) -> str:
+def _tensor_fault(tensor: TensorDesc | None, types: frozenset[object], support: TensorSupport) -> str:
     """What is wrong with a tensor on its own, "" if nothing is."""
     if tensor is None:
         return "is missing"

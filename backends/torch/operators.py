@@ -5,7 +5,7 @@ tensor to write into, or None for a new one. It returns the output with the size
 leading ones up to the dimension count of the input. Elements travel as signed integers of their width, so that every
 bit pattern comes through; an index tensor keeps its own type, which says whether a negative index can be meant.
 
-Where shapes or attributes do not fit, `Refused` or torch's own error is raised. Values never raise: an index is
+Where shapes or attributes do not fit, `PlanError` or torch's own error is raised. Values never raise: an index is
 brought into range before it is used, since an index out of range would read foreign memory or, on CUDA, end the
 context.
 
@@ -26,7 +26,7 @@ UINT32_MAX = 2**32 - 1
 LEAST_ROW = 64  # bytes; with shorter rows, numbering them costs more than torch.gather's element by element
 
 
-class Refused(ValueError):
+class PlanError(ValueError):
     """An attribute or a shape that the operator cannot work with."""
 
 
@@ -53,7 +53,7 @@ def gather_elements(desc: Any, source: Tensor, indices: Tensor, out: Tensor | No
     axis = _axis(desc, source)
     for d, (size, index_size) in enumerate(zip(source.shape, indices.shape, strict=True)):
         if d != axis and size != index_size:  # torch.gather itself would take fewer indices than elements
-            raise Refused(f"dimension {d} has size {size} in InputTensor, {index_size} in IndicesTensor")
+            raise PlanError(f"dimension {d} has size {size} in InputTensor, {index_size} in IndicesTensor")
     return torch.gather(source, axis, in_range(indices, source.shape[axis]), out=out)
 
 
@@ -71,12 +71,12 @@ def tile(desc: Any, source: Tensor, out: Tensor | None = None) -> Tensor:
     """TILE: `output[c...] = input[c[d] % sizes[d] for each d]`."""
     sizes, repeats = source.shape, desc.repeats
     if len(repeats) != len(sizes):
-        raise Refused(f"RepeatsCount is {len(repeats)}, InputTensor has {len(sizes)} dimensions")
+        raise PlanError(f"RepeatsCount is {len(repeats)}, InputTensor has {len(sizes)} dimensions")
     if min(repeats) < 1:
-        raise Refused(f"Repeats is {tuple(repeats)}, and each has to be above 0")
+        raise PlanError(f"Repeats is {tuple(repeats)}, and each has to be above 0")
     shape = [size * repeat for size, repeat in zip(sizes, repeats, strict=True)]
     if max(shape) > UINT32_MAX:
-        raise Refused(f"the repeats give an output of sizes {tuple(shape)}, beyond what a size can be")
+        raise PlanError(f"the repeats give an output of sizes {tuple(shape)}, beyond what a size can be")
     if out is None:
         out = torch.empty(shape, dtype=source.dtype, device=source.device)
     wide = _widest(source, out)
@@ -108,12 +108,14 @@ def _gather_tuples(desc: Any, source: Tensor, indices: Tensor, batch: int, out: 
     sizes, index_sizes = source.shape, tuples.shape
     addressed = batch + index_sizes[-1]
     if batch >= len(index_sizes) or addressed > len(sizes):
-        raise Refused(
+        raise PlanError(
             f"{batch} batch dimensions and tuples of {index_sizes[-1]} coordinates do not fit "
             f"{len(sizes)} input and {len(index_sizes)} index dimensions"
         )
     if sizes[:batch] != index_sizes[:batch]:
-        raise Refused(f"batches are {tuple(sizes[:batch])} in InputTensor, {tuple(index_sizes[:batch])} in the indices")
+        raise PlanError(
+            f"batches are {tuple(sizes[:batch])} in InputTensor, {tuple(index_sizes[:batch])} in the indices"
+        )
     grid, rest = index_sizes[:-1], sizes[addressed:]
     coordinates = [*(None for _ in range(batch)), *tuples.unbind(-1)]
     return _take_rows(source, coordinates, grid, (1,) * (rank - len(grid) - len(rest)) + grid + rest, out)
@@ -179,12 +181,12 @@ def _widest(*tensors: Tensor) -> torch.dtype:
 def _axis(desc: Any, source: Tensor) -> int:
     axis: int = desc.axis
     if not 0 <= axis < source.dim():
-        raise Refused(f"Axis is {axis}, InputTensor has {source.dim()} dimensions")
+        raise PlanError(f"Axis is {axis}, InputTensor has {source.dim()} dimensions")
     return axis
 
 
 def last_dimensions(tensor: Tensor, count: int, attribute: str, *, least: int = 1) -> Tensor:
     """The last `count` dimensions; torch refuses the view where one before them is not 1."""
     if not least <= count <= tensor.dim():
-        raise Refused(f"{attribute} is {count}, expected {least} to {tensor.dim()}")
+        raise PlanError(f"{attribute} is {count}, expected {least} to {tensor.dim()}")
     return tensor if count == tensor.dim() else tensor.view(tensor.shape[tensor.dim() - count :])

@@ -40,7 +40,7 @@ ANY = range(1, 9)
 
 
 @dataclass(frozen=True, slots=True)
-class Support:
+class TensorSupport:
     """What one level takes: dimension counts of all tensors, data types, and types of an index tensor."""
 
     dimension_counts: range
@@ -49,7 +49,7 @@ class Support:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Operator:
+class TorchOperator:
     """One operator of this backend.
 
     Attributes:
@@ -63,51 +63,51 @@ class Operator:
 
     run: Callable[..., Tensor]
     inputs: tuple[str, ...]
-    support: Mapping[Level, Support]
+    support: Mapping[Level, TensorSupport]
     indices: str = ""
     output: str = "output_tensor"
     plan: Callable[..., Plan | None] | None = None
 
 
 THROUGH_INDICES = ("input_tensor", "indices_tensor")
-AT_2_1 = Support(FOUR, TO_32_BIT, UINT32)
-AT_3_0 = Support(ANY, TO_32_BIT, INDEX)
-AT_4_1 = Support(ANY, TO_64_BIT, INDEX)
+AT_2_1 = TensorSupport(FOUR, TO_32_BIT, UINT32)
+AT_3_0 = TensorSupport(ANY, TO_32_BIT, INDEX)
+AT_4_1 = TensorSupport(ANY, TO_64_BIT, INDEX)
 
-OPERATORS: Mapping[str, Operator] = {
-    "GATHER": Operator(
+OPERATORS: Mapping[str, TorchOperator] = {
+    "GATHER": TorchOperator(
         operators.gather,
         THROUGH_INDICES,
-        {Level.L1_0: Support(FOUR, FLOAT, UINT32), Level.L2_1: AT_2_1, Level.L3_0: AT_3_0, Level.L4_1: AT_4_1},
+        {Level.L1_0: TensorSupport(FOUR, FLOAT, UINT32), Level.L2_1: AT_2_1, Level.L3_0: AT_3_0, Level.L4_1: AT_4_1},
         indices="indices_tensor",
         plan=plans.gather,
     ),
-    "TILE": Operator(
+    "TILE": TorchOperator(
         operators.tile,
         ("input_tensor",),
         {
-            Level.L1_0: Support(FOUR, FLOAT),
-            Level.L2_1: Support(FOUR, TO_32_BIT),
-            Level.L3_1: Support(ANY, TO_32_BIT),
-            Level.L4_1: Support(ANY, INTEGER_TO_64_BIT),
+            Level.L1_0: TensorSupport(FOUR, FLOAT),
+            Level.L2_1: TensorSupport(FOUR, TO_32_BIT),
+            Level.L3_1: TensorSupport(ANY, TO_32_BIT),
+            Level.L4_1: TensorSupport(ANY, INTEGER_TO_64_BIT),
         },
         plan=plans.tile,
     ),
-    "GATHER_ELEMENTS": Operator(
+    "GATHER_ELEMENTS": TorchOperator(
         operators.gather_elements,
         THROUGH_INDICES,
         {Level.L2_1: AT_2_1, Level.L3_0: AT_3_0, Level.L4_1: AT_4_1},
         indices="indices_tensor",
         plan=plans.gather_elements,
     ),
-    "GATHER_ND": Operator(
+    "GATHER_ND": TorchOperator(
         operators.gather_nd,
         THROUGH_INDICES,
         {Level.L2_1: AT_2_1, Level.L3_0: AT_3_0, Level.L4_1: AT_4_1},
         indices="indices_tensor",
         plan=plans.gather_nd,
     ),
-    "GATHER_ND1": Operator(
+    "GATHER_ND1": TorchOperator(
         operators.gather_nd1,
         THROUGH_INDICES,
         {Level.L3_0: AT_3_0, Level.L4_1: AT_4_1},
@@ -118,7 +118,7 @@ OPERATORS: Mapping[str, Operator] = {
 
 
 @cache
-def support_at(operator: Operator, level: Level) -> Support | None:
+def support_at(operator: TorchOperator, level: Level) -> TensorSupport | None:
     """What the operator takes at a level; None below the level that introduced it."""
     at_or_below = [listed for listed in operator.support if listed <= level]
     return operator.support[max(at_or_below)] if at_or_below else None

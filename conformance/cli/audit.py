@@ -21,7 +21,7 @@ from dml_conformance.spec.levels import Level
 
 if TYPE_CHECKING:
     from dml_conformance.backends.directml import DirectmlBackend
-    from dml_conformance.conformance.audit import Audit, Part
+    from dml_conformance.conformance.audit import Audit, AuditPart
 
 RANDOM_CASES = 20_000
 
@@ -84,16 +84,16 @@ def _open(library: Path | None, level: Level | None) -> DirectmlBackend:
 
 
 @contextmanager
-def _progress(cases: int) -> Iterator[Callable[[Part, int], None]]:
+def _progress(cases: int) -> Iterator[Callable[[AuditPart, int], None]]:
     """How far each part is, on standard error."""
-    from dml_conformance.conformance.audit import Part
+    from dml_conformance.conformance.audit import AuditPart
     from dml_conformance.reports.console import Steps
 
-    planned = {Part.RANDOM: cases}
-    shown: dict[Part, Steps] = {}
+    planned = {AuditPart.RANDOM: cases}
+    shown: dict[AuditPart, Steps] = {}
     with ExitStack() as stack:
 
-        def tell(part: Part, done: int) -> None:
+        def tell(part: AuditPart, done: int) -> None:
             if part not in shown:
                 stack.close()  # the part before
                 shown[part] = stack.enter_context(Steps(str(part), planned.get(part), "descriptors"))
@@ -103,7 +103,7 @@ def _progress(cases: int) -> Iterator[Callable[[Part, int], None]]:
 
 
 def _print(found: Audit) -> None:
-    from dml_conformance.conformance.audit import VALID, Answer, Standing
+    from dml_conformance.conformance.audit import VALID, LibraryAnswer, Standing
 
     names = found.capabilities.versions
     echo(f"{names.get('directml', found.capabilities.name)}, level {found.level}, {found.capabilities.device}")
@@ -116,8 +116,8 @@ def _print(found: Audit) -> None:
             (
                 name,
                 *(_number(row.standings[standing]) for standing in standings),
-                _number(row.left_open[Answer.ACCEPT]),
-                _number(row.left_open[Answer.REJECT]),
+                _number(row.left_open[LibraryAnswer.ACCEPT]),
+                _number(row.left_open[LibraryAnswer.REJECT]),
                 _number(row.standings[Standing.NOT_CLAIMED]),
             )
             for name, row in rows

@@ -11,8 +11,8 @@ import click
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.processes.opening import opened
 from dml_conformance.conformance.campaign.budget import BUDGETS
-from dml_conformance.conformance.campaign.certify import certify as run_campaign
-from dml_conformance.conformance.campaign.certify import describe_campaign
+from dml_conformance.conformance.campaign.driver import certify as run_campaign
+from dml_conformance.conformance.campaign.driver import describe_campaign
 from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.options import (
@@ -33,10 +33,11 @@ from dml_conformance.conformance.cli.resuming import (
 from dml_conformance.conformance.exchange.failures import read_failures
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.packages.make import PackageFolder, complete_archive, signing_key
-from dml_conformance.conformance.packages.profiles import Profile, narrowed, widest
+from dml_conformance.conformance.packages.profiles import ClaimsProfile, narrowed, widest
 from dml_conformance.conformance.packages.statements import read_stated
-from dml_conformance.conformance.packages.waivers import Waivers, Waiving, read_waivers
-from dml_conformance.conformance.workers.units import JudgeSetup, UnitWorkers
+from dml_conformance.conformance.packages.waivers import WaiverFilter, Waivers, read_waivers
+from dml_conformance.conformance.workers import Workers
+from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.reports.console import Progress, print_summary
 from dml_conformance.reports.package import PACKAGE_FILES, SUFFIX
 from dml_conformance.reports.stream import FanOut
@@ -110,7 +111,7 @@ from dml_conformance.spec.validator import Reading
 @click.option(
     "--profile",
     "profile_name",
-    type=click.Choice([str(profile) for profile in Profile]),
+    type=click.Choice([str(profile) for profile in ClaimsProfile]),
     help="What is judged; without it all that the backend claims.",
 )
 @click.option(
@@ -186,7 +187,7 @@ def certify(
     ):
         claims = backend.capabilities()
         if profile_name is not None:
-            claims = narrowed(claims, Profile(profile_name))
+            claims = narrowed(claims, ClaimsProfile(profile_name))
         judge = Judge(backend, backend_name, Reading(spec), claims=claims, digests_outputs=package, repeat=repeat)
         chosen = list(Level) if all_levels else sorted(set(levels)) or [max(judge.capabilities.levels)]
         budget = BUDGETS[budget_name]
@@ -204,13 +205,13 @@ def certify(
             if package:
                 stated = None if statement_file is None else read_stated(statement_file)
                 key = None if sign_key is None else signing_key(sign_key)
-                profile = widest(claims) if profile_name is None else Profile(profile_name)
+                profile = widest(claims) if profile_name is None else ClaimsProfile(profile_name)
                 reports = PackageFolder(output, profile, stated, waivers, key, replace=replace_folder, conditions=same)
             else:
                 reports = ReportFolder(output, conditions=same)
             workers = None
             if worker_count is not None and limits is not None:
-                workers = UnitWorkers(JudgeSetup.of(judge, limits), worker_count)
+                workers = Workers(JudgeSetup.of(judge, limits), worker_count)
             summary = _run(engine, waivers, reports, workers)
             waivers.check_used()
     print_summary(summary, output=str(folder))
@@ -223,20 +224,19 @@ def certify(
 _NOT_OF_THE_RUN = ("folder", "replace_folder", "sign_key", "failures_folder", "in_process", "worker_count")
 
 
-def _run(
-    engine: Engine, waivers: Waivers, reports: ReportFolder | PackageFolder, workers: UnitWorkers | None
-) -> Summary:
+def _run(engine: Engine, waivers: Waivers, reports: ReportFolder | PackageFolder, workers: Workers | None) -> Summary:
     """Run a campaign, or what is left of it."""
     tell_begun(reports.begun)
     progress = Progress(planned=engine.planned())
     try:
-        run_campaign(engine, Waiving(waivers, FanOut(reports, progress)), reports.begun, workers)
+        run_campaign(engine, WaiverFilter(waivers, FanOut(reports, progress)), reports.begun, workers)
     finally:
         progress.close()
         reports.close()
         if workers is not None:
             workers.close()
     if workers is not None and workers.losses:
-        times = "once" if workers.losses == 1 else f"{workers.losses} times"
+        count = workers.losses.total()
+        times = "once" if count == 1 else f"{count} times"
         echo(f"A process that judges was lost {times}; what it was at was judged again.", err=True)
     return reports.summary

@@ -1,4 +1,4 @@
-"""`directml install`, `info` and `record`: the library behind the directml backend."""
+"""`directml install` and `info`: the library behind the directml backend."""
 
 from __future__ import annotations
 
@@ -7,23 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dml_conformance.conformance.cli.directml_record import record
 from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.options import LEVEL, format_option
 from dml_conformance.conformance.cli.output import print_json, print_table
 from dml_conformance.spec.levels import Level
 
 if TYPE_CHECKING:
-    from dml_conformance.backends.directml.library import Library
+    from dml_conformance.backends.directml.library import LibraryFile
     from dml_conformance.backends.directml.profiles import Profile
 
 
 @click.group()
 def directml() -> None:
-    """Install the real DirectML library, show what it says of itself, and what it calls."""
-
-
-directml.add_command(record)
+    """Install the real DirectML library, and show what it says of itself."""
 
 
 @directml.command()
@@ -76,7 +72,7 @@ def info(level: Level | None, format_: str) -> None:
     )
 
 
-def _info(library: Library) -> dict[str, Any]:
+def _info(library: LibraryFile) -> dict[str, Any]:
     from dml_conformance.backends.directml.library import RELEASES, installed_path, settings_files
     from dml_conformance.backends.directml.profiles import PROFILES
 
@@ -102,7 +98,7 @@ def _info(library: Library) -> dict[str, Any]:
     }
 
 
-def _profile_info(library: Library, profile: Profile) -> dict[str, Any]:
+def _profile_info(library: LibraryFile, profile: Profile) -> dict[str, Any]:
     from dml_conformance.backends.directml.process import start
     from dml_conformance.spec.datatypes import DataType
 

@@ -16,6 +16,8 @@ from typing import Any
 
 import click
 
+from dml_conformance.spec.errors import BadInputError, BrokenRunError
+
 
 class Exit(IntEnum):
     """The exit codes of every command."""
@@ -26,46 +28,18 @@ class Exit(IntEnum):
     BROKEN = 3
 
 
-# The project's own exceptions, whose message is meant for the user. Named, not imported: a command pays only for what
-# it uses, and an exception that was raised has its class at hand.
-KNOWN: dict[str, Exit] = {
-    "dml_conformance.spec.forms:FormError": Exit.BAD_INPUT,
-    "dml_conformance.spec.model_files:ModelError": Exit.BAD_INPUT,
-    "dml_conformance.documents.read.model:PageError": Exit.BAD_INPUT,
-    "dml_conformance.backends.directml.errors:DirectmlError": Exit.BAD_INPUT,
-    "dml_conformance.backends.loading:BackendError": Exit.BAD_INPUT,
-    "dml_conformance.conformance.audit:AuditError": Exit.BROKEN,
-    "dml_conformance.conformance.workers.cluster.errors:ClusterError": Exit.BAD_INPUT,
-    "dml_conformance.conformance.workers.cluster.errors:ClusterLost": Exit.BROKEN,
-    "dml_conformance.conformance.exchange.corpus:CorpusError": Exit.BAD_INPUT,
-    "dml_conformance.conformance.packages.profiles:ProfileError": Exit.BAD_INPUT,
-    "dml_conformance.conformance.packages.toml_files:TomlError": Exit.BAD_INPUT,
-    "dml_conformance.conformance.packages.waivers:WaiverError": Exit.BAD_INPUT,
-    "dml_conformance.reports.package:PackageError": Exit.BAD_INPUT,
-    "dml_conformance.reports.package.signature:KeyFileError": Exit.BAD_INPUT,
-    "dml_conformance.conformance.campaign.sweep:WorkerError": Exit.BROKEN,
-    "dml_conformance.reports.certificate:CertificateError": Exit.BAD_INPUT,
-    "dml_conformance.reports.history:HistoryError": Exit.BAD_INPUT,
-    "dml_conformance.reports.resuming:ResumeError": Exit.BAD_INPUT,
-    "dml_conformance.reports.store:StoreError": Exit.BAD_INPUT,
-    "dml_conformance.reports.store:StoreWriteError": Exit.BROKEN,
-    "dml_conformance.reports.writing:OutputError": Exit.BAD_INPUT,
-    "dml_conformance.reports.writing:WriteError": Exit.BROKEN,
-}
-
-
 @dataclass
-class State:
+class CommandState:
     """What the root command knows, for its subcommands as `context.obj`."""
 
     debug: bool = False
 
 
-class Stopped(Exception):
+class Interruption(Exception):
     """The run was ended from outside; the cause is KeyboardInterrupt or BrokenPipeError."""
 
 
-def run(command: Callable[[], Any], state: State) -> int:
+def run(command: Callable[[], Any], state: CommandState) -> int:
     """Run a command to its end.
 
     Args:
@@ -100,7 +74,7 @@ def run(command: Callable[[], Any], state: State) -> int:
 
 def explain(error: BaseException) -> tuple[str, Exit]:
     """What to tell of an exception ("" for nothing), and the exit code."""
-    if isinstance(error, Stopped) and error.__cause__ is not None:
+    if isinstance(error, Interruption) and error.__cause__ is not None:
         return explain(error.__cause__)
     if isinstance(error, BrokenPipeError):  # the reader has gone; it has seen all that it wanted
         _discard_output()
@@ -109,9 +83,8 @@ def explain(error: BaseException) -> tuple[str, Exit]:
         return "interrupted; the run is incomplete", Exit.BROKEN
     if isinstance(error, click.ClickException):
         return _usage(error), Exit.BAD_INPUT
-    for ancestor in type(error).__mro__:
-        if code := KNOWN.get(f"{ancestor.__module__}:{ancestor.__qualname__}"):
-            return str(error), code
+    if isinstance(error, BadInputError | BrokenRunError):
+        return str(error), Exit(error.exit_code)
     if isinstance(error, OSError) and error.filename is not None:
         return f"{click.format_filename(error.filename)}: {error.strerror}", Exit.BAD_INPUT
     if isinstance(error, MemoryError):
@@ -122,7 +95,7 @@ def explain(error: BaseException) -> tuple[str, Exit]:
 
 def _notes(error: BaseException) -> Iterator[str]:
     """What was added to an exception on its way, each once: what became of the files that were being written."""
-    cause = error.__cause__ if isinstance(error, Stopped) else None
+    cause = error.__cause__ if isinstance(error, Interruption) else None
     yield from dict.fromkeys(getattr(cause or error, "__notes__", ()))
 
 

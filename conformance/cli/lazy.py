@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from dml_conformance.conformance.cli.errors import State, Stopped, run
+from dml_conformance.conformance.cli.errors import CommandState, Interruption, run
 
 
 class CommandLine(click.Group):
@@ -50,7 +50,7 @@ class CommandLine(click.Group):
         try:
             return super().invoke(ctx)
         except (BrokenPipeError, KeyboardInterrupt) as error:
-            raise Stopped from error
+            raise Interruption from error
 
     def main(
         self,
@@ -61,7 +61,7 @@ class CommandLine(click.Group):
         **extra: Any,
     ) -> Any:
         """As click's, with the exit codes of this program and one line for every error."""
-        state = extra.setdefault("obj", State())
+        state = extra.setdefault("obj", CommandState())
 
         def command() -> Any:
             return super(CommandLine, self).main(args, prog_name, complete_var, standalone_mode=False, **extra)

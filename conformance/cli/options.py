@@ -48,7 +48,7 @@ class LevelType(_LevelParam):
         return [CompletionItem(level.label) for level in Level if level.label.startswith(incomplete)]
 
 
-class OperatorType(_NameParam):
+class OperatorParameter(_NameParam):
     """An operator's name: `GATHER` or `DML_OPERATOR_GATHER`, in any case."""
 
     name = "operator"
@@ -137,7 +137,7 @@ class ResourceType(_ResourceParam):
 
 
 LEVEL = LevelType()
-OPERATOR = OperatorType()
+OPERATOR = OperatorParameter()
 SHARD = ShardType()
 SIZE = SizeType()
 DEVICES = DevicesType()

@@ -17,7 +17,7 @@ from dml_conformance.conformance.cli.cases import NamedCase, read_cases
 from dml_conformance.conformance.cli.lines import complain
 from dml_conformance.conformance.cli.options import LEVEL, format_option, isolation_options, repeat_option
 from dml_conformance.conformance.cli.output import print_json
-from dml_conformance.conformance.exchange.replay import Change, Replayed
+from dml_conformance.conformance.exchange.replay import ReplayChange, ReplayOutcome
 from dml_conformance.conformance.exchange.replay import replay as judge_again
 from dml_conformance.conformance.judge.explain import explain
 from dml_conformance.conformance.judge.judge import Judge
@@ -58,7 +58,7 @@ def replay(
     wrong; 1: a case fails; 2: wrong usage; 3: the harness could not judge it.
     """
     named = [one for argument in cases for one in read_cases(argument, level)]
-    replayed: list[Replayed] = []
+    replayed: list[ReplayOutcome] = []
     given_up = ""
     with opened(backend_name, limits) as backend, Steps("Judging", len(named)) as steps:
         judges = {reading: Judge(backend, backend_name, reading, repeat=repeat) for reading in Reading}
@@ -82,22 +82,22 @@ def replay(
         raise SystemExit(3)
 
 
-def as_text(named: Sequence[NamedCase], replayed: Sequence[Replayed]) -> str:
+def as_text(named: Sequence[NamedCase], replayed: Sequence[ReplayOutcome]) -> str:
     """Each case with its change and, unless it is well again or as it was, all there is to say of it; then a sum."""
     parts = []
     for one, found in zip(named, replayed, strict=True):
         head = "" if found.change is None else one_line(f"{found.change}: {one.name}: {found.told}")
-        quiet = found.change in (Change.FIXED, Change.AS_RECORDED)
+        quiet = found.change in (ReplayChange.FIXED, ReplayChange.AS_RECORDED)
         parts.append("\n".join(filter(None, (head, "" if quiet else explain(found.record)))))
     changes = Counter(found.change for found in replayed if found.change is not None)
     if not named:
         parts.append("No case in the results fails.")
     elif changes.total() > 1:
-        parts.append(", ".join(f"{changes[change]} {change}" for change in Change if changes[change]))
+        parts.append(", ".join(f"{changes[change]} {change}" for change in ReplayChange if changes[change]))
     return "\n\n".join(parts)
 
 
-def as_json(named: Sequence[NamedCase], replayed: Sequence[Replayed]) -> list[dict[str, Any]]:
+def as_json(named: Sequence[NamedCase], replayed: Sequence[ReplayOutcome]) -> list[dict[str, Any]]:
     """For each case `name`, `change` (null where nothing is on record), `told`, and `record` in the published form."""
     return [
         {

@@ -19,6 +19,7 @@ import msgspec
 from dml_conformance.reports.malformed import MALFORMED
 from dml_conformance.reports.release import suite_version
 from dml_conformance.spec.case import Case
+from dml_conformance.spec.errors import BadInputError
 from dml_conformance.spec.forms import FormError
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators as all_operators
@@ -29,7 +30,7 @@ MOST_LINE_BYTES = 2**20
 MOST_CASES = 2**53  # what every reader of JSON counts exactly
 
 
-class CorpusError(ValueError):
+class CorpusError(BadInputError, ValueError):
     """A corpus that cannot be read or made; the message names file, line, what was expected and what was found."""
 
 
@@ -148,7 +149,7 @@ class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             yield numbered_case(self.seed, *cells[(start + place) % len(cells)], turn)
 
 
-class Ending(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CorpusEnd(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The last line: how many cases came before, and the SHA-256 of all lines before, line feeds included."""
 
     cases: int
@@ -159,8 +160,8 @@ class _HeaderLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     corpus: Header
 
 
-class _EndingLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    end: Ending
+class _CorpusEndLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    end: CorpusEnd
 
 
 class _CaseLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -170,7 +171,7 @@ class _CaseLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 _encode = msgspec.json.Encoder().encode
 _HEADER_DECODER = msgspec.json.Decoder(_HeaderLine)
-_ENDING_DECODER = msgspec.json.Decoder(_EndingLine)
+_ENDING_DECODER = msgspec.json.Decoder(_CorpusEndLine)
 _CASE_DECODER = msgspec.json.Decoder(_CaseLine)
 _ENDING_START = b'{"end":'
 
@@ -192,7 +193,7 @@ def corpus_lines(header: Header, cases: Iterable[Case] | None = None) -> Iterato
         digest.update(line)
         count += 1
         yield line
-    yield _encode(_EndingLine(Ending(count, digest.hexdigest()))) + b"\n"
+    yield _encode(_CorpusEndLine(CorpusEnd(count, digest.hexdigest()))) + b"\n"
 
 
 def _check(text: bytes) -> bytes:
@@ -200,14 +201,14 @@ def _check(text: bytes) -> bytes:
     return b"%08x" % zlib.crc32(text)
 
 
-class Line(NamedTuple):
+class CorpusLine(NamedTuple):
     """A line that holds a case: its number in the file, from 1 on, and its bytes."""
 
     number: int
     content: bytes
 
 
-def checked_text(file: str, line: Line) -> bytes:
+def checked_text(file: str, line: CorpusLine) -> bytes:
     """The JSON text of a line's case.
 
     Raises:
@@ -227,7 +228,7 @@ def checked_text(file: str, line: Line) -> bytes:
     return text
 
 
-def read_case(file: str, line: Line) -> Case:
+def read_case(file: str, line: CorpusLine) -> Case:
     """The case of a line.
 
     Args:
@@ -288,7 +289,7 @@ class CorpusReader:
     def sha256(self) -> str:
         return self._digest.hexdigest()
 
-    def lines(self, shard: Shard = WHOLE) -> Iterator[Line]:
+    def lines(self, shard: Shard = WHOLE) -> Iterator[CorpusLine]:
         """The lines of the cases that a shard of the corpus has; all of them are read and digested."""
         digest = self._digest
         for position, number in enumerate(self.header.numbers()):
@@ -297,7 +298,7 @@ class CorpusReader:
                 raise self._error(f"expected {self.header.in_shard:,} cases, as line 1 says; there are {position:,}")
             digest.update(line)
             if number in shard:
-                yield Line(self._number, line)
+                yield CorpusLine(self._number, line)
         self._check_ending(self._next())
         if self._next():
             raise self._error("expected nothing after the last line of a corpus")
@@ -371,9 +372,9 @@ def check_corpus(reader: CorpusReader, tell: Callable[[], None] = lambda: None) 
         tell()
 
 
-def in_blocks(lines: Iterable[Line], size: int) -> Iterator[Sequence[Line]]:
+def in_blocks(lines: Iterable[CorpusLine], size: int) -> Iterator[Sequence[CorpusLine]]:
     """Lines in blocks of `size`, the last one of what is left."""
-    block: list[Line] = []
+    block: list[CorpusLine] = []
     for line in lines:
         block.append(line)
         if len(block) == size:

@@ -73,7 +73,7 @@ def open_corpus(path: Path) -> Iterator[CorpusReader]:
         unpacked = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW).stream_reader(
             source, read_size=_READ, read_across_frames=True
         )
-        yield CorpusReader(name, cast(BinaryIO, io.BufferedReader(_Unpacked(unpacked), _READ)))
+        yield CorpusReader(name, cast(BinaryIO, io.BufferedReader(_DecompressedStream(unpacked), _READ)))
     except IsADirectoryError:
         raise CorpusError(f"{name}: is a folder; expected a corpus") from None
     finally:
@@ -81,7 +81,7 @@ def open_corpus(path: Path) -> Iterator[CorpusReader]:
             source.close()
 
 
-class _Unpacked(io.RawIOBase):
+class _DecompressedStream(io.RawIOBase):
     """What a decompressor gives, with its errors as OSError, as those of any other file."""
 
     def __init__(self, unpacked: Any) -> None:

@@ -11,7 +11,7 @@ from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdi
 from dml_conformance.spec.case import Case
 
 
-class Change(StrEnum):
+class ReplayChange(StrEnum):
     """What a case does now, against what is on record of it."""
 
     FIXED = "FIXED"
@@ -20,7 +20,7 @@ class Change(StrEnum):
     AS_RECORDED = "AS RECORDED"
 
 
-class Replayed(NamedTuple):
+class ReplayOutcome(NamedTuple):
     """A case that was judged again.
 
     Attributes:
@@ -30,14 +30,14 @@ class Replayed(NamedTuple):
     """
 
     record: Record
-    change: Change | None = None
+    change: ReplayChange | None = None
     told: str = ""
 
 
 _FAILED = (*NOT_CONFORMANT, Verdict.ERROR)
 
 
-def replay(judge: Judge, case: Case, recorded: Record | None = None) -> Replayed:
+def replay(judge: Judge, case: Case, recorded: Record | None = None) -> ReplayOutcome:
     """Judge a case again.
 
     It is FIXED where it failed and passes, STILL FAILS where it fails in the same way: verdict, rule, answer, kind of
@@ -46,16 +46,16 @@ def replay(judge: Judge, case: Case, recorded: Record | None = None) -> Replayed
     """
     (record,) = with_losses(iter([judge.record(case, Phase.SEARCH)]), judge.backend)
     if recorded is None:
-        return Replayed(record)
+        return ReplayOutcome(record)
     before = Verdict(recorded.waived) if recorded.waived else recorded.verdict
     if before in _FAILED and record.verdict is Verdict.PASS:
-        return Replayed(record, Change.FIXED, f"it was {before}, and passes now")
+        return ReplayOutcome(record, ReplayChange.FIXED, f"it was {before}, and passes now")
     difference = _difference(before, recorded, record)
     if difference:
-        return Replayed(record, Change.DIFFERENT, difference)
+        return ReplayOutcome(record, ReplayChange.DIFFERENT, difference)
     if before in _FAILED:
-        return Replayed(record, Change.STILL_FAILS, f"{before}, in the same way")
-    return Replayed(record, Change.AS_RECORDED, f"{before}, as before")
+        return ReplayOutcome(record, ReplayChange.STILL_FAILS, f"{before}, in the same way")
+    return ReplayOutcome(record, ReplayChange.AS_RECORDED, f"{before}, as before")
 
 
 def _difference(before: Verdict, recorded: Record, record: Record) -> str:

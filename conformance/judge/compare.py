@@ -20,20 +20,20 @@ OPEN = "any element of the input"
 Elements = npt.NDArray[np.unsignedinteger]
 
 
-class Comparison(NamedTuple):
+class OutputComparison(NamedTuple):
     """What differs: how many elements, and the first of them in row-major order."""
 
     wrong: int
     shown: tuple[Difference, ...]
 
-    def and_then(self, other: Comparison) -> Comparison:
+    def and_then(self, other: OutputComparison) -> OutputComparison:
         """This, and what differs behind it in the same output."""
         if not self.wrong or not other.wrong:
             return other if other.wrong else self
-        return Comparison(self.wrong + other.wrong, (self.shown + other.shown)[:RECORDED])
+        return OutputComparison(self.wrong + other.wrong, (self.shown + other.shown)[:RECORDED])
 
 
-EQUAL = Comparison(0, ())
+EQUAL = OutputComparison(0, ())
 
 
 def compare(
@@ -43,7 +43,7 @@ def compare(
     is_open: npt.NDArray[np.bool_] | None = None,
     allowed: Elements | None = None,
     start: Sequence[int] = (),
-) -> Comparison:
+) -> OutputComparison:
     """Compare bits.
 
     Args:
@@ -71,7 +71,7 @@ def compare(
     found, wanted = shown(actual[index], data_type), shown(expected[index], data_type)
     if is_open is not None:
         wanted = [(OPEN, "") if free else known for free, known in zip(is_open[index].tolist(), wanted, strict=True)]
-    return Comparison(
+    return OutputComparison(
         count, tuple(Difference(at, *want, *got) for at, want, got in zip(coordinates, wanted, found, strict=True))
     )
 

@@ -13,7 +13,7 @@ import psutil
 from dml_conformance.backends.base import Answer, Backend, Binding, Bytes, Capabilities, Unsupported
 from dml_conformance.backends.processes.errors import ProcessLost, StrayWrite
 from dml_conformance.backends.reference import LargeResult, Result, expected_output
-from dml_conformance.conformance.judge.compare import EQUAL, Comparison, compare
+from dml_conformance.conformance.judge.compare import EQUAL, OutputComparison, compare
 from dml_conformance.conformance.judge.memory import (
     LARGE_BYTES,
     InputMemory,
@@ -59,7 +59,7 @@ class Judgement(NamedTuple):
     answered: str = ""
     reason: str = ""
     seconds: float = 0.0
-    comparison: Comparison = EQUAL
+    comparison: OutputComparison = EQUAL
     output: str = ""
 
 
@@ -172,7 +172,7 @@ class Judge:
         except ProcessLost as lost:
             return Judgement(verdict_on(lost), case.rule, reason=f"{lost}{self._known(case, 'crash')}")
         except Exception as error:
-            reason = f"validate raised {told(error)}{self._known(case, 'crash')}"
+            reason = f"validate raised {exception_text(error)}{self._known(case, 'crash')}"
             return Judgement(Verdict.CRASH, case.rule, reason=reason)
         if not isinstance(answer, Answer):
             return Judgement(Verdict.CRASH, case.rule, reason=f"validate returned {answer!r}, not an Answer")
@@ -246,7 +246,7 @@ class Judge:
         except StrayWrite as stray:
             return Judgement(Verdict.FAIL, OUTPUT_BOUNDS, pending.answered, str(stray), pending.seconds)
         except Exception as error:
-            reason = f"execute raised {told(error)}"
+            reason = f"execute raised {exception_text(error)}"
             lacks_memory = isinstance(error, MemoryError) and pending.needed > LACKING_BYTES
             verdict = Verdict.NOT_SUPPORTED if lacks_memory else Verdict.CRASH
             return Judgement(verdict, rule, pending.answered, reason, pending.seconds)
@@ -320,7 +320,7 @@ class Judge:
 
     def _compared(
         self, case: Case, output: OutputMemory, expected: Result | LargeResult, inputs: Mapping[str, InputMemory]
-    ) -> Comparison:
+    ) -> OutputComparison:
         index, found = spec_of(case.desc).index, EQUAL
         for box, part in expected.parts():
             allowed = None
@@ -435,7 +435,7 @@ def verdict_on(lost: ProcessLost) -> Verdict:
     return Verdict.TIMEOUT if lost.timed_out else Verdict.CRASH
 
 
-def told(error: Exception) -> str:
+def exception_text(error: Exception) -> str:
     """An exception in one line, cut where it is long."""
     text = f"{type(error).__name__}: {error}"
     return text if len(text) <= 500 else text[:497] + "..."

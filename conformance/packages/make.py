@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dml_conformance.conformance.packages.profiles import Profile
+from dml_conformance.conformance.packages.profiles import ClaimsProfile
 from dml_conformance.conformance.packages.statements import CaseDigests, predicate_of, statement_of
 from dml_conformance.conformance.packages.waivers import Waivers
 from dml_conformance.reports.package import CASES, LISTED, MANIFEST, SIGNATURE, STATEMENT, SUFFIX, WAIVERS
 from dml_conformance.reports.package.archive import write_archive
-from dml_conformance.reports.package.forms import Listed, Manifest, Stated, WaiverList
+from dml_conformance.reports.package.forms import Manifest, ManifestEntry, Stated, WaiverList
 from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
 from dml_conformance.reports.resuming import ResumeError
 from dml_conformance.reports.stream import FanOut
@@ -50,7 +50,7 @@ class PackageFolder:
     def __init__(
         self,
         output: OutputFolder,
-        profile: Profile,
+        profile: ClaimsProfile,
         stated: Stated | None,
         waivers: Waivers,
         key: Ed25519PrivateKey | None,
@@ -206,5 +206,5 @@ def manifest_of(folder: Path, suite_version: str) -> Manifest:
     for name in LISTED:
         with (folder / name).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        files.append(Listed(name=name, size=(folder / name).stat().st_size, sha256=digest))
+        files.append(ManifestEntry(name=name, size=(folder / name).stat().st_size, sha256=digest))
     return Manifest(suite_version=suite_version, files=files)

@@ -11,14 +11,15 @@ from enum import StrEnum
 from msgspec.structs import replace
 
 from dml_conformance.backends.base import Capabilities
+from dml_conformance.spec.errors import BadInputError
 from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category
 
 
-class ProfileError(ValueError):
+class ProfileError(BadInputError, ValueError):
     """A profile that a backend's claims do not reach; the message says what is not claimed."""
 
 
-class Profile(StrEnum):
+class ClaimsProfile(StrEnum):
     """What is judged: decisions on descriptors, execution, or both."""
 
     DECISIONS = "decisions"
@@ -26,7 +27,7 @@ class Profile(StrEnum):
     FULL = "full"
 
 
-def widest(claims: Capabilities) -> Profile:
+def widest(claims: Capabilities) -> ClaimsProfile:
     """The profile for all that a backend claims.
 
     Raises:
@@ -35,11 +36,11 @@ def widest(claims: Capabilities) -> Profile:
     if not _decides(claims) and not _executes(claims):
         raise ProfileError(f"{claims.name} claims neither decisions nor execution; there is nothing to certify")
     if not _executes(claims):
-        return Profile.DECISIONS
-    return Profile.FULL if _decides(claims) else Profile.EXECUTION
+        return ClaimsProfile.DECISIONS
+    return ClaimsProfile.FULL if _decides(claims) else ClaimsProfile.EXECUTION
 
 
-def narrowed(claims: Capabilities, profile: Profile) -> Capabilities:
+def narrowed(claims: Capabilities, profile: ClaimsProfile) -> Capabilities:
     """What a backend is held to in a profile.
 
     Raises:
@@ -48,8 +49,8 @@ def narrowed(claims: Capabilities, profile: Profile) -> Capabilities:
     missing = [
         what
         for what, needed, claimed in (
-            ("decisions", profile is not Profile.EXECUTION, _decides(claims)),
-            ("execution", profile is not Profile.DECISIONS, _executes(claims)),
+            ("decisions", profile is not ClaimsProfile.EXECUTION, _decides(claims)),
+            ("execution", profile is not ClaimsProfile.DECISIONS, _executes(claims)),
         )
         if needed and not claimed
     ]
@@ -58,9 +59,9 @@ def narrowed(claims: Capabilities, profile: Profile) -> Capabilities:
             f"profile {profile}: {claims.name} does not claim {' and '.join(missing)}; it can have profile "
             f"{widest(claims)}"
         )
-    if profile is Profile.DECISIONS:
+    if profile is ClaimsProfile.DECISIONS:
         return replace(claims, enforces=claims.enforces & DESCRIPTOR_CATEGORIES, executes=False)
-    if profile is Profile.EXECUTION:
+    if profile is ClaimsProfile.EXECUTION:
         return replace(claims, enforces=claims.enforces - DESCRIPTOR_CATEGORIES)
     return claims
 

@@ -15,20 +15,21 @@ from typing import Annotated
 
 import msgspec
 
-from dml_conformance.conformance.packages.toml_files import TomlFile
+from dml_conformance.conformance.packages.toml import entry_name, read_toml
 from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.package.forms import Level as LevelLabel
 from dml_conformance.reports.package.forms import Patterns, Text, Waiver
 from dml_conformance.reports.records import NOT_CONFORMANT, Campaign, Ending, Record, Throughput, Verdict
 from dml_conformance.reports.stream import Consumer, FanOut
+from dml_conformance.spec.errors import BadInputError
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators
 
 _ANYTHING = re.compile(r"[*?]*")
 
 
-class WaiverError(ValueError):
-    """Waivers that are not legal; the message names file and line, or the number of the waiver."""
+class WaiverError(BadInputError, ValueError):
+    """Waivers that are not legal; the message names the file and the waiver."""
 
 
 class FiledWaiver(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -73,20 +74,20 @@ def read_waivers(path: Path, today: date) -> Waivers:
         today: waivers that expired before it are refused.
 
     Raises:
-        TomlError: a key is unknown or missing, or a value is not what its key takes.
+        TomlError: it is no TOML, a key is unknown or missing, or a value is not what its key takes.
         WaiverError: a waiver covers everything, names what does not exist, or has expired.
     """
-    file = TomlFile(path)
     found = [
         Waiver(**{**msgspec.structs.asdict(each), "expires": each.expires.isoformat()})
-        for each in file.read_as(WaiversFile).waiver
+        for each in read_toml(path, WaiversFile).waiver
     ]
-    for n, waiver in enumerate(found):
+    places = [f"{path}: {entry_name('waiver', n)}" for n in range(len(found))]
+    for place, waiver in zip(places, found, strict=True):
         problem = illegal(waiver, today)
         if problem:
             key, text = problem
-            raise WaiverError(str(file.error(["waiver", n, key] if key else ["waiver", n], text)))
-    return Waivers(found, [f"{path}: line {file.line_of(['waiver', n])}" for n in range(len(found))])
+            raise WaiverError(f"{place}{f'.{key}' if key else ''}: {text}")
+    return Waivers(found, places)
 
 
 def illegal(waiver: Waiver, today: date) -> tuple[str, str] | None:
@@ -182,7 +183,7 @@ def _compiled(patterns: Sequence[str]) -> re.Pattern[str] | None:
     return re.compile("|".join(f"(?:{translate(pattern)})" for pattern in patterns)) if patterns else None
 
 
-class Waiving:
+class WaiverFilter:
     """A consumer that applies waivers before it passes a stream on."""
 
     def __init__(self, waivers: Waivers, consumer: Consumer) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dml_conformance.reports.writing import CERTIFICATE, JUNIT, REPORT, RESULTS
+from dml_conformance.spec.errors import BadInputError
 
 STATEMENT, CASES, WAIVERS = "statement.json", "cases.json", "waivers.json"
 MANIFEST, SIGNATURE = "manifest.json", "signature.dsse.json"
@@ -31,7 +32,7 @@ MOST_BYTES = {
 }
 
 
-class PackageError(ValueError):
+class PackageError(BadInputError, ValueError):
     """Something that is no package, or that could do harm; the message says what, and what was expected."""
 
 

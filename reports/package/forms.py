@@ -212,7 +212,7 @@ class WaiverList(PackageDocument, frozen=True, kw_only=True):
     waivers: Annotated[list[Waiver], msgspec.Meta(max_length=10_000)] = []
 
 
-class Listed(PackageEntry, frozen=True, kw_only=True):
+class ManifestEntry(PackageEntry, frozen=True, kw_only=True):
     """A file of the package.
 
     Attributes:
@@ -237,7 +237,7 @@ class Manifest(PackageDocument, frozen=True, kw_only=True):
 
     form: Literal[1] = 1
     suite_version: str
-    files: Annotated[list[Listed], msgspec.Meta(max_length=100)]
+    files: Annotated[list[ManifestEntry], msgspec.Meta(max_length=100)]
 
 
 class EnvelopeSignature(PackageEntry, frozen=True, kw_only=True):

@@ -32,6 +32,7 @@ from dml_conformance.reports.package.forms import (
     SignedFile,
     decoded,
 )
+from dml_conformance.spec.errors import BadInputError
 
 PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
 MOST_KEY_BYTES = 1 << 16
@@ -41,7 +42,7 @@ _PRIVATE_MODE, _PUBLIC_MODE = 0o600, 0o644
 _EVERYONE_ELSE = stat.S_IRWXG | stat.S_IRWXO
 
 
-class KeyFileError(ValueError):
+class KeyFileError(BadInputError, ValueError):
     """A key that cannot be read, made or used; the message names the file and says what was expected."""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from strength.mutants import MUTANTS
 
 from dml_conformance.backends import reference
 from dml_conformance.backends.base import OutOfMemory
@@ -18,7 +19,6 @@ from dml_conformance.conformance.judge import memory as memory_module
 from dml_conformance.conformance.judge.compare import RECORDED
 from dml_conformance.conformance.judge.judge import Judge, Pending, bind_inputs
 from dml_conformance.conformance.judge.memory import bind_output
-from dml_conformance.conformance.strength.mutants import MUTANTS
 from dml_conformance.reports.records import Phase, Record, Verdict
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType

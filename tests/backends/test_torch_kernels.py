@@ -20,7 +20,7 @@ from triton_interpreter import HAS_CUDA, NEEDS_TRITON
 from dml_conformance.backends.base import Binding, Unsupported
 from dml_conformance.backends.torch import WORTH_A_KERNEL, TorchBackend, TorchEagerBackend, TorchKernelsBackend, kernels
 from dml_conformance.backends.torch.kernels import layout, plans
-from dml_conformance.backends.torch.kernels.plans import Plan, Repeated
+from dml_conformance.backends.torch.kernels.plans import Plan, RepeatedDimension
 from dml_conformance.backends.torch.tables import OPERATORS
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.reports.records import Phase, Record, Verdict
@@ -496,8 +496,8 @@ def test_repeated_dimensions_are_as_few_as_can_be_and_give_the_same(seed: int) -
 
 
 def test_repeated_dimensions_that_lie_apart_stay_apart() -> None:
-    assert plans.repeated((2, 3), (4, 1), (2, 1)) == [Repeated(2, 4, 2), Repeated(3, 1, 1)]
-    assert plans.repeated((2, 1, 3), (3, 0, 1), (2, 1, 1)) == [Repeated(6, 1, 2)]
+    assert plans.repeated((2, 3), (4, 1), (2, 1)) == [RepeatedDimension(2, 4, 2), RepeatedDimension(3, 1, 1)]
+    assert plans.repeated((2, 1, 3), (3, 0, 1), (2, 1, 1)) == [RepeatedDimension(6, 1, 2)]
 
 
 def test_what_no_kernel_can_do_has_no_plan() -> None:

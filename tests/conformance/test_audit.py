@@ -17,7 +17,7 @@ from dml_conformance.backends.base import Answer, Binding, Capabilities, Unsuppo
 from dml_conformance.backends.directml import DirectmlBackend, DirectmlError, LibraryCrash
 from dml_conformance.backends.directml.library import OVERRIDE
 from dml_conformance.conformance import audit as audit_module
-from dml_conformance.conformance.audit import Audit, AuditError, Part, Standing, audit
+from dml_conformance.conformance.audit import Audit, AuditError, AuditPart, Standing, audit
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.audit import audit_command
 from dml_conformance.conformance.cli.errors import Exit
@@ -319,10 +319,14 @@ def test_random_descriptors_are_of_three_kinds_and_the_same_each_time() -> None:
 
 
 def test_who_listens_hears_every_part(few_boundaries: None) -> None:
-    heard: list[tuple[Part, int]] = []
+    heard: list[tuple[AuditPart, int]] = []
     found = audit(FakeLibrary(), 30, 0, lambda part, done: heard.append((part, done)))
-    assert list(dict.fromkeys(part for part, _ in heard)) == [Part.RECORDED, Part.BOUNDARIES, Part.RANDOM]
-    assert heard[-1] == (Part.RANDOM, 30)
+    assert list(dict.fromkeys(part for part, _ in heard)) == [
+        AuditPart.RECORDED,
+        AuditPart.BOUNDARIES,
+        AuditPart.RANDOM,
+    ]
+    assert heard[-1] == (AuditPart.RANDOM, 30)
     assert len(heard) >= found.asked
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 
@@ -9,18 +10,13 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 from places import ROOT
-
-from dml_conformance.backends.reference import ReferenceBackend
-from dml_conformance.conformance.campaign.budget import BUDGETS
-from dml_conformance.conformance.campaign.engine import Engine
-from dml_conformance.conformance.cli.strength import strength
-from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.conformance.strength import score as score_module
-from dml_conformance.conformance.strength.coverage import Coverage, gaps
-from dml_conformance.conformance.strength.measure import Outcome, Plan, measure, measure_at, planted
-from dml_conformance.conformance.strength.mutants import Mutant
-from dml_conformance.conformance.strength.mutants.memory import LastElementUnwritten
-from dml_conformance.conformance.strength.rule_mutants import (
+from strength import __main__ as command
+from strength.__main__ import strength
+from strength.coverage import Coverage, gaps
+from strength.measure import Outcome, Plan, measure, measure_at, planted
+from strength.mutants import MUTANTS, Mutant
+from strength.mutants.memory import LastElementUnwritten
+from strength.rule_mutants import (
     NO_STEP,
     NOT_ALONE,
     OPEN,
@@ -32,17 +28,25 @@ from dml_conformance.conformance.strength.rule_mutants import (
     overdone,
     witnesses,
 )
-from dml_conformance.conformance.strength.score import PROMISED, RECORDED, Score, of_campaign, recorded
-from dml_conformance.conformance.strength.show import as_markdown
-from dml_conformance.conformance.strength.steps import steps
-from dml_conformance.conformance.strength.streams import Streams
+from strength.score import PROMISED, Score, behaviour_digest
+from strength.steps import steps
+from strength.streams import Streams
+
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance import strength as totals_module
+from dml_conformance.conformance.campaign.budget import BUDGETS
+from dml_conformance.conformance.campaign.engine import Engine
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.strength import Totals, recorded_totals, strength_of
 from dml_conformance.reports.certificate import Strength
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase
+from dml_conformance.reports.release import suite_version
 from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
 from dml_conformance.spec.registry import operators, rules
 from dml_conformance.spec.validator import Outcome as Decided
 from dml_conformance.spec.validator import decide
 from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.cases import numbered_case
 from dml_conformance.strategies.chooser import SeededChooser
 from dml_conformance.strategies.violations import breakable_rules, violate
 
@@ -168,10 +172,6 @@ def test_a_score_counts_what_was_planted(small: Score) -> None:
     )
 
 
-def test_a_score_survives_its_json(small: Score) -> None:
-    assert msgspec.json.decode(small.to_json(), type=Score) == small
-
-
 def test_a_survivor_breaks_the_promise(small: Score) -> None:
     quick = dict.fromkeys(Phase, (0,))
     sizes = dict.fromkeys(Phase, (5,))
@@ -193,51 +193,52 @@ def test_cases_to_a_kill_count_the_phases_before_it() -> None:
 
 
 def test_the_recorded_score_is_current() -> None:
-    """It fails when a source that the score depends on has changed: measure it anew, as docs/strength.md says."""
-    score = recorded()
-    assert score is not None
-    assert score.is_current, "out of date; docs/strength.md has the command that measures it anew"
-    assert score.operators == tuple(operators())
-    assert score.levels == tuple(level.label for level in Level)
+    """It fails when rules, wrong backends or cases have changed: measure anew, as docs/strength.md says."""
+    totals = recorded_totals()
+    assert totals.suite_version == suite_version()
+    assert totals.behaviour == behaviour_digest(), "out of date; docs/strength.md has the command that measures it anew"
 
 
 def test_the_recorded_score_keeps_what_is_promised() -> None:
-    score = recorded()
-    assert score is not None
-    assert set(score.budgets) == set(PROMISED)
-    assert score.keeps_promises, [f"{s.budget}: {s.mutant} {s.operator} {s.level}" for s in score.survivors]
+    totals = recorded_totals()
+    assert list(totals.killed) == list(PROMISED)
+    assert all(killed >= PROMISED[budget] * totals.plantings for budget, killed in totals.killed.items())
 
 
 def test_the_page_shows_the_recorded_score() -> None:
-    score = recorded()
-    assert score is not None
-    page = ROOT / "docs" / "strength.md"
-    assert page.read_text(encoding="utf-8") == as_markdown(score)
-    readme = (page.parents[1] / "README.md").read_text(encoding="utf-8")
-    assert f"what it finds of {score.total.mutants} backends" in " ".join(readme.split())
+    totals = recorded_totals()
+    page = (ROOT / "docs" / "strength.md").read_text(encoding="utf-8")
+    about = f"Suite version {totals.suite_version}, {totals.mutants} wrong backends, {len(operators())} operators, "
+    assert about + f"{len(Level)} feature levels" in page
+    for budget, killed in totals.killed.items():
+        assert f"| {budget} | {killed:,} | {totals.plantings:,} |" in page
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"what it finds of {totals.mutants} backends" in " ".join(readme.split())
 
 
-def test_a_changed_source_makes_a_score_stale(small: Score, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert small.is_current
-    monkeypatch.setattr(score_module, "_SOURCES", ("spec/*.py",))
-    score_module.sources_digest.cache_clear()
-    try:
-        assert not small.is_current
-    finally:
-        score_module.sources_digest.cache_clear()
+@pytest.mark.parametrize(
+    ("module", "name", "changed"),
+    [
+        ("strength.score", "rules", lambda: {**rules(), "TILE.another": None}),
+        ("strength.measure", "MUTANTS", MUTANTS[1:]),
+        ("strength.score", "numbered_case", lambda seed, *where: numbered_case(seed + 1, *where)),
+    ],
+    ids=["a rule", "a wrong backend", "the cases"],
+)
+def test_changed_behaviour_makes_a_score_stale(
+    module: str, name: str, changed: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = behaviour_digest()
+    monkeypatch.setattr(import_module(module), name, changed)
+    assert behaviour_digest.__wrapped__() != before
 
 
 @pytest.mark.parametrize(("budget", "measured"), [("quick", "quick"), ("standard", "standard"), ("full", "standard")])
 def test_a_certificate_says_how_strong_the_suite_is(budget: str, measured: str) -> None:
-    found = msgspec.convert(of_campaign(budget), Strength)
+    found = msgspec.convert(strength_of(budget), Strength)
     assert found.budget == measured
     assert found.is_current
     assert 0 < found.killed <= found.plantings
-
-
-def test_without_a_score_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(score_module, "recorded", lambda: None)
-    assert of_campaign("quick") == {}
 
 
 # --- coverage ---------------------------------------------------------------------------------------------------------
@@ -252,12 +253,8 @@ def test_the_cases_reach_what_the_specification_tells_apart(operator: str) -> No
 
 
 def test_a_gap_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "dml_conformance.conformance.strength.coverage.boundary_cases", lambda operator, level: iter(())
-    )
-    monkeypatch.setattr(
-        "dml_conformance.conformance.strength.coverage.scale_cases", lambda operator, level, reach: iter(())
-    )
+    monkeypatch.setattr("strength.coverage.boundary_cases", lambda operator, level: iter(()))
+    monkeypatch.setattr("strength.coverage.scale_cases", lambda operator, level, reach: iter(()))
     found = Coverage()
     found.count("GATHER", HIGHEST)
     told = gaps(found)
@@ -275,23 +272,28 @@ def run(*arguments: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-def test_the_command_measures(tmp_path: Path) -> None:
+def test_the_command_measures() -> None:
     code, text = run("--operator", "TILE", "--level", "6_4", "--family", "memory", "--budget", "quick")
     assert code == 0
     assert "quick: 8 of 8 plantings killed (100.0%, promised 90%)" in text
-    target = tmp_path / "score.json"
-    code, _ = run("--operator", "TILE", "--level", "6_4", "--family", "memory", "--format", "json", "-o", str(target))
-    assert code == 0
-    assert msgspec.json.decode(target.read_bytes(), type=Score).budgets == ("quick", "standard")
 
 
-def test_the_recorded_score_is_shown() -> None:
-    code, text = run("--recorded", "--format", "json")
-    assert code == 0
-    assert text.encode() == RECORDED.read_bytes()
-    code, text = run("--recorded", "--operator", "TILE")
+def test_what_is_recorded_is_everything() -> None:
+    code, text = run("--record", "--operator", "TILE")
     assert code == 2
     assert "leave out what selects" in text
+
+
+def test_what_is_recorded_is_what_the_certificate_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = Plan(("TILE",), (HIGHEST,), ("memory",), with_witnesses=False)
+    monkeypatch.setattr(command, "measure", lambda plan, workers: measure(few))
+    monkeypatch.setattr(command, "PAGE", tmp_path / "strength.md")
+    monkeypatch.setattr(totals_module, "FILE", tmp_path / "strength.json")
+    code, _ = run("--record")
+    kept = msgspec.json.decode((tmp_path / "strength.json").read_bytes(), type=Totals)
+    assert code == 0
+    assert kept == Totals(suite_version(), behaviour_digest(), 8, 8, {"quick": 8, "standard": 8})
+    assert "## Survivors" in (tmp_path / "strength.md").read_text(encoding="utf-8")
 
 
 def test_the_command_counts_coverage() -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 import report_data
 
-from dml_conformance.conformance.packages.waivers import Waivers, Waiving
+from dml_conformance.conformance.packages.waivers import WaiverFilter, Waivers
 from dml_conformance.reports.cases import Cases
 from dml_conformance.reports.encoded import encode_record
 from dml_conformance.reports.package.forms import Waiver
@@ -39,7 +39,7 @@ class Plain:
         """Nothing."""
 
 
-def feed(stream: FanOut | Waiving, *, encoded: bool) -> None:
+def feed(stream: FanOut | WaiverFilter, *, encoded: bool) -> None:
     stream.start(report_data.campaign())
     for record in RECORDS:
         if encoded:
@@ -104,7 +104,7 @@ def test_waivers_apply() -> None:
     found = []
     for encoded in (False, True):
         plain = Plain()
-        feed(Waiving(Waivers([waiver]), plain), encoded=encoded)
+        feed(WaiverFilter(Waivers([waiver]), plain), encoded=encoded)
         found.append(plain.records)
     assert found[0] == found[1]
     assert any(record.verdict is Verdict.WAIVED for record in found[1])

@@ -17,7 +17,7 @@ from report_data import plain
 from test_reports_html import Page
 
 from dml_conformance.conformance.cli import main
-from dml_conformance.conformance.cli.errors import State
+from dml_conformance.conformance.cli.errors import CommandState
 from dml_conformance.reports.history import HistoryError, HistoryFile
 from dml_conformance.reports.history_page import MAX_PANELS, PANEL, _rate_chart
 from dml_conformance.reports.records import Verdict
@@ -145,7 +145,7 @@ def test_what_is_no_history_is_refused(tmp_path: Path) -> None:
 
 
 def call(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["history", *arguments], obj=State())
+    return CliRunner().invoke(main, ["history", *arguments], obj=CommandState())
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from ctrf_schema import CTRF
 from report_data import plain
 
 from dml_conformance.conformance.cli import main
-from dml_conformance.conformance.cli.errors import State
+from dml_conformance.conformance.cli.errors import CommandState
 from dml_conformance.reports.csv_rows import COLUMNS, CsvWriter, cell
 from dml_conformance.reports.ctrf import ctrf_json
 from dml_conformance.reports.junit import junit_xml
@@ -262,7 +262,7 @@ def test_a_folder_of_reports_has_them(tmp_path: Path, faulty: Summary) -> None:
 
 
 def call(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["export", *arguments], obj=State())
+    return CliRunner().invoke(main, ["export", *arguments], obj=CommandState())
 
 
 def test_every_form_is_exported(results: Path, faulty: Summary) -> None:

@@ -1,7 +1,7 @@
 """The suite is tested as it tests others: planted bugs are found, at a rule that names them, and nothing else is.
 
-What every wrong backend comes to at every operator and level is measured by `dml-conformance strength`; here each is
-planted once, and at a few levels everywhere, or at all of them (`--exhaustive`).
+What every wrong backend comes to at every operator and level is measured by `python tests/strength`; here each is
+planted once, and at a few levels everywhere, or at all of them (`--all`).
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from functools import cache
 
 import pytest
+from strength.measure import BY_RULE, Planted, failures, planted
+from strength.mutants import FAMILIES, MUTANTS, Mutant, RejectsValid, WrongDecision
+from strength.mutants.shapes import AcceptsOutputThatBroadcasts
+from strength.rule_mutants import FORGETS, LOOSENS, OVER_APPLIES, derived
+from strength.streams import Streams
 
 from dml_conformance.backends.base import Answer
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.conformance.strength.measure import BY_RULE, Planted, failures, planted
-from dml_conformance.conformance.strength.mutants import FAMILIES, MUTANTS, Mutant, RejectsValid, WrongDecision
-from dml_conformance.conformance.strength.mutants.shapes import AcceptsOutputThatBroadcasts
-from dml_conformance.conformance.strength.rule_mutants import FORGETS, LOOSENS, OVER_APPLIES, derived
-from dml_conformance.conformance.strength.streams import Streams
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
@@ -110,10 +110,10 @@ def test_what_is_done_to_a_rule_is_found(kind: str, operator: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operator", operators())
-def test_everything_planted_anywhere_is_found(operator: str, is_exhaustive: bool) -> None:
+def test_everything_planted_anywhere_is_found(operator: str, takes_all: bool) -> None:
     missed = [
         (one.mutant, level.label)
-        for level in (Level if is_exhaustive else map(Level.parse, LEVELS))
+        for level in (Level if takes_all else map(Level.parse, LEVELS))
         for one in planted(operator, level)
         if not one.left_out and not killed(one, operator, level)
     ]

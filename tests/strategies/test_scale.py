@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from address_machine import AddressMachine
+from strength.measure import _FirstKills, _witness, failures, planted
+from strength.mutants import Mutant
+from strength.mutants import scale as mutants
+from strength.streams import MOST_KEPT, Streams
 
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.reference import ReferenceBackend
@@ -21,10 +25,6 @@ from dml_conformance.conformance.exchange.corpus import Header
 from dml_conformance.conformance.gate import suite
 from dml_conformance.conformance.judge.batch import MOST_CASES
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.conformance.strength.measure import _FirstKills, _witness, failures, planted
-from dml_conformance.conformance.strength.mutants import Mutant
-from dml_conformance.conformance.strength.mutants import scale as mutants
-from dml_conformance.conformance.strength.streams import MOST_KEPT, Streams
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Verdict
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import HIGHEST, Level
@@ -383,7 +383,7 @@ def test_a_kill_is_looked_for_once_in_what_streams_begin_with(monkeypatch: pytes
         asked.append(arguments)
         return failures(*arguments, **options)
 
-    monkeypatch.setattr("dml_conformance.conformance.strength.measure.failures", counted)
+    monkeypatch.setattr("strength.measure.failures", counted)
     number = first.kill(streams("TILE").boundaries(Reach.BITS_16), in_batches=False)
     assert number > 0
     assert first.kill(streams("TILE").boundaries(Reach.BITS_24), in_batches=False) == number

@@ -279,7 +279,7 @@ class FakeQueryHeap(FakeObject):
 
 class FakeDevice(FakeObject):
     slots = base.ID3D12_DEVICE5
-    interfaces = frozenset({base.IID_ID3D12_DEVICE, base.IID_ID3D12_DEVICE5})
+    interfaces = frozenset({base.ID3D12_DEVICE.iid, base.ID3D12_DEVICE5.iid})
     FREE = 0
 
     @implements("CreateCommandQueue", RESULT, POINTER, POINTER, POINTER)
@@ -345,7 +345,7 @@ class FakeDevice(FakeObject):
 
 
 class FakeOperator(FakeObject):
-    slots = headers.IDML_OPERATOR
+    slots = base.IDML_OPERATOR
 
 
 class FakeDispatchable(FakeObject):
@@ -443,7 +443,7 @@ def move(target: Any, source: Any) -> None:
 
 class FakeDml(FakeObject):
     slots = base.IDML_DEVICE
-    interfaces = frozenset({base.IID_IDML_DEVICE})
+    interfaces = frozenset({base.IDML_DEVICE.iid})
     FREE = 0
 
     @implements("CreateOperator", RESULT, POINTER, POINTER, POINTER)

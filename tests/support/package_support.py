@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from dml_conformance.backends.base import Backend
 from dml_conformance.conformance.campaign.budget import BUDGETS
-from dml_conformance.conformance.campaign.certify import certify
+from dml_conformance.conformance.campaign.driver import certify
 from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.packages.make import PackageFolder, manifest_of
-from dml_conformance.conformance.packages.profiles import Profile, narrowed
+from dml_conformance.conformance.packages.profiles import ClaimsProfile, narrowed
 from dml_conformance.conformance.packages.verify import Verification, verify
-from dml_conformance.conformance.packages.waivers import Waivers, Waiving
+from dml_conformance.conformance.packages.waivers import WaiverFilter, Waivers
 from dml_conformance.reports.package import MANIFEST, PACKAGE_FILES, RESULTS
 from dml_conformance.reports.package.forms import Stated, Waiver
 from dml_conformance.reports.records import Campaign, Record
@@ -44,7 +44,7 @@ def make(
     *,
     waivers: Iterable[Waiver] = (),
     key: Any = None,
-    profile: Profile = Profile.FULL,
+    profile: ClaimsProfile = ClaimsProfile.FULL,
     stated: Stated | None = STATED,
     reading: Reading = Reading.DOCUMENTED,
 ) -> Path:
@@ -56,7 +56,7 @@ def make(
     with OutputFolder(folder, known=PACKAGE_FILES) as output:
         package = PackageFolder(output, profile, stated, all_waivers, key, replace=False)
         try:
-            certify(engine, Waiving(all_waivers, package))
+            certify(engine, WaiverFilter(all_waivers, package))
         finally:
             package.close()
     return folder
@@ -69,7 +69,7 @@ def forge(
     records: Callable[[list[Record]], list[Record]] = lambda records: records,
     campaign: Callable[[Campaign], Campaign] = lambda campaign: campaign,
     waivers: Iterable[Waiver] | None = None,
-    profile: Profile = Profile.FULL,
+    profile: ClaimsProfile = ClaimsProfile.FULL,
 ) -> Path:
     """A package with other records, in which everything else was made to fit them."""
     given = list(waivers or ())

@@ -56,7 +56,7 @@ RETURNING: Mapping[tuple[str, ...], Mapping[str, type[ctypes.Structure]]] = {
 }
 
 
-class Mapped(NamedTuple):
+class MemoryRegion(NamedTuple):
     """A piece of this process's memory."""
 
     start: int
@@ -65,12 +65,12 @@ class Mapped(NamedTuple):
     file: str
 
 
-def memory_map() -> Iterator[Mapped]:
+def memory_map() -> Iterator[MemoryRegion]:
     """All memory of this process."""
     for line in MEMORY_MAP.read_text().splitlines():
         span, permissions, _, _, _, *file = line.split(maxsplit=5)
         start, end = (int(number, 16) for number in span.split("-"))
-        yield Mapped(start, end, "w" in permissions, file[0] if file else "")
+        yield MemoryRegion(start, end, "w" in permissions, file[0] if file else "")
 
 
 class Bridge:

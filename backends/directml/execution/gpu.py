@@ -25,11 +25,11 @@ from dml_conformance.backends.directml.execution.structures import (
     CommandQueueDesc,
     DescriptorHeapDesc,
     HeapProperties,
+    MemoryRange,
     QueryHeapDesc,
-    Range,
     ResourceBarrier,
     ResourceDesc,
-    Sample,
+    SampleDesc,
     TransitionBarrier,
 )
 
@@ -43,7 +43,7 @@ class DeviceRemoved(RuntimeError):
     """The device is of no use any more; the message says why, as far as it is known."""
 
 
-class OutOfMemory(RuntimeError):
+class DeviceOutOfMemory(RuntimeError):
     """The device has no memory left for what was asked."""
 
 
@@ -55,7 +55,7 @@ def buffer_desc(size: int, flags: int = 0) -> ResourceDesc:
         Height=1,
         DepthOrArraySize=1,
         MipLevels=1,
-        SampleDesc=Sample(1, 0),
+        SampleDesc=SampleDesc(1, 0),
         Layout=headers.TEXTURE_LAYOUT_ROW_MAJOR,
         Flags=flags,
     )
@@ -85,7 +85,7 @@ class Staging:
 
 def _range(all_of_it: bool) -> object:
     """D3D12_RANGE of what is read or written: all is a null pointer, nothing an empty range."""
-    return None if all_of_it else ctypes.byref(Range(0, 0))
+    return None if all_of_it else ctypes.byref(MemoryRange(0, 0))
 
 
 class Descriptors:
@@ -168,7 +168,7 @@ class Gpu:
             size: bytes, at least 1.
 
         Raises:
-            OutOfMemory: there is no room for it.
+            DeviceOutOfMemory: there is no room for it.
             ComError: it cannot be created for another reason.
         """
         state = {
@@ -184,7 +184,7 @@ class Gpu:
             return self.device.create(Resource, create, properties, 0, desc, state, None)
         except ComError as error:
             if error.code == HResult.E_OUTOFMEMORY.signed:
-                raise OutOfMemory(f"the device has no memory for a buffer of {size} bytes") from None
+                raise DeviceOutOfMemory(f"the device has no memory for a buffer of {size} bytes") from None
             raise
 
     def staging(self, heap: HeapType, size: int) -> Staging:

@@ -6,16 +6,9 @@ Source: DirectX-Headers (MIT); dxgi.h as documented on learn.microsoft.com. Only
 from __future__ import annotations
 
 from enum import IntEnum, IntFlag
-from uuid import UUID
 
-from dml_conformance.backends.directml.com import IUNKNOWN
+from dml_conformance.backends.directml.com import IUNKNOWN, InterfaceTable
 from dml_conformance.backends.directml.headers import ID3D12_OBJECT, IDML_OBJECT
-
-
-def _functions(names: str, after: tuple[str, ...]) -> tuple[str, ...]:
-    """An interface's functions in the order of its table: those of the interface that it extends, then its own."""
-    return (*after, *names.split())
-
 
 # --- Direct3D 12 --------------------------------------------------------------------------------------------------
 
@@ -84,25 +77,23 @@ QUERY_HEAP_TYPE_TIMESTAMP = 1
 QUERY_TYPE_TIMESTAMP = 2
 PLACEMENT_ALIGNMENT = 65536  # D3D12_DEFAULT_RESOURCE_PLACEMENT_ALIGNMENT: the smallest heap
 
-IID_ID3D12_COMMAND_QUEUE = UUID("0ec870a6-5d7e-4c22-8cfc-5baae07616ed")
-IID_ID3D12_COMMAND_ALLOCATOR = UUID("6102dee4-af59-4b09-b999-b44d73f09b24")
-IID_ID3D12_GRAPHICS_COMMAND_LIST = UUID("5b160d0f-ac1b-4185-8ba8-b3ae42a5a455")
-IID_ID3D12_FENCE = UUID("0a753dcf-c4d8-4b91-adf6-be5a60d95a76")
-IID_ID3D12_HEAP = UUID("6b3b2502-6e51-45b3-90ee-9884265e8df3")
-IID_ID3D12_RESOURCE = UUID("696442be-a72e-4059-bc79-5b5c98040fad")
-IID_ID3D12_DESCRIPTOR_HEAP = UUID("8efb471d-616c-4f49-90f7-127bb763fa51")
-IID_ID3D12_QUERY_HEAP = UUID("0d9658ae-ed45-469e-a61d-970ec583cab4")
 
-ID3D12_DEVICE_CHILD = _functions("GetDevice", after=ID3D12_OBJECT)
-ID3D12_COMMAND_QUEUE = _functions(
+ID3D12_DEVICE_CHILD = (*ID3D12_OBJECT, "GetDevice")
+ID3D12_COMMAND_QUEUE = InterfaceTable(
+    "ID3D12CommandQueue",
+    "0ec870a6-5d7e-4c22-8cfc-5baae07616ed",
     """
     UpdateTileMappings CopyTileMappings ExecuteCommandLists SetMarker BeginEvent EndEvent Signal Wait
     GetTimestampFrequency GetClockCalibration GetDesc
     """,
     after=ID3D12_DEVICE_CHILD,
 )
-ID3D12_COMMAND_ALLOCATOR = _functions("Reset", after=ID3D12_DEVICE_CHILD)
-ID3D12_GRAPHICS_COMMAND_LIST = _functions(
+ID3D12_COMMAND_ALLOCATOR = InterfaceTable(
+    "ID3D12CommandAllocator", "6102dee4-af59-4b09-b999-b44d73f09b24", "Reset", after=ID3D12_DEVICE_CHILD
+)
+ID3D12_GRAPHICS_COMMAND_LIST = InterfaceTable(
+    "ID3D12GraphicsCommandList",
+    "5b160d0f-ac1b-4185-8ba8-b3ae42a5a455",
     """
     GetType Close Reset ClearState DrawInstanced DrawIndexedInstanced Dispatch CopyBufferRegion CopyTextureRegion
     CopyResource CopyTiles ResolveSubresource IASetPrimitiveTopology RSSetViewports RSSetScissorRects
@@ -117,25 +108,38 @@ ID3D12_GRAPHICS_COMMAND_LIST = _functions(
     """,
     after=ID3D12_DEVICE_CHILD,
 )
-ID3D12_FENCE = _functions("GetCompletedValue SetEventOnCompletion Signal", after=ID3D12_DEVICE_CHILD)
-ID3D12_HEAP = _functions("GetDesc", after=ID3D12_DEVICE_CHILD)
-ID3D12_RESOURCE = _functions(
+ID3D12_FENCE = InterfaceTable(
+    "ID3D12Fence",
+    "0a753dcf-c4d8-4b91-adf6-be5a60d95a76",
+    "GetCompletedValue SetEventOnCompletion Signal",
+    after=ID3D12_DEVICE_CHILD,
+)
+ID3D12_HEAP = InterfaceTable("ID3D12Heap", "6b3b2502-6e51-45b3-90ee-9884265e8df3", "GetDesc", after=ID3D12_DEVICE_CHILD)
+ID3D12_RESOURCE = InterfaceTable(
+    "ID3D12Resource",
+    "696442be-a72e-4059-bc79-5b5c98040fad",
     "Map Unmap GetDesc GetGPUVirtualAddress WriteToSubresource ReadFromSubresource GetHeapProperties",
     after=ID3D12_DEVICE_CHILD,
 )
-ID3D12_DESCRIPTOR_HEAP = _functions(
-    "GetDesc GetCPUDescriptorHandleForHeapStart GetGPUDescriptorHandleForHeapStart", after=ID3D12_DEVICE_CHILD
+ID3D12_DESCRIPTOR_HEAP = InterfaceTable(
+    "ID3D12DescriptorHeap",
+    "8efb471d-616c-4f49-90f7-127bb763fa51",
+    "GetDesc GetCPUDescriptorHandleForHeapStart GetGPUDescriptorHandleForHeapStart",
+    after=ID3D12_DEVICE_CHILD,
 )
-ID3D12_QUERY_HEAP = _functions("", after=ID3D12_DEVICE_CHILD)
+ID3D12_QUERY_HEAP = InterfaceTable(
+    "ID3D12QueryHeap", "0d9658ae-ed45-469e-a61d-970ec583cab4", "", after=ID3D12_DEVICE_CHILD
+)
 
 
 # --- DXGI, on Windows ---------------------------------------------------------------------------------------------
 
-IID_IDXGI_FACTORY4 = UUID("1bc6ea02-ef36-464f-bf0c-21ca39e5168a")
-IID_IDXGI_ADAPTER = UUID("2411e7e1-12ac-4ccf-bd14-9798e8534dc0")
 
-_IDXGI_OBJECT = _functions("SetPrivateData SetPrivateDataInterface GetPrivateData GetParent", after=IUNKNOWN)
-IDXGI_FACTORY4 = _functions(
+_IDXGI_OBJECT = (*IUNKNOWN, "SetPrivateData", "SetPrivateDataInterface", "GetPrivateData", "GetParent")
+IDXGI_ADAPTER = InterfaceTable("IDXGIAdapter", "2411e7e1-12ac-4ccf-bd14-9798e8534dc0", "", after=_IDXGI_OBJECT)
+IDXGI_FACTORY4 = InterfaceTable(
+    "IDXGIFactory4",
+    "1bc6ea02-ef36-464f-bf0c-21ca39e5168a",
     """
     EnumAdapters MakeWindowAssociation GetWindowAssociation CreateSwapChain CreateSoftwareAdapter EnumAdapters1
     IsCurrent IsWindowedStereoEnabled CreateSwapChainForHwnd CreateSwapChainForCoreWindow GetSharedResourceAdapterLuid
@@ -161,16 +165,21 @@ class BindingType(IntEnum):
 EXECUTION_FLAG_NONE = 0
 BUFFER_ALIGNMENT = 256  # DML_TEMPORARY_BUFFER_ALIGNMENT and DML_PERSISTENT_BUFFER_ALIGNMENT
 
-IID_IDML_COMPILED_OPERATOR = UUID("6b15e56a-bf5c-4902-92d8-da3a650afea4")
-IID_IDML_OPERATOR_INITIALIZER = UUID("427c1113-435c-469c-8676-4d5dd072f813")
-IID_IDML_BINDING_TABLE = UUID("29c687dc-de74-4e3b-ab00-1168f2fc3cfc")
-IID_IDML_COMMAND_RECORDER = UUID("e6857a76-2e3e-4fdd-bff4-5d2ba10fb453")
 
-IDML_DEVICE_CHILD = _functions("GetDevice", after=IDML_OBJECT)
-IDML_OPERATOR = IDML_DEVICE_CHILD
-IDML_DISPATCHABLE = _functions("GetBindingProperties", after=IDML_DEVICE_CHILD)
-IDML_OPERATOR_INITIALIZER = _functions("Reset", after=IDML_DISPATCHABLE)
-IDML_BINDING_TABLE = _functions(
-    "BindInputs BindOutputs BindTemporaryResource BindPersistentResource Reset", after=IDML_DEVICE_CHILD
+IDML_DEVICE_CHILD = (*IDML_OBJECT, "GetDevice")
+IDML_DISPATCHABLE = (*IDML_DEVICE_CHILD, "GetBindingProperties")
+IDML_COMPILED_OPERATOR = InterfaceTable(
+    "IDMLCompiledOperator", "6b15e56a-bf5c-4902-92d8-da3a650afea4", "", after=IDML_DISPATCHABLE
 )
-IDML_COMMAND_RECORDER = _functions("RecordDispatch", after=IDML_DEVICE_CHILD)
+IDML_OPERATOR_INITIALIZER = InterfaceTable(
+    "IDMLOperatorInitializer", "427c1113-435c-469c-8676-4d5dd072f813", "Reset", after=IDML_DISPATCHABLE
+)
+IDML_BINDING_TABLE = InterfaceTable(
+    "IDMLBindingTable",
+    "29c687dc-de74-4e3b-ab00-1168f2fc3cfc",
+    "BindInputs BindOutputs BindTemporaryResource BindPersistentResource Reset",
+    after=IDML_DEVICE_CHILD,
+)
+IDML_COMMAND_RECORDER = InterfaceTable(
+    "IDMLCommandRecorder", "e6857a76-2e3e-4fdd-bff4-5d2ba10fb453", "RecordDispatch", after=IDML_DEVICE_CHILD
+)

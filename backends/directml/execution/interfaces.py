@@ -23,6 +23,7 @@ from dml_conformance.backends.directml.com import (
     RESULT,
     SIZE_T,
     UINT,
+    InterfaceTable,
     check,
     guid_bytes,
     method,
@@ -112,6 +113,10 @@ class Interface:
     iid: ClassVar[UUID] = IID_IUNKNOWN
     slots: ClassVar[tuple[str, ...]] = IUNKNOWN
 
+    def __init_subclass__(cls, of: InterfaceTable | None = None) -> None:
+        if of is not None:
+            cls.name, cls.iid, cls.slots = of.name, of.iid, of
+
     def __init__(self, pointer: int, struct_return: StructReturn) -> None:
         """Takes over a reference that the caller has."""
         self.pointer = pointer
@@ -156,11 +161,7 @@ _I = TypeVar("_I", bound=Interface)
 # --- Direct3D 12 --------------------------------------------------------------------------------------------------
 
 
-class Device(Interface):
-    name = "ID3D12Device"
-    iid = base.IID_ID3D12_DEVICE
-    slots = base.ID3D12_DEVICE
-
+class Device(Interface, of=base.ID3D12_DEVICE):
     create_command_queue = Function("CreateCommandQueue", RESULT, POINTER, POINTER, POINTER)
     create_command_allocator = Function("CreateCommandAllocator", RESULT, UINT, POINTER, POINTER)
     create_command_list = Function("CreateCommandList", RESULT, UINT, UINT, POINTER, POINTER, POINTER, POINTER)
@@ -180,43 +181,25 @@ class Device(Interface):
     get_adapter_luid = Function("GetAdapterLuid", Luid)
 
 
-class Device5(Interface):
+class Device5(Interface, of=base.ID3D12_DEVICE5):
     """The newest interface of a device that DirectML asks for."""
 
-    name = "ID3D12Device5"
-    iid = base.IID_ID3D12_DEVICE5
-    slots = base.ID3D12_DEVICE5
+
+class Heap(Interface, of=headers.ID3D12_HEAP):
+    pass
 
 
-class Heap(Interface):
-    name = "ID3D12Heap"
-    iid = headers.IID_ID3D12_HEAP
-    slots = headers.ID3D12_HEAP
-
-
-class CommandQueue(Interface):
-    name = "ID3D12CommandQueue"
-    iid = headers.IID_ID3D12_COMMAND_QUEUE
-    slots = headers.ID3D12_COMMAND_QUEUE
-
+class CommandQueue(Interface, of=headers.ID3D12_COMMAND_QUEUE):
     execute_command_lists = Function("ExecuteCommandLists", None, UINT, POINTER)
     signal = Function("Signal", RESULT, POINTER, UINT64)
     get_timestamp_frequency = Function("GetTimestampFrequency", RESULT, POINTER)
 
 
-class CommandAllocator(Interface):
-    name = "ID3D12CommandAllocator"
-    iid = headers.IID_ID3D12_COMMAND_ALLOCATOR
-    slots = headers.ID3D12_COMMAND_ALLOCATOR
-
+class CommandAllocator(Interface, of=headers.ID3D12_COMMAND_ALLOCATOR):
     reset = Function("Reset", RESULT)
 
 
-class CommandList(Interface):
-    name = "ID3D12GraphicsCommandList"
-    iid = headers.IID_ID3D12_GRAPHICS_COMMAND_LIST
-    slots = headers.ID3D12_GRAPHICS_COMMAND_LIST
-
+class CommandList(Interface, of=headers.ID3D12_GRAPHICS_COMMAND_LIST):
     close_list = Function("Close", RESULT)
     reset = Function("Reset", RESULT, POINTER, POINTER)
     copy_buffer_region = Function("CopyBufferRegion", None, POINTER, UINT64, POINTER, UINT64, UINT64)
@@ -226,47 +209,29 @@ class CommandList(Interface):
     resolve_query_data = Function("ResolveQueryData", None, POINTER, UINT, UINT, UINT, POINTER, UINT64)
 
 
-class Fence(Interface):
-    name = "ID3D12Fence"
-    iid = headers.IID_ID3D12_FENCE
-    slots = headers.ID3D12_FENCE
-
+class Fence(Interface, of=headers.ID3D12_FENCE):
     get_completed_value = Function("GetCompletedValue", UINT64)
     set_event_on_completion = Function("SetEventOnCompletion", RESULT, UINT64, POINTER)
 
 
-class Resource(Interface):
-    name = "ID3D12Resource"
-    iid = headers.IID_ID3D12_RESOURCE
-    slots = headers.ID3D12_RESOURCE
-
+class Resource(Interface, of=headers.ID3D12_RESOURCE):
     map = Function("Map", RESULT, UINT, POINTER, POINTER)
     unmap = Function("Unmap", None, UINT, POINTER)
 
 
-class DescriptorHeap(Interface):
-    name = "ID3D12DescriptorHeap"
-    iid = headers.IID_ID3D12_DESCRIPTOR_HEAP
-    slots = headers.ID3D12_DESCRIPTOR_HEAP
-
+class DescriptorHeap(Interface, of=headers.ID3D12_DESCRIPTOR_HEAP):
     get_cpu_start = Function("GetCPUDescriptorHandleForHeapStart", CpuDescriptorHandle)
     get_gpu_start = Function("GetGPUDescriptorHandleForHeapStart", GpuDescriptorHandle)
 
 
-class QueryHeap(Interface):
-    name = "ID3D12QueryHeap"
-    iid = headers.IID_ID3D12_QUERY_HEAP
-    slots = headers.ID3D12_QUERY_HEAP
+class QueryHeap(Interface, of=headers.ID3D12_QUERY_HEAP):
+    pass
 
 
 # --- DirectML -----------------------------------------------------------------------------------------------------
 
 
-class DmlDevice(Interface):
-    name = "IDMLDevice"
-    iid = base.IID_IDML_DEVICE
-    slots = base.IDML_DEVICE
-
+class DmlDevice(Interface, of=base.IDML_DEVICE):
     create_operator = Function("CreateOperator", RESULT, POINTER, POINTER, POINTER)
     compile_operator = Function("CompileOperator", RESULT, POINTER, UINT, POINTER, POINTER)
     create_operator_initializer = Function("CreateOperatorInitializer", RESULT, UINT, POINTER, POINTER, POINTER)
@@ -275,10 +240,8 @@ class DmlDevice(Interface):
     get_device_removed_reason = Function("GetDeviceRemovedReason", RESULT)
 
 
-class DmlOperator(Interface):
-    name = "IDMLOperator"
-    iid = base.IID_IDML_OPERATOR
-    slots = headers.IDML_OPERATOR
+class DmlOperator(Interface, of=base.IDML_OPERATOR):
+    pass
 
 
 class Dispatchable(Interface):
@@ -289,64 +252,40 @@ class Dispatchable(Interface):
     get_binding_properties = Function("GetBindingProperties", BindingProperties)
 
 
-class CompiledOperator(Dispatchable):
-    name = "IDMLCompiledOperator"
-    iid = headers.IID_IDML_COMPILED_OPERATOR
+class CompiledOperator(Dispatchable, of=headers.IDML_COMPILED_OPERATOR):
+    pass
 
 
-class OperatorInitializer(Dispatchable):
-    name = "IDMLOperatorInitializer"
-    iid = headers.IID_IDML_OPERATOR_INITIALIZER
-    slots = headers.IDML_OPERATOR_INITIALIZER
+class OperatorInitializer(Dispatchable, of=headers.IDML_OPERATOR_INITIALIZER):
+    pass
 
 
-class BindingTable(Interface):
-    name = "IDMLBindingTable"
-    iid = headers.IID_IDML_BINDING_TABLE
-    slots = headers.IDML_BINDING_TABLE
-
+class BindingTable(Interface, of=headers.IDML_BINDING_TABLE):
     bind_inputs = Function("BindInputs", None, UINT, POINTER)
     bind_outputs = Function("BindOutputs", None, UINT, POINTER)
     bind_temporary_resource = Function("BindTemporaryResource", None, POINTER)
     bind_persistent_resource = Function("BindPersistentResource", None, POINTER)
 
 
-class CommandRecorder(Interface):
-    name = "IDMLCommandRecorder"
-    iid = headers.IID_IDML_COMMAND_RECORDER
-    slots = headers.IDML_COMMAND_RECORDER
-
+class CommandRecorder(Interface, of=headers.IDML_COMMAND_RECORDER):
     record_dispatch = Function("RecordDispatch", None, POINTER, POINTER, POINTER)
 
 
 # --- adapters -----------------------------------------------------------------------------------------------------
 
 
-class DxcoreFactory(Interface):
-    name = "IDXCoreAdapterFactory"
-    iid = base.IID_IDXCORE_ADAPTER_FACTORY
-    slots = base.IDXCORE_ADAPTER_FACTORY
-
+class DxcoreFactory(Interface, of=base.IDXCORE_ADAPTER_FACTORY):
     get_adapter_by_luid = Function("GetAdapterByLuid", RESULT, POINTER, POINTER, POINTER)
 
 
-class DxcoreAdapter(Interface):
-    name = "IDXCoreAdapter"
-    iid = base.IID_IDXCORE_ADAPTER
-    slots = base.IDXCORE_ADAPTER
-
+class DxcoreAdapter(Interface, of=base.IDXCORE_ADAPTER):
     get_property = Function("GetProperty", RESULT, UINT, SIZE_T, POINTER)
     get_property_size = Function("GetPropertySize", RESULT, UINT, POINTER)
 
 
-class DxgiFactory(Interface):
-    name = "IDXGIFactory4"
-    iid = headers.IID_IDXGI_FACTORY4
-    slots = headers.IDXGI_FACTORY4
-
+class DxgiFactory(Interface, of=headers.IDXGI_FACTORY4):
     enum_warp_adapter = Function("EnumWarpAdapter", RESULT, POINTER, POINTER)
 
 
-class DxgiAdapter(Interface):
-    name = "IDXGIAdapter"
-    iid = headers.IID_IDXGI_ADAPTER
+class DxgiAdapter(Interface, of=headers.IDXGI_ADAPTER):
+    pass

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from dml_conformance.backends.directml.errors import DirectmlError
-from dml_conformance.backends.directml.library import OVERRIDE, Library, find_library, sha256_of
+from dml_conformance.backends.directml.library import OVERRIDE, LibraryFile, find_library, sha256_of
 from dml_conformance.spec.levels import Level
 
 D3D12_OVERRIDE = "DML_CONFORMANCE_D3D12"
@@ -49,7 +49,7 @@ def names_device(word: str) -> bool:
     return word.partition("=")[0] in WORDS
 
 
-def choose(word: str, level: Level | None = None) -> tuple[Setup, Library]:
+def choose(word: str, level: Level | None = None) -> tuple[Setup, LibraryFile]:
     """The libraries for a device.
 
     Args:
@@ -70,7 +70,7 @@ def choose(word: str, level: Level | None = None) -> tuple[Setup, Library]:
     return _on_linux(path, level)
 
 
-def _on_windows(kind: str, path: str, level: Level | None) -> tuple[Setup, Library]:
+def _on_windows(kind: str, path: str, level: Level | None) -> tuple[Setup, LibraryFile]:
     if level is not None:
         raise DirectmlError(f"on Windows the DirectML library is not chosen by level; name one in {OVERRIDE}")
     directml = next(_windows_candidates(), None)
@@ -84,7 +84,7 @@ def _on_windows(kind: str, path: str, level: Level | None) -> tuple[Setup, Libra
         dxcore="dxcore.dll",
         dxgi="dxgi.dll" if kind == "warp" else "",
     )
-    return setup, Library(directml, sha256_of(directml), None)
+    return setup, LibraryFile(directml, sha256_of(directml), None)
 
 
 def _windows_candidates() -> Iterator[Path]:
@@ -101,7 +101,7 @@ def _windows_candidates() -> Iterator[Path]:
     yield from (path for folder in folders if (path := folder / WINDOWS_FILE_NAME).is_file())
 
 
-def _on_linux(path: str, level: Level | None) -> tuple[Setup, Library]:
+def _on_linux(path: str, level: Level | None) -> tuple[Setup, LibraryFile]:
     library = find_library(level)
     if d3d12 := _named_d3d12(path):
         name = os.environ.get(DEVICE_NAME) or f"the device of {Path(d3d12).name}"

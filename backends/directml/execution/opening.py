@@ -60,7 +60,7 @@ LEAST_FEATURE_LEVELS = (FeatureLevel.L11_0, FeatureLevel.CORE_1_0)
 STRUCT_RETURN_OF_CPP = StructReturn.POINTER if hasattr(ctypes, "WinDLL") else StructReturn.VALUE
 
 
-class Opened(NamedTuple):
+class ExecutionDevice(NamedTuple):
     """A device, and what is known of it.
 
     Attributes:
@@ -78,7 +78,7 @@ class Opened(NamedTuple):
     kept: tuple[object, ...]
 
 
-def open_device(setup: Setup) -> Opened:
+def open_device(setup: Setup) -> ExecutionDevice:
     """Load the libraries and make a device.
 
     Raises:
@@ -115,7 +115,7 @@ def open_device(setup: Setup) -> Opened:
             versions["d3d12 sha256"] = sha256_of(Path(setup.d3d12))
         gpu = Gpu(device, dml)
         held.pop_all()
-    return Opened(gpu, directml, name, versions, (stand_ins, bridge, library, dxcore))
+    return ExecutionDevice(gpu, directml, name, versions, (stand_ins, bridge, library, dxcore))
 
 
 def load(name: str) -> Any:
@@ -154,7 +154,7 @@ def create_device(library: Any, adapter: Interface | None = None) -> int:
     """
     create = exported(library, "D3D12CreateDevice", POINTER, UINT, POINTER, POINTER)
     device = POINTER()
-    iid = guid_bytes(base.IID_ID3D12_DEVICE)
+    iid = guid_bytes(base.ID3D12_DEVICE.iid)
     code = HResult.E_FAIL.signed
     for level in LEAST_FEATURE_LEVELS:
         code = create(None if adapter is None else adapter.pointer, level, iid, ctypes.byref(device))

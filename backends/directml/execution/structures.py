@@ -50,7 +50,7 @@ class HeapDesc(ctypes.Structure):
     ]
 
 
-class Sample(ctypes.Structure):
+class SampleDesc(ctypes.Structure):
     _fields_: ClassVar = [("Count", UINT), ("Quality", UINT)]
 
 
@@ -63,7 +63,7 @@ class ResourceDesc(ctypes.Structure):
         ("DepthOrArraySize", SHORT),
         ("MipLevels", SHORT),
         ("Format", INT),
-        ("SampleDesc", Sample),
+        ("SampleDesc", SampleDesc),
         ("Layout", INT),
         ("Flags", INT),
     ]
@@ -77,7 +77,7 @@ class QueryHeapDesc(ctypes.Structure):
     _fields_: ClassVar = [("Type", INT), ("Count", UINT), ("NodeMask", UINT)]
 
 
-class Range(ctypes.Structure):
+class MemoryRange(ctypes.Structure):
     _fields_: ClassVar = [("Begin", SIZE_T), ("End", SIZE_T)]
 
 

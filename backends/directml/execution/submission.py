@@ -16,7 +16,7 @@ from dml_conformance.backends.directml.execution.gpu import Gpu, all_writes_done
 from dml_conformance.backends.directml.execution.headers import HeapType, ResourceState
 from dml_conformance.backends.directml.execution.interfaces import CommandList, Resource
 from dml_conformance.backends.directml.execution.structures import BufferBinding
-from dml_conformance.backends.directml.execution.work import Operand, Program, Work, aligned
+from dml_conformance.backends.directml.execution.work import Operand, OperatorDispatch, Program, aligned
 
 WARM_UP = 3
 
@@ -48,8 +48,8 @@ class Submission:
     def __init__(self, gpu: Gpu) -> None:
         self._gpu = gpu
         self._held = ExitStack()
-        self._works: list[Work] = []
-        self._resources: list[_Placed] = []
+        self._works: list[OperatorDispatch] = []
+        self._resources: list[_StagedResource] = []
         self._staged = 0  # bytes of all resources, each from an aligned place on
 
     def add(self, program: Program, inputs: Sequence[Bound | None], outputs: Sequence[Bound | None]) -> None:
@@ -66,7 +66,7 @@ class Submission:
         """
         needs, initializer_needs = program.needs, program.initializer_needs
         temporary = max(needs.TemporaryResourceSize, initializer_needs.TemporaryResourceSize)
-        work = Work(
+        work = OperatorDispatch(
             program,
             [self._operand(bound) for bound in inputs],
             [self._operand(bound) for bound in outputs],
@@ -121,7 +121,7 @@ class Submission:
         if bound is None:
             return None
         resource = self._held.enter_context(self._gpu.buffer(len(bound.data)))
-        self._resources.append(_Placed(bound, resource, self._staged))
+        self._resources.append(_StagedResource(bound, resource, self._staged))
         self._staged += aligned(len(bound.data))
         return Operand(BufferBinding(resource.pointer, bound.offset, bound.size), bound.is_owned)
 
@@ -206,7 +206,7 @@ def time_copies(gpu: Gpu, size: int, repeats: int) -> list[float]:
         return stamps.seconds()
 
 
-class _Placed(NamedTuple):
+class _StagedResource(NamedTuple):
     """A bound resource on the device, and where it lies in the staging buffers."""
 
     bound: Bound

@@ -78,7 +78,7 @@ class Operand(NamedTuple):
     is_owned: bool = False
 
 
-class Work:
+class OperatorDispatch:
     """An operator with its resources on the device.
 
     Args:

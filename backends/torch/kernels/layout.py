@@ -13,30 +13,30 @@ WIDEST = 16  # bytes, the most that a thread reads or writes at once
 _WORDS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
-class Run(NamedTuple):
+class Extent(NamedTuple):
     """A dimension, or several as one: `size` places, `step` elements apart."""
 
     size: int
     step: int
 
 
-def collapsed(sizes: Sequence[int], steps: Sequence[int]) -> list[Run]:
+def collapsed(sizes: Sequence[int], steps: Sequence[int]) -> list[Extent]:
     """The fewest dimensions, from the outermost, that reach the same elements in the same order; none of size 1."""
-    runs: list[Run] = []
+    runs: list[Extent] = []
     for size, step in zip(sizes, steps, strict=True):
         if size == 1:
             continue
         if runs and runs[-1].step == size * step:
-            runs[-1] = Run(runs[-1].size * size, step)
+            runs[-1] = Extent(runs[-1].size * size, step)
         else:
-            runs.append(Run(size, step))
+            runs.append(Extent(size, step))
     return runs
 
 
-def single(sizes: Sequence[int], steps: Sequence[int]) -> Run | None:
+def single(sizes: Sequence[int], steps: Sequence[int]) -> Extent | None:
     """All dimensions as one; None where they cannot be. With a single element the step is 0."""
     runs = collapsed(sizes, steps)
-    return None if len(runs) > 1 else runs[0] if runs else Run(1, 0)
+    return None if len(runs) > 1 else runs[0] if runs else Extent(1, 0)
 
 
 def packed(sizes: Sequence[int], steps: Sequence[int]) -> int | None:

@@ -15,7 +15,15 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from dml_conformance.backends.torch.kernels.layout import Run, packed, pointer, power_of_2, single, widest, words
+from dml_conformance.backends.torch.kernels.layout import (
+    Extent,
+    packed,
+    pointer,
+    power_of_2,
+    single,
+    widest,
+    words,
+)
 from dml_conformance.backends.torch.operators import last_dimensions
 
 MOST = 2**31 - 1  # programs, and places along whatever a kernel counts in 32 bits
@@ -47,7 +55,7 @@ class Plan(NamedTuple):
     warps: int
 
 
-class Repeated(NamedTuple):
+class RepeatedDimension(NamedTuple):
     """A dimension of `size` places, `step` apart in the input, that the output has `repeat` times."""
 
     size: int
@@ -66,8 +74,8 @@ def gather(desc: Any, source: Tensor, indices: Tensor, target: Tensor) -> Plan |
     chosen = last_dimensions(indices, desc.index_dimensions, "IndexDimensions", least=0)
     count, length = chosen.numel(), row * source.itemsize
     if before.size > 1 and count <= MOST and length == widest((row, steps[axis], before.step), (source, target)) <= 8:
-        return _columns(source, chosen, target, length, before, Run(sizes[axis], steps[axis]), count)
-    return _rows(source, chosen, target, row, before, count, 0, [Run(sizes[axis], steps[axis])])
+        return _columns(source, chosen, target, length, before, Extent(sizes[axis], steps[axis]), count)
+    return _rows(source, chosen, target, row, before, count, 0, [Extent(sizes[axis], steps[axis])])
 
 
 def gather_elements(desc: Any, source: Tensor, indices: Tensor, target: Tensor) -> Plan | None:
@@ -78,7 +86,7 @@ def gather_elements(desc: Any, source: Tensor, indices: Tensor, target: Tensor) 
     after = single(sizes[axis + 1 :], steps[axis + 1 :])
     if planes is None or after is None:
         return None
-    height, along = indices.shape[axis], Run(sizes[axis], steps[axis])
+    height, along = indices.shape[axis], Extent(sizes[axis], steps[axis])
     if after.size == 1:
         return _along_rows(source, indices, target, planes, along, height)
     return _along(source, indices, target, planes.size * height, height, after.size, planes, after, along)
@@ -98,7 +106,7 @@ def tile(desc: Any, source: Tensor, target: Tensor) -> Plan | None:
     """TILE: rows repeated in a row, and that along up to `MOST_OUTER` more dimensions."""
     dimensions = repeated(source.shape, source.stride(), desc.repeats)
     if dimensions[-1].size > 1 and dimensions[-1].step != 1:
-        dimensions.append(Repeated(1, 1, 1))  # elements that lie apart are rows of their own
+        dimensions.append(RepeatedDimension(1, 1, 1))  # elements that lie apart are rows of their own
     *outer, inner = dimensions
     if len(outer) > MOST_OUTER:
         return None
@@ -138,25 +146,25 @@ def tile(desc: Any, source: Tensor, target: Tensor) -> Plan | None:
     return Plan("tile", programs, tensors, numbers, constants, 4 if unit < 4 else 8)
 
 
-def repeated(sizes: Sequence[int], steps: Sequence[int], repeats: Sequence[int]) -> list[Repeated]:
+def repeated(sizes: Sequence[int], steps: Sequence[int], repeats: Sequence[int]) -> list[RepeatedDimension]:
     """The fewest dimensions, from the outermost, that give the same output; at least one.
 
     A dimension that is not repeated goes on in the next outer one, as if it was part of it; one of size 1 adds its
     repeats to the next inner one.
     """
-    found: list[Repeated] = []
+    found: list[RepeatedDimension] = []
     for size, step, repeat in zip(sizes, steps, repeats, strict=True):
         last = found[-1] if found else None
         if last is None:
-            found.append(Repeated(size, step, repeat))
+            found.append(RepeatedDimension(size, step, repeat))
         elif last.size == 1:
-            found[-1] = Repeated(size, step, last.repeat * repeat)
+            found[-1] = RepeatedDimension(size, step, last.repeat * repeat)
         elif repeat == 1 and size == 1:
             continue
         elif repeat == 1 and last.step == size * step:
-            found[-1] = Repeated(last.size * size, step, last.repeat)
+            found[-1] = RepeatedDimension(last.size * size, step, last.repeat)
         else:
-            found.append(Repeated(size, step, repeat))
+            found.append(RepeatedDimension(size, step, repeat))
     return found
 
 
@@ -170,7 +178,9 @@ def _tuples(desc: Any, source: Tensor, indices: Tensor, target: Tensor, batch: i
     if batches is None or row is None:
         return None
     each = math.prod(tuples.shape[batch:-1])
-    coordinates = [Run(size, step) for size, step in zip(sizes[batch:addressed], steps[batch:addressed], strict=True)]
+    coordinates = [
+        Extent(size, step) for size, step in zip(sizes[batch:addressed], steps[batch:addressed], strict=True)
+    ]
     if row == 1 and batches.size > 1 and len(coordinates) == 1:
         return _along_rows(source, tuples, target, batches, coordinates[0], each)
     return _rows(source, tuples, target, row, batches, each, each, coordinates)
@@ -181,10 +191,10 @@ def _rows(
     indices: Tensor,
     target: Tensor,
     row: int,
-    batches: Run,
+    batches: Extent,
     each: int,
     index_step: int,
-    coordinates: Sequence[Run],
+    coordinates: Sequence[Extent],
 ) -> Plan | None:
     """`moves.take_rows`.
 
@@ -228,7 +238,7 @@ def _rows(
 
 
 def _columns(
-    source: Tensor, indices: Tensor, target: Tensor, unit: int, rows: Run, along: Run, columns: int
+    source: Tensor, indices: Tensor, target: Tensor, unit: int, rows: Extent, along: Extent, columns: int
 ) -> Plan | None:
     """`moves.take_columns`, or `moves.take_columns_packed` where whole rows go through shared memory.
 
@@ -241,7 +251,7 @@ def _columns(
     count = unit // source.itemsize
     size, step, row_step = along.size, along.step // count, rows.step // count
     tensors = (pointer(source, unit), indices, pointer(target, unit))
-    if size > 64 and _fits(Run(size, step), columns, unit, MOST_SHARED):
+    if size > 64 and _fits(Extent(size, step), columns, unit, MOST_SHARED):
         if size <= SHORT_ROW:
             pack, width, warps = min(8 // unit, 4), 2048, 4
             groups = 4 if pack == 1 else 1
@@ -281,9 +291,9 @@ def _along(
     rows: int,
     per_plane: int,
     columns: int,
-    planes: Run,
-    across: Run,
-    along: Run,
+    planes: Extent,
+    across: Extent,
+    along: Extent,
 ) -> Plan | None:
     """`moves.take_along`.
 
@@ -313,10 +323,12 @@ def _along(
     return Plan("take_along", programs, (source, indices, target), numbers, constants, 8 if width == 4096 else 4)
 
 
-def _along_rows(source: Tensor, indices: Tensor, target: Tensor, rows: Run, along: Run, columns: int) -> Plan | None:
+def _along_rows(
+    source: Tensor, indices: Tensor, target: Tensor, rows: Extent, along: Extent, columns: int
+) -> Plan | None:
     """`moves.take_along_shared`, or `moves.take_along` where rows are too short or too long for that."""
     if along.size <= SHORT_ROW or not _fits(along, columns, source.itemsize, MOST_SHARED // 2):
-        return _along(source, indices, target, rows.size, 1, columns, rows, Run(1, 0), along)
+        return _along(source, indices, target, rows.size, 1, columns, rows, Extent(1, 0), along)
     # All that Triton knows of a number is whether 16 divides it: then elements come several at a time.
     if all(number % 16 == 0 for number in (rows.step, along.size, columns)):
         width, most, warps = (2048, 8, 16) if source.itemsize == 1 else (4096, 8, 8)
@@ -332,7 +344,7 @@ def _along_rows(source: Tensor, indices: Tensor, target: Tensor, rows: Run, alon
     return Plan("take_along_shared", programs, (source, indices, target), numbers, constants, warps)
 
 
-def _fits(row: Run, columns: int, unit: int, most: int) -> bool:
+def _fits(row: Extent, columns: int, unit: int, most: int) -> bool:
     """Whether a whole row in shared memory pays: it has to fit, and to be less to read than its columns one by one.
 
     A sector of 32 bytes is the least that is read; most of the columns' sectors have others of them in it.

@@ -33,7 +33,7 @@ from dml_conformance.conformance.packages.verify.files import (
     is_our_database,
     read_document,
 )
-from dml_conformance.conformance.packages.verify.findings import Check, Finding, Findings
+from dml_conformance.conformance.packages.verify.findings import Findings, VerificationCheck, VerificationFinding
 from dml_conformance.conformance.packages.verify.replayed import ReplayedJudge
 from dml_conformance.conformance.packages.verify.rerun import Rerun, rerun_sample
 from dml_conformance.conformance.packages.verify.searched import searched_cases
@@ -73,8 +73,8 @@ class Verification(msgspec.Struct, frozen=True):
     verifies: bool
     outcome: str
     headline: str
-    checks: list[Check]
-    findings: list[Finding]
+    checks: list[VerificationCheck]
+    findings: list[VerificationFinding]
     hidden: dict[str, int]
     statement: Statement | None
 

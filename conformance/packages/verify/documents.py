@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import date, datetime
 from pathlib import Path
 
-from dml_conformance.conformance.campaign.certify import ZLIB, environment
-from dml_conformance.conformance.packages.profiles import Profile
+from dml_conformance.conformance.packages.profiles import ClaimsProfile
 from dml_conformance.conformance.packages.statements import CaseDigests, statement_of
 from dml_conformance.conformance.packages.verify.files import read_document
 from dml_conformance.conformance.packages.verify.findings import Findings, expected
 from dml_conformance.conformance.packages.waivers import Waivers, illegal
+from dml_conformance.conformance.workers.environment import ZLIB, environment
 from dml_conformance.reports.package import CASES, STATEMENT, WAIVERS
 from dml_conformance.reports.package.archive import Snapshot
 from dml_conformance.reports.package.forms import CaseList, PackageDocument, Statement, WaiverList
@@ -63,7 +63,7 @@ def check_documents(
     """
     statement = read_document(snapshot, STATEMENT, Statement, DOCUMENTS, findings)
     if statement is not None:
-        wanted = statement_of(summary, Profile(statement.profile), statement.stated)
+        wanted = statement_of(summary, ClaimsProfile(statement.profile), statement.stated)
         _compare(STATEMENT, wanted, statement, findings)
         _check_profile(statement, findings)
     cases = read_document(snapshot, CASES, CaseList, DOCUMENTS, findings)

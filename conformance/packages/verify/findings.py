@@ -12,7 +12,7 @@ SHOWN_OF_A_CHECK = 20  # findings kept of each check; all are counted
 MOST_TEXT = 400  # characters
 
 
-class Finding(msgspec.Struct, frozen=True):
+class VerificationFinding(msgspec.Struct, frozen=True):
     """One thing that is wrong with a package.
 
     Attributes:
@@ -31,7 +31,7 @@ class Finding(msgspec.Struct, frozen=True):
         return ": ".join(filter(None, (self.file, self.where, self.problem)))
 
 
-class Check(msgspec.Struct, frozen=True):
+class VerificationCheck(msgspec.Struct, frozen=True):
     """What one check came to.
 
     Attributes:
@@ -51,19 +51,19 @@ class Findings:
     """Collects the findings of all checks."""
 
     def __init__(self) -> None:
-        self.shown: list[Finding] = []
-        self.checks: list[Check] = []
+        self.shown: list[VerificationFinding] = []
+        self.checks: list[VerificationCheck] = []
         self._counts: Counter[str] = Counter()
 
     def add(self, check: str, file: str, where: str, problem: str) -> None:
         """Take one finding."""
         self._counts[check] += 1
         if self._counts[check] <= SHOWN_OF_A_CHECK:
-            self.shown.append(Finding(check, file, where, problem[:MOST_TEXT]))
+            self.shown.append(VerificationFinding(check, file, where, problem[:MOST_TEXT]))
 
     def end(self, check: str, detail: str, *, done: bool = True) -> None:
         """A check has come to its end."""
-        self.checks.append(Check(check, self._counts[check], detail, done))
+        self.checks.append(VerificationCheck(check, self._counts[check], detail, done))
 
     @property
     def total(self) -> int:
@@ -77,9 +77,9 @@ class Findings:
 
 def expected(wanted: Any, found: Any) -> str:
     """`expected X, found Y`, each cut to a readable length."""
-    return f"expected {_told(wanted)}, found {_told(found)}"
+    return f"expected {_value_text(wanted)}, found {_value_text(found)}"
 
 
-def _told(value: Any) -> str:
+def _value_text(value: Any) -> str:
     text = ascii(str(value)) if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode()
     return text if len(text) <= 120 else text[:117] + "..."

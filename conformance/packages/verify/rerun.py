@@ -80,10 +80,12 @@ def rerun_sample(rerun: Rerun, store: Store, claims: Capabilities, total: int, f
         lost = take_losses(backend)
     other = [name for name in ("name", "device") if getattr(own, name) != getattr(claims, name)]
     beside = f"; beware, its {' and '.join(other)} differ from the package's" if other else ""
-    findings.end(CHECK, f"{len(wanted):,} cases on {own.name}, {own.device}, seed {rerun.seed}{beside}{_told(lost)}")
+    findings.end(
+        CHECK, f"{len(wanted):,} cases on {own.name}, {own.device}, seed {rerun.seed}{beside}{_losses_text(lost)}"
+    )
 
 
-def _told(lost: Sequence[Loss]) -> str:
+def _losses_text(lost: Sequence[Loss]) -> str:
     """Which processes of the backend were lost; each that a case is to blame for is found wrong besides."""
     return "".join(f"; its process {loss.how}, {loss.count} times" for loss in lost)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dml_conformance.backends.reference import decisions, layout, operators
-from dml_conformance.backends.reference.decisions import FOUR, Rejected, Row, Sizes
+from dml_conformance.backends.reference.decisions import FOUR, LevelRow, Rejection, Sizes
 from dml_conformance.backends.reference.layout import Bits
 from dml_conformance.spec.levels import Level
 
@@ -23,13 +23,13 @@ def space_to_depth_sizes(desc: Any) -> Sizes:
     batch, channels, height, width = desc.input_tensor.sizes
     block = desc.block_size
     if block < 1 or height % block or width % block:
-        raise Rejected(f"blocks of {block} in {height} by {width}")
+        raise Rejection(f"blocks of {block} in {height} by {width}")
     return (batch, channels * block**2, height // block, width // block)
 
 
-COMPUTED = operators.Operator(space_to_depth, {"input_tensor": layout.bits})
-DECIDED = decisions.Operator(
-    (Row(Level.L1_0, FOUR, 0, 4), Row(Level.L2_1, FOUR, 4, 4), Row(Level.L5_0, FOUR, 8, 8)),
+COMPUTED = operators.OperatorFunction(space_to_depth, {"input_tensor": layout.bits})
+DECIDED = decisions.OperatorDecisions(
+    (LevelRow(Level.L1_0, FOUR, 0, 4), LevelRow(Level.L2_1, FOUR, 4, 4), LevelRow(Level.L5_0, FOUR, 8, 8)),
     ("input_tensor", "output_tensor"),
     space_to_depth_sizes,
 )

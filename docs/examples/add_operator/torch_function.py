@@ -6,8 +6,8 @@ from typing import Any
 
 from torch import Tensor
 
-from dml_conformance.backends.torch.operators import Refused
-from dml_conformance.backends.torch.tables import FLOAT, FOUR, TO_32_BIT, TO_64_BIT, Operator, Support
+from dml_conformance.backends.torch.operators import PlanError
+from dml_conformance.backends.torch.tables import FLOAT, FOUR, TO_32_BIT, TO_64_BIT, TensorSupport, TorchOperator
 from dml_conformance.spec.levels import Level
 
 
@@ -16,7 +16,7 @@ def space_to_depth(desc: Any, source: Tensor, out: Tensor | None = None) -> Tens
     batch, channels, height, width = source.shape
     block = desc.block_size
     if block < 1 or height % block or width % block:
-        raise Refused(f"BlockSize is {block}, the input has height {height} and width {width}")
+        raise PlanError(f"BlockSize is {block}, the input has height {height} and width {width}")
     height, width = height // block, width // block
     blocks = source.view(batch, channels, height, block, width, block).permute(0, 3, 5, 1, 2, 4)
     if out is None:
@@ -25,8 +25,12 @@ def space_to_depth(desc: Any, source: Tensor, out: Tensor | None = None) -> Tens
     return out
 
 
-ROW = Operator(
+ROW = TorchOperator(
     space_to_depth,
     ("input_tensor",),
-    {Level.L1_0: Support(FOUR, FLOAT), Level.L2_1: Support(FOUR, TO_32_BIT), Level.L5_0: Support(FOUR, TO_64_BIT)},
+    {
+        Level.L1_0: TensorSupport(FOUR, FLOAT),
+        Level.L2_1: TensorSupport(FOUR, TO_32_BIT),
+        Level.L5_0: TensorSupport(FOUR, TO_64_BIT),
+    },
 )

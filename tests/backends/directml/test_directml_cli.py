@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from directml_fakes import fake_worker
 
 from dml_conformance.backends.directml.errors import DirectmlError
-from dml_conformance.backends.directml.library import RELEASES, Library, Release
-from dml_conformance.backends.directml.process import Worker
+from dml_conformance.backends.directml.library import RELEASES, LibraryFile, Release
+from dml_conformance.backends.directml.process import DecisionProcess
 from dml_conformance.backends.directml.profiles import PROFILES, Profile
 from dml_conformance.conformance.cli.directml import directml
 from dml_conformance.spec.levels import Level
@@ -31,9 +31,9 @@ def no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_install_takes_the_release_of_the_level(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked: list[tuple[Level, Path | None]] = []
 
-    def install(release: Release, wheel: Path | None) -> Library:
+    def install(release: Release, wheel: Path | None) -> LibraryFile:
         asked.append((release.level, wheel))
-        return Library(Path("cache/libdirectml.so"), release.library_sha256, release)
+        return LibraryFile(Path("cache/libdirectml.so"), release.library_sha256, release)
 
     monkeypatch.setattr("dml_conformance.backends.directml.install.install", install)
     wheel = tmp_path / "some.whl"
@@ -50,13 +50,13 @@ def started(no_cache: None, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Profiles that workers were started with; on `least` FLOAT64 is missing and a call is not provided for."""
     profiles: list[str] = []
 
-    def start(library: Library, profile: Profile) -> Worker:
+    def start(library: LibraryFile, profile: Profile) -> DecisionProcess:
         profiles.append(profile.name)
         types = "tuple(t for t in range(1, 12) if t != 9)" if profile.name == "least" else "tuple(range(1, 12))"
         calls = "('ID3D12Device5::CreateFence',)" if profile.name == "least" else "()"
         return fake_worker("reply(0)", hello=f"level=0x5200, data_types={types}, unexpected={calls}")
 
-    library = Library(Path("some/libdirectml.so"), "0" * 64, None)
+    library = LibraryFile(Path("some/libdirectml.so"), "0" * 64, None)
     monkeypatch.setattr("dml_conformance.backends.directml.library.find_library", lambda level: library)
     monkeypatch.setattr("dml_conformance.backends.directml.library.settings_files", lambda: (Path("settings.conf"),))
     monkeypatch.setattr("dml_conformance.backends.directml.process.start", start)

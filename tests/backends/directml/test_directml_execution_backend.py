@@ -20,9 +20,9 @@ from dml_conformance.backends.directml.execution.backend import ExecutingBackend
 from dml_conformance.backends.directml.execution.loader import Setup
 from dml_conformance.backends.directml.execution.process import DeviceProcess, ExecutionError, NoMemory
 from dml_conformance.backends.directml.execution.protocol import Ready
-from dml_conformance.backends.directml.library import Library
-from dml_conformance.backends.directml.process import Reply
+from dml_conformance.backends.directml.library import LibraryFile
 from dml_conformance.backends.directml.profiles import PROFILES, Profile
+from dml_conformance.backends.directml.protocol import Reply
 from dml_conformance.backends.directml.structs import OPERATOR_DESC_AT
 from dml_conformance.spec.datatypes import DataType, TensorFlag
 from dml_conformance.spec.levels import Level
@@ -103,15 +103,15 @@ class Processes:
 def processes(monkeypatch: pytest.MonkeyPatch) -> Processes:
     made = Processes()
 
-    def choose(word: str, level: Level | None) -> tuple[Setup, Library]:
+    def choose(word: str, level: Level | None) -> tuple[Setup, LibraryFile]:
         made.chosen.append((word, level))
-        return Setup("directml.so", "d3d12.so"), Library(Path("directml.so"), "0" * 64, None)
+        return Setup("directml.so", "d3d12.so"), LibraryFile(Path("directml.so"), "0" * 64, None)
 
     def start(setup: Setup) -> FakeDevice:
         made.devices.append(FakeDevice(lambda what: made.behave(what), 4096 * (1 + len(made.devices))))
         return made.devices[-1]
 
-    def start_without_device(library: Library, profile: Profile) -> FakeDecider:
+    def start_without_device(library: LibraryFile, profile: Profile) -> FakeDecider:
         made.deciders.append(FakeDecider(profile))
         return made.deciders[-1]
 

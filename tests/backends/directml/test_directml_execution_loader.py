@@ -13,10 +13,10 @@ import pytest
 from dml_conformance.backends.directml.errors import DirectmlError
 from dml_conformance.backends.directml.execution import loader
 from dml_conformance.backends.directml.execution.loader import Setup, choose, names_device
-from dml_conformance.backends.directml.library import Library
+from dml_conformance.backends.directml.library import LibraryFile
 from dml_conformance.spec.levels import Level
 
-LINUX_LIBRARY = Library(Path("/cache/libdirectml.so"), "0" * 64, None)
+LINUX_LIBRARY = LibraryFile(Path("/cache/libdirectml.so"), "0" * 64, None)
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def linux(monkeypatch: pytest.MonkeyPatch) -> list[Level | None]:
     """Linux with libdirectml.so installed. Returns the levels that it was looked for with."""
     asked: list[Level | None] = []
 
-    def find_library(level: Level | None) -> Library:
+    def find_library(level: Level | None) -> LibraryFile:
         asked.append(level)
         return LINUX_LIBRARY
 
@@ -136,7 +136,7 @@ def test_windows_own_library(windows: Path) -> None:
     directml = made(windows / "DirectML.dll")
     setup, library = choose("d3d12")
     assert setup == Setup(str(directml), "d3d12.dll", "dxcore.dll")
-    assert library == Library(directml, hashlib.sha256(b"library").hexdigest(), None)
+    assert library == LibraryFile(directml, hashlib.sha256(b"library").hexdigest(), None)
 
 
 def test_the_software_adapter_of_windows(windows: Path) -> None:

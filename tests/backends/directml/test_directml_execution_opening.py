@@ -81,7 +81,7 @@ class FakeD3d12(FakeLibrary):
 
         def create(adapter: int | None, least: int, iid: bytes, pointer: Any) -> int:
             self.asked.append((adapter, least))
-            assert iid == guid_bytes(base.IID_ID3D12_DEVICE)
+            assert iid == guid_bytes(base.ID3D12_DEVICE.iid)
             return hand_out(device, pointer) if least <= level else HResult.E_INVALIDARG.signed
 
         super().__init__(
@@ -186,7 +186,7 @@ def fake_stubs(monkeypatch: pytest.MonkeyPatch) -> FakeStubs:
 
 def test_stand_ins_answer_for_the_library_once_it_is_there(fake_stubs: FakeStubs) -> None:
     stand_ins = StandIns(Path("stubs"))
-    iid, pointer = ctypes.create_string_buffer(guid_bytes(base.IID_IDXCORE_ADAPTER_FACTORY), 16), POINTER()
+    iid, pointer = ctypes.create_string_buffer(guid_bytes(base.IDXCORE_ADAPTER_FACTORY.iid), 16), POINTER()
     arguments = (ctypes.addressof(iid), ctypes.addressof(pointer))
     assert fake_stubs.create(*arguments) == HResult.E_FAIL.signed
     assert fake_stubs.serialize(1, 2, 3) == HResult.E_FAIL.signed
@@ -220,7 +220,7 @@ class FakeDxgiAdapter(ComObject):
 
 class FakeDxgiFactory(ComObject):
     slots = headers.IDXGI_FACTORY4
-    interfaces = frozenset({headers.IID_IDXGI_FACTORY4})
+    interfaces = frozenset({headers.IDXGI_FACTORY4.iid})
 
     def __init__(self) -> None:
         super().__init__([])

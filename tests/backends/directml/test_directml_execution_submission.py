@@ -17,7 +17,7 @@ from directml_execution_fakes import (
 
 from dml_conformance.backends.directml.com import ComError, HResult
 from dml_conformance.backends.directml.execution import gpu as gpu_module
-from dml_conformance.backends.directml.execution.gpu import DeviceRemoved, OutOfMemory
+from dml_conformance.backends.directml.execution.gpu import DeviceOutOfMemory, DeviceRemoved
 from dml_conformance.backends.directml.execution.headers import HeapType
 from dml_conformance.backends.directml.execution.submission import WARM_UP, Bound, Submission, time_copies
 from dml_conformance.backends.directml.execution.work import Program
@@ -232,7 +232,7 @@ def test_a_refusal_is_told_and_leaves_nothing(function: str) -> None:
 def test_a_device_without_memory_is_told() -> None:
     world = World()
     world.fails["CreateCommittedResource"] = HResult.E_OUTOFMEMORY
-    with pytest.raises(OutOfMemory, match="no memory for a buffer of 144 bytes"):
+    with pytest.raises(DeviceOutOfMemory, match="no memory for a buffer of 144 bytes"):
         run(world, [bound(b"d" * 16)], [bound(b"?" * 16)])
     world.fails["CreateCommittedResource"] = HResult.E_FAIL
     with pytest.raises(ComError, match="ID3D12Device::CreateCommittedResource answered E_FAIL"):

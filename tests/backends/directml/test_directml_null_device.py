@@ -99,12 +99,12 @@ def test_there_are_no_meta_commands() -> None:
 def adapter_of(null: NullDevice) -> int:
     """The adapter's address, by the way that DirectML takes to it."""
     factory, adapter = POINTER(), POINTER()
-    iid = guid(headers.IID_IDXCORE_ADAPTER_FACTORY)[1]
+    iid = guid(headers.IDXCORE_ADAPTER_FACTORY.iid)[1]
     assert null.create_adapter_factory(iid.value, ctypes.addressof(factory)) == 0
     luid = LUID(call(null.device.address, headers.ID3D12_DEVICE5, "GetAdapterLuid", LUID))
     arguments = (
         (POINTER, ctypes.addressof(luid)),
-        guid(headers.IID_IDXCORE_ADAPTER),
+        guid(headers.IDXCORE_ADAPTER.iid),
         (POINTER, ctypes.addressof(adapter)),
     )
     assert factory.value is not None
@@ -142,10 +142,10 @@ def test_a_property_that_is_not_there_or_does_not_fit_is_refused() -> None:
 def test_another_adapter_is_not_there() -> None:
     null = NullDevice(FULL)
     factory, adapter, luid = POINTER(), POINTER(1), LUID(NULL_LUID + 1)
-    null.create_adapter_factory(guid(headers.IID_IDXCORE_ADAPTER_FACTORY)[1].value, ctypes.addressof(factory))
+    null.create_adapter_factory(guid(headers.IDXCORE_ADAPTER_FACTORY.iid)[1].value, ctypes.addressof(factory))
     arguments = (
         (POINTER, ctypes.addressof(luid)),
-        guid(headers.IID_IDXCORE_ADAPTER),
+        guid(headers.IDXCORE_ADAPTER.iid),
         (POINTER, ctypes.addressof(adapter)),
     )
     assert factory.value is not None
@@ -156,7 +156,7 @@ def test_another_adapter_is_not_there() -> None:
 
 def test_a_factory_of_another_kind_is_refused() -> None:
     null, factory = NullDevice(FULL), POINTER(1)
-    iid = guid(headers.IID_ID3D12_DEVICE)[1]
+    iid = guid(headers.ID3D12_DEVICE.iid)[1]
     code = null.create_adapter_factory(iid.value, ctypes.addressof(factory))
     assert (code, factory.value) == (HResult.E_NOINTERFACE.signed, None)
     assert len(null.unexpected) == 1

@@ -6,7 +6,6 @@ these tests watch the way from an operator to its dispatch. They know the operat
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -14,14 +13,9 @@ from operator import attrgetter
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from directml_fakes import library_or_skip
 from msgspec.structs import replace
-from places import ROOT
-
-from dml_conformance.backends.directml import LibraryCrash
-from dml_conformance.backends.directml.profiles import PROFILES
-from dml_conformance.backends.directml.recording.calls import (
+from recording_device.calls import (
     BindingProperties,
     CopyBufferRegion,
     CreateComputePipelineState,
@@ -42,8 +36,10 @@ from dml_conformance.backends.directml.recording.calls import (
     Transition,
     UavBarrier,
 )
-from dml_conformance.backends.directml.recording.process import OperatorRefused, Recorder
-from dml_conformance.conformance.cli.directml import directml
+from recording_device.process import OperatorRefused, Recorder
+
+from dml_conformance.backends.directml import LibraryCrash
+from dml_conformance.backends.directml.profiles import PROFILES
 from dml_conformance.spec import registry
 from dml_conformance.spec.datatypes import DataType, TensorFlag
 from dml_conformance.spec.levels import Level
@@ -60,7 +56,6 @@ pytestmark = pytest.mark.directml
 
 LEVELS = (Level.L5_0, Level.L5_2, Level.L6_2)
 NEWEST = max(LEVELS)
-DOCS = ROOT / "docs"
 
 THREADS = 256  # of a group: each writes one element of the output
 MOST_GROUPS = 65535  # D3D12_CS_DISPATCH_MAX_THREAD_GROUPS_PER_DIMENSION
@@ -88,7 +83,7 @@ def newest() -> Iterator[Recorder]:
 
 
 def level_of(recorder: Recorder) -> Level:
-    return Level(recorder.hello.level)
+    return Level(recorder.level)
 
 
 def valid_boundary_cases(operator: str, level: Level) -> list[Any]:
@@ -240,7 +235,7 @@ def turned(tensor: str, before: str, source: str, target: str) -> ResourceBarrie
 
 
 def backwards(barrier: Any) -> Transition:
-    return replace(barrier, state_before=barrier.state_after, state_after=barrier.state_before)
+    return Transition(barrier.resource, barrier.subresource, barrier.state_after, barrier.state_before)
 
 
 def check_views(
@@ -407,7 +402,7 @@ def test_what_the_device_claims_decides_on_shaders(newest: Recorder, operator: s
                 others.add(data_type.size)
             else:
                 check_recording(recording, desc)
-        supported = {DataType(value) for value in recorder.hello.data_types}
+        supported = {DataType(value) for value in recorder.data_types}
     assert others == OTHER_SHADERS.get(profile, set())
     assert refused == {desc.input_tensor.data_type for desc in descs} - supported
 
@@ -445,30 +440,3 @@ def test_a_crash_of_the_library_costs_one_recording(recorder: Recorder) -> None:
         with pytest.raises(LibraryCrash, match=r"SIG(ABRT|SEGV).*it was to record GATHER$"):
             recorder.record([guilty])
         check_recording(*recorder.record([valid]), valid)
-
-
-# --- the command --------------------------------------------------------------------------------------------------
-
-
-SHOWN = re.compile(r"^```text\n\$ dml-conformance directml (record .*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def test_the_command_prints_what_the_page_shows(newest: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(DOCS / "examples")
-    ((command, shown),) = SHOWN.findall((DOCS / "directml.md").read_text(encoding="utf-8"))
-    printed = CliRunner().invoke(directml, command.split(), catch_exceptions=False)
-    assert printed.exit_code == 0
-    pattern = re.escape(shown).replace(re.escape("..."), ".*")
-    assert re.fullmatch(pattern, printed.output), printed.output
-
-
-def test_the_command_as_json(newest: Recorder) -> None:
-    example = "GATHER/1"
-    printed = CliRunner().invoke(directml, ["record", example, "--level", "6_2", "--format", "json"])
-    assert printed.exit_code == 0
-    value = json.loads(printed.output)
-    assert value["library"]["level"] == NEWEST.label
-    (operator,) = value["operators"]
-    assert (operator["source"], operator["problem"]) == (example, "")
-    calls = operator["recording"]["execution"]["calls"]
-    assert calls[-1] == {"Call": "Dispatch", "ThreadGroupCountX": 1, "ThreadGroupCountY": 1, "ThreadGroupCountZ": 1}

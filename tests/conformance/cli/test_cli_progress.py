@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.conformance.cli import main
-from dml_conformance.conformance.cli.errors import State
+from dml_conformance.conformance.cli.errors import CommandState
 from dml_conformance.reports import console
 from dml_conformance.reports.store import StoreWriter
 from dml_conformance.spec.levels import HIGHEST
@@ -39,12 +39,12 @@ def arguments_of(command: str, results: Path, folder: Path) -> list[str]:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_lines_tell_how_far_it_is(command: str, results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "LINE_INTERVAL", 0.0)
-    outcome = CliRunner().invoke(main, arguments_of(command, results, tmp_path), obj=State(debug=True))
+    outcome = CliRunner().invoke(main, arguments_of(command, results, tmp_path), obj=CommandState(debug=True))
     assert outcome.exit_code == 0, outcome.output
     assert ("Exporting: 2 of" if command == "export-model" else "300 of 300 cases") in outcome.stderr
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_is_said_where_it_is_soon_done(command: str, results: Path, tmp_path: Path) -> None:
-    outcome = CliRunner().invoke(main, arguments_of(command, results, tmp_path), obj=State(debug=True))
+    outcome = CliRunner().invoke(main, arguments_of(command, results, tmp_path), obj=CommandState(debug=True))
     assert (outcome.exit_code, outcome.stderr) == (0, "")

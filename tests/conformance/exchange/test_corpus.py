@@ -23,9 +23,9 @@ from dml_conformance.conformance.exchange.corpus import (
     MOST_LINE_BYTES,
     WHOLE,
     CorpusError,
+    CorpusLine,
     CorpusReader,
     Header,
-    Line,
     Shard,
     check_corpus,
     corpus_lines,
@@ -334,13 +334,13 @@ def test_no_changed_byte_goes_unnoticed(lines: list[bytes]) -> None:
 )
 def test_a_line_that_is_no_case(content: bytes, message: str) -> None:
     with pytest.raises(CorpusError) as caught:
-        read_case("a.jsonl", Line(7, content))
+        read_case("a.jsonl", CorpusLine(7, content))
     assert str(caught.value).startswith(message)
 
 
-def checked(text: bytes) -> Line:
+def checked(text: bytes) -> CorpusLine:
     """A line whose check is right, whatever its case is."""
-    return Line(7, b'{"check":"%08x","case":%s}\n' % (zlib.crc32(text), text))
+    return CorpusLine(7, b'{"check":"%08x","case":%s}\n' % (zlib.crc32(text), text))
 
 
 @pytest.mark.parametrize(
@@ -370,7 +370,7 @@ def test_an_expectation_is_the_specification_s(lines: list[bytes]) -> None:
 
 
 def test_blocks() -> None:
-    some = [Line(n, b"") for n in range(7)]
+    some = [CorpusLine(n, b"") for n in range(7)]
     assert [len(block) for block in in_blocks(some, 3)] == [3, 3, 1]
     assert [line for block in in_blocks(some, 3) for line in block] == some
     assert [len(block) for block in in_blocks(some[:6], 3)] == [3, 3]

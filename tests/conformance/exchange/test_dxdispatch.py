@@ -16,7 +16,7 @@ from dxdispatch_model import ACCEPTED, PUBLISHED, Machine, loaded
 
 from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.conformance.cli import main
-from dml_conformance.conformance.cli.errors import State
+from dml_conformance.conformance.cli.errors import CommandState
 from dml_conformance.conformance.exchange.dxdispatch import NOTE
 from dml_conformance.conformance.exchange.dxdispatch.exporting import Exported, NotExpressible, export, is_executed
 from dml_conformance.conformance.exchange.dxdispatch.importing import import_document, import_model
@@ -375,18 +375,22 @@ def test_cases_go_out_and_come_back_by_command(tmp_path: Path) -> None:
     case = tile()
     text = msgspec.json.encode(case.to_json()).decode()
     out = tmp_path / "models"
-    result = CliRunner().invoke(main, ["export-model", text, "-o", str(out)], obj=State())
+    result = CliRunner().invoke(main, ["export-model", text, "-o", str(out)], obj=CommandState())
     assert result.exit_code == 0, result.output
     folder = out / f"tile-6_4-{case.digest[:12]}"
     assert result.output.strip() == str(folder)
     assert {path.name for path in folder.iterdir()} == set(export(case).all_files())
-    result = CliRunner().invoke(main, ["import-model", str(folder), "-o", str(tmp_path / "c.json")], obj=State())
+    result = CliRunner().invoke(main, ["import-model", str(folder), "-o", str(tmp_path / "c.json")], obj=CommandState())
     assert result.exit_code == 0, result.output
     assert [Case.from_json(value).digest for value in json.loads((tmp_path / "c.json").read_text())] == [case.digest]
     # A model is a case for every command that takes one.
-    result = CliRunner().invoke(main, ["replay", str(folder / "model.json"), "--backend", "reference"], obj=State())
+    result = CliRunner().invoke(
+        main, ["replay", str(folder / "model.json"), "--backend", "reference"], obj=CommandState()
+    )
     assert (result.exit_code, "pass, TILE.values" in result.output) == (0, True)
-    result = CliRunner().invoke(main, ["export-model", text, "-o", str(tmp_path / "flat"), "--inline"], obj=State())
+    result = CliRunner().invoke(
+        main, ["export-model", text, "-o", str(tmp_path / "flat"), "--inline"], obj=CommandState()
+    )
     assert [path.name for path in (tmp_path / "flat").iterdir()] == [f"{folder.name}.json"]
 
 
@@ -394,7 +398,7 @@ def test_nothing_is_written_where_one_case_cannot_be(tmp_path: Path) -> None:
     desc: Any = tile().desc
     null = Case.of(msgspec.structs.replace(desc, input_tensor=None), HIGHEST)
     texts = [msgspec.json.encode(case.to_json()).decode() for case in (tile(), null)]
-    result = CliRunner().invoke(main, ["export-model", *texts, "-o", str(tmp_path / "m")], obj=State())
+    result = CliRunner().invoke(main, ["export-model", *texts, "-o", str(tmp_path / "m")], obj=CommandState())
     assert (result.exit_code, "InputTensor is null" in result.output) == (2, True)
     assert not list(tmp_path.iterdir())
 

@@ -14,13 +14,13 @@ from click.testing import CliRunner, Result
 from report_data import plain
 
 from dml_conformance.conformance.campaign.budget import BUDGETS
-from dml_conformance.conformance.campaign.certify import describe_campaign
+from dml_conformance.conformance.campaign.driver import describe_campaign
 from dml_conformance.conformance.campaign.engine import Engine
-from dml_conformance.conformance.campaign.search import search
 from dml_conformance.conformance.cli import main
-from dml_conformance.conformance.cli.errors import State
+from dml_conformance.conformance.cli.errors import CommandState
 from dml_conformance.conformance.exchange.failures import read_failures, save_failure
 from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.judge.search import search
 from dml_conformance.reports.failures import FAILURES, failing_cases
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.reports.store import Store
@@ -157,7 +157,7 @@ def test_saved_cases_come_first_and_are_told_of() -> None:
 
 def certify(backend: str, out: Path, *more: str) -> Result:
     arguments = ["--backend", backend, "--operator", "TILE", "--budget", "quick", "--cases", "20", "--out", str(out)]
-    return CliRunner().invoke(main, ["certify", *arguments, *more], obj=State())
+    return CliRunner().invoke(main, ["certify", *arguments, *more], obj=CommandState())
 
 
 def test_certify_leaves_failures_and_runs_them_first(backends: Path, tmp_path: Path) -> None:

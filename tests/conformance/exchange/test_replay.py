@@ -16,7 +16,7 @@ from dml_conformance.backends.base import Answer, Binding
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.cases import read_cases
-from dml_conformance.conformance.exchange.replay import Change, replay
+from dml_conformance.conformance.exchange.replay import ReplayChange, replay
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.reports.package.archive import write_archive
 from dml_conformance.reports.records import Phase, Record, Verdict
@@ -80,19 +80,24 @@ REJECTING = Backend(answer=Answer(False, "no"))
 @pytest.mark.parametrize(
     ("before", "now", "change", "told"),
     [
-        (FIRST, SOUND, Change.FIXED, "it was fail, and passes now"),
-        (RAISING, SOUND, Change.FIXED, "it was crash, and passes now"),
-        (FIRST, FIRST, Change.STILL_FAILS, "fail, in the same way"),
-        (RAISING, Backend(raising(KeyError("elsewhere"))), Change.STILL_FAILS, "crash, in the same way"),
-        (FIRST, SECOND, Change.DIFFERENT, "fail as before, but other values or elements differ"),
-        (FIRST, RAISING, Change.DIFFERENT, "it was fail, and is crash now"),
-        (FIRST, REJECTING, Change.DIFFERENT, "fail as before, but the backend answered accept, now reject"),
-        (RAISING, OTHER_ERROR, Change.DIFFERENT, "crash as before, but for another reason: it was: execute raised"),
-        (SOUND, FIRST, Change.DIFFERENT, "it was pass, and is fail now"),
-        (SOUND, SOUND, Change.AS_RECORDED, "pass, as before"),
+        (FIRST, SOUND, ReplayChange.FIXED, "it was fail, and passes now"),
+        (RAISING, SOUND, ReplayChange.FIXED, "it was crash, and passes now"),
+        (FIRST, FIRST, ReplayChange.STILL_FAILS, "fail, in the same way"),
+        (RAISING, Backend(raising(KeyError("elsewhere"))), ReplayChange.STILL_FAILS, "crash, in the same way"),
+        (FIRST, SECOND, ReplayChange.DIFFERENT, "fail as before, but other values or elements differ"),
+        (FIRST, RAISING, ReplayChange.DIFFERENT, "it was fail, and is crash now"),
+        (FIRST, REJECTING, ReplayChange.DIFFERENT, "fail as before, but the backend answered accept, now reject"),
+        (
+            RAISING,
+            OTHER_ERROR,
+            ReplayChange.DIFFERENT,
+            "crash as before, but for another reason: it was: execute raised",
+        ),
+        (SOUND, FIRST, ReplayChange.DIFFERENT, "it was pass, and is fail now"),
+        (SOUND, SOUND, ReplayChange.AS_RECORDED, "pass, as before"),
     ],
 )
-def test_what_became_of_a_case(before: Backend, now: Backend, change: Change, told: str) -> None:
+def test_what_became_of_a_case(before: Backend, now: Backend, change: ReplayChange, told: str) -> None:
     recorded = Judge(before, "x").record(tile(), Phase.SEARCH)
     found = replay(Judge(now, "x"), tile(), recorded)
     assert (found.change, found.told[: len(told)]) == (change, told)
@@ -107,8 +112,8 @@ def test_more_elements_are_told() -> None:
 def test_a_waived_failure_is_a_failure() -> None:
     failed = Judge(FIRST, "x").record(tile(), Phase.SEARCH)
     waived = msgspec.structs.replace(failed, verdict=Verdict.WAIVED, waived="fail")
-    assert replay(Judge(SOUND, "x"), tile(), waived).change is Change.FIXED
-    assert replay(Judge(FIRST, "x"), tile(), waived).change is Change.STILL_FAILS
+    assert replay(Judge(SOUND, "x"), tile(), waived).change is ReplayChange.FIXED
+    assert replay(Judge(FIRST, "x"), tile(), waived).change is ReplayChange.STILL_FAILS
 
 
 def test_nothing_on_record_is_no_change() -> None:

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 import torch
+from strength import mutants
 
 from dml_conformance.backends.base import Answer, Batched, Execution, OutOfMemory, Unsupported, takes_batches
 from dml_conformance.backends.reference import ReferenceBackend
@@ -22,7 +23,6 @@ from dml_conformance.conformance.judge import batch as batch_module
 from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.memory import GUARD_BYTES, STRETCH_ALIGNMENT, Stretch
-from dml_conformance.conformance.strength import mutants
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType

@@ -16,7 +16,7 @@ from dml_conformance.backends.processes.losses import LossCause
 from dml_conformance.backends.reference import ReferenceBackend, Result
 from dml_conformance.conformance.judge import judge as judge_module
 from dml_conformance.conformance.judge.compare import EQUAL, RECORDED, compare
-from dml_conformance.conformance.judge.judge import Judge, Pending, told, verdict_on
+from dml_conformance.conformance.judge.judge import Judge, Pending, exception_text, verdict_on
 from dml_conformance.conformance.judge.memory import Unwritten, bind_output
 from dml_conformance.conformance.judge.output_digest import output_digest
 from dml_conformance.reports.records import Phase, Verdict
@@ -288,6 +288,6 @@ def test_memory_needed_counts_what_alignment_may_cost() -> None:
 
 def test_an_exception_is_told_whole_up_to_500_characters() -> None:
     whole, cut = ValueError("x" * (500 - len("ValueError: "))), ValueError("x" * (501 - len("ValueError: ")))
-    assert told(whole) == f"ValueError: {whole}"
-    assert len(told(cut)) == 500
-    assert told(cut).endswith("x...")
+    assert exception_text(whole) == f"ValueError: {whole}"
+    assert len(exception_text(cut)) == 500
+    assert exception_text(cut).endswith("x...")

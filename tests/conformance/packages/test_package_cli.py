@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.cli import main
-from dml_conformance.conformance.packages.profiles import Profile, ProfileError, narrowed, widest
+from dml_conformance.conformance.packages.profiles import ClaimsProfile, ProfileError, narrowed, widest
 from dml_conformance.reports.package import MANIFEST, PACKAGE_FILES, SIGNATURE, STATEMENT
 from dml_conformance.reports.package.signature import KeyFileError, key_id, read_private_key, read_public_key
 from dml_conformance.reports.records import Verdict
@@ -189,7 +189,7 @@ def test_an_expired_waiver_stops_the_run_at_once() -> None:
     write_waiver(expires="2020-01-01")
     result = certify("--waivers", "waivers.toml")
     assert result.exit_code == 2
-    assert "waivers.toml: line 6: waiver[1].expires: expired on 2020-01-01" in result.stderr
+    assert "waivers.toml: waiver[1].expires: expired on 2020-01-01" in result.stderr
     assert not Path("out").exists()
 
 
@@ -200,7 +200,7 @@ def test_an_unused_waiver_is_an_error_and_leaves_the_reports(package: bool) -> N
         assert certify("--package").exit_code == 0  # an earlier one, which goes
     result = certify("--replace", "--waivers", "waivers.toml", *(["--package"] if package else []))
     assert result.exit_code == 2
-    assert "waivers.toml: line 1: this waiver covers no failure of this run; remove it" in result.stderr
+    assert "waivers.toml: waiver[1]: this waiver covers no failure of this run; remove it" in result.stderr
     assert names("out") == sorted(set(FILES) - set(FOR_CI) if package else FILES)
     assert not Path("out.tar.zst").exists()
 
@@ -319,14 +319,14 @@ def claims(*categories: Category, executes: bool = True) -> Capabilities:
 
 def test_profiles_narrow_claims_and_never_widen_them() -> None:
     everything = claims(*Category)
-    assert widest(everything) is Profile.FULL
-    assert narrowed(everything, Profile.FULL) == everything
-    decisions = narrowed(everything, Profile.DECISIONS)
+    assert widest(everything) is ClaimsProfile.FULL
+    assert narrowed(everything, ClaimsProfile.FULL) == everything
+    decisions = narrowed(everything, ClaimsProfile.DECISIONS)
     assert (decisions.enforces, decisions.executes) == (DESCRIPTOR_CATEGORIES, False)
-    execution = narrowed(everything, Profile.EXECUTION)
+    execution = narrowed(everything, ClaimsProfile.EXECUTION)
     assert (execution.enforces, execution.executes) == ({Category.EXECUTION}, True)
     some = claims(Category.SHAPE, Category.EXECUTION)
-    assert narrowed(some, Profile.DECISIONS).enforces == {Category.SHAPE, Category.ACCEPTANCE}
+    assert narrowed(some, ClaimsProfile.DECISIONS).enforces == {Category.SHAPE, Category.ACCEPTANCE}
 
 
 @pytest.mark.parametrize(
@@ -334,14 +334,14 @@ def test_profiles_narrow_claims_and_never_widen_them() -> None:
     [
         (
             claims(Category.SHAPE, executes=False),
-            Profile.FULL,
+            ClaimsProfile.FULL,
             "does not claim execution; it can have profile decisions",
         ),
-        (claims(Category.SHAPE), Profile.EXECUTION, "does not claim execution; it can have profile decisions"),
-        (claims(Category.EXECUTION), Profile.FULL, "does not claim decisions; it can have profile execution"),
-        (claims(), Profile.FULL, "claims neither decisions nor execution"),
+        (claims(Category.SHAPE), ClaimsProfile.EXECUTION, "does not claim execution; it can have profile decisions"),
+        (claims(Category.EXECUTION), ClaimsProfile.FULL, "does not claim decisions; it can have profile execution"),
+        (claims(), ClaimsProfile.FULL, "claims neither decisions nor execution"),
     ],
 )
-def test_a_profile_that_is_not_claimed_cannot_be_had(found: Capabilities, profile: Profile, message: str) -> None:
+def test_a_profile_that_is_not_claimed_cannot_be_had(found: Capabilities, profile: ClaimsProfile, message: str) -> None:
     with pytest.raises(ProfileError, match=message):
         narrowed(found, profile)

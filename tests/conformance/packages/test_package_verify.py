@@ -20,15 +20,15 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 from package_support import DAY, WAIVER, changed, edit, forge, make, told, verified
+from strength import mutants
 
 from dml_conformance.backends.base import Answer, Binding, Capabilities, Unsupported
 from dml_conformance.backends.reference import ReferenceBackend
-from dml_conformance.conformance.campaign.search import search
 from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.judge.search import search
 from dml_conformance.conformance.packages.make import manifest_of
-from dml_conformance.conformance.packages.profiles import Profile
+from dml_conformance.conformance.packages.profiles import ClaimsProfile
 from dml_conformance.conformance.packages.verify import Verification, rerun, verdicts
-from dml_conformance.conformance.strength import mutants
 from dml_conformance.reports.package import (
     CASES,
     LISTED,
@@ -149,14 +149,14 @@ def test_waived_failures_are_neither_passes_nor_failures(waived: Path, failing: 
     assert found.statement.waived == failed
 
 
-@pytest.mark.parametrize("profile", [Profile.DECISIONS, Profile.EXECUTION])
-def test_profiles_judge_what_they_say(tmp_path: Path, profile: Profile) -> None:
+@pytest.mark.parametrize("profile", [ClaimsProfile.DECISIONS, ClaimsProfile.EXECUTION])
+def test_profiles_judge_what_they_say(tmp_path: Path, profile: ClaimsProfile) -> None:
     package = make(tmp_path / "package", ReferenceBackend(), profile=profile)
     found = verified(package)
     assert found.verifies, told(found)
     passed = [record for record in records_of(package) if record.verdict is Verdict.PASS]
     assert passed
-    if profile is Profile.DECISIONS:
+    if profile is ClaimsProfile.DECISIONS:
         assert not any(record.output for record in passed)
     else:
         assert all(record.output for record in passed)
@@ -671,7 +671,7 @@ def test_a_document_of_another_package_is_found(honest: Path, failing: Path, tmp
 
 
 def test_a_profile_that_was_not_judged_is_found(tmp_path: Path) -> None:
-    package = make(tmp_path / "decisions", ReferenceBackend(), profile=Profile.DECISIONS)
+    package = make(tmp_path / "decisions", ReferenceBackend(), profile=ClaimsProfile.DECISIONS)
     found = verified(
         changed(package, tmp_path / "package", STATEMENT, lambda text: text.replace(b'"decisions"', b'"full"'))
     )

@@ -1,5 +1,0 @@
-"""How strong the suite is: wrong backends on purpose, and what it takes to tell each from a right one.
-
-`mutants` has the backends made by hand, `by_rule` those that follow from the registry, `measure` runs them, `score`
-keeps what came out, `coverage` counts what the cases reach.
-"""

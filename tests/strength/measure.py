@@ -1,0 +1,289 @@
+"""Running wrong backends on the case streams of a campaign: which phase kills which, and after how many cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from typing import NamedTuple
+
+import msgspec
+
+from dml_conformance.backends.base import Backend, takes_batches
+from dml_conformance.conformance.campaign.budget import BUDGETS
+from dml_conformance.conformance.judge.batch import MOST_CASES, BatchJudge
+from dml_conformance.conformance.judge.judge import Judge, Judgement
+from dml_conformance.conformance.judge.simplify import simplest
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.forms import desc_to_json
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.registry import operators as all_operators
+from strength.mutants import FAMILIES, MUTANTS
+from strength.rule_mutants import derived
+from strength.streams import Prepared, SharingJudge, Streams
+
+BY_RULE = "rules"
+EVERY_FAMILY = (*FAMILIES, BY_RULE)
+SHRINK_TRIES = 300
+
+
+class Witness(msgspec.Struct, frozen=True):
+    """A small case that gives a backend away.
+
+    Attributes:
+        operator: `GATHER`.
+        level: `6_4`.
+        rule: id of the rule that is found broken.
+        dimensions: of all its tensors together.
+        elements: of all its tensors together.
+        size: bytes of the descriptor as JSON.
+    """
+
+    operator: str
+    level: str
+    rule: str
+    dimensions: int
+    elements: int
+    size: int
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """One wrong backend at one operator and level.
+
+    Attributes:
+        mutant: its name: a class, or what is done to which rule.
+        family: what its fault is about.
+        about: the fault in words.
+        operator: `GATHER`.
+        level: `6_4`.
+        left_out: why it was not run, because it is no other than a right one or another; "" where it was.
+        kills: by budget and phase, and for each seed, the number of the first case that fails; 0 for none.
+        sizes: by budget and phase, and for each seed, how many cases there are.
+        witness: None where it was not asked for, or nothing fails.
+    """
+
+    mutant: str
+    family: str
+    about: str
+    operator: str
+    level: str
+    left_out: str = ""
+    kills: dict[str, dict[Phase, tuple[int, ...]]] = {}
+    sizes: dict[str, dict[Phase, tuple[int, ...]]] = {}
+    witness: Witness | None = None
+
+    def cases_to_kill(self, budget: str) -> tuple[int, ...]:
+        """For each seed, how many cases of a campaign it takes; 0 where the campaign does not kill it."""
+        found = []
+        for n in range(len(next(iter(self.kills[budget].values())))):
+            before = 0
+            for phase in Phase:
+                if self.kills[budget][phase][n]:
+                    found.append(before + self.kills[budget][phase][n])
+                    break
+                before += self.sizes[budget][phase][n]
+            else:
+                found.append(0)
+        return tuple(found)
+
+    def is_killed(self, budget: str) -> bool:
+        """Whether a campaign kills it, whatever the seed."""
+        return all(self.cases_to_kill(budget))
+
+    def is_killed_in(self, budget: str, phase: Phase) -> bool:
+        """Whether one phase alone does."""
+        return all(self.kills[budget][phase])
+
+
+class Planted(msgspec.Struct, frozen=True):
+    """One wrong backend to be run at one operator and level; the fields are those of `Outcome`."""
+
+    mutant: str
+    family: str
+    about: str
+    make: Callable[[], Backend] | None
+    decides_only: bool
+    left_out: str = ""
+
+
+def planted(operator: str, level: Level, families: Iterable[str] = EVERY_FAMILY) -> Iterator[Planted]:
+    """The backends of these families whose faults show in an operator at a level."""
+    wanted = set(families)
+    for mutant in MUTANTS:
+        if mutant.family() in wanted and operator in mutant.operators() and mutant.shows_at(operator, level):
+            about = " ".join((mutant.__doc__ or "").split()) if mutant.__doc__ != mutant.__base__.__doc__ else ""
+            yield Planted(mutant.__name__, mutant.family(), about, mutant, mutant.decides_only())
+    if BY_RULE in wanted:
+        for one in derived(operator, level):
+            yield Planted(one.name, BY_RULE, one.about, one.make, one.decides_only, one.left_out)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured.
+
+    Attributes:
+        operators: names.
+        levels: ascending.
+        families: of backends.
+        budgets: names.
+        seeds: of search and sweep, one campaign each.
+        with_witnesses: whether what kills a backend is made small, at the highest level that it is killed at.
+    """
+
+    operators: Sequence[str]
+    levels: Sequence[Level]
+    families: Sequence[str] = EVERY_FAMILY
+    budgets: Sequence[str] = ("quick", "standard")
+    seeds: Sequence[int] = (0,)
+    with_witnesses: bool = True
+
+    def cells(self) -> list[tuple[str, Level]]:
+        """Every operator at every level, its own first level and those below it included."""
+        assert set(self.operators) <= set(all_operators())
+        return [(operator, level) for operator in self.operators for level in self.levels]
+
+
+def measure(plan: Plan, workers: int = 1) -> Iterator[list[Outcome]]:
+    """The outcomes of each operator at each level, in the plan's order."""
+    run = partial(measure_at, plan)
+    if workers == 1:
+        yield from map(run, plan.cells())
+        return
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        try:
+            yield from pool.map(run, plan.cells())
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def measure_at(plan: Plan, cell: tuple[str, Level]) -> list[Outcome]:
+    """The outcomes at one operator and level."""
+    operator, level = cell
+    is_last = level == max(plan.levels)
+    streams = Streams(operator, level, is_newest=is_last)
+    return [
+        _outcome(plan, streams, one, with_witness=plan.with_witnesses and is_last)
+        for one in planted(operator, level, plan.families)
+    ]
+
+
+def _outcome(plan: Plan, streams: Streams, one: Planted, *, with_witness: bool) -> Outcome:
+    outcome = Outcome(one.mutant, one.family, one.about, streams.operator, streams.level.label, one.left_out)
+    if one.make is None:
+        return outcome
+    first = _FirstKills(one)
+    kills: dict[str, dict[Phase, tuple[int, ...]]] = {}
+    sizes: dict[str, dict[Phase, tuple[int, ...]]] = {}
+    for budget in plan.budgets:
+        kills[budget], sizes[budget] = {}, {}
+        for phase in Phase:
+            numbers, lengths = [], []
+            for seed in plan.seeds:
+                stream = streams.phase(phase, BUDGETS[budget], seed)
+                numbers.append(first.kill(stream, in_batches=phase is Phase.SWEEP))
+                lengths.append(len(stream))
+            kills[budget][phase], sizes[budget][phase] = tuple(numbers), tuple(lengths)
+    witness = None
+    if with_witness and (found := first.failures()):
+        smallest = min(found, key=lambda failure: len(msgspec.json.encode(desc_to_json(failure.prepared.case.desc))))
+        witness = _witness(one, smallest.prepared, smallest.judged)
+    return msgspec.structs.replace(outcome, kills=kills, sizes=sizes, witness=witness)
+
+
+class Failure(NamedTuple):
+    """A case of a stream that a backend fails.
+
+    Attributes:
+        number: in the stream, from 1 on.
+        prepared: the case.
+        judged: the verdict.
+    """
+
+    number: int
+    prepared: Prepared
+    judged: Judgement
+
+
+def failures(one: Planted, stream: Sequence[Prepared], *, in_batches: bool = False) -> Iterator[Failure]:
+    """What a fresh backend fails of a stream; in batches if it takes them, as in a sweep."""
+    assert one.make is not None
+    backend = one.make()
+    if in_batches and takes_batches(backend):
+        batches = BatchJudge(Judge(backend, "mutant"))
+        for start in range(0, len(stream), MOST_CASES):
+            judgements = batches.judgements([prepared.case for prepared in stream[start : start + MOST_CASES]])
+            for number, judged in enumerate(judgements, start + 1):
+                if judged.verdict in NOT_CONFORMANT:
+                    yield Failure(number, stream[number - 1], judged)
+        return
+    judge = SharingJudge(backend, decides_only=one.decides_only)
+    for number, prepared in enumerate(stream, 1):
+        found = judge.fails(prepared)
+        if found is not None:
+            yield Failure(number, prepared, found)
+
+
+class _FirstKills:
+    """What kills one backend first in each stream, found once.
+
+    Args:
+        one: the backend.
+    """
+
+    def __init__(self, one: Planted) -> None:
+        self._one = one
+        self._found: dict[int, tuple[Sequence[Prepared], Failure | None]] = {}  # by stream, which budgets may share
+
+    def kill(self, stream: Sequence[Prepared], *, in_batches: bool) -> int:
+        """The number of the first case that fails; 0 for none."""
+        if id(stream) not in self._found:
+            found = self._in_what_it_begins_with(stream)
+            if found is None:
+                found = next(failures(self._one, stream, in_batches=in_batches), None)
+            self._found[id(stream)] = stream, found
+        known = self._found[id(stream)][1]
+        return 0 if known is None else known.number
+
+    def failures(self) -> list[Failure]:
+        """What was found, in all streams."""
+        return [found for _, found in self._found.values() if found is not None]
+
+    def _in_what_it_begins_with(self, stream: Sequence[Prepared]) -> Failure | None:
+        for other, found in self._found.values():
+            if found is not None and stream[: found.number] == other[: found.number]:
+                return found
+        return None
+
+
+def _witness(one: Planted, prepared: Prepared, judged: Judgement) -> Witness:
+    """The same failure on the simplest descriptor that steps lead to, each try on a fresh backend.
+
+    What fails only after other cases, in a backend that keeps something between calls, stays as it is. So does a large
+    one, each try of which takes long.
+    """
+    case = prepared.case
+
+    def still_fails(desc: OperatorDesc) -> bool:
+        assert one.make is not None
+        simpler = Case.of(desc, case.level, case.data, rule=case.rule, origin=case.origin)
+        if simpler.broken != case.broken:
+            return False
+        again = SharingJudge(one.make()).fails(Prepared(simpler))
+        return again is not None and (again.verdict, again.rule) == (judged.verdict, judged.rule)
+
+    desc = case.desc if prepared.is_large else simplest(case.desc, still_fails, SHRINK_TRIES)
+    tensors = [t for field in all_operators()[case.operator].tensor_fields if (t := getattr(desc, field.attribute))]
+    return Witness(
+        case.operator,
+        case.level.label,
+        judged.rule,
+        sum(len(tensor.sizes) for tensor in tensors),
+        sum(tensor.element_count for tensor in tensors),
+        len(msgspec.json.encode(desc_to_json(desc))),
+    )

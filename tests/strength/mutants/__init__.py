@@ -1,0 +1,44 @@
+"""Wrong backends made by hand, each with one bug that real ones have had or could have; a module is a family.
+
+None names an operator where what it needs of one can be said: a bug of axes shows in every operator that has an axis.
+"""
+
+from __future__ import annotations
+
+from strength.mutants import (
+    axes,
+    bits,
+    bounds,
+    crashes,
+    decisions,
+    indices,
+    levels,
+    memory,
+    scale,
+    shapes,
+    state,
+    strides,
+    types,
+)
+from strength.mutants.base import MUTANTS, Mutant, RejectsValid, WrongDecision, tensors
+
+FAMILIES = tuple(
+    module.__name__.rpartition(".")[2]
+    for module in (
+        indices,
+        axes,
+        shapes,
+        strides,
+        types,
+        bits,
+        bounds,
+        decisions,
+        levels,
+        memory,
+        state,
+        scale,
+        crashes,
+    )
+)
+
+__all__ = ["FAMILIES", "MUTANTS", "Mutant", "RejectsValid", "WrongDecision", "tensors"]

@@ -1,0 +1,147 @@
+"""Feature levels: what a level lacks is accepted, what it has is refused."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+from unittest import mock
+
+from msgspec.structs import replace
+
+from dml_conformance.backends.base import Answer
+from dml_conformance.backends.reference import decisions
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
+from dml_conformance.spec.operator import DATA
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.rules import ACCEPTANCE
+from strength.mutants.base import RejectsValid, WrongDecision, edit_tensors, rank, tensors
+
+
+class DecidesByTheHighestLevel(WrongDecision):
+    """Goes by the newest tables, whatever level it is asked for."""
+
+    rules = ("introduced-in", "data-types", "dimension-counts", "TENSOR.dimension-count")
+
+    @classmethod
+    def shows_at(cls, operator: str, level: Level) -> bool:
+        return level < max(operators()[operator].tables)
+
+    def level_seen(self, desc: Any, level: Level) -> Level:
+        return HIGHEST
+
+
+class DecidesByTheLevelBefore(WrongDecision):
+    """Has a level begin one level too late."""
+
+    rules = (ACCEPTANCE,)
+
+    @classmethod
+    def shows_at(cls, operator: str, level: Level) -> bool:
+        return level > LOWEST and level in operators()[operator].tables
+
+    def level_seen(self, desc: Any, level: Level) -> Level:
+        return max((lower for lower in Level if lower < level), default=level)
+
+
+class AcceptsLaterOperators(WrongDecision):
+    """Has an operator at levels before the one that introduced it."""
+
+    rules = ("introduced-in",)
+
+    @classmethod
+    def shows_at(cls, operator: str, level: Level) -> bool:
+        return level < operators()[operator].introduced_in
+
+    def level_seen(self, desc: Any, level: Level) -> Level:
+        return max(level, operators()[desc.operator].introduced_in)
+
+
+class AcceptsLaterFloat64(WrongDecision):
+    """Accepts FLOAT64 where only a later table has it."""
+
+    rules = ("data-types",)
+
+    @classmethod
+    def shows_at(cls, operator: str, level: Level) -> bool:
+        return super().shows_at(operator, level) and not _has(operator, level) and _has(operator, HIGHEST)
+
+    def level_seen(self, desc: Any, level: Level) -> Level:
+        return HIGHEST if any(tensor.data_type is DataType.FLOAT64 for _, tensor in tensors(desc)) else level
+
+
+class AcceptsFloat64AsInt64(WrongDecision):
+    """Takes FLOAT64 for another type of 64 bits, where only integers may be as wide."""
+
+    rules = ("data-types",)
+
+    @classmethod
+    def shows_at(cls, operator: str, level: Level) -> bool:
+        integers = _has(operator, level, DataType.INT64)
+        return super().shows_at(operator, level) and integers and not _has(operator, level)
+
+    def seen(self, desc: Any, level: Level) -> Any:
+        is_64 = DataType.FLOAT64
+        return edit_tensors(desc, lambda t: replace(t, data_type=DataType.INT64) if t.data_type is is_64 else t)
+
+
+def _has(operator: str, level: Level, data_type: DataType = DataType.FLOAT64) -> bool:
+    table = operators()[operator].table_at(level)
+    return table is not None and data_type in table[DATA].data_types
+
+
+class AcceptsLaterIndexTypes(WrongDecision):
+    """Accepts INT32 indices where they have to be UINT32."""
+
+    has = ("indices_tensor",)
+    rules = ("data-types",)
+    until = "3_0"
+
+    def seen(self, desc: Any, level: Level) -> Any:
+        indices = desc.indices_tensor
+        if indices is None or indices.data_type is not DataType.INT32:
+            return desc
+        return replace(desc, indices_tensor=replace(indices, data_type=DataType.UINT32))
+
+
+class AcceptsLaterRank3(WrongDecision):
+    """Accepts 3 dimensions where only 4 are."""
+
+    rules = ("dimension-counts",)
+    until = "3_0"
+    count: ClassVar[int] = 3
+
+    def level_seen(self, desc: Any, level: Level) -> Level:
+        if any(len(tensor.sizes) != self.count for _, tensor in tensors(desc)):
+            return level
+        return max(level, Level.L3_1)
+
+
+class AcceptsLaterRank5(AcceptsLaterRank3):
+    """The same of 5 dimensions."""
+
+    count = 5
+
+
+class AcceptsNineDimensions(WrongDecision):
+    """Has room for a dimension more than any level has."""
+
+    rules = ("TENSOR.dimension-count",)
+    since = "3_0"
+
+    def validate(self, desc: Any, level: Level) -> Answer:
+        def wider(name: str, at: Level) -> decisions.TypesAndRanks | None:
+            support = known(name, at)
+            return None if support is None else support._replace(ranks=range(1, 10))
+
+        known = decisions._support
+        with mock.patch.object(decisions, "_support", wider):
+            return super().validate(desc, level)
+
+
+class RejectsEightDimensions(RejectsValid):
+    """Has room for a dimension less than the levels from 3_0 on have."""
+
+    since = "3_1"
+
+    def refused(self, desc: Any) -> bool:
+        return rank(desc) == 8

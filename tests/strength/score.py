@@ -1,0 +1,194 @@
+"""What came out of running the wrong backends: the score, and the digest of the behaviour that it was measured on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from statistics import median
+
+from dml_conformance.conformance.campaign.budget import BUDGETS
+from dml_conformance.conformance.campaign.engine import example_cases
+from dml_conformance.conformance.strength import Totals
+from dml_conformance.reports.records import Phase
+from dml_conformance.reports.release import suite_version
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.registry import operators, rules
+from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.cases import applicable_rules, numbered_case
+from dml_conformance.strategies.scale import scale_cases
+from strength.measure import BY_RULE, EVERY_FAMILY, FAMILIES, Outcome, Plan, Witness, planted
+
+# What a budget promises: the share of the wrong backends that it kills.
+PROMISED = {"quick": 0.9, "standard": 1.0}
+SWEPT = 20  # cases of each sweep that the digest of behaviour looks at
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    """One wrong backend, or a family of them.
+
+    Attributes:
+        name: of the backend or family.
+        family: what the fault is about.
+        about: the fault in words.
+        mutants: how many backends; 1, but for a family.
+        plantings: how many combinations of backend, operator and level.
+        killed: by budget, how many of the plantings a campaign kills, whatever the seed.
+        phases: the same by phase, of the largest budget.
+        cases: by budget, the median number of cases up to the kill, over plantings and seeds; 0 where there is none.
+        witness: the smallest one found; None where it was not asked for.
+    """
+
+    name: str
+    family: str
+    about: str
+    mutants: int
+    plantings: int
+    killed: dict[str, int]
+    phases: dict[str, int]
+    cases: dict[str, float]
+    witness: Witness | None = None
+
+
+@dataclass(frozen=True)
+class Survivor:
+    """A planting that a budget does not kill under every seed."""
+
+    budget: str
+    mutant: str
+    operator: str
+    level: str
+
+
+@dataclass(frozen=True)
+class Score:
+    """The mutation score of the suite.
+
+    Attributes:
+        suite_version: of the package.
+        operators, levels, budgets, seeds: what was run.
+        total: all plantings in one row.
+        families: a row each.
+        mutants: a row each.
+        survivors: what a budget misses.
+        left_out: by reason, how many plantings were not run, because they are right or the same as another.
+    """
+
+    suite_version: str
+    operators: tuple[str, ...]
+    levels: tuple[str, ...]
+    budgets: tuple[str, ...]
+    seeds: tuple[int, ...]
+    total: ScoreRow
+    families: tuple[ScoreRow, ...]
+    mutants: tuple[ScoreRow, ...]
+    survivors: tuple[Survivor, ...]
+    left_out: dict[str, int]
+
+    @classmethod
+    def of(cls, plan: Plan, outcomes: Iterable[Outcome]) -> Score:
+        """The score of a plan whose outcomes are these."""
+        every = list(outcomes)
+        run = [outcome for outcome in every if not outcome.left_out]
+        budgets = tuple(plan.budgets)
+        by_mutant = _grouped(run, lambda outcome: outcome.mutant)
+        by_family = _grouped(run, lambda outcome: outcome.family)
+        order = {family: n for n, family in enumerate(EVERY_FAMILY)}
+        mutants = [_row(name, group, budgets) for name, group in by_mutant.items()]
+        families = [_row(name, group, budgets, one=False) for name, group in by_family.items()]
+        return cls(
+            suite_version(),
+            tuple(plan.operators),
+            tuple(level.label for level in plan.levels),
+            budgets,
+            tuple(plan.seeds),
+            _row("all", run, budgets, one=False),
+            tuple(sorted(families, key=lambda row: order[row.name])),
+            tuple(sorted(mutants, key=lambda row: order[row.family])),
+            tuple(
+                Survivor(budget, outcome.mutant, outcome.operator, outcome.level)
+                for budget in budgets
+                for outcome in run
+                if not outcome.is_killed(budget)
+            ),
+            dict(Counter(outcome.left_out for outcome in every if outcome.left_out)),
+        )
+
+    def share(self, budget: str) -> float:
+        """How much of what was planted a budget kills; 1 where nothing was."""
+        return self.total.killed[budget] / self.total.plantings if self.total.plantings else 1.0
+
+    @property
+    def keeps_promises(self) -> bool:
+        """Whether every budget kills as much as it has to."""
+        return all(self.share(budget) >= PROMISED[budget] for budget in self.budgets)
+
+    def totals(self) -> Totals:
+        """What the product is shipped with."""
+        return Totals(
+            self.suite_version, behaviour_digest(), self.total.mutants, self.total.plantings, self.total.killed
+        )
+
+
+def _grouped(outcomes: Iterable[Outcome], key: Callable[[Outcome], str]) -> dict[str, list[Outcome]]:
+    groups: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        groups.setdefault(key(outcome), []).append(outcome)
+    return groups
+
+
+def _row(name: str, outcomes: list[Outcome], budgets: tuple[str, ...], *, one: bool = True) -> ScoreRow:
+    cases = {}
+    for budget in budgets:
+        numbers = [number for outcome in outcomes for number in outcome.cases_to_kill(budget) if number]
+        cases[budget] = float(median(numbers)) if numbers else 0.0
+    witnesses = [outcome.witness for outcome in outcomes if outcome.witness is not None]
+    last = outcomes[-1] if outcomes else None
+    return ScoreRow(
+        name,
+        last.family if last and one else "",
+        last.about if last and one else "",
+        len({outcome.mutant for outcome in outcomes}),
+        len(outcomes),
+        {budget: sum(outcome.is_killed(budget) for outcome in outcomes) for budget in budgets},
+        {str(phase): sum(outcome.is_killed_in(budgets[-1], phase) for outcome in outcomes) for phase in Phase},
+        cases,
+        min(witnesses, key=lambda w: (w.dimensions, w.elements, w.size), default=None) if one else None,
+    )
+
+
+@cache
+def behaviour_digest() -> str:
+    """SHA-256 over what a score depends on, as far as it is quickly told: rules, wrong backends and cases.
+
+    No text of a file is in it, so a comment or a moved line changes nothing. Wrong backends by rule are those of the
+    highest level; at the levels below they follow from the same rules and cases.
+    """
+    digest = hashlib.sha256(suite_version().encode())
+    for part in chain(sorted(rules()), _wrong_backends(), _case_digests()):
+        digest.update(part.encode() + b"\n")
+    return digest.hexdigest()
+
+
+def _wrong_backends() -> Iterator[str]:
+    for operator in operators():
+        for level in Level:
+            for one in planted(operator, level, EVERY_FAMILY if level is HIGHEST else FAMILIES):
+                what = one.about or one.left_out if one.family == BY_RULE else ""
+                yield f"{operator} {level.label} {one.family} {one.mutant} {what}"
+
+
+def _case_digests() -> Iterator[str]:
+    """The digests of the quick budget's cases, but for search, and for all but the first of each sweep."""
+    for operator in operators():
+        for level in Level:
+            yield from (case.digest for case in example_cases(operator, level).values())
+            yield from (case.digest for case in boundary_cases(operator, level))
+            if level is HIGHEST:
+                yield from (case.digest for case in scale_cases(operator, level, BUDGETS["quick"].reach))
+            swept = SWEPT if applicable_rules(operator, level) else 0
+            yield from (numbered_case(0, operator, level, number).digest for number in range(swept))
