@@ -330,7 +330,7 @@ class Failure(CertificateEntry, frozen=True, kw_only=True):
     samples: list[Sample]
 
 
-class Observation(CertificateEntry, frozen=True, kw_only=True):
+class UnspecifiedCount(CertificateEntry, frozen=True, kw_only=True):
     """What the backend did where the specification leaves it open.
 
     Attributes:
@@ -490,7 +490,7 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
     not_claimed: Unclaimed
     not_judged: list[ReasonCount]
     failures: list[Failure]
-    observed: list[Observation]
+    observed: list[UnspecifiedCount]
     throughput: list[Speed]
     throughput_left_out: Count = 0
     lost: ProcessLosses = ProcessLosses()
@@ -558,7 +558,7 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
             observed=[
                 _read_from(
                     group,
-                    Observation,
+                    UnspecifiedCount,
                     erratum=errata.get(group.rule, ""),
                     accepted=group.answers["accept"],
                     rejected=group.answers["reject"],

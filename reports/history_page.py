@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.reports.html import render
@@ -60,17 +60,13 @@ class Chart:
     y_ticks: Sequence[Tick]
 
 
-@dataclass(frozen=True)
-class Spark:
-    """A measurement as a line of a table: a small chart and its figures."""
+class Spark(NamedTuple):
+    """A measurement as a line of a table: a small chart, and its steps in words."""
 
     about: str
+    values: Sequence[float]
     path: str
     marks: Sequence[float]
-    first: str
-    last: str
-    lowest: str
-    highest: str
     steps: str
 
 
@@ -214,12 +210,9 @@ def _sparks(shown: Iterable[Rates], runs: int) -> Mapping[str, Sequence[Spark]]:
         found.setdefault(rates.timing.operator, []).append(
             Spark(
                 _about(rates.timing),
+                rates.values,
                 axes.path(rates.runs, rates.values),
                 [axes.across(rates.runs[step.at] - 0.5) for step in rates.steps],
-                rate(rates.values[0]),
-                rate(rates.values[-1]),
-                rate(min(rates.values)),
-                rate(max(rates.values)),
                 ", ".join(_step_told(rates, at) for at in range(len(rates.steps))),
             )
         )
