@@ -35,6 +35,7 @@ from dml_conformance.reports.cases import Cases  # noqa: E402
 from dml_conformance.reports.encoded import EncodedRecord, encode_record  # noqa: E402
 from dml_conformance.reports.html import report_html  # noqa: E402
 from dml_conformance.reports.records import Difference, Ending, Verdict  # noqa: E402
+from dml_conformance.reports.report import CampaignReport  # noqa: E402
 from dml_conformance.reports.store import Store  # noqa: E402
 from dml_conformance.reports.stream import FanOut  # noqa: E402
 from dml_conformance.reports.summary import Summary  # noqa: E402
@@ -82,7 +83,7 @@ def page_of(results: Path) -> tuple[int, int]:
     summary, cases = Summary(), Cases()
     with Store(results) as store:
         store.replay(FanOut(summary, cases))
-    return summary.total, len(report_html(summary, cases).encode())
+    return summary.total, len(report_html(CampaignReport([summary], [cases])).encode())
 
 
 def encoded_stream(count: int, share: float) -> Iterator[EncodedRecord]:

@@ -31,7 +31,7 @@ from dml_conformance.reports.records import (
     Throughput,
     Verdict,
 )
-from dml_conformance.reports.sample import ALWAYS, BLOCK, KEY_BITS, Codes, Part, Sample
+from dml_conformance.reports.sample import ALWAYS, BLOCK, KEY_BITS, CaseSample, Codes, SamplePart
 
 MAX_ROWS = 120_000  # rows of a page's list of cases
 MAX_HELD = 12 << 20  # bytes of compressed cases held in memory for each sample of a campaign; a page has half of that
@@ -66,8 +66,8 @@ class Cases:
     """
 
     def __init__(self, wanted: Collection[str] = ()) -> None:
-        self.differing = Sample(MAX_ROWS, MAX_HELD)
-        self.others = Sample(MAX_ROWS, MAX_HELD)
+        self.differing = CaseSample(MAX_ROWS, MAX_HELD)
+        self.others = CaseSample(MAX_ROWS, MAX_HELD)
         self.codes = [Codes() for _ in TRAITS]
         self.rules: Sequence[Mapping[str, Any]] = ()
         self._wanted = wanted
@@ -139,7 +139,7 @@ def _text(record: Record) -> bytes:
 
 
 @dataclass(frozen=True)
-class Told:
+class CarriedCases:
     """What a page says of the cases that it holds.
 
     Attributes:
@@ -159,11 +159,11 @@ class Told:
     differing_whole: int
 
 
-def all_of(campaigns: Mapping[str, Cases]) -> Told:
+def all_of(campaigns: Mapping[str, Cases]) -> CarriedCases:
     """What a page with room for every case would say."""
     differing = sum(cases.differing.seen for cases in campaigns.values())
     total = differing + sum(cases.others.seen for cases in campaigns.values())
-    return Told(total, differing, total, differing, total, differing)
+    return CarriedCases(total, differing, total, differing, total, differing)
 
 
 @dataclass(frozen=True)
@@ -174,13 +174,13 @@ class Embedded:
         rows: the rows, column by column.
         flags: a bit for each row: whether its case is there whole.
         blocks: the whole cases, in the order of their rows.
-        told: what the page says of it all.
+        carried: what the page says of it all.
     """
 
     rows: str
     flags: str
     blocks: Sequence[str]
-    told: Told
+    carried: CarriedCases
 
     @property
     def size(self) -> int:
@@ -210,14 +210,14 @@ def embed(
     )
     spare = budget - len(listed) - len(order) // 6 - 1024  # the flags at their worst, and what stands around it all
     whole, blocks = _fitting(rows, order, spare)
-    told = replace(
+    carried = replace(
         all_of(campaigns),
         rows=len(order),
         differing_rows=int(rows.differs.sum()),
         whole=int(whole.sum()),
         differing_whole=int(rows.differs[whole].sum()),
     )
-    return Embedded(listed, _packed(np.packbits(whole[order], bitorder="little").tobytes()), blocks, told)
+    return Embedded(listed, _packed(np.packbits(whole[order], bitorder="little").tobytes()), blocks, carried)
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ class _Rows:
     """
 
     def __init__(self, campaigns: Mapping[str, Cases], changes: Mapping[tuple[str, str], str], most: int) -> None:
-        self._parts: list[Part] = []
+        self._parts: list[SamplePart] = []
         self._labels = list(campaigns)
         self._values = [Codes() for _ in (CHANGE, *TRAITS)]
         self._values[0][""]  # the number of no change is 0

@@ -142,8 +142,8 @@ def check_same(shown: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -
     if difference is not None:
         where, was, found = difference
         raise ResumeError(
-            f"{shown}: {where} was {_told(was)} when the run was interrupted, and is {_told(found)}; --resume "
-            "completes the same run alone, --replace in its place discards it and starts anew"
+            f"{shown}: {where} was {_shown_value(was)} when the run was interrupted, and is {_shown_value(found)}; "
+            "--resume completes the same run alone, --replace in its place discards it and starts anew"
         )
 
 
@@ -162,7 +162,7 @@ def _difference(before: Any, now: Any, where: str) -> tuple[str, Any, Any] | Non
     return None if before == now else (where, before, now)
 
 
-def _told(value: Any) -> str:
+def _shown_value(value: Any) -> str:
     if value is _ABSENT:
         return "not there"
     try:

@@ -23,6 +23,7 @@ from dml_conformance.reports.locking import LockedError, LockedFile
 from dml_conformance.reports.malformed import MALFORMED
 from dml_conformance.reports.markdown import markdown
 from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
+from dml_conformance.reports.report import CampaignReport
 from dml_conformance.reports.resuming import PartialRun, ResumeError, check_same, check_same_campaign, damaged, is_begun
 from dml_conformance.reports.store import StoreError, StoreWriter
 from dml_conformance.reports.stream import FanOut
@@ -112,18 +113,18 @@ class OutputFolder:
                 shutil.rmtree(self._replaced)
             else:
                 self._replaced.rename(self._target)
-        is_begun = self.folder.exists() and said not in (b"", _STARTING) and _is_begun(self.folder)
-        if is_begun and not resume and not self._replace:
+        has_partial = self.folder.exists() and said not in (b"", _STARTING) and is_begun(self.folder / RESULTS)
+        if has_partial and not resume and not self._replace:
             raise ResumeError(
                 f"{self.path}: a run that was interrupted is there; --resume completes it, --replace discards it and "
                 "starts anew"
             )
-        if resume and not is_begun and was_committed and (self._target / RESULTS).is_file():
+        if resume and not has_partial and was_committed and (self._target / RESULTS).is_file():
             self.is_finished = True
             return
         self._check()
-        self.is_resumed = self.keeps = is_begun and resume
-        self.is_begun_anew = resume and not is_begun
+        self.is_resumed = self.keeps = has_partial and resume
+        self.is_begun_anew = resume and not has_partial
         if not self.is_resumed:
             self._lock.write(_STARTING)
             if self.folder.exists():
@@ -222,10 +223,6 @@ class OutputFolder:
 
 # In a lock, until it holds the conditions of a run: what was there before is being removed.
 _STARTING = b"-"
-
-
-def _is_begun(folder: Path) -> bool:
-    return is_begun(folder / RESULTS)
 
 
 class ReportFolder:
@@ -335,7 +332,7 @@ def write_reports(summary: Summary, cases: Cases, folder: Path, shown: Path | No
     contents = {
         CERTIFICATE: Certificate.of(summary).to_json(),
         JUNIT: junit_xml(summary),
-        REPORT: report_html(summary, cases).encode(),
+        REPORT: report_html(CampaignReport([summary], [cases])).encode(),
     }
     _write(contents, folder, shown)
 

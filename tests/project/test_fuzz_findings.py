@@ -26,7 +26,7 @@ from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.output import print_json, print_table
 from dml_conformance.conformance.exchange.failures import read_failures
 from dml_conformance.reports.databases import MOST_VALUE_BYTES, guard
-from dml_conformance.reports.history import History, HistoryError
+from dml_conformance.reports.history import HistoryError, HistoryFile
 from dml_conformance.reports.package.archive import write_archive
 from dml_conformance.reports.package.signature import KeyFileError, read_private_key, read_public_key
 from dml_conformance.reports.records import Verdict
@@ -298,13 +298,13 @@ def test_no_view_or_trigger_of_a_history_takes_part(history: Path, results: Path
     report_data.feed(StoreWriter(other), [plain()])
     refused("history", "add", history, other, named="history.sqlite")
     edit(history, "DROP TABLE verdicts", "CREATE VIEW verdicts AS SELECT id AS run, 'x' AS operator FROM run")
-    with History(history) as opened, pytest.raises(HistoryError):
+    with HistoryFile(history) as opened, pytest.raises(HistoryError):
         opened.series()
 
 
 def test_showing_a_history_writes_nothing(history: Path) -> None:
     """A journal beside it could name any other file, which SQLite would look at and remove."""
-    with History(history) as opened, pytest.raises(sqlite3.OperationalError, match="readonly"):
+    with HistoryFile(history) as opened, pytest.raises(sqlite3.OperationalError, match="readonly"):
         opened._connection.execute("INSERT INTO verdicts VALUES (1, '', '', '', 1)")
 
 

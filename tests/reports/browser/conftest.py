@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -95,10 +96,34 @@ def show(browser: Any) -> Iterator[Callable[..., Any]]:
         assert {url.partition("#")[0] for url in watched.requests} == {address}
 
 
+# A place that scrolls is reached by the Tab key, so that it can be scrolled without a mouse (WCAG 2.1.1). The engine
+# wants such a place to be a control, which it is not.
+SCROLLS = "element_tabbable_role_valid"
+
+
 @pytest.fixture
-def accessibility_engine() -> Path:
-    """The program that looks for faults of accessibility in a page: `ace.js` of accessibility-checker-engine (npm)."""
+def assert_accessible() -> Callable[..., None]:
+    """Lets IBM's engine, which is not installed with the other tests, look for faults of accessibility in a page.
+
+    The program is `ace.js` of accessibility-checker-engine (npm). The page is opened with `bypass_csp`; `scrolling` is
+    a pattern of the elements that scroll, and `least` how much there is to be checked.
+    """
     engine = Path(os.environ.get("ACCESSIBILITY_ENGINE") or "nowhere")
     if not engine.is_file():
         missing("no accessibility engine: ACCESSIBILITY_ENGINE names ace.js of accessibility-checker-engine (npm)")
-    return engine
+
+    def check(page: Any, scrolling: str, least: int) -> None:
+        page.add_script_tag(content=f"{engine.read_text(encoding='utf-8')}\nwindow.ace = ace;")
+        checked, faults = page.evaluate(
+            """async () => {
+              console.log = console.info = () => {};
+              const { results } = await new ace.Checker().check(document, ["IBM_Accessibility"]);
+              const faults = results.filter(({ value }) => value[0] === "VIOLATION" && value[1] === "FAIL");
+              return [results.length, faults.map(({ ruleId, message, snippet }) => [ruleId, message, snippet])];
+            }"""
+        )
+        assert checked > least
+        assert [fault for fault in faults if fault[0] != SCROLLS] == []
+        assert [snippet for _, _, snippet in faults if not re.search(scrolling, snippet)] == []
+
+    return check
