@@ -123,8 +123,8 @@ def test_mutations_of_every_kind_in_the_tables_are_reported(path: Path) -> None:
 
 @pytest.mark.slow
 @own_pages
-def test_many_mutations_of_the_tables_are_reported(path: Path, takes_all: bool) -> None:
-    unreported, count = unreported_in_tables(path, None if takes_all else 6)
+def test_many_mutations_of_the_tables_are_reported(path: Path, is_exhaustive: bool) -> None:
+    unreported, count = unreported_in_tables(path, None if is_exhaustive else 6)
     assert unreported == []
     assert count > 200
     tell(path, "mutations of tables", count)
@@ -133,10 +133,10 @@ def test_many_mutations_of_the_tables_are_reported(path: Path, takes_all: bool) 
 @pytest.mark.slow
 @needs_published
 @published_pages
-def test_many_mutations_of_the_tables_of_a_published_page_are_reported(path: Path, takes_all: bool) -> None:
-    unreported, count = unreported_in_tables(path, None if takes_all else 4)
+def test_many_mutations_of_the_tables_of_a_published_page_are_reported(path: Path, is_exhaustive: bool) -> None:
+    unreported, count = unreported_in_tables(path, None if is_exhaustive else 4)
     assert unreported == []
-    assert count > (600 if takes_all else 150)
+    assert count > (600 if is_exhaustive else 150)
     tell(path, "mutations of tables", count)
 
 
@@ -237,9 +237,9 @@ def test_random_edits_do_not_crash_anything(path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [*OWN, *PUBLISHED], ids=lambda path: path.name)
-def test_many_random_edits_and_lost_lines_do_not_crash_anything(path: Path, takes_all: bool) -> None:
+def test_many_random_edits_and_lost_lines_do_not_crash_anything(path: Path, is_exhaustive: bool) -> None:
     data, _, _ = original(path)
-    lines = islice(line_mutations(data), 0, None, 2 if takes_all else 6)
-    garbled = random_mutations(data, seed=2, count=80 if takes_all else 30)
+    lines = islice(line_mutations(data), 0, None, 2 if is_exhaustive else 6)
+    garbled = random_mutations(data, seed=2, count=80 if is_exhaustive else 30)
     count = survives(lines, path.name) + survives(garbled, path.name)
     print(f"{path.name}: {count} pages with lost, moved or garbled text, no crash")

@@ -1,7 +1,7 @@
 """The suite is tested as it tests others: planted bugs are found, at a rule that names them, and nothing else is.
 
 What every wrong backend comes to at every operator and level is measured by `python tests/strength`; here each is
-planted once, and at a few levels everywhere, or at all of them (`--all`).
+planted once, and at a few levels everywhere, or at all of them (`--exhaustive`).
 """
 
 from __future__ import annotations
@@ -110,10 +110,10 @@ def test_what_is_done_to_a_rule_is_found(kind: str, operator: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operator", operators())
-def test_everything_planted_anywhere_is_found(operator: str, takes_all: bool) -> None:
+def test_everything_planted_anywhere_is_found(operator: str, is_exhaustive: bool) -> None:
     missed = [
         (one.mutant, level.label)
-        for level in (Level if takes_all else map(Level.parse, LEVELS))
+        for level in (Level if is_exhaustive else map(Level.parse, LEVELS))
         for one in planted(operator, level)
         if not one.left_out and not killed(one, operator, level)
     ]
