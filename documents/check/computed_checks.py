@@ -160,26 +160,33 @@ def _values(subject: PageSubject) -> Iterator[Remark]:
             continue
         inputs = {field.attribute: _printed(example, field.name) for field in spec.input_fields}
         for name, (computed, is_open) in run_reference(desc, explicit(inputs)).items():
-            printed = example.tensors[name].values
-            assert printed is not None
-            wanted = np.array(_printed(example, name), computed.dtype).reshape(computed.shape)
-            cells = [tuple(map(int, at)) for at in np.argwhere(computed != wanted)]
-            if is_open is not None and np.any(is_open):
-                yield Remark(
-                    f"{example.number}/{name}",
-                    printed,
-                    "an index of the example is out of range, so elements of the output are open",
-                    "indices in range",
-                    "what an index out of range reads is not specified",
-                )
-            elif cells:
-                yield Remark(
-                    f"{example.number}/{name}",
-                    printed,
-                    _cells_text(name, cells, wanted),
-                    _cells_text(name, cells, computed),
-                    f"{spec.pseudocode}, computed from the inputs of the example",
-                )
+            yield from _value_remarks(spec, example, name, computed, is_open)
+
+
+def _value_remarks(
+    spec: OperatorSpec, example: WorkedExample, name: str, computed: Any, is_open: Any
+) -> Iterator[Remark]:
+    """Where the printed output is not what is computed: an array, and which of its elements are open."""
+    printed = example.tensors[name].values
+    assert printed is not None
+    wanted = np.array(_printed(example, name), computed.dtype).reshape(computed.shape)
+    cells = [tuple(map(int, at)) for at in np.argwhere(computed != wanted)]
+    if is_open is not None and np.any(is_open):
+        yield Remark(
+            f"{example.number}/{name}",
+            printed,
+            "an index of the example is out of range, so elements of the output are open",
+            "indices in range",
+            "what an index out of range reads is not specified",
+        )
+    elif cells:
+        yield Remark(
+            f"{example.number}/{name}",
+            printed,
+            _cells_text(name, cells, wanted),
+            _cells_text(name, cells, computed),
+            f"{spec.pseudocode}, computed from the inputs of the example",
+        )
 
 
 def _printed(example: WorkedExample, tensor: str) -> tuple[Any, ...]:

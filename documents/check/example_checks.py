@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from dml_conformance.documents.check.checks import CheckList, Remark, Spot, listed
-from dml_conformance.documents.check.formulas import Environment, NoValue, contains, number_of
+from dml_conformance.documents.check.formulas import Environment, contains, number_of
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import (
     DATA_TYPE,
@@ -365,24 +365,28 @@ def _titles(subject: PageSubject) -> Iterator[Remark]:
         quoted = example.example.title
         if quoted is None:
             continue
-        wrong: list[tuple[str, str, str]] = []
-        for item in re.split(r"[.,;:、，。；]", quoted.english):
-            dimensions = re.fullmatch(r"(\d+)D", item.strip(), re.IGNORECASE)
-            counts = sorted({len(sizes) for sizes in example.sizes.values()})
-            if dimensions is not None and counts and int(dimensions[1]) not in counts:
-                wrong.append((DIMENSION_COUNT, item.strip(), ", ".join(map(str, counts))))
-            axis = example.example.attributes.get("Axis")
-            named = re.fullmatch(r"(\D+?)\s*(\d+)", item.strip())
-            names_axis = named is not None and named[1].lower() in _AXIS_WORDS
-            if axis is not None and named is not None and names_axis and int(named[2]) != axis.value:
-                wrong.append(("Axis", item.strip(), axis.text))
+        wrong = list(_wrong_claims(example, quoted.english))
         if wrong:
             yield Remark(
                 str(example.number),
                 quoted,
-                "; ".join(f"{item}, {name} is {value}" for name, item, value in wrong),
+                "; ".join(f"{item}, {name} is {value}" for item, name, value in wrong),
                 "a title that tells what the example has",
             )
+
+
+def _wrong_claims(example: WorkedExample, title: str) -> Iterator[tuple[str, str, str]]:
+    """Each item of a title that is not so, what it is about, and what that is."""
+    counts = sorted({len(sizes) for sizes in example.sizes.values()})
+    axis = example.example.attributes.get("Axis")
+    for item in map(str.strip, re.split(r"[.,;:、，。；]", title)):
+        dimensions = re.fullmatch(r"(\d+)D", item, re.IGNORECASE)
+        if dimensions is not None and counts and int(dimensions[1]) not in counts:
+            yield item, DIMENSION_COUNT, ", ".join(map(str, counts))
+        named = re.fullmatch(r"(\D+?)\s*(\d+)", item)
+        names_axis = named is not None and named[1].lower() in _AXIS_WORDS
+        if axis is not None and named is not None and names_axis and int(named[2]) != axis.value:
+            yield item, "Axis", axis.text
 
 
 @CHECKS.add("example-formula", Severity.ERROR)
@@ -397,11 +401,7 @@ def _formulas(subject: PageSubject) -> Iterator[Remark]:
             environment = example.environment
             if sizes is None or not formula.names <= environment.names:
                 continue  # the example leaves out what the formula needs
-            try:
-                given = formula.sizes(environment, len(sizes))
-                found = braces(given)
-            except NoValue as error:
-                given, found = None, f"no sizes: {error}"
+            given, found = formula.outcome(environment, len(sizes))
             if given != sizes:
                 value = example.tensors[formula.target].sizes
                 assert value is not None

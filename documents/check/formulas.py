@@ -22,6 +22,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.tensor import braces
 
 Sizes = tuple[int, ...]
 
@@ -128,6 +129,14 @@ class Formula:
             dimensions = next(iter(counts.values()), count)
             return tuple(self._each(environment.with_number(self.index, i)) for i in range(dimensions))
         return right_aligned(sum((segment(environment) for segment in self._segments), ()), count)
+
+    def outcome(self, environment: Environment, count: int) -> tuple[Sizes | None, str]:
+        """The sizes on an example, and what to call them: `{2,3}`, or why there are none."""
+        try:
+            sizes = self.sizes(environment, count)
+        except NoValue as error:
+            return None, f"no sizes: {error}"
+        return sizes, braces(sizes)
 
 
 def right_aligned(sizes: Sizes, count: int) -> Sizes:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dml_conformance.documents.check.formulas import Environment, NoValue, number_of
+from dml_conformance.documents.check.formulas import Environment, number_of
 from dml_conformance.documents.consistency.model import ConsistencyChecks, Contradiction, Standard
-from dml_conformance.documents.consistency.printed import printed_facts, printed_ranges, printed_sizes
+from dml_conformance.documents.consistency.printed import printed_facts, printed_ranges
 from dml_conformance.documents.reference_run import explicit, run_reference
 from dml_conformance.spec.examples import Example, nesting
 from dml_conformance.spec.levels import HIGHEST, Level
@@ -73,11 +73,8 @@ def _printed_sizes(standard: Standard) -> Iterator[Contradiction]:
         desc: Any = example.with_types()
         if example.operator not in printed_facts():
             continue
-        try:
-            sizes = printed_sizes(desc)
-            gives = braces(sizes)
-        except NoValue as error:
-            sizes, gives = None, f"no sizes: {error}"
+        formula, count = printed_facts()[example.operator].formula, len(desc.output_tensor.sizes)
+        sizes, gives = formula.outcome(Environment.of(desc), count)
         if sizes != desc.output_tensor.sizes:
             yield Contradiction(
                 f"{example.id}:printed-sizes",

@@ -85,33 +85,33 @@ def _tuple_operators() -> dict[str, PrintedFacts]:
 _DIMENSIONS = 4  # of the tensors that the printed ranges of counts are tried on
 
 
+def _allowed_counts(facts: PrintedFacts) -> Iterator[dict[str, int]]:
+    """Every combination of counts within the printed ranges; without batches their count is 0."""
+    environment = Environment({}, {}, dict.fromkeys(("InputTensor", "IndicesTensor"), (1,) * _DIMENSIONS))
+    for counts in product(*(allowed(facts.interval(name), environment) for name in facts.ranges)):
+        yield {"batch-dimension-count": 0, **dict(zip(facts.ranges, counts, strict=True))}
+
+
 @CHECKS.add("printed-bounds", lambda standard: sum(name in standard.operators for name in _tuple_operators()))
 def _printed_bounds(standard: Standard) -> Iterator[Contradiction]:
     """The pages' ranges allow only what has a meaning."""
-    environment = Environment({}, {}, dict.fromkeys(("InputTensor", "IndicesTensor"), (1,) * _DIMENSIONS))
     for name, facts in _tuple_operators().items():
         if name not in standard.operators:
             continue
-        tried = product(*(allowed(facts.interval(of), environment) for of in facts.ranges))
-        counts = [{"batch-dimension-count": 0, **dict(zip(facts.ranges, numbers, strict=True))} for numbers in tried]
-        without_batches = [
-            c
-            for c in counts
-            if c["batch-dimension-count"] >= min(c["input-dimension-count"], c["indices-dimension-count"])
-        ]
-        sound = [c for c in counts if c not in without_batches]
-        for c in [c for c in sound if c["tuple-size"] > c["input-dimension-count"] - c["batch-dimension-count"]][:1]:
+        batches, tuples = [], []
+        for c in _allowed_counts(facts):
             left = c["input-dimension-count"] - c["batch-dimension-count"]
-            yield Contradiction(
-                f"{name}:tuple-size-bound",
-                f"allowed: {c['tuple-size']} coordinates a tuple with {left} of {_DIMENSIONS} dimensions to address",
-            )
-        for c in without_batches[:1]:
-            yield Contradiction(
-                f"{name}:batch-dimension-count-bound",
-                f"allowed: {c['batch-dimension-count']} batch dimensions with InputDimensionCount "
-                f"{c['input-dimension-count']} and IndicesDimensionCount {c['indices-dimension-count']}",
-            )
+            if left <= 0 or c["batch-dimension-count"] >= c["indices-dimension-count"]:
+                batches.append(
+                    f"allowed: {c['batch-dimension-count']} batch dimensions with InputDimensionCount "
+                    f"{c['input-dimension-count']} and IndicesDimensionCount {c['indices-dimension-count']}"
+                )
+            elif c["tuple-size"] > left:
+                tuples.append(
+                    f"allowed: {c['tuple-size']} coordinates a tuple with {left} of {_DIMENSIONS} dimensions to address"
+                )
+        yield from (Contradiction(f"{name}:tuple-size-bound", what) for what in tuples[:1])
+        yield from (Contradiction(f"{name}:batch-dimension-count-bound", what) for what in batches[:1])
 
 
 # Sizes and strides that the published helper is tried on: packed, permuted, padded, broadcast, and far apart.

@@ -155,15 +155,26 @@ def test_what_holds_for_every_execution() -> None:
     assert [known.id for known in EXECUTION_RULES] == [f"EXECUTION.{name}" for name in names]
 
 
-def test_the_limit_of_indices_is_a_size_of_the_indexed_tensor() -> None:
-    """GATHER and GATHER_ELEMENTS: that along Axis."""
-    source, indices = TensorDesc.of(F32, (5, 7)), TensorDesc.of(U32, (5, 7))
-    for name in ("GATHER", "GATHER_ELEMENTS"):
-        operator = operators()[name]
-        more = (1,) if name == "GATHER" else ()
-        assert operator.index is not None
-        for axis, limit in ((0, 5), (1, 7)):
-            assert operator.index.limits(operator.desc(source, indices, source, axis, *more)) == (limit,)
+_INDEXED = TensorDesc.of(F32, (1, 5, 7, 9)), TensorDesc.of(U32, (1, 1, 5, 2)), TensorDesc.of(F32, (1, 5, 7, 9))
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes", "limits"),
+    [
+        # The size along Axis.
+        *(("GATHER", (axis, 1), (size,)) for axis, size in ((1, 5), (2, 7))),
+        *(("GATHER_ELEMENTS", (axis,), (size,)) for axis, size in ((1, 5), (2, 7))),
+        # The first meaningful sizes of the input, a coordinate each; after the batch, where there is one.
+        ("GATHER_ND", (3, 2), (5, 7)),
+        ("GATHER_ND1", (3, 2, 1), (7, 9)),
+    ],
+)
+def test_the_limits_of_indices_are_sizes_of_the_indexed_tensor(
+    name: str, attributes: tuple[int, ...], limits: tuple[int, ...]
+) -> None:
+    operator = operators()[name]
+    assert operator.index is not None
+    assert operator.index.limits(operator.desc(*_INDEXED, *attributes)) == limits
 
 
 def test_the_registry_finds_a_rule_by_its_id() -> None:
@@ -484,15 +495,6 @@ def test_statements_name_the_operator_s_own_fields() -> None:
     assert "more than InputDimensionCount coordinates" in rule("GATHER_ND.tuple-size-meaningful").statement
 
 
-def test_the_coordinates_of_a_tuple_run_over_the_sizes_after_leading_ones_and_batches() -> None:
-    """GATHER_ND: the first meaningful sizes of the input, a coordinate each; GATHER_ND1: those after the batch."""
-    source, indices = TensorDesc.of(F32, (1, 5, 7, 9)), TensorDesc.of(U32, (1, 1, 5, 2))
-    for name, more, limits in (("GATHER_ND", (3, 2), (5, 7)), ("GATHER_ND1", (3, 2, 1), (7, 9))):
-        operator = operators()[name]
-        assert operator.index is not None
-        assert operator.index.limits(operator.desc(source, indices, source, *more)) == limits
-
-
 def test_every_size_that_is_zero_is_named_and_no_other() -> None:
     tensor = msgspec.structs.replace(TensorDesc.of(F32, (2, 1, 3)), sizes=(2, 0, 3))
     decision = decide(TileDesc(tensor, TensorDesc.of(F32, (2, 1, 3)), (1, 1, 1)), Level.L4_1)
@@ -802,39 +804,46 @@ def test_sums_of_strides_are_cut_to_32_bits_and_bytes_rounded_up_to_4() -> None:
     assert not recognised(_tile(larger))
 
 
-def test_every_alignment_from_1_to_15_is_below_16() -> None:
-    recognised = divergences_module.RECOGNISED_BY["DIV-alignment-below-16"]
-    for alignment in (0, 1, 15, 16, 17, 64):
-        aligned = TensorDesc.of(I8, (1,), alignment=alignment)
-        assert recognised(_tile(aligned)) is (0 < alignment < 16)
-
-
-def test_fewer_elements_than_the_most_are_not_too_many() -> None:
-    recognised = divergences_module.RECOGNISED_BY["DIV-total-size-of-too-many-elements"]
-    for count in (1, 2**32 - 1, 2**32, 2**33):
-        assert recognised(_tile(TensorDesc(I8, (1,), None, count))) is (count >= 2**32)
-
-
 def _gather(source: Any, indices: Any, output: Any, axis: int, index_dimensions: int) -> GatherDesc:
     return GatherDesc(
         TensorDesc.of(F32, source), TensorDesc.of(U32, indices), TensorDesc.of(F32, output), axis, index_dimensions
     )
 
 
-def test_what_the_library_crops_it_compares_all_the_same() -> None:
-    """DIV-gather-crops-any-size: the rightmost sizes are those of the output, neither smaller nor larger."""
-    recognised = divergences_module.RECOGNISED_BY["DIV-gather-crops-any-size"]
-    for output, expected in (((3, 4), True), ((3, 3), False), ((3, 5), False), ((2, 4), False), ((4, 4), False)):
-        assert recognised(_gather((2, 3), (3, 4), output, 1, 2)) is expected
-    assert not recognised(_gather((2, 4), (1, 3), (3, 4), 0, 1))  # nothing is cropped
-    assert not recognised(_gather((3, 5, 7), (1, 1, 1), (1, 5, 7), 0, 0))  # nor where there are fewer sizes
+RECOGNISED: list[tuple[str, OperatorDesc, bool]] = [
+    *(("alignment-below-16", _tile(TensorDesc.of(I8, (1,), alignment=n)), 0 < n < 16) for n in (0, 1, 15, 16, 17, 64)),
+    *(
+        ("total-size-of-too-many-elements", _tile(TensorDesc(I8, (1,), None, count)), count >= 2**32)
+        for count in (1, 2**32 - 1, 2**32, 2**33)
+    ),
+    # The rightmost sizes are those of the output, neither smaller nor larger.
+    *(
+        ("gather-crops-any-size", _gather((2, 3), (3, 4), output, 1, 2), output == (3, 4))
+        for output in ((3, 4), (3, 3), (3, 5), (2, 4), (4, 4))
+    ),
+    ("gather-crops-any-size", _gather((2, 4), (1, 3), (3, 4), 0, 1), False),  # nothing is cropped
+    ("gather-crops-any-size", _gather((3, 5, 7), (1, 1, 1), (1, 5, 7), 0, 0), False),  # nor where there are fewer sizes
+    # At most as many dimensions as before Axis, and more than the input has, leading ones left out.
+    *(
+        ("gather-index-batch-longer-than-input", _gather((1, 1, 1), (1, 2, 1), (1, 1, 1), axis, 1), axis > 0)
+        for axis in range(3)
+    ),
+    # Sizes before the indexed one, padded with ones on the left.
+    *(
+        ("gather-scalar-index-any-first-size", _gather((3, 5, 7), (1, 1, 1), output, 0, count), expected)
+        for output, count, expected in (
+            ((9, 5, 7), 0, True),
+            ((9, 4, 7), 0, False),
+            ((9, 5, 6), 0, False),
+            ((9, 5, 7), 1, False),
+        )
+    ),
+]
 
 
-def test_a_batch_of_indices_has_at_most_the_dimensions_before_axis() -> None:
-    """DIV-gather-index-batch-longer-than-input: and more than the input has, leading ones left out."""
-    recognised = divergences_module.RECOGNISED_BY["DIV-gather-index-batch-longer-than-input"]
-    for axis, expected in ((0, False), (1, True), (2, True)):
-        assert recognised(_gather((1, 1, 1), (1, 2, 1), (1, 1, 1), axis, 1)) is expected
+@pytest.mark.parametrize(("name", "desc", "expected"), RECOGNISED)
+def test_a_divergence_is_recognised_where_it_shows(name: str, desc: OperatorDesc, expected: bool) -> None:
+    assert divergences_module.RECOGNISED_BY[f"DIV-{name}"](desc) is expected
 
 
 def test_a_batch_of_indices_is_looked_for_at_the_beginning_of_the_input() -> None:
@@ -842,15 +851,6 @@ def test_a_batch_of_indices_is_looked_for_at_the_beginning_of_the_input() -> Non
     accepts = CONDITIONS["GATHER.leading-index-sizes"]
     for source, expected in (((1, 2, 3), True), ((1, 3, 2), False), ((2, 3, 4), True), ((1, 1, 3), None)):
         assert accepts(_gather(source, (2, 3, 4), source, 2, 1)) is expected
-
-
-def test_a_scalar_index_leaves_the_first_size_alone_and_no_other() -> None:
-    """DIV-gather-scalar-index-any-first-size: sizes before the indexed one, padded with ones on the left."""
-    recognised = divergences_module.RECOGNISED_BY["DIV-gather-scalar-index-any-first-size"]
-    assert recognised(_gather((3, 5, 7), (1, 1, 1), (9, 5, 7), 0, 0))
-    assert not recognised(_gather((3, 5, 7), (1, 1, 1), (9, 4, 7), 0, 0))
-    assert not recognised(_gather((3, 5, 7), (1, 1, 1), (9, 5, 6), 0, 0))
-    assert not recognised(_gather((3, 5, 7), (1, 1, 1), (9, 5, 7), 0, 1))
 
 
 @pytest.mark.parametrize("index_dimensions", [0, 2])
