@@ -4,6 +4,7 @@ One import name, `dml_conformance`, holds all rooms, while each room is a folder
 `dml_conformance.spec`. setuptools takes that mapping in wheels and in editable installs.
 """
 
+import shutil
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -12,14 +13,11 @@ NAME = "dml_conformance"
 ROOMS = ("spec", "documents", "strategies", "backends", "reports", "conformance")
 HERE = Path(__file__).parent
 
-setup(
-    packages=[
-        NAME,
-        *(
-            f"{NAME}.{package}"
-            for room in ROOMS
-            for package in (room, *(f"{room}.{name}" for name in find_packages(HERE / room)))
-        ),
-    ],
-    package_dir={NAME: f"src/{NAME}"} | {f"{NAME}.{room}": room for room in ROOMS},
-)
+# setuptools packs whatever an earlier build left here, modules that are gone from the repository too.
+shutil.rmtree(HERE / "build" / "lib", ignore_errors=True)
+
+packages = [NAME]
+for room in ROOMS:
+    packages += [f"{NAME}.{package}" for package in (room, *(f"{room}.{name}" for name in find_packages(HERE / room)))]
+
+setup(packages=packages, package_dir={NAME: f"src/{NAME}"} | {f"{NAME}.{room}": room for room in ROOMS})

@@ -28,12 +28,14 @@ from sizes import SIZES, Sizes
 
 from dml_conformance.backends.base import Batched, Execution
 from dml_conformance.backends.torch import TorchBackend
-from dml_conformance.conformance.campaign.sweep import InProcess, Setup, blocks_of, describe_sweep
+from dml_conformance.conformance.campaign.driver import blocks_of, describe_sweep
 from dml_conformance.conformance.exchange.corpus import WHOLE, Header, check_corpus, corpus_lines
 from dml_conformance.conformance.exchange.corpus_files import open_corpus, write_corpus
 from dml_conformance.conformance.judge.judge import Judge, Pending
 from dml_conformance.conformance.judge.memory import Stretch
 from dml_conformance.conformance.workers import Workers
+from dml_conformance.conformance.workers.executor import InProcess
+from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.reports.records import Ending
 from dml_conformance.reports.writing import OutputFolder, ReportFolder
 from dml_conformance.spec.registry import spec_of
@@ -73,7 +75,7 @@ def bench_execution(race: Race, sizes: Sizes, device: str) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 def bench_one_process(race: Race, sizes: Sizes, device: str) -> None:
     """Judged by this process."""
-    judges = Setup((f"torch:{device}",)).judges()
+    judges = JudgeSetup((f"torch:{device}",)).judges()
     blocks = corpus_blocks(sizes.swept)
     race(
         "cases",
@@ -90,11 +92,11 @@ def bench_all_cores(race: Race, sizes: Sizes, device: str) -> None:
     names = (f"torch:{device}",)
     blocks = corpus_blocks(sizes.swept * cores())
     some = blocks[: max(1, len(blocks) // cores())]
-    alone = InProcess(Setup(names).judges(), one_by_one=True)
+    alone = InProcess(JudgeSetup(names).judges(), one_by_one=True)
     goals = [GOAL] if device == "cuda" else []
     with (
-        closing(Workers(Setup(names), cores())) as batches,
-        closing(Workers(Setup(names, one_by_one=True), cores())) as single,
+        closing(Workers(JudgeSetup(names), cores())) as batches,
+        closing(Workers(JudgeSetup(names, one_by_one=True), cores())) as single,
     ):
         race(
             "cases",
@@ -113,7 +115,7 @@ def bench_reports(race: Race, sizes: Sizes, device: str) -> None:
 
     Beside the same cases from lines in memory, and without reports.
     """
-    setup = Setup((f"torch:{device}",))
+    setup = JudgeSetup((f"torch:{device}",))
     count = sizes.swept * cores()
     (judge,) = setup.judges()
     with TemporaryDirectory() as name, closing(Workers(setup, cores())) as workers:

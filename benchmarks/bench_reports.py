@@ -27,6 +27,7 @@ from sizes import Sizes
 from dml_conformance.reports.cases import Cases
 from dml_conformance.reports.html import report_html
 from dml_conformance.reports.records import Record
+from dml_conformance.reports.report import CampaignReport
 from dml_conformance.reports.store import Store, StoreWriter
 from dml_conformance.reports.stream import FanOut
 from dml_conformance.reports.summary import Summary
@@ -143,7 +144,7 @@ def page_of(results: Path, page: Path | None = None) -> tuple[int, int, int]:
     summary, cases = Summary(), Cases()
     with Store(results) as store:
         store.replay(FanOut(summary, cases))
-    text = report_html(summary, cases).encode()
+    text = report_html(CampaignReport([summary], [cases])).encode()
     if page is not None:
         page.write_bytes(text)
     return summary.total, len(text), most_memory()

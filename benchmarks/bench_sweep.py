@@ -18,10 +18,11 @@ from sizes import Sizes
 from dml_conformance.backends.base import Backend
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.backends.torch import TorchBackend
-from dml_conformance.conformance.campaign.sweep import InProcess, Setup
 from dml_conformance.conformance.exchange.corpus import Header, corpus_lines
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.workers import Workers
+from dml_conformance.conformance.workers.executor import InProcess
+from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase
 from dml_conformance.spec.case import Case
 
@@ -94,7 +95,7 @@ def bench_corpus(race: Race, sizes: Sizes) -> None:
 def bench_workers(race: Race, sizes: Sizes) -> None:
     """The same by two processes and by one, beside the process that hands out lines and takes records."""
     blocks = corpus_blocks(2 * sizes.swept)
-    setup = Setup(("torch:cpu",))
+    setup = JudgeSetup(("torch:cpu",))
     with closing(Workers(setup, 1)) as one, closing(Workers(setup, 2)) as two:
         race(
             "cases",

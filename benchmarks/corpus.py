@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dml_conformance.conformance.campaign.sweep import BLOCK_LINES, Block, InProcess
+from dml_conformance.conformance.campaign.driver import BLOCK_LINES
 from dml_conformance.conformance.exchange.corpus import CorpusLine, Header, corpus_lines, in_blocks
 from dml_conformance.conformance.workers import Workers
+from dml_conformance.conformance.workers.executor import InProcess
+from dml_conformance.conformance.workers.tasks import CaseBlock
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators
@@ -26,15 +28,15 @@ def case(n: int) -> Case:
     return numbered_case(0, *CELLS[n % len(CELLS)], n)
 
 
-def corpus_blocks(count: int) -> list[Block]:
+def corpus_blocks(count: int) -> list[CaseBlock]:
     """A corpus of so many cases as lines, in the blocks that workers get."""
     lines = [CorpusLine(number, content) for number, content in enumerate(corpus_lines(Header.of(count, 0)), 1)]
-    return [Block.of("corpus", block) for block in in_blocks(lines[1:-1], BLOCK_LINES)]
+    return [CaseBlock.of_lines("corpus", block) for block in in_blocks(lines[1:-1], BLOCK_LINES)]
 
 
-def judged_by(judging: InProcess | Workers, blocks: Sequence[Block]) -> Callable[[], int]:
+def judged_by(judging: InProcess | Workers, blocks: Sequence[CaseBlock]) -> Callable[[], int]:
     """Judge all blocks; the count is that of the records, as the reports take them."""
-    records_of = judging.written if isinstance(judging, Workers) else judging.judged
+    records_of = judging.encoded if isinstance(judging, Workers) else judging.judged
 
     def run() -> int:
         return sum(len(records) for block in records_of(blocks) for records in block)

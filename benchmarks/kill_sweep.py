@@ -31,11 +31,14 @@ from typing import Any, NamedTuple
 import msgspec
 import psutil
 
-from dml_conformance.conformance.campaign.sweep import BLOCK_LINES, Block, Setup, describe_sweep
+from dml_conformance.conformance.campaign.driver import BLOCK_LINES, describe_sweep
 from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusLine, Header, corpus_lines, in_blocks
 from dml_conformance.conformance.workers import Workers
+from dml_conformance.conformance.workers.setup import JudgeSetup
+from dml_conformance.conformance.workers.tasks import CaseBlock
+from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
-from dml_conformance.reports.stream import FanOut, Written
+from dml_conformance.reports.stream import FanOut
 from dml_conformance.reports.writing import OutputFolder, ReportFolder
 
 SAMPLES = 100
@@ -109,7 +112,7 @@ class Watcher:
     def record(self, record: Record) -> None:
         self._next()
 
-    def written(self, written: Written) -> None:
+    def encoded_record(self, record: EncodedRecord) -> None:
         self._next()
 
     def throughput(self, row: Throughput) -> None:
@@ -142,15 +145,15 @@ class Watcher:
         return Sample(self._count, seconds, self._own.memory_info().rss, max(sizes))
 
 
-def blocks(header: Header) -> Iterator[Block]:
+def blocks(header: Header) -> Iterator[CaseBlock]:
     """The cases of a corpus, made on the way."""
     lines = (CorpusLine(number, content) for number, content in enumerate(corpus_lines(header), 1))
     cases = (line for line in lines if 1 < line.number <= header.cases + 1)
     for block in in_blocks(cases, BLOCK_LINES):
-        yield Block.of("corpus", block)
+        yield CaseBlock.of_lines("corpus", block)
 
 
-def sweep(setup: Setup, header: Header, count: int, every: int, seed: int) -> Run:
+def sweep(setup: JudgeSetup, header: Header, count: int, every: int, seed: int) -> Run:
     """Judge a corpus with all reports."""
     with (
         TemporaryDirectory() as name,
@@ -315,7 +318,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="where all figures go")
     parser.add_argument("--svg", type=Path, help="where the drawing goes")
     options = parser.parse_args()
-    setup, header = Setup((options.backend,)), Header.of(options.cases, options.seed)
+    setup, header = JudgeSetup((options.backend,)), Header.of(options.cases, options.seed)
     runs: dict[str, Run] = {}
     for name, every in (("undisturbed", 0), ("disturbed", options.every)):
         # In a process of its own, whose memory is this sweep's alone.

@@ -32,11 +32,12 @@ import report_data  # noqa: E402
 
 from dml_conformance.conformance.judge.compare import RECORDED  # noqa: E402
 from dml_conformance.reports.cases import Cases  # noqa: E402
-from dml_conformance.reports.encoded import write_down  # noqa: E402
+from dml_conformance.reports.encoded import EncodedRecord, encode_record  # noqa: E402
 from dml_conformance.reports.html import report_html  # noqa: E402
 from dml_conformance.reports.records import Difference, Ending, Verdict  # noqa: E402
+from dml_conformance.reports.report import CampaignReport  # noqa: E402
 from dml_conformance.reports.store import Store  # noqa: E402
-from dml_conformance.reports.stream import FanOut, Written  # noqa: E402
+from dml_conformance.reports.stream import FanOut  # noqa: E402
 from dml_conformance.reports.summary import Summary  # noqa: E402
 from dml_conformance.reports.writing import OutputFolder, ReportFolder  # noqa: E402
 
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         count, page = page_of(options.report)
     else:
         with TemporaryDirectory() as folder:
-            count, page = folder_of(Path(folder) / "out", written_down(options.cases, options.failing))
+            count, page = folder_of(Path(folder) / "out", encoded_stream(options.cases, options.failing))
     most = most_mebibytes()
     print(
         f"{count:,} records, a page of {page:,} bytes, in {time.perf_counter() - started:.0f} s: "
@@ -66,13 +67,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(options.at_most is not None and most > options.at_most)
 
 
-def folder_of(folder: Path, records: Iterator[Written]) -> tuple[int, int]:
+def folder_of(folder: Path, records: Iterator[EncodedRecord]) -> tuple[int, int]:
     """Leave all that a campaign leaves: how many records, and bytes of the page."""
     with OutputFolder(folder) as output:
         reports = ReportFolder(output)
         reports.start(report_data.campaign())
         for record in records:
-            reports.written(record)
+            reports.encoded_record(record)
         reports.finish(Ending.now())
     return reports.summary.total, (folder / "report.html").stat().st_size
 
@@ -82,10 +83,10 @@ def page_of(results: Path) -> tuple[int, int]:
     summary, cases = Summary(), Cases()
     with Store(results) as store:
         store.replay(FanOut(summary, cases))
-    return summary.total, len(report_html(summary, cases).encode())
+    return summary.total, len(report_html(CampaignReport([summary], [cases])).encode())
 
 
-def written_down(count: int, share: float) -> Iterator[Written]:
+def encoded_stream(count: int, share: float) -> Iterator[EncodedRecord]:
     """Records as workers write them down, of which a share fails, with as many differences as are recorded."""
     rng = random.Random(count)  # noqa: S311 - contents, no secret
     kinds = list(report_data.faulty(min(count, DISTINCT)))
@@ -95,7 +96,7 @@ def written_down(count: int, share: float) -> Iterator[Written]:
         fails = rng.random() < share
         record = next(failing if fails else passing)
         differences = tuple(_differences(rng.randbytes(8 * RECORDED))) if fails else ()
-        yield write_down(
+        yield encode_record(
             msgspec.structs.replace(
                 record,
                 case=sha256(f"{i} {record.case}".encode()).hexdigest(),

@@ -14,9 +14,9 @@ import msgspec
 
 from dml_conformance.conformance.packages.verify import Verification
 from dml_conformance.conformance.packages.waivers import WaiversFile
-from dml_conformance.documents.errata import Document
+from dml_conformance.documents.check import CheckedPages
+from dml_conformance.documents.errata import ErrataDocument
 from dml_conformance.documents.read.collection import PageCollection
-from dml_conformance.documents.report import CheckedPages
 from dml_conformance.reports import schemas
 from dml_conformance.reports.package.forms import CaseList, Manifest, Stated, Statement, WaiverList
 from dml_conformance.reports.schemas import Schema, of_types
@@ -31,7 +31,7 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
     **schemas.SCHEMAS,
     # Of `spec import`, `spec errata` and `spec check-page`, each with `--format json`.
     **_of("pages", "PageCollection", PageCollection),
-    **_of("errata", "Document", Document),
+    **_of("errata", "ErrataDocument", ErrataDocument),
     **_of("checked-pages", "CheckedPages", CheckedPages),
     # A package's files, what people write for one, and what verifying it came to.
     **_of("statement", "Statement", Statement),

@@ -36,7 +36,7 @@ PAGES_WITH_BLOCKS = (
     "README.md",
     "docs/reference/command-line.md",
     "docs/reference/pytest-gate.md",
-    "docs/explanation/design.md",
+    "ARCHITECTURE.md",
     "docs/explanation/audit.md",
 )
 BLOCK = re.compile(r"(<!-- generated: ([\w. -]+) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.records import (
     FEW_DIFFERENCES,
     NOT_CONFORMANT,
@@ -30,9 +31,7 @@ from dml_conformance.reports.records import (
     Throughput,
     Verdict,
 )
-from dml_conformance.reports.sample import ALWAYS, BLOCK, KEY_BITS, Codes, Part, Sample
-from dml_conformance.reports.stream import Written
-from dml_conformance.spec.validator import Reading
+from dml_conformance.reports.sample import ALWAYS, BLOCK, KEY_BITS, CaseSample, Codes, SamplePart
 
 MAX_ROWS = 120_000  # rows of a page's list of cases
 MAX_HELD = 12 << 20  # bytes of compressed cases held in memory for each sample of a campaign; a page has half of that
@@ -67,24 +66,22 @@ class Cases:
     """
 
     def __init__(self, wanted: Collection[str] = ()) -> None:
-        self.differing = Sample(MAX_ROWS, MAX_HELD)
-        self.others = Sample(MAX_ROWS, MAX_HELD)
+        self.differing = CaseSample(MAX_ROWS, MAX_HELD)
+        self.others = CaseSample(MAX_ROWS, MAX_HELD)
         self.codes = [Codes() for _ in TRAITS]
         self.rules: Sequence[Mapping[str, Any]] = ()
         self._wanted = wanted
         self._strata: dict[tuple[str, str, str, Verdict], int] = {}
         self._told_in_full = 0
-        self._is_documented = True  # whether the cases say what the documented specification expects
 
     def start(self, campaign: Campaign) -> None:
         self.rules = campaign.rules
-        self._is_documented = campaign.spec == Reading.DOCUMENTED
 
     def record(self, record: Record) -> None:
         self._add(record, lambda: record)
 
-    def written(self, written: Written) -> None:
-        self._add(written.traits, written.whole)
+    def encoded_record(self, record: EncodedRecord) -> None:
+        self._add(record.traits, record.whole)
 
     def throughput(self, row: Throughput) -> None:
         """Nothing: measurements are no cases."""
@@ -119,17 +116,16 @@ class Cases:
 
         Of a case with many differences all are told only as long as there is room for such cases.
         """
-        expect = record.case_json.get("expect") if self._is_documented else None
         if len(record.differences) > FEW_DIFFERENCES and self._told_in_full < MAX_TOLD_IN_FULL:
-            text = _text(record, expect)
+            text = _text(record)
             if len(text) <= MAX_CASE:
                 self._told_in_full += len(text)
                 return text
-        text = _text(record.in_brief(), expect)
+        text = _text(record.in_brief())
         return text if len(text) <= MAX_CASE else None
 
 
-def _text(record: Record, expect: Any) -> bytes:
+def _text(record: Record) -> bytes:
     case = _encode({name: record.case_json[name] for name in _CASE_FIELDS if name in record.case_json})
     outcome = _encode(
         (
@@ -137,15 +133,13 @@ def _text(record: Record, expect: Any) -> bytes:
             record.difference_count,
             [(d.coordinates, d.expected, d.expected_bits, d.actual, d.actual_bits) for d in record.differences],
             record.reproduce,
-            round(record.seconds, 9),
-            expect,
         )
     )
     return case + b"\t" + outcome  # a tab within JSON is written \t
 
 
 @dataclass(frozen=True)
-class Told:
+class CarriedCases:
     """What a page says of the cases that it holds.
 
     Attributes:
@@ -165,11 +159,11 @@ class Told:
     differing_whole: int
 
 
-def all_of(campaigns: Mapping[str, Cases]) -> Told:
+def all_of(campaigns: Mapping[str, Cases]) -> CarriedCases:
     """What a page with room for every case would say."""
     differing = sum(cases.differing.seen for cases in campaigns.values())
     total = differing + sum(cases.others.seen for cases in campaigns.values())
-    return Told(total, differing, total, differing, total, differing)
+    return CarriedCases(total, differing, total, differing, total, differing)
 
 
 @dataclass(frozen=True)
@@ -180,13 +174,13 @@ class Embedded:
         rows: the rows, column by column.
         flags: a bit for each row: whether its case is there whole.
         blocks: the whole cases, in the order of their rows.
-        told: what the page says of it all.
+        carried: what the page says of it all.
     """
 
     rows: str
     flags: str
     blocks: Sequence[str]
-    told: Told
+    carried: CarriedCases
 
     @property
     def size(self) -> int:
@@ -216,14 +210,14 @@ def embed(
     )
     spare = budget - len(listed) - len(order) // 6 - 1024  # the flags at their worst, and what stands around it all
     whole, blocks = _fitting(rows, order, spare)
-    told = replace(
+    carried = replace(
         all_of(campaigns),
         rows=len(order),
         differing_rows=int(rows.differs.sum()),
         whole=int(whole.sum()),
         differing_whole=int(rows.differs[whole].sum()),
     )
-    return Embedded(listed, _packed(np.packbits(whole[order], bitorder="little").tobytes()), blocks, told)
+    return Embedded(listed, _packed(np.packbits(whole[order], bitorder="little").tobytes()), blocks, carried)
 
 
 @dataclass(frozen=True)
@@ -258,7 +252,7 @@ class _Rows:
     """
 
     def __init__(self, campaigns: Mapping[str, Cases], changes: Mapping[tuple[str, str], str], most: int) -> None:
-        self._parts: list[Part] = []
+        self._parts: list[SamplePart] = []
         self._labels = list(campaigns)
         self._values = [Codes() for _ in (CHANGE, *TRAITS)]
         self._values[0][""]  # the number of no change is 0

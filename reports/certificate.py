@@ -13,7 +13,7 @@ import msgspec
 
 from dml_conformance.backends.processes.losses import LossCause
 from dml_conformance.reports.malformed import MALFORMED
-from dml_conformance.reports.records import Caches, Caveat, Difference, Phase, Record, Repeated, Throughput, Verdict
+from dml_conformance.reports.records import Caches, Caveat, Difference, Phase, Repeated, Verdict
 from dml_conformance.reports.summary import CellVerdict, Conformance, FailureKind, Summary
 from dml_conformance.reports.text import indented_json
 from dml_conformance.spec.errors import BadInputError
@@ -30,19 +30,25 @@ class CertificateError(BadInputError, ValueError):
     """Text that is not a certificate; the message names the field and what was expected."""
 
 
-class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CertificateEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of everything in a certificate: every field is there, and no other."""
 
 
-_E = TypeVar("_E", bound=_Entry)
+_E = TypeVar("_E", bound=CertificateEntry)
 
 
-def _entry(kind: type[_E], **values: Any) -> _E:
+def _entry(kind: type[_E], /, **values: Any) -> _E:
     """An entry whose values are held against its types."""
     return msgspec.convert(values, kind)
 
 
-class SchemaVersion(_Entry, frozen=True, kw_only=True):
+def _read_from(source: object, kind: type[_E], /, **values: Any) -> _E:
+    """An entry with the values of those attributes of `source` that it has too, but for the values given."""
+    names = [name for name in kind.__struct_fields__ if name not in values]
+    return _entry(kind, **{name: getattr(source, name) for name in names}, **values)
+
+
+class SchemaVersion(CertificateEntry, frozen=True, kw_only=True):
     """What this document is.
 
     Attributes:
@@ -54,7 +60,7 @@ class SchemaVersion(_Entry, frozen=True, kw_only=True):
     version: Literal[2]
 
 
-class Strength(_Entry, frozen=True, kw_only=True):
+class Strength(CertificateEntry, frozen=True, kw_only=True):
     """How many backends that are wrong on purpose the suite finds; each is run at operators and levels where it shows.
 
     Attributes:
@@ -74,7 +80,7 @@ class Strength(_Entry, frozen=True, kw_only=True):
     killed: Count
 
 
-class Suite(_Entry, frozen=True, kw_only=True):
+class Suite(CertificateEntry, frozen=True, kw_only=True):
     """The suite that ran.
 
     Attributes:
@@ -88,7 +94,7 @@ class Suite(_Entry, frozen=True, kw_only=True):
     strength: Strength | None = None
 
 
-class BackendClaims(_Entry, frozen=True, kw_only=True):
+class BackendClaims(CertificateEntry, frozen=True, kw_only=True):
     """What the backend says of itself; it is held to this and to nothing else.
 
     Attributes:
@@ -116,7 +122,7 @@ class BackendClaims(_Entry, frozen=True, kw_only=True):
     paths: dict[str, str] = {}
 
 
-class Run(_Entry, frozen=True, kw_only=True):
+class Run(CertificateEntry, frozen=True, kw_only=True):
     """What was asked for, and when it ran.
 
     Attributes:
@@ -144,7 +150,7 @@ class Run(_Entry, frozen=True, kw_only=True):
     complete: bool
 
 
-class VerdictCounts(_Entry, frozen=True, kw_only=True):
+class VerdictCounts(CertificateEntry, frozen=True, kw_only=True):
     """Cases by verdict; each case ends in exactly one.
 
     Attributes:
@@ -172,7 +178,7 @@ class VerdictCounts(_Entry, frozen=True, kw_only=True):
         return msgspec.convert({str(verdict): counts.get(verdict, 0) for verdict in Verdict}, cls)
 
 
-class MatrixCell(_Entry, frozen=True, kw_only=True):
+class MatrixCell(CertificateEntry, frozen=True, kw_only=True):
     """One operator at one level.
 
     Attributes:
@@ -188,7 +194,7 @@ class MatrixCell(_Entry, frozen=True, kw_only=True):
     counts: VerdictCounts
 
 
-class RuleResult(_Entry, frozen=True, kw_only=True):
+class RuleResult(CertificateEntry, frozen=True, kw_only=True):
     """How often one rule was held against the backend.
 
     Attributes:
@@ -214,7 +220,7 @@ class RuleResult(_Entry, frozen=True, kw_only=True):
     differences: Count
 
 
-class DecisionCount(_Entry, frozen=True, kw_only=True):
+class DecisionCount(CertificateEntry, frozen=True, kw_only=True):
     """Cases about one rule that came out the same way.
 
     Attributes:
@@ -232,7 +238,7 @@ class DecisionCount(_Entry, frozen=True, kw_only=True):
     count: Count
 
 
-class CoverageCount(_Entry, frozen=True, kw_only=True):
+class CoverageCount(CertificateEntry, frozen=True, kw_only=True):
     """Judged cases with one trait that the specification accepts.
 
     Attributes:
@@ -248,7 +254,7 @@ class CoverageCount(_Entry, frozen=True, kw_only=True):
     cases: Count
 
 
-class Unclaimed(_Entry, frozen=True, kw_only=True):
+class Unclaimed(CertificateEntry, frozen=True, kw_only=True):
     """What was asked for and the backend makes no promise about; it counts as neither pass nor failure.
 
     Attributes:
@@ -264,7 +270,7 @@ class Unclaimed(_Entry, frozen=True, kw_only=True):
     rules: list[str]
 
 
-class ReasonCount(_Entry, frozen=True, kw_only=True):
+class ReasonCount(CertificateEntry, frozen=True, kw_only=True):
     """Why cases were not judged.
 
     Attributes:
@@ -278,7 +284,7 @@ class ReasonCount(_Entry, frozen=True, kw_only=True):
     count: Count
 
 
-class Sample(_Entry, frozen=True, kw_only=True):
+class Sample(CertificateEntry, frozen=True, kw_only=True):
     """One failed case; the results file has all of them.
 
     Attributes:
@@ -303,23 +309,8 @@ class Sample(_Entry, frozen=True, kw_only=True):
     differences: list[Difference]
     reproduce: str
 
-    @classmethod
-    def of(cls, record: Record) -> Sample:
-        return _entry(
-            cls,
-            case=record.case,
-            level=record.level,
-            phase=record.phase,
-            expected=record.expected,
-            answered=record.answered,
-            reason=record.reason,
-            difference_count=record.difference_count,
-            differences=msgspec.to_builtins(record.differences),
-            reproduce=record.reproduce,
-        )
 
-
-class Failure(_Entry, frozen=True, kw_only=True):
+class Failure(CertificateEntry, frozen=True, kw_only=True):
     """The failures of one kind, operator and rule.
 
     Attributes:
@@ -339,7 +330,7 @@ class Failure(_Entry, frozen=True, kw_only=True):
     samples: list[Sample]
 
 
-class Observation(_Entry, frozen=True, kw_only=True):
+class Observation(CertificateEntry, frozen=True, kw_only=True):
     """What the backend did where the specification leaves it open.
 
     Attributes:
@@ -359,7 +350,7 @@ class Observation(_Entry, frozen=True, kw_only=True):
     rejected: Count
 
 
-class Speed(_Entry, frozen=True, kw_only=True):
+class Speed(CertificateEntry, frozen=True, kw_only=True):
     """One operator timed with one data type at one size.
 
     Attributes:
@@ -394,26 +385,8 @@ class Speed(_Entry, frozen=True, kw_only=True):
     fraction_of_copy: Positive
     caveats: list[Caveat] = []
 
-    @classmethod
-    def of(cls, row: Throughput) -> Speed:
-        return _entry(
-            cls,
-            operator=row.operator,
-            data_type=row.data_type,
-            output_bytes=row.size,
-            caches=row.caches,
-            shape=row.shape,
-            useful_bytes=row.useful_bytes,
-            seconds=row.seconds,
-            median_seconds=row.median_seconds,
-            bytes_per_second=row.bytes_per_second,
-            copy_bytes_per_second=row.copy_bytes_per_second,
-            fraction_of_copy=row.fraction_of_copy,
-            caveats=list(row.caveats),
-        )
 
-
-class LossCount(_Entry, frozen=True, kw_only=True):
+class LossCount(CertificateEntry, frozen=True, kw_only=True):
     """Processes that were lost in the same way.
 
     Attributes:
@@ -427,7 +400,7 @@ class LossCount(_Entry, frozen=True, kw_only=True):
     count: Count
 
 
-class ProcessLosses(_Entry, frozen=True, kw_only=True):
+class ProcessLosses(CertificateEntry, frozen=True, kw_only=True):
     """Processes that the backend ran in and that were lost; each is counted, whatever came of it.
 
     Attributes:
@@ -442,7 +415,7 @@ class ProcessLosses(_Entry, frozen=True, kw_only=True):
     ways: list[LossCount] = []
 
 
-class Repetitions(_Entry, frozen=True, kw_only=True):
+class Repetitions(CertificateEntry, frozen=True, kw_only=True):
     """Failed executions by what became of the case in a new process; failures are they all. Zero for a backend that
     had no process of its own.
 
@@ -457,7 +430,7 @@ class Repetitions(_Entry, frozen=True, kw_only=True):
     not_repeated: Count = 0
 
 
-class DigestEntry(_Entry, frozen=True, kw_only=True):
+class DigestEntry(CertificateEntry, frozen=True, kw_only=True):
     """What the certificate rests on; `reports.digests` says what exactly is digested.
 
     Attributes:
@@ -471,7 +444,7 @@ class DigestEntry(_Entry, frozen=True, kw_only=True):
     content: Sha256
 
 
-class Certificate(_Entry, frozen=True, kw_only=True):
+class Certificate(CertificateEntry, frozen=True, kw_only=True):
     """The outcome of a conformance campaign on one backend.
 
     Attributes:
@@ -528,7 +501,6 @@ class Certificate(_Entry, frozen=True, kw_only=True):
     def of(cls, summary: Summary) -> Certificate:
         """The certificate of a campaign."""
         campaign, ending = summary.campaign, summary.ending
-        not_claimed = summary.not_claimed()
         errata = {rule["id"]: rule["erratum"] for rule in campaign.rules}
         level_order = {level: i for i, level in enumerate(campaign.levels)}
         return cls(
@@ -543,38 +515,19 @@ class Certificate(_Entry, frozen=True, kw_only=True):
             why_incomplete=summary.why_incomplete(),
             backend=msgspec.convert(campaign.backend, BackendClaims),
             environment=campaign.environment,
-            run=_entry(
+            run=_read_from(
+                campaign,
                 Run,
-                operators=list(campaign.operators),
-                levels=list(campaign.levels),
-                budget=campaign.budget,
-                seed=campaign.seed,
-                spec=campaign.spec,
-                repeat=campaign.repeat,
-                started=campaign.started,
                 finished="" if ending is None else ending.finished,
                 complete=summary.is_complete,
             ),
             counts=VerdictCounts.of(summary.counts),
-            matrix=[
-                MatrixCell(
-                    operator=cell.operator,
-                    level=cell.level,
-                    verdict=cell.verdict,
-                    counts=VerdictCounts.of(cell.counts),
-                )
-                for cell in summary.matrix()
-            ],
+            matrix=[_read_from(cell, MatrixCell, counts=VerdictCounts.of(cell.counts)) for cell in summary.matrix()],
             rules=[
-                RuleResult(
-                    id=coverage.rule["id"],
-                    category=coverage.rule["category"],
-                    kind=coverage.rule["kind"],
-                    erratum=coverage.rule["erratum"],
-                    accepted=coverage.accepted,
-                    rejected=coverage.rejected,
-                    left_open=coverage.left_open,
-                    differences=coverage.differences,
+                _read_from(
+                    coverage,
+                    RuleResult,
+                    **{name: coverage.rule[name] for name in ("id", "category", "kind", "erratum")},
                 )
                 for coverage in summary.rule_coverage()
             ],
@@ -587,40 +540,32 @@ class Certificate(_Entry, frozen=True, kw_only=True):
                 for facet, counts in summary.coverage.items()
                 for (value, operator), count in sorted(counts.items())
             ],
-            not_claimed=Unclaimed(
-                operators=list(not_claimed.operators),
-                levels=list(not_claimed.levels),
-                categories=list(not_claimed.categories),
-                rules=list(not_claimed.rules),
-            ),
+            not_claimed=_read_from(summary.not_claimed(), Unclaimed),
             not_judged=[
                 ReasonCount(verdict=verdict, reason=reason, count=count)
                 for verdict, reasons in summary.reasons.items()
                 for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
             ],
             failures=[
-                Failure(
-                    kind=group.kind,
-                    operator=group.operator,
-                    rule=group.rule,
-                    count=group.count,
+                _read_from(
+                    group,
+                    Failure,
                     levels=sorted(group.levels, key=level_order.__getitem__),
-                    samples=[Sample.of(record) for record in group.shown()],
+                    samples=[_read_from(record, Sample) for record in group.shown()],
                 )
                 for group in summary.failure_groups(*FailureKind)
             ],
             observed=[
-                Observation(
-                    operator=group.operator,
-                    rule=group.rule,
+                _read_from(
+                    group,
+                    Observation,
                     erratum=errata.get(group.rule, ""),
-                    count=group.count,
                     accepted=group.answers["accept"],
                     rejected=group.answers["reject"],
                 )
                 for _, group in sorted(summary.observed.items())
             ],
-            throughput=[Speed.of(row) for row in summary.throughputs],
+            throughput=[_read_from(row, Speed, output_bytes=row.size) for row in summary.throughputs],
             throughput_left_out=summary.throughputs_left_out,
             lost=ProcessLosses(
                 count=summary.lost.total(),

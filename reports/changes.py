@@ -14,7 +14,7 @@ from dml_conformance.reports.records import NOT_CONFORMANT, Record, Verdict
 from dml_conformance.reports.store import Store
 
 
-class Change(StrEnum):
+class ChangeKind(StrEnum):
     """What became of a case that differs in one of the two runs, the gravest first."""
 
     REGRESSION = "regression"
@@ -25,19 +25,19 @@ class Change(StrEnum):
 
 
 CHANGE_MEANINGS = {
-    Change.REGRESSION: "did not differ before and do now",
-    Change.NEW: "differ, and were not among the baseline’s cases",
-    Change.WITHDRAWN: "differed before; now not claimed, waived, or left open, which is no pass",
-    Change.GONE: "differed before, and are not among the new cases",
-    Change.REPAIR: "differed before and pass now",
+    ChangeKind.REGRESSION: "did not differ before and do now",
+    ChangeKind.NEW: "differ, and were not among the baseline’s cases",
+    ChangeKind.WITHDRAWN: "differed before; now not claimed, waived, or left open, which is no pass",
+    ChangeKind.GONE: "differed before, and are not among the new cases",
+    ChangeKind.REPAIR: "differed before and pass now",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class CaseChange:
     """A case that changed; the verdict is "" where a run does not have it."""
 
-    change: Change
+    kind: ChangeKind
     case: str
     operator: str
     rule: str
@@ -73,7 +73,7 @@ def changes(
     after: Mapping[str, Record],
     seen_before: Mapping[str, Verdict],
     seen_after: Mapping[str, Verdict],
-) -> list[Changed]:
+) -> list[CaseChange]:
     """What changed, the gravest first, each kind in the order of its run.
 
     Args:
@@ -83,25 +83,31 @@ def changes(
         seen_after: the new run's verdicts on those of the baseline's differing cases that it has.
     """
     found = [*_worsened(before, after, seen_before), *_bettered(before, after, seen_after)]
-    order = list(Change).index
-    return sorted(found, key=lambda changed: order(changed.change))
+    order = list(ChangeKind).index
+    return sorted(found, key=lambda changed: order(changed.kind))
 
 
 def _worsened(
     before: Mapping[str, Record], after: Mapping[str, Record], seen_before: Mapping[str, Verdict]
-) -> Iterable[Changed]:
+) -> Iterable[CaseChange]:
     for case, record in after.items():
         if case not in before:
             earlier = seen_before.get(case)
-            change = Change.NEW if earlier is None else Change.REGRESSION
-            yield Changed(change, case, record.operator, record.rule, str(earlier or ""), str(record.verdict))
+            kind = ChangeKind.NEW if earlier is None else ChangeKind.REGRESSION
+            yield CaseChange(kind, case, record.operator, record.rule, str(earlier or ""), str(record.verdict))
 
 
 def _bettered(
     before: Mapping[str, Record], after: Mapping[str, Record], seen_after: Mapping[str, Verdict]
-) -> Iterable[Changed]:
+) -> Iterable[CaseChange]:
     for case, record in before.items():
         if case not in after:
             later = seen_after.get(case)
-            change = Change.GONE if later is None else Change.REPAIR if later is Verdict.PASS else Change.WITHDRAWN
-            yield Changed(change, case, record.operator, record.rule, str(record.verdict), str(later or ""))
+            kind = (
+                ChangeKind.GONE
+                if later is None
+                else ChangeKind.REPAIR
+                if later is Verdict.PASS
+                else ChangeKind.WITHDRAWN
+            )
+            yield CaseChange(kind, case, record.operator, record.rule, str(record.verdict), str(later or ""))

@@ -18,29 +18,34 @@ from rich.table import Table
 from rich.text import Text
 
 from dml_conformance.backends.foreign_text import one_line
+from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.records import (
     NOT_CONFORMANT,
-    Caches,
     Campaign,
     Ending,
     Phase,
     Record,
     Throughput,
     Verdict,
-    at_largest_size,
 )
-from dml_conformance.reports.stream import Written
 from dml_conformance.reports.summary import Cell, CellVerdict, Conformance, FailureGroup, FailureKind, Summary
-from dml_conformance.reports.text import binary_size, duration, level_ranges, share_of_copy
+from dml_conformance.reports.text import (
+    counts_text,
+    difference_text,
+    duration,
+    largest_sizes,
+    level_ranges,
+    share_of_copy,
+)
 
 _T = TypeVar("_T")
 
 SHOWN_FAILURES = 10
 SHOWN_TIMED = 20  # operators whose throughput is shown
-SHOWN_SIZES = 8
 LINE_INTERVAL = 10.0  # seconds between lines where there is no terminal
 STEP_INTERVAL = 0.25  # seconds before a loop gets a bar in a terminal, and between its updates
 MAX_REASON = 160  # characters
+_ALWAYS = (Verdict.PASS, Verdict.FAIL)  # verdicts that are told though there are none
 
 STYLES = {
     CellVerdict.CONFORMANT: "green",
@@ -94,19 +99,10 @@ class Progress:
         _print(self._console, _text(self._console, text))
         self._next = self._clock() + LINE_INTERVAL
         if self._console.is_terminal:
-            self._bars = bars.Progress(
-                bars.TextColumn("{task.description:<10}"),
-                bars.BarColumn(bar_width=None),
-                _Tally(),
-                bars.TimeElapsedColumn(),
-                console=self._console,
-                refresh_per_second=8,
-                expand=True,
-            )
-            self._bars.start()
+            self._bars = _started_bars(self._console, "{task.description:<10}", _Tally(), transient=False)
 
-    def written(self, written: Written) -> None:
-        self.record(written.traits)
+    def encoded_record(self, record: EncodedRecord) -> None:
+        self.record(record.traits)
 
     def record(self, record: Record) -> None:
         phase = record.phase
@@ -166,7 +162,7 @@ class Progress:
         self._next = self._clock() + LINE_INTERVAL
         counts = self._counts[phase]
         planned = f" of {self._planned[phase]:,}" if phase in self._planned else ""
-        _print(self._console, Text(f"{phase}: {counts.total():,}{planned} cases, {_told(counts)}"))
+        _print(self._console, Text(f"{phase}: {counts.total():,}{planned} cases, {counts_text(counts, _ALWAYS)}"))
 
 
 class Steps:
@@ -235,19 +231,22 @@ class Steps:
             return
         self._next = self._clock() + STEP_INTERVAL
         if self._bars is None:
-            self._bars = bars.Progress(
-                bars.TextColumn("{task.description}", markup=False),
-                bars.BarColumn(bar_width=None),
-                bars.TextColumn(f"{{task.completed:,.0f}} {self._unit}"),
-                bars.TimeElapsedColumn(),
-                console=self._console,
-                refresh_per_second=8,
-                expand=True,
-                transient=True,
-            )
+            done = bars.TextColumn(f"{{task.completed:,.0f}} {self._unit}")
+            self._bars = _started_bars(self._console, "{task.description}", done, transient=True)
             self._task = self._bars.add_task(self._what, total=self._total)
-            self._bars.start()
         self._bars.update(self._task, completed=self._done, total=self._total)
+
+
+def _started_bars(console: Console, description: str, done: bars.ProgressColumn, *, transient: bool) -> bars.Progress:
+    columns = (
+        bars.TextColumn(description, markup=False),
+        bars.BarColumn(bar_width=None),
+        done,
+        bars.TimeElapsedColumn(),
+    )
+    found = bars.Progress(*columns, console=console, refresh_per_second=8, expand=True, transient=transient)
+    found.start()
+    return found
 
 
 class _Tally(bars.ProgressColumn):
@@ -287,7 +286,7 @@ def print_summary(summary: Summary, console: Console | None = None, *, output: s
     if summary.throughputs:
         parts += [*_throughput(console, summary), Text()]
     took = duration(summary.seconds)
-    parts.append(Text(_told(summary.counts) + (f", in {took}" if took else "")))
+    parts.append(Text(counts_text(summary.counts, _ALWAYS) + (f", in {took}" if took else "")))
     parts.append(Text(_fit(console, f"{conformance}: {summary.headline()}"), OUTCOME_STYLES[conformance]))
     if conformance is Conformance.INCOMPLETE:
         parts += [_indented(console, reason) for reason in summary.why_incomplete()]
@@ -306,11 +305,7 @@ def _failure(console: Console, summary: Summary, group: FailureGroup) -> list[Re
     parts: list[RenderableType] = [Text.assemble(kind, (_fit(console, head), "bold"), where)]
     if record.reason:
         parts.append(_indented(console, one_line(record.reason, MAX_REASON)))
-    for difference in record.differences[:1]:
-        at = ",".join(map(str, difference.coordinates))
-        expected = f"{difference.expected} {difference.expected_bits}".strip()
-        actual = f"{difference.actual} {difference.actual_bits}".strip()
-        parts.append(_indented(console, f"output[{at}]: expected {expected}, got {actual}"))
+    parts += [_indented(console, difference_text(difference)) for difference in record.differences[:1]]
     if record.reproduce:
         parts.append(_indented(console, record.reproduce, "cyan"))
     return parts
@@ -350,20 +345,13 @@ def _legend(summary: Summary, symbols: Mapping[CellVerdict, str]) -> Text:
 
 def _throughput(console: Console, summary: Summary) -> list[RenderableType]:
     """The slowest and the fastest data type of each operator at the largest size, with warm caches."""
-    timed = [row for row in at_largest_size(summary.throughputs) if row.caches is Caches.WARM]
-    found_sizes = [binary_size(size) for size in sorted({row.size for row in timed})]
-    more_sizes = [f"{len(found_sizes) - SHOWN_SIZES} more sizes"] if len(found_sizes) > SHOWN_SIZES else []
-    sizes = " and ".join([*found_sizes[:SHOWN_SIZES], *more_sizes])
+    sizes, rows = largest_sizes(summary.throughputs)
     table = Table(box=None, pad_edge=False, padding=(0, 1))
     for name in ("operator", "type"):
         table.add_column(name, no_wrap=True)
     for name in ("GB/s", "copy GB/s", "of copy"):
         table.add_column(name, justify="right", no_wrap=True)
-    rows: dict[str, list[Throughput]] = {}
-    for row in timed:
-        rows.setdefault(row.operator, []).append(row)
     for operator, found in list(rows.items())[:SHOWN_TIMED]:
-        found.sort(key=lambda row: row.bytes_per_second)
         for row in found if len(found) == 1 else (found[0], found[-1]):
             table.add_row(
                 _text(console, operator),
@@ -378,13 +366,6 @@ def _throughput(console: Console, summary: Summary) -> list[RenderableType]:
     if summary.throughputs_left_out:
         parts.append(Text(f"{summary.throughputs_left_out:,} more measurements are in the results alone."))
     return parts
-
-
-def _told(counts: Mapping[Verdict, int]) -> str:
-    """The verdicts that there are; always how many passed and failed."""
-    always = (Verdict.PASS, Verdict.FAIL)
-    found = [verdict for verdict in Verdict if counts.get(verdict) or verdict in always]
-    return ", ".join(f"{counts.get(verdict, 0):,} {verdict}" for verdict in found)
 
 
 def _fit(console: Console, text: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from dml_conformance.backends.foreign_text import one_line, printable
-from dml_conformance.reports.junit import NO_RULE, told
+from dml_conformance.reports.junit import NO_RULE, record_text
 from dml_conformance.reports.records import NOT_CONFORMANT, Campaign, Phase, Verdict
 from dml_conformance.reports.summary import Summary, Test
 
@@ -104,7 +104,7 @@ def _test(operator: str, level: str, phase: Phase, rule: str, test: Test) -> dic
     }
     if test.samples and status in ("failed", "other"):
         found["message"] = one_line(f"{test.samples[0].verdict}: {test.samples[0].reason}", 500)
-        found["trace"] = "\n".join(told(record) for record in test.samples)
+        found["trace"] = "\n".join(record_text(record) for record in test.samples)
     elif status == "skipped":
         found["message"] = "nothing was judged"
     return found

@@ -14,7 +14,8 @@ import shutil
 import sqlite3
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
 MOST_VALUE_BYTES = 32 << 20  # of one value; the largest that is written is a block of compressed cases
 # Steps of SQLite's virtual machine: reading a table once takes it less than one for each byte of the file.
@@ -32,7 +33,7 @@ class UnreadableError(Exception):
     """A file that cannot be read as it lies there; the message says why, and what to do."""
 
 
-class OpenedFile:
+class DatabaseFile:
     """An SQLite file opened for reading; nothing is written to its folder, which may be one that nobody can write to.
 
     Args:
@@ -78,6 +79,26 @@ class OpenedFile:
         self.connection.close()
         if self._folder is not None:
             self._folder.cleanup()
+
+
+class DatabaseReader:
+    """Something that reads a database. Use it as a context manager, or `close` it."""
+
+    _connection: sqlite3.Connection
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+
+    def _pragma(self, name: str) -> int:
+        return int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
 def _beside(path: Path, kind: str) -> Path:

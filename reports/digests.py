@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import hashlib
 
-import msgspec
-
+from dml_conformance.reports.encoded import EncodedRecord, content_line
 from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
-from dml_conformance.reports.stream import Written
 
 
 class Digests:
@@ -36,9 +34,9 @@ class Digests:
         self._results.update(f"{record.case} {record.verdict}\n".encode())
         self._add(record)
 
-    def written(self, written: Written) -> None:
-        self._results.update(f"{written.traits.case} {written.traits.verdict}\n".encode())
-        self._content.update(written.line + b"\n")
+    def encoded_record(self, record: EncodedRecord) -> None:
+        self._results.update(f"{record.traits.case} {record.traits.verdict}\n".encode())
+        self._content.update(record.line + b"\n")
 
     def throughput(self, row: Throughput) -> None:
         self._add(row)
@@ -56,8 +54,3 @@ class Digests:
 
     def _add(self, item: Campaign | Record | Throughput | Ending) -> None:
         self._content.update(content_line(item) + b"\n")
-
-
-def content_line(item: Campaign | Record | Throughput | Ending) -> bytes:
-    """An item as `content` covers it, without the line feed."""
-    return msgspec.json.encode(item, order="sorted")

@@ -12,11 +12,11 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
+from typing import Any
 
 import msgspec
 
-from dml_conformance.reports.databases import ADDING, OpenedFile, UnreadableError, guard
+from dml_conformance.reports.databases import ADDING, DatabaseFile, DatabaseReader, UnreadableError, guard
 from dml_conformance.reports.records import NOT_CONFORMANT, Caches, Timing, Verdict
 from dml_conformance.reports.stored_forms import LONGEST_FACT, check_length, check_lengths
 from dml_conformance.reports.summary import Summary
@@ -71,7 +71,7 @@ class HistoryError(BadInputError):
     """A history file that cannot be read or written; the message names the file and what was expected."""
 
 
-class Run(msgspec.Struct, frozen=True):
+class HistoryRun(msgspec.Struct, frozen=True):
     """One run of a series.
 
     Attributes:
@@ -122,7 +122,7 @@ _RunRow = tuple[int, str, str, str, str, str, str]
 _TimingRow = tuple[str, str, int, str, float, float]
 
 
-class History:
+class HistoryFile(DatabaseReader):
     """A history file. Use it as a context manager, or `close` it.
 
     Args:
@@ -144,7 +144,7 @@ class History:
                 self._connection = sqlite3.connect(uri, uri=True, isolation_level=None)
                 self._size, self._close = path.stat().st_size, self._connection.close
             else:
-                file = OpenedFile(path)
+                file = DatabaseFile(path)
                 self._connection, self._size, self._close = file.connection, file.size, file.close
         try:
             with self._using():
@@ -172,14 +172,6 @@ class History:
             self._version = SCHEMA_VERSION
         guard(self._connection, self._size, ADDING)
 
-    def __enter__(self) -> History:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def close(self) -> None:
         self._close()
 
@@ -197,7 +189,7 @@ class History:
             self._connection.execute("COMMIT")
         return added
 
-    def _insert(self, run: Run, about: str, summary: Summary) -> bool:
+    def _insert(self, run: HistoryRun, about: str, summary: Summary) -> bool:
         row = (run.digest, run.backend, run.device, run.started, run.outcome, about)
         insert = "INSERT INTO run VALUES (NULL, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING RETURNING id"
         new = self._connection.execute(insert, row).fetchone()
@@ -221,15 +213,21 @@ class History:
         )
         return True
 
-    def series(self) -> dict[tuple[str, str], list[Run]]:
+    def series(self) -> dict[tuple[str, str], list[HistoryRun]]:
         """The runs of each backend on each device, in the order of their start."""
-        found: dict[tuple[str, str], list[Run]] = {}
+        found: dict[tuple[str, str], list[HistoryRun]] = {}
         with self._using():
             columns = "id, digest, backend, device, started, outcome, json"
             query = f"SELECT {columns} FROM run ORDER BY backend, device, started, id"  # noqa: S608 - constants only
             rows = msgspec.convert(self._connection.execute(query).fetchall(), list[_RunRow])
             for identity, digest, backend, device, started, outcome, about in rows:
-                names = {"backend": backend, "device": device, "started": started, "outcome": outcome, "digest": digest}
+                names: dict[str, Any] = {
+                    "backend": backend,
+                    "device": device,
+                    "started": started,
+                    "outcome": outcome,
+                    "digest": digest,
+                }
                 for field, text in names.items():
                     check_length(field, text)
                 rest = msgspec.json.decode(about, type=_About)
@@ -242,21 +240,14 @@ class History:
                     check_lengths("verdicts", (operator, verdict))
                     counts.setdefault(operator, {})[verdict] = count
                 timings = self._timings(identity)
-                found.setdefault((backend, device), []).append(
-                    Run(
-                        digest,
-                        backend,
-                        device,
-                        started,
-                        outcome,
-                        rest.suite_version,
-                        rest.versions,
-                        rest.setup,
-                        counts,
-                        {timing: rate for timing, rate, _ in timings},
-                        {timing: fraction for timing, _, fraction in timings},
-                    )
+                run = HistoryRun(
+                    **names,
+                    **msgspec.structs.asdict(rest),
+                    counts=counts,
+                    throughput={timing: rate for timing, rate, _ in timings},
+                    fractions={timing: fraction for timing, _, fraction in timings},
                 )
+                found.setdefault((backend, device), []).append(run)
         return found
 
     def _timings(self, run: int) -> list[tuple[Timing, float, float]]:
@@ -271,9 +262,6 @@ class History:
             (Timing(operator, data_type, size, Caches(caches)), _positive(rate), _positive(fraction))
             for operator, data_type, size, caches, rate, fraction in rows
         ]
-
-    def _pragma(self, name: str) -> int:
-        return int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
 
     @contextmanager
     def _using(self) -> Iterator[None]:
@@ -292,7 +280,7 @@ def _positive(value: float) -> float:
     return value
 
 
-def run_of(summary: Summary) -> Run:
+def run_of(summary: Summary) -> HistoryRun:
     """What a history keeps of a run."""
     campaign = summary.campaign
     counts: dict[str, dict[str, int]] = {}
@@ -309,7 +297,7 @@ def run_of(summary: Summary) -> Run:
         ", ".join(campaign.levels),
         campaign.environment.get("saved failures", ""),
     )
-    return Run(
+    return HistoryRun(
         summary.digests.content,
         campaign.backend["name"],
         campaign.backend["device"],

@@ -26,7 +26,7 @@ _RUN_TICKS = 6
 
 
 @dataclass(frozen=True)
-class Mark:
+class StepMark:
     """A run from which on a figure was another, drawn as an upright line with its text."""
 
     x: float
@@ -55,7 +55,7 @@ class Chart:
     path: str
     points: Sequence[tuple[float, float, str]]
     levels: str
-    marks: Sequence[Mark]
+    marks: Sequence[StepMark]
     x_ticks: Sequence[Tick]
     y_ticks: Sequence[Tick]
 
@@ -99,10 +99,10 @@ class _Axes:
         values = [Tick(self.area.up(share), told(share * self.highest)) for share in shares]
         return [Tick(self.across(run), str(run)) for run in runs], values
 
-    def mark(self, run: int, text: str, height: float, is_sure: bool) -> Mark:
+    def mark(self, run: int, text: str, height: float, is_sure: bool) -> StepMark:
         """Between the runs before and after; its text at this share of the height, on the side with more room."""
         x = self.across(run - 0.5)
-        return Mark(x, self.area.up(height), text, "end" if run > self.runs / 2 else "start", is_sure)
+        return StepMark(x, self.area.up(height), text, "end" if run > self.runs / 2 else "start", is_sure)
 
 
 def history_html(trends: Sequence[Trend]) -> str:

@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.reports.records import NOT_CONFORMANT, Campaign, Phase, Record, Verdict
 from dml_conformance.reports.summary import Summary, Test
-from dml_conformance.reports.text import in_lines
+from dml_conformance.reports.text import counts_text, difference_text, in_lines
 
 NO_RULE = "no-rule"  # stands for the cases that are about no rule in particular
 SHOWN_DIFFERENCES = 4
@@ -65,7 +65,7 @@ def _add_test(suite: ET.Element, operator: str, level: str, phase: Phase, rule: 
         classname=one_line(f"{operator}.{level}"),
         time=f"{test.seconds:.6f}",
     )
-    counts = ", ".join(f"{test.counts[verdict]:,} {verdict}" for verdict in Verdict if test.counts[verdict])
+    counts = counts_text(test.counts)
     failed = sum(test.counts[verdict] for verdict in NOT_CONFORMANT)
     if failed:
         found = [record for record in test.samples if record.verdict is not Verdict.ERROR]
@@ -81,24 +81,20 @@ def _add_problem(case: ET.Element, tag: str, samples: list[Record], count: int, 
     first = f": {one_line(samples[0].reason, 200)}" if samples else ""
     kinds = " and ".join(dict.fromkeys(str(record.verdict) for record in samples)) or tag
     problem = ET.SubElement(case, tag, type=kinds, message=f"{counts}{first}")
-    parts = [told(record) for record in samples]
+    parts = [record_text(record) for record in samples]
     if count > len(samples):
         parts.append(f"{count - len(samples):,} more; all of them are in results.sqlite\n")
     problem.text = "\n".join(parts)
 
 
-def told(record: Record) -> str:
+def record_text(record: Record) -> str:
+    """What came of a case, in lines."""
     lines = [
         f"{record.verdict}: {record.reason}",
         f"the specification says {record.expected}, the backend {record.answered or 'was not asked'}",
         f"case {record.case}",
     ]
-    for difference in record.differences[:SHOWN_DIFFERENCES]:
-        coordinates = ",".join(map(str, difference.coordinates))
-        lines.append(
-            f"output[{coordinates}]: expected {difference.expected} {difference.expected_bits}".rstrip()
-            + f", got {difference.actual} {difference.actual_bits}".rstrip()
-        )
+    lines += map(difference_text, record.differences[:SHOWN_DIFFERENCES])
     if record.difference_count > SHOWN_DIFFERENCES:
         lines.append(f"{record.difference_count:,} elements differ")
     lines.append(f"reproduce: {record.reproduce}")

@@ -10,15 +10,22 @@ import re
 from collections.abc import Iterator
 
 from dml_conformance.backends.foreign_text import one_line
-from dml_conformance.reports.records import NOT_CONFORMANT, Caches, Record, Throughput, Verdict, at_largest_size
+from dml_conformance.reports.records import Record, Verdict
 from dml_conformance.reports.summary import CellVerdict, Conformance, FailureGroup, FailureKind, Summary
-from dml_conformance.reports.text import binary_size, duration, level_ranges, share_of_copy
+from dml_conformance.reports.text import (
+    counts_text,
+    difference_text,
+    duration,
+    largest_sizes,
+    level_ranges,
+    share_of_copy,
+)
 
 MAX_CHARACTERS = 60_000
 MAX_LINE = 3_000  # of a reproducing line; with more explicit values than that it is no line to copy
 MAX_REASON = 300
 SHOWN_DIFFERENCES = 3
-SHOWN_TIMED, SHOWN_SIZES, MAX_LABEL = 20, 8, 60
+SHOWN_TIMED, MAX_LABEL = 20, 60
 _SYMBOLS = {Conformance.CONFORMANT: "✓", Conformance.NOT_CONFORMANT: "✗", Conformance.INCOMPLETE: "?"}
 _MARKUP = re.compile(r"([\\`*{}\[\]()#+!|~<>&@$]|(?<!\w)_|_(?!\w))")
 
@@ -53,7 +60,7 @@ def _head(summary: Summary) -> Iterator[str]:
     took = duration(summary.seconds)
     facts = (
         ("device", _code(campaign.backend["device"])),
-        ("cases", ", ".join(f"{count:,} {verdict}" for verdict, count in _counts(summary))),
+        ("cases", counts_text(summary.counts, (Verdict.PASS, Verdict.FAIL))),
         ("run", _plain(campaign.started) + (f", {took}" if took else "")),
         ("made with", _plain(f"suite {campaign.suite_version}, budget {campaign.budget}, seed {campaign.seed}")),
     )
@@ -62,11 +69,6 @@ def _head(summary: Summary) -> Iterator[str]:
     yield from (f"| {name} | {text} |" for name, text in facts)
     yield ""
     yield from _matrix(summary)
-
-
-def _counts(summary: Summary) -> Iterator[tuple[Verdict, int]]:
-    always = (Verdict.PASS, Verdict.FAIL)
-    yield from ((v, summary.counts[v]) for v in Verdict if summary.counts[v] or v in always)
 
 
 def _matrix(summary: Summary) -> Iterator[str]:
@@ -95,7 +97,7 @@ def _failure(summary: Summary, group: FailureGroup) -> Iterator[str]:
     rule = next((rule for rule in summary.campaign.rules if rule["id"] == group.rule), None)
     if rule is not None:
         yield f"The rule: {_plain(rule['statement'])} ([source]({_address(rule['source'])})).\n"
-    lines = list(_told(record))
+    lines = list(_record_lines(record))
     if lines:
         yield from _fenced("\n".join(lines), "text")
     if record.reproduce:
@@ -105,42 +107,29 @@ def _failure(summary: Summary, group: FailureGroup) -> Iterator[str]:
             yield f"Too long for a line: `dml-conformance replay results.sqlite#{record.case[:12]} --backend ...`\n"
 
 
-def _told(record: Record) -> Iterator[str]:
+def _record_lines(record: Record) -> Iterator[str]:
     if record.reason:
         yield one_line(record.reason, MAX_REASON)
-    for difference in record.differences[:SHOWN_DIFFERENCES]:
-        at = ",".join(map(str, difference.coordinates))
-        expected = f"{difference.expected} {difference.expected_bits}".strip()
-        yield one_line(
-            f"output[{at}]: expected {expected}, got {difference.actual} {difference.actual_bits}", MAX_REASON
-        )
+    yield from (one_line(difference_text(d), MAX_REASON) for d in record.differences[:SHOWN_DIFFERENCES])
     if record.difference_count > SHOWN_DIFFERENCES:
         yield f"{record.difference_count:,} elements differ"
 
 
 def _tail(summary: Summary) -> Iterator[str]:
-    timed = [row for row in at_largest_size(summary.throughputs) if row.caches is Caches.WARM]
-    if timed:
-        found_sizes = [binary_size(size) for size in sorted({row.size for row in timed})]
-        more = [f"{len(found_sizes) - SHOWN_SIZES} more sizes"] if len(found_sizes) > SHOWN_SIZES else []
-        sizes = " and ".join([*found_sizes[:SHOWN_SIZES], *more])
+    sizes, rows = largest_sizes(summary.throughputs)
+    if rows:
         yield f"## Throughput\n\nOutputs of {sizes}.\n"
         yield "| operator | slowest type | of the copy | fastest type | of the copy |"
         yield "|---|---|--:|---|--:|"
-        by_operator: dict[str, list[Throughput]] = {}
-        for row in timed:
-            by_operator.setdefault(row.operator, []).append(row)
-        for operator, found in list(by_operator.items())[:SHOWN_TIMED]:
-            rows = sorted(found, key=lambda row: row.fraction_of_copy)
-            ends = " | ".join(f"{_label(row.data_type)} | {share_of_copy(row)}" for row in (rows[0], rows[-1]))
+        for operator, found in list(rows.items())[:SHOWN_TIMED]:
+            ends = " | ".join(f"{_label(row.data_type)} | {share_of_copy(row)}" for row in (found[0], found[-1]))
             yield f"| {_label(operator)} | {ends} |"
         yield ""
-        if len(by_operator) > SHOWN_TIMED:
-            yield f"{len(by_operator) - SHOWN_TIMED} more operators are in the report.\n"
+        if len(rows) > SHOWN_TIMED:
+            yield f"{len(rows) - SHOWN_TIMED} more operators are in the report.\n"
     if summary.throughputs_left_out:
         yield f"{summary.throughputs_left_out:,} more measurements are in the results alone.\n"
-    failed = sum(summary.counts[verdict] for verdict in NOT_CONFORMANT)
-    yield f"Cases: {summary.total:,}, failed: {failed:,}. Results digest: `{summary.digests.results}`."
+    yield f"Cases: {summary.total:,}, failed: {summary.failed:,}. Results digest: `{summary.digests.results}`."
 
 
 def _label(name: str) -> str:

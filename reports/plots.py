@@ -1,20 +1,15 @@
-"""What the pages draw: how near to the limit each operator runs, and where the cases lie thick or thin.
-
-Here are the figures only, in the units of the drawing; the templates hold the shapes.
-"""
+"""How near to the limit each operator runs: the figures of plots and tables; the templates hold the shapes."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from dml_conformance.backends.foreign_text import one_line
-from dml_conformance.reports.records import Caches, Phase, Throughput
-from dml_conformance.reports.summary import Summary
+from dml_conformance.reports.records import Caches, Throughput, at_largest_size
 from dml_conformance.reports.text import binary_size, brief_seconds, rate, share_of_copy
 
 # One for each kind of data type, so that no line is told by its colour alone; about 7 units wide, around the origin.
@@ -25,7 +20,6 @@ MARKERS = (
     "M0-4.4L4.4 0 0 4.4-4.4 0z",
     "M-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0-7.2 0z",
 )
-SHADES = 5  # of a heat map, beside the empty one
 _NAMED_BITS = re.compile(r"(.*?)(\d+)")  # FLOAT, 16
 _TICK_RATIO = 16  # between labelled sizes
 MAX_PANELS = 24  # of one plot; five operators with types of four widths are 20
@@ -75,7 +69,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Line:
+class Curve:
     """The measurements of one data type.
 
     Attributes:
@@ -96,7 +90,7 @@ class Panel:
     Attributes:
         title: of the panel.
         told: what it shows, in words.
-        lines: a line for each data type.
+        curves: a line for each data type.
         limit: through the copy's speed at each size.
         limit_end: where its name stands.
         x_ticks: of its axis of sizes.
@@ -104,7 +98,7 @@ class Panel:
 
     title: str
     told: str
-    lines: Sequence[Line]
+    curves: Sequence[Curve]
     limit: str
     limit_end: tuple[float, float]
     x_ticks: Sequence[Tick]
@@ -131,21 +125,12 @@ class Roofline:
     left_out: int
 
 
-def rooflines(rows: Iterable[Throughput]) -> list[Roofline]:
-    """The plots of the measurements of one device, one for each state of the caches that can be drawn."""
-    rows = list(rows)
-    return [
-        plot
-        for caches in Caches
-        if (plot := _roofline(caches, [row for row in rows if row.caches is caches])) is not None
-    ]
-
-
-def _roofline(caches: Caches, rows: Sequence[Throughput]) -> Roofline | None:
+def roofline(caches: Caches, rows: Sequence[Throughput]) -> Roofline | None:
+    """The plot of measurements in one state of the caches; None where none of them can be drawn."""
     drawn = [row for row in rows if _is_drawable(row)]
     if not drawn:
         return None
-    scale = _Scale.of(drawn)
+    scale = PanelScale.of(drawn)
     grouped = _grouped(drawn)
     shown = dict(list(grouped.items())[:MAX_PANELS])
     kinds = {kind: i for i, kind in enumerate(sorted({_kind(row) for found in shown.values() for row in found}))}
@@ -171,7 +156,7 @@ def _grouped(rows: Iterable[Throughput]) -> dict[tuple[str, int], list[Throughpu
     return dict(sorted(found.items(), key=lambda item: (order[item[0][0]], item[0][1])))
 
 
-def _panel(title: str, rows: Sequence[Throughput], scale: _Scale, kinds: Mapping[str, int]) -> Panel:
+def _panel(title: str, rows: Sequence[Throughput], scale: PanelScale, kinds: Mapping[str, int]) -> Panel:
     lines, told = [], []
     by_type: dict[str, list[Throughput]] = {}
     for row in rows:
@@ -179,7 +164,7 @@ def _panel(title: str, rows: Sequence[Throughput], scale: _Scale, kinds: Mapping
     for data_type, found in by_type.items():
         own = sorted(found, key=lambda row: row.size)
         points = [_point(row, scale) for row in own]
-        lines.append(Line(kinds[_kind(own[0])], _path([(point.x, point.y) for point in points]), points))
+        lines.append(Curve(kinds[_kind(own[0])], _path([(point.x, point.y) for point in points]), points))
         ends = [f"{rate(row.bytes_per_second)} at {binary_size(row.size)}" for row in own[:: max(len(own) - 1, 1)]]
         label, share = one_line(data_type, LONGEST_LABEL), share_of_copy(own[-1], " of the copy")
         told.append(f"{label} {' to '.join(ends)}, {share}")
@@ -190,13 +175,13 @@ def _panel(title: str, rows: Sequence[Throughput], scale: _Scale, kinds: Mapping
     return Panel(title, f"{title}: {'; '.join(told)}", lines, _path(limit), limit[-1], scale.x_ticks())
 
 
-def _point(row: Throughput, scale: _Scale) -> Point:
+def _point(row: Throughput, scale: PanelScale) -> Point:
     share = share_of_copy(row, " of the copy")
     return Point(
         scale.across(row.size),
         scale.up(row.bytes_per_second),
-        scale.up(row.useful_bytes / max(row.seconds)),
-        scale.up(row.useful_bytes / min(row.seconds)),
+        scale.up(row.slowest_bytes_per_second),
+        scale.up(row.fastest_bytes_per_second),
         f"{one_line(row.data_type, LONGEST_LABEL)}, {binary_size(row.size)}: {rate(row.bytes_per_second)}, {share}, "
         f"{brief_seconds(row.median_seconds)}",
     )
@@ -211,7 +196,7 @@ def _path(points: Sequence[tuple[float, float]]) -> str:
 
 
 @dataclass(frozen=True)
-class _Scale:
+class PanelScale:
     """Where sizes and speeds lie in a panel: sizes by their binary, speeds by their decimal logarithm."""
 
     sizes: Sequence[int]
@@ -219,10 +204,10 @@ class _Scale:
     fastest: int
 
     @classmethod
-    def of(cls, rows: Sequence[Throughput]) -> _Scale:
+    def of(cls, rows: Sequence[Throughput]) -> PanelScale:
         """From medians and copies to whole powers of ten; one run that was held up does not stretch the axis."""
         rates = [speed for row in rows for speed in (row.bytes_per_second, row.copy_bytes_per_second)]
-        fastest = max(row.useful_bytes / min(row.seconds) for row in rows)
+        fastest = max(row.fastest_bytes_per_second for row in rows)
         slowest = math.floor(math.log10(min(rates)))
         return cls(sorted({row.size for row in rows}), slowest, math.ceil(math.log10(max(*rates, fastest))))
 
@@ -266,60 +251,42 @@ def _is_drawable(row: Throughput) -> bool:
 
 
 @dataclass(frozen=True)
-class Heat:
-    """A table of counts, each with a shade from 0 (none) to SHADES (the most), by order of magnitude.
+class SpeedTable:
+    """The measurements in one state of the caches.
 
     Attributes:
-        title: of the table.
-        traits: of a case, what rows and columns stand for.
-        columns: their names.
-        rows: name, and for each column the count and its shade.
+        caches: their state.
+        roofline: the plot; None where nothing can be drawn.
+        largest: of the largest size, by operator.
+        widest: bytes a second of the fastest run or copy among those, where their bars end.
+        sizes: ascending.
+        by_size: for each operator its data types, each with a measurement or None for each size.
     """
 
-    title: str
-    traits: tuple[str, str]
-    columns: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[tuple[int, int]]]]
-
-    @classmethod
-    def of(
-        cls,
-        title: str,
-        traits: tuple[str, str],
-        rows: Sequence[str],
-        columns: Sequence[str],
-        counts: Mapping[tuple[str, str], int],
-    ) -> Heat:
-        most = max(counts.values(), default=0)
-
-        def shaded(row: str) -> list[tuple[int, int]]:
-            found = [counts.get((row, column), 0) for column in columns]
-            return [(n, math.ceil(SHADES * math.log1p(n) / math.log1p(most)) if n else 0) for n in found]
-
-        return cls(title, traits, columns, [(row, shaded(row)) for row in rows])
+    caches: Caches
+    roofline: Roofline | None
+    largest: Mapping[str, Sequence[Throughput]]
+    widest: float
+    sizes: Sequence[int]
+    by_size: Mapping[str, Sequence[tuple[str, Sequence[Throughput | None]]]]
 
 
-def rules_by_phase(summary: Summary) -> Heat:
-    """How many cases each phase made about each rule."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for (_, _, phase, rule), test in summary.tests.items():
-        counts[rule, str(phase)] += test.counts.total()
-    rules = [rule["id"] for rule in summary.campaign.rules]
-    seen = {rule for rule, _ in counts}
-    phases = [str(phase) for phase in Phase if phase in summary.phases()]
-    rows = [*rules, *sorted(seen - {*rules, ""})]
-    return Heat.of("Rules by phase", ("rule", "phase"), rows, phases, counts)
+def speed_tables(rows: Sequence[Throughput]) -> list[SpeedTable]:
+    """The measurements of one device, by the state of the caches."""
+    return [_speed_table(caches, own) for caches in Caches if (own := [row for row in rows if row.caches is caches])]
 
 
-def types_by_rank_and_level(summary: Summary) -> list[tuple[str, Heat]]:
-    """For each data type of the output how many judged, accepted cases had which dimension count at which level."""
-    counts = summary.shapes
-    most = max(counts.values(), default=0)
-    levels = summary.campaign.levels
-    found = []
-    for data_type in sorted({data_type for data_type, _, _ in counts if data_type}):
-        ranks = sorted({rank for of, rank, _ in counts if of == data_type})
-        own = {(str(rank), level): counts[data_type, rank, level] for rank in ranks for level in levels}
-        heat = Heat.of(data_type, ("rank", "level"), [str(rank) for rank in ranks], levels, {**own, ("", ""): most})
-        found.append((data_type, heat))
-    return found
+def _speed_table(caches: Caches, rows: Sequence[Throughput]) -> SpeedTable:
+    sizes = sorted({row.size for row in rows})
+    largest: dict[str, list[Throughput]] = {}
+    for row in at_largest_size(rows):
+        largest.setdefault(row.operator, []).append(row)
+    shown = [row for found in largest.values() for row in found]
+    widest = max(max(row.fastest_bytes_per_second, row.copy_bytes_per_second) for row in shown)
+    by_type: dict[tuple[str, str], dict[int, Throughput]] = {}
+    for row in rows:
+        by_type.setdefault((row.operator, row.data_type), {})[row.size] = row
+    by_size: dict[str, list[tuple[str, list[Throughput | None]]]] = {}
+    for (operator, data_type), found in by_type.items():
+        by_size.setdefault(operator, []).append((data_type, [found.get(size) for size in sizes]))
+    return SpeedTable(caches, roofline(caches, rows), largest, widest, sizes, by_size)

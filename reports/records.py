@@ -297,6 +297,14 @@ class Throughput(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.useful_bytes / self.median_seconds
 
     @property
+    def slowest_bytes_per_second(self) -> float:
+        return self.useful_bytes / max(self.seconds)
+
+    @property
+    def fastest_bytes_per_second(self) -> float:
+        return self.useful_bytes / min(self.seconds)
+
+    @property
     def fraction_of_copy(self) -> float:
         return self.bytes_per_second / self.copy_bytes_per_second
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
+from dml_conformance.reports.encoded import encodable_campaign
 from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
 from dml_conformance.reports.store import NOTHING, Mark, Store, StoreError
-from dml_conformance.reports.stream import encodable_campaign
 from dml_conformance.spec.errors import BadInputError
 
 # What of a campaign may be another one when it is resumed: the moment it began, which stays the first.
@@ -26,7 +26,7 @@ class ResumeError(BadInputError):
 
 
 @dataclass(frozen=True)
-class Begun:
+class PartialRun:
     """What an interrupted run has finished; of a new run nothing.
 
     Attributes:
@@ -45,7 +45,7 @@ class Begun:
     _length: int = field(default=0, kw_only=True)
 
     @classmethod
-    def of(cls, results: Path, shown: Path) -> Begun:
+    def of(cls, results: Path, shown: Path) -> PartialRun:
         """What the results file of an interrupted run holds.
 
         Raises:
@@ -75,7 +75,7 @@ class Begun:
         """How many records are kept."""
         return self._length if self.last is None else self.last.records
 
-    def up_to(self, records: int) -> Begun:
+    def up_to(self, records: int) -> PartialRun:
         """The same without the units that ended after so many records, if the run had not ended."""
         return replace(self, marks=tuple(mark for mark in self.marks if mark.records <= records))
 
@@ -142,8 +142,8 @@ def check_same(shown: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -
     if difference is not None:
         where, was, found = difference
         raise ResumeError(
-            f"{shown}: {where} was {_told(was)} when the run was interrupted, and is {_told(found)}; --resume "
-            "completes the same run alone, --replace in its place discards it and starts anew"
+            f"{shown}: {where} was {_shown_value(was)} when the run was interrupted, and is {_shown_value(found)}; "
+            "--resume completes the same run alone, --replace in its place discards it and starts anew"
         )
 
 
@@ -162,7 +162,7 @@ def _difference(before: Any, now: Any, where: str) -> tuple[str, Any, Any] | Non
     return None if before == now else (where, before, now)
 
 
-def _told(value: Any) -> str:
+def _shown_value(value: Any) -> str:
     if value is _ABSENT:
         return "not there"
     try:

@@ -26,7 +26,7 @@ class Codes(dict[Hashable, int]):
         return code
 
 
-class Part:
+class SamplePart:
     """Cases in the order in which they came.
 
     Attributes:
@@ -73,7 +73,7 @@ class Part:
         yield from self._open
 
 
-class Sample:
+class CaseSample:
     """Cases of bounded number and size.
 
     Args:
@@ -88,7 +88,7 @@ class Sample:
 
     def __init__(self, most_rows: int, most_held: int) -> None:
         self.seen = 0
-        self.parts: dict[int, Part] = {ALWAYS: Part()}
+        self.parts: dict[int, SamplePart] = {ALWAYS: SamplePart()}
         self._most_rows = most_rows
         self._most_held = most_held
         self._rows = self._held = 0
@@ -126,7 +126,7 @@ class Sample:
     def _add(self, name: int, key: int, codes: Sequence[int], text: bytes | None) -> None:
         part = self.parts.get(name)
         if part is None:
-            part = self.parts[name] = Part()
+            part = self.parts[name] = SamplePart()
         self._held += part.add(key, codes, text)
         while self._held > self._most_held and self._text_bits:
             if self._text_bits in self.parts:

@@ -1,4 +1,4 @@
-"""The results of a campaign in one SQLite file: every record with its whole case, and sums of them by any trait.
+"""The results of a campaign in one SQLite file: every record with its whole case.
 
 Words that repeat (operators, rules, verdicts) stand once in `label`, and `record` holds their numbers; the view
 `result` shows records with the words, for people with an SQL shell. What only single records are asked for (case,
@@ -15,12 +15,12 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from dml_conformance.reports.databases import OpenedFile, UnreadableError, guard
+from dml_conformance.reports.databases import DatabaseFile, DatabaseReader, UnreadableError, guard
+from dml_conformance.reports.encoded import LONGEST_REASON, Body, EncodedRecord
 from dml_conformance.reports.records import TRAITS as ALL_TRAITS
 from dml_conformance.reports.records import Caches, Campaign, Caveat, Ending, Phase, Record, Throughput, Verdict
 from dml_conformance.reports.stored_forms import (
@@ -30,7 +30,7 @@ from dml_conformance.reports.stored_forms import (
     check_record,
     check_throughput,
 )
-from dml_conformance.reports.stream import ALL, LONGEST_REASON, Body, Consumer, StreamError, Written
+from dml_conformance.reports.stream import ALL, Consumer, StreamError
 from dml_conformance.spec.errors import BadInputError, BrokenRunError
 
 APPLICATION_ID = 0x444D4C43  # "DMLC", in the file's header
@@ -107,17 +107,9 @@ _INSERT = f"INSERT INTO record VALUES ({', '.join('?' * len(_COLUMNS))})"  # noq
 
 def _throughput_of(row: Sequence[Any]) -> Throughput:
     operator, data_type, shape, useful, seconds, copy, size, caches, caveats = row
-    return Throughput(
-        operator,
-        data_type,
-        shape,
-        useful,
-        msgspec.json.decode(seconds, type=tuple[float, ...]),
-        copy,
-        size,
-        Caches(caches),
-        msgspec.json.decode(caveats, type=tuple[Caveat, ...]),
-    )
+    runs = msgspec.json.decode(seconds, type=tuple[float, ...])
+    known = msgspec.json.decode(caveats, type=tuple[Caveat, ...])
+    return Throughput(operator, data_type, shape, useful, runs, copy, size, Caches(caches), known)
 
 
 def expected_schema() -> dict[str, str]:
@@ -250,9 +242,9 @@ class StoreWriter:
         if not self._has_it():
             self._add(record, msgspec.Raw(_ENCODER.encode(Body.of(record))))
 
-    def written(self, written: Written) -> None:
+    def encoded_record(self, record: EncodedRecord) -> None:
         if not self._has_it():
-            self._add(written.traits, msgspec.Raw(written.body))
+            self._add(record.traits, msgspec.Raw(record.body))
 
     def _has_it(self) -> bool:
         """Count a record; whether the file has had it since before it was reopened."""
@@ -390,7 +382,7 @@ def _block(connection: sqlite3.Connection, block: int, path: Path) -> list[msgsp
         raise StoreError(f"{path}: damaged: block {block}: {error}") from error
 
 
-class Store:
+class Store(DatabaseReader):
     """A results file opened for reading, which leaves nothing beside it. Use it as a context manager, or `close` it.
 
     Args:
@@ -415,7 +407,7 @@ class Store:
         if not path.is_file():
             raise StoreError(f"{path}: no such file; expected a results file of this suite")
         with self._reading():
-            self._file = OpenedFile(path, in_place=in_place)
+            self._file = DatabaseFile(path, in_place=in_place)
         self._connection = self._file.connection
         try:
             with self._reading():
@@ -447,14 +439,6 @@ class Store:
         self.ending = msgspec.json.decode(parts["ending"], type=Ending) if "ending" in parts else None
         if self.ending is not None:
             check_ending(self.ending)
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         self._file.close()
@@ -546,24 +530,6 @@ class Store:
                 check_throughput(row)
             return rows
 
-    def counts(self, *traits: str) -> dict[tuple[str, ...], int]:
-        """How many records there are of each combination of traits, counted in SQL.
-
-        Args:
-            traits: any of `TRAITS`.
-
-        Raises:
-            ValueError: no such trait.
-        """
-        unknown = [trait for trait in traits if trait not in TRAITS]
-        if unknown or not traits:
-            raise ValueError(f"cannot count by {', '.join(unknown) or 'nothing'}; expected some of {', '.join(TRAITS)}")
-        columns = ", ".join(traits)
-        query = f"SELECT {columns}, count(*) FROM record GROUP BY {columns}"  # noqa: S608 - names out of TRAITS
-        with self._reading():
-            labels = self._label_texts()
-            return {tuple(labels[i] for i in ids): count for *ids, count in self._connection.execute(query)}
-
     def replay(self, consumer: Consumer) -> None:
         """Give a consumer the stream that was stored. A run that was cut off is given an ending that says so."""
         try:
@@ -583,9 +549,6 @@ class Store:
             check_length("a label", text)
         return labels
 
-    def _pragma(self, name: str) -> int:
-        return int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
-
     @contextmanager
     def _reading(self) -> Iterator[None]:
         """Whatever a damaged file makes SQLite, zlib or the decoders raise, as StoreError."""
@@ -602,31 +565,14 @@ class Store:
 
 def _record(row: tuple[Any, ...], labels: dict[int, str], body: Body) -> Record:
     _, digest, *ids, rank, seconds, difference_count, reason = row
-    operator, level, phase, rule, verdict, expected, answered, data_type, index_type, layout, pattern = (
-        labels[i] for i in ids
-    )
+    traits: dict[str, Any] = dict(zip(TRAITS, (labels[i] for i in ids), strict=True))
+    traits["phase"], traits["verdict"] = Phase(traits["phase"]), Verdict(traits["verdict"])
     return Record(
-        case=digest.hex(),
-        operator=operator,
-        level=level,
-        phase=Phase(phase),
-        rule=rule,
-        verdict=Verdict(verdict),
-        expected=expected,
-        answered=answered,
-        reason=reason,
-        data_type=data_type,
-        index_type=index_type,
+        digest.hex(),
+        **traits,
         rank=rank,
-        layout=layout,
-        pattern=pattern,
         seconds=seconds,
-        case_json=body.case_json,
-        differences=body.differences,
         difference_count=difference_count,
-        reproduce=body.reproduce,
-        output=body.output,
-        waived=body.waived,
-        lost=body.lost,
-        repeated=body.repeated,
+        reason=reason,
+        **msgspec.structs.asdict(body),
     )

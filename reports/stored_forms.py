@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from dml_conformance.reports.encoded import LONGEST_REASON
 from dml_conformance.reports.records import Campaign, Ending, Record, Throughput, Verdict
-from dml_conformance.reports.stream import LONGEST_REASON
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading
 

@@ -26,6 +26,7 @@ import msgspec
 
 from dml_conformance.backends.processes.losses import MOST_FORGIVEN, Loss, LossCause, lost_by_backend
 from dml_conformance.reports.digests import Digests
+from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.records import (
     NOT_CONFORMANT,
     Campaign,
@@ -38,7 +39,8 @@ from dml_conformance.reports.records import (
     Verdict,
 )
 from dml_conformance.reports.store import Store
-from dml_conformance.reports.stream import StreamError, Written
+from dml_conformance.reports.stream import StreamError
+from dml_conformance.reports.text import count_of
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.validator import Outcome, Reading
@@ -310,10 +312,10 @@ class Summary:
         self._count(record, lambda: record)
         self.digests.record(record)
 
-    def written(self, written: Written) -> None:
+    def encoded_record(self, record: EncodedRecord) -> None:
         """Take one judged case; errors as for `record`."""
-        self._count(written.traits, written.whole)
-        self.digests.written(written)
+        self._count(record.traits, record.whole)
+        self.digests.encoded_record(record)
 
     def _count(self, record: Record, whole: Callable[[], Record]) -> None:
         """Take a record, of which the case is looked at in the whole one alone."""
@@ -482,7 +484,7 @@ class Summary:
             why = self.ending.reason if self.ending is not None else ""
             reasons.append("The run did not reach its end" + (f": {why}." if why else "."))
         if self.counts[Verdict.ERROR]:
-            reasons.append(f"{_number(self.counts[Verdict.ERROR], 'case')} ended in a fault of the harness.")
+            reasons.append(f"{count_of(self.counts[Verdict.ERROR], 'case')} ended in a fault of the harness.")
         if not self.counts[Verdict.PASS]:
             reasons.append("No case passed.")
         if (killed := self.lost_by(LossCause.OOM_KILLER)) > MOST_FORGIVEN:
@@ -509,14 +511,16 @@ class Summary:
         if not self.campaign.backend["executes"]:
             text += " Decisions alone were judged: nothing was executed."
         if declined := sum(counts[Verdict.NOT_SUPPORTED] for counts in self.executions().values()):
-            text += f" Not executed, though execution is claimed: {_number(declined, 'valid case')}."
+            text += f" Not executed, though execution is claimed: {count_of(declined, 'valid case')}."
         if self.counts[Verdict.WAIVED]:
-            text += f" {_number(self.counts[Verdict.WAIVED], 'failed case')} set aside by waivers: no pass, no failure."
+            text += (
+                f" {count_of(self.counts[Verdict.WAIVED], 'failed case')} set aside by waivers: no pass, no failure."
+            )
         if self.campaign.spec != Reading.DOCUMENTED:
             text += f" What the pages leave open counts as {self.campaign.spec}."
-        return text + self._told_losses() + self._told_repetitions()
+        return text + self._losses_text() + self._repetitions_text()
 
-    def _told_losses(self) -> str:
+    def _losses_text(self) -> str:
         """How many processes were lost, and why; "" if none."""
         if not self.lost:
             return ""
@@ -530,20 +534,20 @@ class Summary:
             blamed = "none of them is put down to the backend"
         return f" {count:,} of its processes {'was' if count == 1 else 'were'} lost ({causes}): {blamed}."
 
-    def _told_repetitions(self) -> str:
+    def _repetitions_text(self) -> str:
         """What became of failed executions in a new process; "" if none was repeated."""
         told = [f"{self.repeated[found]:,} {found}" for found in Repeated if found and self.repeated[found]]
         return f" Of its wrong outputs, repeated in a new process, {', '.join(told)}." if told else ""
 
     def _outcome(self) -> str:
-        name, judged = self.campaign.backend["name"], _number(self.judged, "judged case")
+        name, judged = self.campaign.backend["name"], count_of(self.judged, "judged case")
         if self.conformance is Conformance.NOT_CONFORMANT and not self.failed:
             return f"No difference was found in {judged}, but {name} does not keep its process alive."
         if self.conformance is Conformance.NOT_CONFORMANT:
             groups = [g for g in self.failures.values() if g.kind is not FailureKind.ERROR]
-            rules = _number(len({g.rule for g in groups}), "rule")
-            operators = _number(len({g.operator for g in groups}), "operator")
-            levels = _number(len({level for g in groups for level in g.levels}), "level")
+            rules = count_of(len({g.rule for g in groups}), "rule")
+            operators = count_of(len({g.operator for g in groups}), "operator")
+            levels = count_of(len({level for g in groups for level in g.levels}), "level")
             where = f"concerning {rules}, {operators} and {levels}"
             text = f"{name} differs from the specification in {self.failed:,} of {judged}, {where}."
             return text if self.is_complete else f"{text} The run did not reach its end."
@@ -558,7 +562,7 @@ class Summary:
         text = f"{name} agrees with the specification in {cases}, at {scope}."
         unclaimed = len(self.not_claimed().rules)
         if unclaimed:
-            text += f" It makes no promise about {unclaimed} of {_number(len(self.campaign.rules), 'rule')}."
+            text += f" It makes no promise about {unclaimed} of {count_of(len(self.campaign.rules), 'rule')}."
         return text
 
     def rule_coverage(self) -> list[RuleCoverage]:
@@ -639,7 +643,3 @@ def _some(cells: list[tuple[str, str]]) -> str:
     """The first of them, and how many more there are."""
     shown = ", ".join(f"{operator} at {level}" for operator, level in cells[:3])
     return f"{shown} and {len(cells) - 3} more" if len(cells) > 3 else shown
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

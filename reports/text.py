@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from dml_conformance.backends.foreign_text import UNPRINTABLE, one_line
-from dml_conformance.reports.records import Throughput
+from dml_conformance.reports.records import Caches, Difference, Throughput, Verdict, at_largest_size
+
+SHOWN_SIZES = 8  # of outputs that were timed, in a line
 
 
 def indented_json(value: Any) -> str:
@@ -61,6 +63,37 @@ def duration(seconds: float | None) -> str:
         return f"{seconds:.3g} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def count_of(count: int, noun: str) -> str:
+    """`1 case`, `1,000 cases`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def counts_text(counts: Mapping[Verdict, int], always: Collection[Verdict] = ()) -> str:
+    """`12 pass, 3 fail`: the verdicts that there are, and those that are always told, in their order."""
+    found = [verdict for verdict in Verdict if counts.get(verdict) or verdict in always]
+    return ", ".join(f"{counts.get(verdict, 0):,} {verdict}" for verdict in found)
+
+
+def difference_text(difference: Difference) -> str:
+    """`output[0,1]: expected 1.0 0x3c00, got 2.0 0x4000`."""
+    at = ",".join(map(str, difference.coordinates))
+    expected = f"{difference.expected} {difference.expected_bits}".rstrip()
+    return f"output[{at}]: expected {expected}, got {difference.actual} {difference.actual_bits}".rstrip()
+
+
+def largest_sizes(rows: Iterable[Throughput]) -> tuple[str, dict[str, list[Throughput]]]:
+    """Of the measurements with warm caches those of the largest size: their sizes in words, and the rows by operator,
+    the slowest first beside the device's copy."""
+    timed = [row for row in at_largest_size(rows) if row.caches is Caches.WARM]
+    sizes = [binary_size(size) for size in sorted({row.size for row in timed})]
+    more = [f"{len(sizes) - SHOWN_SIZES} more sizes"] if len(sizes) > SHOWN_SIZES else []
+    found: dict[str, list[Throughput]] = {}
+    for row in sorted(timed, key=lambda row: row.fraction_of_copy):
+        found.setdefault(row.operator, []).append(row)
+    order = dict.fromkeys(row.operator for row in timed)
+    return " and ".join([*sizes[:SHOWN_SIZES], *more]), {operator: found[operator] for operator in order}
 
 
 def level_ranges(levels: Collection[str], order: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from dml_conformance.reports.history import Run
+from dml_conformance.reports.history import HistoryRun
 from dml_conformance.reports.records import Room, Timing
 from dml_conformance.reports.steps import Step, steps
 
@@ -63,13 +63,13 @@ class SteppedTogether(NamedTuple):
 class Trend(NamedTuple):
     """One series and what changed in it; runs are numbered from 1."""
 
-    runs: Sequence[Run]
+    runs: Sequence[HistoryRun]
     changes: tuple[VerdictChange, ...]
     rates: tuple[Rates, ...]
     left_out: int  # of what was timed: there is no room for it
 
     @classmethod
-    def of(cls, runs: Sequence[Run]) -> Trend:
+    def of(cls, runs: Sequence[HistoryRun]) -> Trend:
         room = Room()
         return cls(runs, tuple(_changes(runs)), tuple(_rates(runs, room)), room.left_out)
 
@@ -88,16 +88,16 @@ class Trend(NamedTuple):
         return sorted(found, key=lambda group: (-group.run, -abs(group.largest[1].change), group.operator))
 
 
-def merged(series: Iterable[Mapping[tuple[str, str], Sequence[Run]]]) -> dict[tuple[str, str], list[Run]]:
+def merged(series: Iterable[Mapping[tuple[str, str], Sequence[HistoryRun]]]) -> dict[tuple[str, str], list[HistoryRun]]:
     """The series of several histories as one: a run that several have counts once."""
-    found: dict[tuple[str, str], dict[str, Run]] = {}
+    found: dict[tuple[str, str], dict[str, HistoryRun]] = {}
     for of_history in series:
         for key, runs in of_history.items():
             found.setdefault(key, {}).update((run.digest, run) for run in runs)
     return {key: sorted(runs.values(), key=lambda run: run.started) for key, runs in sorted(found.items())}
 
 
-def _changes(runs: Sequence[Run]) -> Iterator[VerdictChange]:
+def _changes(runs: Sequence[HistoryRun]) -> Iterator[VerdictChange]:
     for number, (before, after) in enumerate(pairwise(runs), 2):
         for operator in dict.fromkeys((*before.counts, *after.counts)):
             if operator in before.counts and operator in after.counts:
@@ -106,7 +106,7 @@ def _changes(runs: Sequence[Run]) -> Iterator[VerdictChange]:
                     yield VerdictChange(number, operator, *counts, before.setup == after.setup)
 
 
-def _rates(runs: Sequence[Run], room: Room) -> Iterator[Rates]:
+def _rates(runs: Sequence[HistoryRun], room: Room) -> Iterator[Rates]:
     for timing in dict.fromkeys(timing for run in runs for timing in run.throughput):
         if not room.takes(timing):
             continue

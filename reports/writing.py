@@ -15,6 +15,7 @@ import msgspec
 from dml_conformance.reports.cases import Cases
 from dml_conformance.reports.certificate import Certificate
 from dml_conformance.reports.ctrf import ctrf_json
+from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.failures import FAILURES, failing_cases, holds_failures_alone
 from dml_conformance.reports.html import report_html
 from dml_conformance.reports.junit import junit_xml
@@ -22,9 +23,10 @@ from dml_conformance.reports.locking import LockedError, LockedFile
 from dml_conformance.reports.malformed import MALFORMED
 from dml_conformance.reports.markdown import markdown
 from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
-from dml_conformance.reports.resuming import Begun, ResumeError, check_same, check_same_campaign, damaged, is_begun
+from dml_conformance.reports.report import CampaignReport
+from dml_conformance.reports.resuming import PartialRun, ResumeError, check_same, check_same_campaign, damaged, is_begun
 from dml_conformance.reports.store import StoreError, StoreWriter
-from dml_conformance.reports.stream import FanOut, Written
+from dml_conformance.reports.stream import FanOut
 from dml_conformance.reports.summary import Summary
 from dml_conformance.spec.errors import BadInputError, BrokenRunError
 
@@ -111,18 +113,18 @@ class OutputFolder:
                 shutil.rmtree(self._replaced)
             else:
                 self._replaced.rename(self._target)
-        is_begun = self.folder.exists() and said not in (b"", _STARTING) and _is_begun(self.folder)
-        if is_begun and not resume and not self._replace:
+        has_partial = self.folder.exists() and said not in (b"", _STARTING) and is_begun(self.folder / RESULTS)
+        if has_partial and not resume and not self._replace:
             raise ResumeError(
                 f"{self.path}: a run that was interrupted is there; --resume completes it, --replace discards it and "
                 "starts anew"
             )
-        if resume and not is_begun and was_committed and (self._target / RESULTS).is_file():
+        if resume and not has_partial and was_committed and (self._target / RESULTS).is_file():
             self.is_finished = True
             return
         self._check()
-        self.is_resumed = self.keeps = is_begun and resume
-        self.is_begun_anew = resume and not is_begun
+        self.is_resumed = self.keeps = has_partial and resume
+        self.is_begun_anew = resume and not has_partial
         if not self.is_resumed:
             self._lock.write(_STARTING)
             if self.folder.exists():
@@ -223,10 +225,6 @@ class OutputFolder:
 _STARTING = b"-"
 
 
-def _is_begun(folder: Path) -> bool:
-    return is_begun(folder / RESULTS)
-
-
 class ReportFolder:
     """A consumer that leaves results, certificate, JUnit file and page in an output folder.
 
@@ -258,9 +256,9 @@ class ReportFolder:
         self._complete = complete
         self._conditions = dict(conditions or {})
         results = output.folder / RESULTS
-        self.begun = Begun(results, output.path)
+        self.begun = PartialRun(results, output.path)
         if output.is_resumed:
-            self.begun = Begun.of(results, output.path)
+            self.begun = PartialRun.of(results, output.path)
             given = msgspec.json.decode(msgspec.json.encode(self._conditions))
             check_same(output.path, output.conditions, given)
         self._store = StoreWriter(results)
@@ -291,8 +289,8 @@ class ReportFolder:
     def record(self, record: Record) -> None:
         self._stream.record(record)
 
-    def written(self, written: Written) -> None:
-        self._stream.written(written)
+    def encoded_record(self, record: EncodedRecord) -> None:
+        self._stream.encoded_record(record)
 
     def mark(self, unit: str) -> None:
         self._stream.mark(unit)
@@ -334,7 +332,7 @@ def write_reports(summary: Summary, cases: Cases, folder: Path, shown: Path | No
     contents = {
         CERTIFICATE: Certificate.of(summary).to_json(),
         JUNIT: junit_xml(summary),
-        REPORT: report_html(summary, cases).encode(),
+        REPORT: report_html(CampaignReport([summary], [cases])).encode(),
     }
     _write(contents, folder, shown)
 

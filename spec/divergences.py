@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, wraps
-from importlib import resources
 from typing import Any, Literal
 
 import msgspec
@@ -18,6 +17,7 @@ from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.forms import desc_from_json
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.sources import read_data
 from dml_conformance.spec.tensor import MAX_ELEMENTS, TensorDesc, from_first_above_one, minimum_size_in_bytes
 from dml_conformance.spec.validator import Decision, Outcome
 
@@ -75,8 +75,7 @@ class Divergence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def divergences() -> dict[str, Divergence]:
     """All of them by id, in the order of the data file."""
-    text = resources.files("dml_conformance.spec").joinpath("data/divergences.json").read_bytes()
-    return {divergence.id: divergence for divergence in msgspec.json.decode(text, type=list[Divergence])}
+    return {divergence.id: divergence for divergence in read_data("divergences", list[Divergence])}
 
 
 def recognise(desc: OperatorDesc, decision: Decision, answer: str) -> Divergence | None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cache
-from importlib import resources
 from typing import Any
 
 import msgspec
 
-from dml_conformance.spec.sources import Source
+from dml_conformance.spec.sources import Source, read_data
 
 
 class Resolution(StrEnum):
@@ -78,8 +77,7 @@ class Erratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def errata() -> dict[str, Erratum]:
     """All errata by id, in the order of the data file."""
-    text = resources.files("dml_conformance.spec").joinpath("data/errata.json").read_bytes()
-    every = msgspec.json.decode(text, type=list[Erratum])
+    every = read_data("errata", list[Erratum])
     by_id = {erratum.id: erratum for erratum in every}
     assert len(by_id) == len(every), "two errata have the same id"
     return by_id

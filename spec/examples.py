@@ -12,7 +12,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import resources
 from typing import Any
 
 import msgspec
@@ -23,7 +22,7 @@ from dml_conformance.spec.forms import desc_from_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import INDICES, OperatorDesc, OperatorSpec
 from dml_conformance.spec.registry import operator
-from dml_conformance.spec.sources import Source
+from dml_conformance.spec.sources import Source, read_data
 
 Value = int | float
 
@@ -95,7 +94,7 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Raises:
             KeyError: the page prints no values for it.
         """
-        return tuple(_flattened(self.values[tensor]))
+        return tuple(flattened(self.values[tensor]))
 
     def case(self, level: Level) -> Case:
         """The corrected example as a case at a level, its inputs as explicit values.
@@ -181,9 +180,7 @@ class _Figures(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def _figures() -> _Figures:
-    return msgspec.json.decode(
-        resources.files("dml_conformance.spec").joinpath("data/examples.json").read_bytes(), type=_Figures
-    )
+    return read_data("examples", _Figures)
 
 
 @cache
@@ -204,9 +201,19 @@ def layouts() -> dict[str, Layout]:
     return {layout.id: layout for layout in _figures().layouts}
 
 
-def _flattened(values: list[Any]) -> Iterator[Value]:
-    for value in values:
-        if isinstance(value, list):
-            yield from _flattened(value)
-        else:
-            yield value
+def nesting(values: Any) -> tuple[int, ...] | None:
+    """The sizes of nested lists; None where they are ragged."""
+    if not isinstance(values, list):
+        return ()
+    inner = {nesting(value) for value in values}
+    only = inner.pop() if len(inner) == 1 else None
+    return None if only is None else (len(values), *only)
+
+
+def flattened(values: Any) -> Iterator[Any]:
+    """The elements of nested lists, row-major."""
+    if isinstance(values, list):
+        for value in values:
+            yield from flattened(value)
+    else:
+        yield values

@@ -22,7 +22,7 @@ import msgspec
 
 from dml_conformance.spec.datatypes import DataType, TensorFlag, TensorType
 from dml_conformance.spec.errors import BadInputError
-from dml_conformance.spec.operator import Field, Kind, OperatorDesc, OperatorSpec
+from dml_conformance.spec.operator import Field, FieldKind, OperatorDesc, OperatorSpec
 from dml_conformance.spec.registry import operators, spec_of
 from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc, minimum_size_in_bytes
 from dml_conformance.spec.tensor_rules import MAX_DIMENSIONS
@@ -78,7 +78,7 @@ def desc_to_json(desc: OperatorDesc) -> dict[str, Any]:
         value = getattr(desc, field.attribute)
         if field.is_tensor:
             fields[field.name] = None if value is None else tensor_to_json(value)
-        elif field.kind is Kind.UINT_ARRAY:
+        elif field.kind is FieldKind.UINT_ARRAY:
             fields[field.count_field] = len(value)
             fields[field.name] = list(value)
         else:
@@ -193,7 +193,7 @@ def _usual_readers() -> dict[str, tuple[OperatorSpec, msgspec.json.Decoder[Any]]
         for field in spec.fields:
             if field.is_tensor:
                 defaulted.append((field.attribute, _UsualTensor | None, None))
-            elif field.kind is Kind.UINT_ARRAY:
+            elif field.kind is FieldKind.UINT_ARRAY:
                 needed += [(field.attribute, tuple[_Uint, ...]), (field.count_field, _Uint)]
             else:
                 needed.append((field.attribute, _Uint))
@@ -271,8 +271,8 @@ def _field(field: Field, fields: Mapping[str, Any], where: str) -> Any:
         value = fields.get(field.name)
         return None if value is None else tensor_from_json(value, path)
     if field.name not in fields:
-        raise FormError(path, f"missing; expected {'a list of ' if field.kind is Kind.UINT_ARRAY else ''}UINT")
-    if field.kind is Kind.UINT_ARRAY:
+        raise FormError(path, f"missing; expected {'a list of ' if field.kind is FieldKind.UINT_ARRAY else ''}UINT")
+    if field.kind is FieldKind.UINT_ARRAY:
         values = _uints(fields[field.name], path)
         _count(fields, field.count_field, len(values), field.name, where)
         return values

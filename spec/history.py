@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cache
-from importlib import resources
 
 import msgspec
 
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.sources import read_data
 
 
 class Aspect(StrEnum):
@@ -23,7 +23,7 @@ class Aspect(StrEnum):
     SHAPES = "shapes"
 
 
-class Introduction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OperatorIntroduction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """When an operator came, by two witnesses other than its page.
 
     Attributes:
@@ -36,7 +36,7 @@ class Introduction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     history: str | None
 
 
-class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LevelChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One entry of the history: a level changed something about these operators; none named = about operators at large.
 
     Attributes:
@@ -54,16 +54,14 @@ class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Level.parse(self.level)
 
 
-class History(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LevelHistory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All that the header and the history say about the operators here."""
 
-    introductions: dict[str, Introduction]
-    changes: tuple[Change, ...]
+    introductions: dict[str, OperatorIntroduction]
+    changes: tuple[LevelChange, ...]
 
 
 @cache
-def history() -> History:
+def history() -> LevelHistory:
     """The data file, read once."""
-    return msgspec.json.decode(
-        resources.files("dml_conformance.spec").joinpath("data/history.json").read_bytes(), type=History
-    )
+    return read_data("history", LevelHistory)

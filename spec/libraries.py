@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
 
 import msgspec
 
+from dml_conformance.spec.sources import read_data
 
-class Library(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+
+class LibraryBuild(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One build of the library.
 
     Attributes:
@@ -26,7 +27,6 @@ class Library(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def libraries() -> dict[str, Library]:
+def libraries() -> dict[str, LibraryBuild]:
     """All of them by the label of their level, the oldest first."""
-    text = resources.files("dml_conformance.spec").joinpath("data/libraries.json").read_bytes()
-    return {library.level: library for library in msgspec.json.decode(text, type=list[Library])}
+    return {library.level: library for library in read_data("libraries", list[LibraryBuild])}

@@ -52,7 +52,7 @@ class ModelError(BadInputError, ValueError):
         self.problem = problem
 
 
-class Located(NamedTuple):
+class LocatedOperator(NamedTuple):
     """One descriptor of a file.
 
     Attributes:
@@ -66,7 +66,7 @@ class Located(NamedTuple):
     desc: OperatorDesc
 
 
-class Skipped(NamedTuple):
+class SkippedOperator(NamedTuple):
     """A dispatchable that is no operator known here: its path and its type."""
 
     where: str
@@ -76,8 +76,8 @@ class Skipped(NamedTuple):
 class ModelFile(NamedTuple):
     """What a file holds, in its order."""
 
-    operators: tuple[Located, ...]
-    skipped: tuple[Skipped, ...] = ()
+    operators: tuple[LocatedOperator, ...]
+    skipped: tuple[SkippedOperator, ...] = ()
 
 
 def read_model(data: bytes, file: str) -> ModelFile:
@@ -119,13 +119,13 @@ def read_parsed(root: Any, file: str) -> ModelFile:
 def _model(dispatchables: Any, file: str) -> ModelFile:
     if not isinstance(dispatchables, dict):
         raise ModelError(file, "dispatchables", "expected an object with named dispatchables")
-    found: list[Located] = []
-    skipped: list[Skipped] = []
+    found: list[LocatedOperator] = []
+    skipped: list[SkippedOperator] = []
     for name, value in dispatchables.items():
         where = "dispatchables" + member_path(name)
         kind = value.get("type", value.get("Type")) if isinstance(value, dict) else None
         if isinstance(kind, str) and kind.removeprefix("DML_OPERATOR_") not in operators():
-            skipped.append(Skipped(where, kind))
+            skipped.append(SkippedOperator(where, kind))
         else:
             found.append(_located(_without_dispatch_fields(value), where))
     return ModelFile(tuple(found), tuple(skipped))
@@ -138,10 +138,10 @@ def _without_dispatch_fields(value: Any) -> Any:
     return {name: member for name, member in value.items() if name not in _DISPATCHABLE_FIELDS}
 
 
-def _located(value: Any, where: str) -> Located:
+def _located(value: Any, where: str) -> LocatedOperator:
     desc = desc_from_json(value, where)
     has_inner = "desc" in value or "Desc" in value
-    return Located(where, (f"{where}.desc" if where else "desc") if has_inner else where, desc)
+    return LocatedOperator(where, (f"{where}.desc" if where else "desc") if has_inner else where, desc)
 
 
 def member_path(name: str) -> str:

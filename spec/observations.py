@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib import resources
 from typing import Any, Literal
 
 import msgspec
@@ -18,10 +17,11 @@ from dml_conformance.spec.forms import desc_from_json
 from dml_conformance.spec.libraries import libraries
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.sources import read_data
 from dml_conformance.spec.tensor import TensorDesc, from_first_above_one, span_in_elements
 
 
-class Witness(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ObservationWitness(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A small descriptor that the pages leave open for one rule only, and the library's answer.
 
     Attributes:
@@ -55,7 +55,7 @@ class Observation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     libraries: tuple[str, ...]
     finding: str
     evidence: str
-    witnesses: tuple[Witness, ...]
+    witnesses: tuple[ObservationWitness, ...]
 
     @property
     def source(self) -> str:
@@ -111,5 +111,4 @@ CONDITIONS: Mapping[str, Callable[[Any], bool | None]] = {
 @cache
 def observations() -> dict[str, Observation]:
     """All observations by the rule that they are about."""
-    text = resources.files("dml_conformance.spec").joinpath("data/observations.json").read_bytes()
-    return {observation.rule: observation for observation in msgspec.json.decode(text, type=list[Observation])}
+    return {observation.rule: observation for observation in read_data("observations", list[Observation])}

@@ -32,7 +32,7 @@ class OperatorDesc(msgspec.Struct, frozen=True):
     operator: ClassVar[str]
 
 
-class Kind(StrEnum):
+class FieldKind(StrEnum):
     """What a field of a descriptor holds."""
 
     INPUT = "input tensor"
@@ -55,14 +55,14 @@ class Field:
 
     name: str
     attribute: str
-    kind: Kind
+    kind: FieldKind
     optional: bool = False
     count_field: str = ""
     group: str = ""
 
     @cached_property
     def is_tensor(self) -> bool:
-        return self.kind in (Kind.INPUT, Kind.OUTPUT)
+        return self.kind in (FieldKind.INPUT, FieldKind.OUTPUT)
 
 
 @dataclass(frozen=True)
@@ -122,11 +122,11 @@ class OperatorSpec:
 
     @cached_property
     def output_fields(self) -> tuple[Field, ...]:
-        return tuple(field for field in self.fields if field.kind is Kind.OUTPUT)
+        return tuple(field for field in self.fields if field.kind is FieldKind.OUTPUT)
 
     @cached_property
     def input_fields(self) -> tuple[Field, ...]:
-        return tuple(field for field in self.fields if field.kind is Kind.INPUT)
+        return tuple(field for field in self.fields if field.kind is FieldKind.INPUT)
 
     @cached_property
     def own_descriptor_rules(self) -> tuple[Rule, ...]:
@@ -160,19 +160,19 @@ class OperatorSpec:
 
 
 def tensor_input(name: str, attribute: str, group: str = DATA) -> Field:
-    return Field(name, attribute, Kind.INPUT, group=group)
+    return Field(name, attribute, FieldKind.INPUT, group=group)
 
 
 def tensor_output(name: str, attribute: str, group: str = DATA) -> Field:
-    return Field(name, attribute, Kind.OUTPUT, group=group)
+    return Field(name, attribute, FieldKind.OUTPUT, group=group)
 
 
 def uint(name: str, attribute: str) -> Field:
-    return Field(name, attribute, Kind.UINT)
+    return Field(name, attribute, FieldKind.UINT)
 
 
 def uint_array(name: str, attribute: str, count_field: str) -> Field:
-    return Field(name, attribute, Kind.UINT_ARRAY, count_field=count_field)
+    return Field(name, attribute, FieldKind.UINT_ARRAY, count_field=count_field)
 
 
 def ids(operator: str, *names: str) -> frozenset[str]:

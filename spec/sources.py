@@ -1,8 +1,14 @@
-"""Where a fact stands: a page of the DirectML documentation and, where it helps, the section."""
+"""Where a fact stands: a page of the DirectML documentation and, where it helps, the section; and the data files."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import resources
+from typing import TypeVar
+
+import msgspec
+
+_T = TypeVar("_T")
 
 _SDK = "https://learn.microsoft.com/windows/win32/api/directml/"
 _GUIDE = "https://learn.microsoft.com/windows/ai/directml/"
@@ -34,3 +40,9 @@ HELPERS = "dml-helper-functions"
 STRIDES_GUIDE = "dml-strides"
 BARRIERS_GUIDE = "dml-barriers"
 CREATE_OPERATOR = "nf-directml-idmldevice-createoperator"
+
+
+def read_data(name: str, kind: type[_T]) -> _T:
+    """What the file `data/NAME.json` holds, as a value of a type."""
+    text = resources.files("dml_conformance.spec").joinpath(f"data/{name}.json").read_bytes()
+    return msgspec.json.decode(text, type=kind)

@@ -13,7 +13,7 @@ import msgspec
 
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.observations import Observation, observations
-from dml_conformance.spec.operator import Field, Kind, OperatorDesc
+from dml_conformance.spec.operator import Field, FieldKind, OperatorDesc
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.rules import Breach, Check, Rule, Violation
 from dml_conformance.spec.tensor_rules import TENSOR_RULES, is_sound
@@ -81,7 +81,7 @@ def _plan(operator: str, level: Level) -> _Plan:
     spec = operators()[operator]
     introduced = spec.introduced_in <= level
     return _Plan(
-        tuple((field, field.kind is Kind.OUTPUT) for field in spec.tensor_fields),
+        tuple((field, field.kind is FieldKind.OUTPUT) for field in spec.tensor_fields),
         _bind(TENSOR_RULES, level) if introduced else (),
         _bind(spec.own_descriptor_rules, level),
     )

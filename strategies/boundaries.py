@@ -13,7 +13,7 @@ from math import factorial
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import INDICES, Field, Kind, OperatorDesc, OperatorSpec
+from dml_conformance.spec.operator import INDICES, Field, FieldKind, OperatorDesc, OperatorSpec
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.tensor import TensorDesc, packed_strides
 from dml_conformance.spec.validator import Outcome, decide
@@ -278,6 +278,6 @@ def _edges(spec: OperatorSpec, level: Level) -> Iterator[Case]:
 
 def _of_ones(spec: OperatorSpec, level: Level, desc: OperatorDesc) -> Iterator[OperatorDesc]:
     """Those of its kin that are valid: all sizes 1, tuples kept or not, or one 2 at a place that an attribute names."""
-    named = [getattr(desc, field.attribute) for field in spec.fields if field.kind is Kind.UINT]
+    named = [getattr(desc, field.attribute) for field in spec.fields if field.kind is FieldKind.UINT]
     kin = [of_ones(desc), of_ones(desc, tuples=True), *(of_ones(desc, wide=place) for place in named)]
     yield from (other for other in kin if other is not None and decide(other, level).outcome is Outcome.ACCEPT)

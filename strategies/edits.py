@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from dml_conformance.spec.operator import Kind, OperatorDesc
+from dml_conformance.spec.operator import FieldKind, OperatorDesc
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc
 
@@ -65,6 +65,6 @@ def of_ones(desc: D, *, wide: int | None = None, tuples: bool = False) -> D | No
         if tuples and is_of_tuples and spec.index is not None and field.attribute == spec.index.indices:
             sizes[-1] = old[-1]
         desc = resize(desc, field.attribute, sizes)
-    arrays = [field.attribute for field in spec.fields if field.kind is Kind.UINT_ARRAY]
+    arrays = [field.attribute for field in spec.fields if field.kind is FieldKind.UINT_ARRAY]
     desc = edit(desc, **{attribute: (1,) * len(getattr(desc, attribute)) for attribute in arrays})
     return with_fitting_output(desc) if spec.output_sizes(desc) is not None else None

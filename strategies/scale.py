@@ -67,7 +67,7 @@ def scale_cases(operator: str, level: Level, reach: Reach) -> Iterator[Case]:
     spec = operator_named(operator)
     if level < spec.introduced_in:
         return
-    scale = _Scale(spec, level, builder(operator))
+    scale = _ScaleCases(spec, level, builder(operator))
     yield from scale.decided()
     yield from scale.overlapping()
     for bits in (bits for bits in Reach if bits <= reach):
@@ -77,7 +77,7 @@ def scale_cases(operator: str, level: Level, reach: Reach) -> Iterator[Case]:
         yield from scale.far_apart(bits)
 
 
-class _Scale(NamedTuple):
+class _ScaleCases(NamedTuple):
     """One operator at one level."""
 
     spec: OperatorSpec

@@ -16,9 +16,9 @@ from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
 from dml_conformance.backends.directml.execution.loader import names_device
 from dml_conformance.backends.directml.headers import OperatorType
 from dml_conformance.backends.directml.library import LibraryFile, find_library, settings_files
-from dml_conformance.backends.directml.process import Reply, start
+from dml_conformance.backends.directml.process import start
 from dml_conformance.backends.directml.profiles import FULL, PROFILES, Profile
-from dml_conformance.backends.directml.protocol import Hello
+from dml_conformance.backends.directml.protocol import Hello, Reply
 from dml_conformance.backends.directml.structs import Packer
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level

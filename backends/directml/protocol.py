@@ -1,18 +1,15 @@
 """What the process that has the library and the one that asks it say to each other, over two pipes.
 
-The worker starts with one line of JSON (`Hello`). After that, for each block that `structs.Packer` made, it answers a
-`REPLY` and the text that this announces.
+The worker starts with a `Hello`. After that, for each block that `structs.Packer` made, which says how long it is, it
+answers a `Reply`, whose number is that of the signal that the library died of, or 0. Both are messages of
+`backends.processes.framing`, in MessagePack.
 """
 
 from __future__ import annotations
 
-import struct
+from typing import NamedTuple
 
 import msgspec
-
-# The HRESULT; the number of the signal that the library died of, or 0; bytes of the text that follows, which says
-# what the null device was asked for in vain.
-REPLY = struct.Struct("@iiI")
 
 
 class Hello(msgspec.Struct, frozen=True):
@@ -31,3 +28,10 @@ class Hello(msgspec.Struct, frozen=True):
     level: int = 0
     data_types: tuple[int, ...] = ()
     unexpected: tuple[str, ...] = ()
+
+
+class Reply(NamedTuple):
+    """A decision: the HRESULT, and what the null device was asked for in vain."""
+
+    code: int
+    unexpected: str

@@ -25,7 +25,7 @@ class Arena:
 
     Attributes:
         memory: all of it, one byte an entry; another array after it has grown.
-        place: how the other process finds it, for `Mapped`.
+        place: how the other process finds it, for `ArenaView`.
         inherited: file descriptors that the other process must inherit for that.
     """
 
@@ -81,7 +81,7 @@ class Arena:
                 self._path.unlink()
 
 
-class Mapped:
+class ArenaView:
     """The other process's side.
 
     Args:

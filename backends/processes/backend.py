@@ -8,6 +8,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partialmethod
 from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -17,6 +18,7 @@ from dml_conformance.backends.loading import BackendError
 from dml_conformance.backends.poison import secret_bytes
 from dml_conformance.backends.processes.arena import PAGE
 from dml_conformance.backends.processes.errors import GivenUp, ProcessLost, StrayWrite
+from dml_conformance.backends.processes.framing import WireError
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.processes.losses import Loss, LossCause, losses_together
 from dml_conformance.backends.processes.process import THE_PROCESS, BackendProcess, Origin
@@ -25,23 +27,22 @@ from dml_conformance.backends.processes.wire import (
     EXECUTE_BATCH,
     SAME,
     TIME_EXECUTION,
-    Answered,
+    BackendException,
+    BackendInfo,
     Bound,
-    Decision,
-    Described,
-    Done,
+    Completion,
+    DecisionReply,
+    EncodedDesc,
+    ExecutionReply,
     JobFields,
-    Loaded,
-    NotLoaded,
-    Outcome,
+    LoadError,
+    NoAnswer,
     Question,
-    Raised,
-    Returned,
     TimeCopy,
     Validate,
-    WireError,
+    WireAnswer,
     decode_decisions,
-    decode_outcome,
+    decode_execution,
     describe,
     encode,
 )
@@ -91,11 +92,11 @@ class IsolatedBackend:
         self.timeouts = 0
         self._lost: list[Loss] = []  # that nobody has asked for yet
         origin = Origin(name, tuple(sys.path), os.getcwd())  # noqa: PTH109
-        self._processes = _Processes(origin, limits, self._lost.append)
+        self._processes = _ProcessPool(origin, limits, self._lost.append)
         weakref.finalize(self, self._processes.end)
-        self._known = _Known()
-        self._blamed: _Blamed | None = None
-        self._looks_ahead = True
+        self._known = _ProcessState()
+        self._blamed: _BlamedDecision | None = None
+        self._prefetches = True
         self._confirmed: set[str] = set()  # ways in which processes died, and new ones too over the same case
         loaded = self._processes.start()
         self._capabilities = loaded.capabilities
@@ -115,18 +116,18 @@ class IsolatedBackend:
         """
         if self._blamed is not None and self._blamed.is_about(desc, level) and (lost := self._blame()):
             raise lost
-        decision = self._foreseen(desc, level)
+        decision = self._prefetched(desc, level)
         if decision is None:
             (decision,) = self._ask_alone(self._questions([(desc, level)]), "validate", _decode_one)
             self._known.run_up.append((desc, level))
         self._known.decided = desc
-        if isinstance(decision, Answered):
+        if isinstance(decision, WireAnswer):
             return Answer(decision.accepted, decision.reason)
-        if isinstance(decision, Returned):
-            return cast(Answer, _NoAnswer(decision.value))
+        if isinstance(decision, NoAnswer):
+            return cast(Answer, _ShownAs(decision.value))
         raise _exception(decision)
 
-    def decide_ahead(self, questions: Sequence[_Question]) -> None:
+    def prefetch_decisions(self, questions: Sequence[_Question]) -> None:
         """Have the backend decide in one go on what it will be asked next.
 
         `validate` gives these answers where it is asked for the very same descriptors in the same order. Where that
@@ -136,18 +137,18 @@ class IsolatedBackend:
         Raises:
             GivenUp: the backend is not asked any more.
         """
-        self._known.foretold.clear()
+        self._known.prefetched.clear()
         self._blame()
-        if not self._looks_ahead or not questions:
+        if not self._prefetches or not questions:
             return
         run_up = tuple(self._known.run_up)
         try:
-            self._foretell(questions)
+            self._prefetch(questions)
         except ProcessLost as lost:
             if lost.timed_out:  # what takes too long together may take its time alone
-                self._looks_ahead = False
+                self._prefetches = False
             elif lost.how not in self._confirmed:
-                self._foretell_again(run_up, questions)
+                self._prefetch_again(run_up, questions)
 
     def take_losses(self) -> tuple[Loss, ...]:
         """The processes that were lost since this was asked last."""
@@ -162,7 +163,7 @@ class IsolatedBackend:
         Raises:
             GivenUp: there is none.
         """
-        known, looks_ahead = self._known, self._looks_ahead
+        known, prefetches = self._known, self._prefetches
         self._forget()
         aside = self._processes.set_aside()
         try:
@@ -174,13 +175,13 @@ class IsolatedBackend:
         finally:
             self._processes.lose()
             self._processes.current = aside
-            self._known, self._looks_ahead = known if aside is not None else _Known(), looks_ahead
+            self._known, self._prefetches = known if aside is not None else _ProcessState(), prefetches
 
     def execute(
         self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
     ) -> None:
         """As the backend does; raises as `validate`, and StrayWrite."""
-        work = _Work([Execution(desc, level, inputs, outputs)])
+        work = _SharedTensors([Execution(desc, level, inputs, outputs)])
 
         def make(process: BackendProcess) -> tuple[bytes, int]:
             validate = desc is not self._known.decided
@@ -188,87 +189,72 @@ class IsolatedBackend:
             return encode((EXECUTE, work.put(process), job, validate)), work.end
 
         seconds = self.limits.seconds * (1 + work.end // UNHURRIED_BYTES)
-        self._fetch(work, self._ask_alone(make, "execute", decode_outcome, seconds))
+        self._fetch(work, self._ask_alone(make, "execute", decode_execution, seconds))
 
     def _execute_batch(self, executions: Sequence[Execution]) -> None:
         """As the backend does; raises as `execute`."""
-        work = _Work(executions)
+        work = _SharedTensors(executions)
 
         def make(process: BackendProcess) -> tuple[bytes, int]:
             # Where processes are lost, this one may not be the one that has decided on these.
             return encode((EXECUTE_BATCH, work.put(process), work.jobs(self._described), self.losses > 0)), work.end
 
         try:
-            outcome = self._ask(make, "execute_batch", decode_outcome, together=True)
+            outcome = self._ask(make, "execute_batch", decode_execution, together=True)
         except ProcessLost as lost:
             if not lost.from_outside:
                 raise
-            outcome = self._ask(make, "execute_batch", decode_outcome, together=True)
+            outcome = self._ask(make, "execute_batch", decode_execution, together=True)
         self._fetch(work, outcome)
-
-    def time_execution(
-        self,
-        desc: OperatorDesc,
-        level: Level,
-        inputs: Mapping[str, Binding],
-        outputs: Mapping[str, Binding],
-        repeats: int,
-    ) -> list[float]:
-        """By the backend's own clock, or by the host's in the backend's process; raises as `validate`."""
-        return self._time(Execution(desc, level, inputs, outputs), repeats, cold=False)
-
-    def time_copy(self, size: int, repeats: int) -> list[float]:
-        """Likewise."""
-        return self._time_copy(size, repeats, cold=False)
-
-    def time_execution_cold(
-        self,
-        desc: OperatorDesc,
-        level: Level,
-        inputs: Mapping[str, Binding],
-        outputs: Mapping[str, Binding],
-        repeats: int,
-    ) -> list[float]:
-        """Likewise; Unsupported where the backend cannot."""
-        return self._time(Execution(desc, level, inputs, outputs), repeats, cold=True)
-
-    def time_copy_cold(self, size: int, repeats: int) -> list[float]:
-        """Likewise."""
-        return self._time_copy(size, repeats, cold=True)
 
     def close(self) -> None:
         """End the process; the next request starts a new one."""
         self._forget()
         self._processes.close()
 
-    def _time(self, execution: Execution, repeats: int, *, cold: bool) -> list[float]:
-        work = _Work([execution])
+    def _time(
+        self,
+        desc: OperatorDesc,
+        level: Level,
+        inputs: Mapping[str, Binding],
+        outputs: Mapping[str, Binding],
+        repeats: int,
+        *,
+        cold: bool,
+    ) -> list[float]:
+        """By the backend's own clock, or by the host's in the backend's process; raises as `validate`."""
+        work = _SharedTensors([Execution(desc, level, inputs, outputs)])
 
         def make(process: BackendProcess) -> tuple[bytes, int]:
             (job,) = work.jobs(self._described)
             return encode((TIME_EXECUTION, work.put(process), job, repeats, cold)), work.end
 
         seconds = self.limits.seconds * TIMED_RUNS
-        outcome = self._ask(make, "time_execution", decode_outcome, seconds, together=True)
+        outcome = self._ask(make, "time_execution", decode_execution, seconds, together=True)
         self._release(work)
-        return list(_done(outcome).seconds)
+        return list(_completed(outcome).seconds)
 
     def _time_copy(self, size: int, repeats: int, *, cold: bool) -> list[float]:
+        """Likewise."""
         content = encode(TimeCopy(size, repeats, cold))
         seconds = self.limits.seconds * TIMED_RUNS
-        outcome = self._ask(lambda _: (content, 0), "time_copy", decode_outcome, seconds, together=True)
-        return list(_done(outcome).seconds)
+        outcome = self._ask(lambda _: (content, 0), "time_copy", decode_execution, seconds, together=True)
+        return list(_completed(outcome).seconds)
 
-    def _foretell(self, questions: Sequence[_Question]) -> None:
+    # Unsupported with cold caches, where the backend cannot empty them.
+    time_execution, time_execution_cold = partialmethod(_time, cold=False), partialmethod(_time, cold=True)
+    time_copy, time_copy_cold = partialmethod(_time_copy, cold=False), partialmethod(_time_copy, cold=True)
+
+    def _prefetch(self, questions: Sequence[_Question]) -> None:
         """Ask what will be asked next; errors as `validate`."""
         decode = _decode_as_many(len(questions))
         decisions = self._ask(self._questions(questions), "validate", decode, together=len(questions) > 1)
         self._known.run_up.extend(questions)
-        self._known.foretold.extend(
+        self._known.prefetched.extend(
             (desc, level, found) for (desc, level), found in zip(questions, decisions, strict=True)
         )
 
-    def _foretell_again(self, run_up: Sequence[_Question], questions: Sequence[_Question]) -> None:
+    def _prefetch_again(self, run_up: Sequence[_Question], questions: Sequence[_Question]) -> None:
         """Ask once more what cost the process, in a new one after what was asked before that, but one by one.
 
         Args:
@@ -279,16 +265,16 @@ class IsolatedBackend:
         asked = 0
         try:
             for start in range(0, len(run_up), RUN_UP_PART):
-                self._foretell(run_up[start : start + RUN_UP_PART])
-            self._known.foretold.clear()
+                self._prefetch(run_up[start : start + RUN_UP_PART])
+            self._known.prefetched.clear()
             for question in questions:
-                self._foretell([question])
+                self._prefetch([question])
                 asked += 1
         except ProcessLost as again:
             if again.timed_out and not asked:  # together
                 return
             self._confirmed.add(again.how)
-            self._blamed = _Blamed(*questions[asked], again, self._lost[first:])
+            self._blamed = _BlamedDecision(*questions[asked], again, self._lost[first:])
             del self._lost[first:]
 
     def _blame(self) -> ProcessLost | None:
@@ -299,15 +285,15 @@ class IsolatedBackend:
         self._lost += blamed.losses
         return ProcessLost(f"{blamed.lost}; {AGAIN}", blamed.lost.cause)
 
-    def _foreseen(self, desc: OperatorDesc, level: Level) -> Decision | None:
+    def _prefetched(self, desc: OperatorDesc, level: Level) -> DecisionReply | None:
         """What the backend has answered already, if it was asked ahead."""
-        foretold = self._known.foretold
-        if not foretold:
+        prefetched = self._known.prefetched
+        if not prefetched:
             return None
-        expected, at, decision = foretold.popleft()
+        expected, at, decision = prefetched.popleft()
         if expected is desc and at is level:
             return decision
-        foretold.clear()
+        prefetched.clear()
         return None
 
     def _questions(self, questions: Sequence[_Question]) -> _Make:
@@ -317,7 +303,7 @@ class IsolatedBackend:
 
         return make
 
-    def _described(self, desc: OperatorDesc) -> Described:
+    def _described(self, desc: OperatorDesc) -> EncodedDesc:
         if desc is self._known.last:
             return SAME
         self._known.last = desc
@@ -380,55 +366,54 @@ class IsolatedBackend:
         process = self._processes.current
         if process is not None:
             return process
-        give_up_after(self.losses, self.timeouts)
+        if reason := why_given_up(self.losses, self.timeouts):
+            raise GivenUp(reason)
         return self._processes.replace(is_losing=self.losses > 0)
 
     def _forget(self) -> None:
         """A new process knows nothing."""
-        self._known = _Known()
+        self._known = _ProcessState()
 
-    def _fetch(self, work: _Work, outcome: Outcome) -> None:
+    def _fetch(self, work: _SharedTensors, outcome: ExecutionReply) -> None:
         """Take the memory back, inputs too, as it was left."""
-        if isinstance(outcome, Done):
+        if isinstance(outcome, Completion):
             assert self._processes.current is not None
             work.fetch(self._processes.current)
         self._release(work)
-        _done(outcome)
+        _completed(outcome)
 
-    def _release(self, work: _Work) -> None:
+    def _release(self, work: _SharedTensors) -> None:
         assert self._processes.current is not None
         self._processes.current.arena.release(work.end)
 
 
-def give_up_after(losses: int, timeouts: int) -> None:
-    """Hold the number of processes that a backend lost, and of them for taking too long, against what is bearable.
-
-    Raises:
-        GivenUp: it is too many.
-    """
-    if losses >= MOST_LOST or timeouts >= MOST_TIMED_OUT:
-        counted = f"{timeouts} times for taking too long" if losses < MOST_LOST else f"{losses} times"
-        raise GivenUp(f"the backend's process was lost {counted}, so the backend is not asked any more")
+def why_given_up(losses: int, timeouts: int) -> str:
+    """Why a backend that lost so many processes, and so many of them for taking too long, is not asked any more; "" if
+    it is."""
+    if losses < MOST_LOST and timeouts < MOST_TIMED_OUT:
+        return ""
+    counted = f"{timeouts} times for taking too long" if losses < MOST_LOST else f"{losses} times"
+    return f"the backend's process was lost {counted}, so the backend is not asked any more"
 
 
-class _Known:
+class _ProcessState:
     """What the process that is asked has been told, and has answered.
 
     Attributes:
         last: the descriptor that it was told of last.
         decided: the one that it decided on last.
-        foretold: what it has answered and will be asked.
+        prefetched: what it has answered and will be asked.
         run_up: what it has decided on.
     """
 
     def __init__(self) -> None:
         self.last: OperatorDesc | None = None
         self.decided: OperatorDesc | None = None
-        self.foretold: deque[tuple[OperatorDesc, Level, Decision]] = deque()
+        self.prefetched: deque[tuple[OperatorDesc, Level, DecisionReply]] = deque()
         self.run_up: deque[_Question] = deque(maxlen=LONGEST_RUN_UP)
 
 
-class _Blamed(NamedTuple):
+class _BlamedDecision(NamedTuple):
     """A decision that cost two processes that had been asked the same before."""
 
     desc: OperatorDesc
@@ -445,7 +430,7 @@ def told_of(lost: ProcessLost) -> str:
     return lost.how.removeprefix(THE_PROCESS)
 
 
-class _Processes:
+class _ProcessPool:
     """The process that a backend runs in, and after the first loss one that is ready to take its place."""
 
     def __init__(self, origin: Origin, limits: Limits, lose: Callable[[Loss], None]) -> None:
@@ -456,7 +441,7 @@ class _Processes:
         self._lose = lose  # is told of what is lost while it starts
         self._zygote: Zygote | None = None
 
-    def start(self, *, plainly: bool = False) -> Loaded:
+    def start(self, *, plainly: bool = False) -> BackendInfo:
         """Have a process; returns what it says of the backend.
 
         Args:
@@ -477,7 +462,7 @@ class _Processes:
             raise BackendError(f"backend {name!r}: {lost}") from None
         except OSError as error:
             raise BackendError(f"backend {name!r}: no process can be started for it: {error}") from error
-        if isinstance(hello, NotLoaded):
+        if isinstance(hello, LoadError):
             process.end()
             raise BackendError(hello.reason)
         self.current = process
@@ -546,7 +531,7 @@ class _Processes:
         self.end()
 
 
-class _Work:
+class _SharedTensors:
     """Executions as they are laid out in the shared memory: each resource once, at the start of a page.
 
     What lies between the resources, and a page before the first and after the last, is guarded: it holds random bytes
@@ -569,7 +554,7 @@ class _Work:
         self._gaps = list(zip(ends, starts, strict=True))
         self._guard = b""
 
-    def jobs(self, described: Callable[[OperatorDesc], Described]) -> list[JobFields]:
+    def jobs(self, described: Callable[[OperatorDesc], EncodedDesc]) -> list[JobFields]:
         """As they are sent."""
         return [(described(desc), level, inputs, outputs) for desc, level, inputs, outputs in self._executions]
 
@@ -638,7 +623,7 @@ class _Work:
         return bounds
 
 
-class _NoAnswer:
+class _ShownAs:
     """What `validate` returned in place of an Answer, shown as it showed itself."""
 
     def __init__(self, shown: str) -> None:
@@ -648,8 +633,8 @@ class _NoAnswer:
         return self._shown
 
 
-def _decode_as_many(count: int) -> Callable[[bytes], tuple[Decision, ...]]:
-    def decode(content: bytes) -> tuple[Decision, ...]:
+def _decode_as_many(count: int) -> Callable[[bytes], tuple[DecisionReply, ...]]:
+    def decode(content: bytes) -> tuple[DecisionReply, ...]:
         decisions = decode_decisions(content)
         if len(decisions) != count:
             raise WireError
@@ -661,8 +646,8 @@ def _decode_as_many(count: int) -> Callable[[bytes], tuple[Decision, ...]]:
 _decode_one = _decode_as_many(1)
 
 
-def _done(outcome: Outcome) -> Done:
-    if isinstance(outcome, Raised):
+def _completed(outcome: ExecutionReply) -> Completion:
+    if isinstance(outcome, BackendException):
         raise _exception(outcome)
     return outcome
 
@@ -670,7 +655,7 @@ def _done(outcome: Outcome) -> Done:
 _KINDS: Mapping[str, type[Exception]] = {"Unsupported": Unsupported, "MemoryError": OutOfMemory}
 
 
-def _exception(raised: Raised) -> Exception:
+def _exception(raised: BackendException) -> Exception:
     """An exception whose class has the name of the one that was raised, and that is caught where that would be."""
     kind = _KINDS.get(raised.kind, Exception)
     if raised.name != kind.__name__:

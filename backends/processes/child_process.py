@@ -13,15 +13,16 @@ from contextlib import suppress
 from typing import IO, Any, Protocol
 
 from dml_conformance.backends.processes.last_words import Remarks
-from dml_conformance.backends.processes.wire import DUMP
 
 STOP_SECONDS = 2.0
+# The signal at which a process writes down where it is, where there are signals.
+DUMP = getattr(signal, "SIGUSR1", 0)
 DUMP_SECONDS = 0.5
 # Ends the process group that it is in when this process has gone or closes the pipe, whatever the group is doing.
 _GUARD = "trap '' HUP INT TERM; read -r line; kill -KILL 0"
 
 
-class Ended(Protocol):
+class Waitable(Protocol):
     """What there is of a process to see how it ends; as `subprocess.Popen`."""
 
     pid: int
@@ -35,7 +36,7 @@ class Ended(Protocol):
     def kill(self) -> None: ...
 
 
-class Guarded(ABC):
+class ChildProcess(ABC):
     """A process in a group of its own, with pipes to and from it, that never outlives this one.
 
     Args:
@@ -46,15 +47,15 @@ class Guarded(ABC):
     Attributes: the same.
     """
 
-    def __init__(self, process: Ended, requests: int, replies: int) -> None:
+    def __init__(self, process: Waitable, requests: int, replies: int) -> None:
         self.process = process
         self.requests, self.replies = requests, replies
 
-    def stop(self) -> None:
+    def stop(self, seconds: float = STOP_SECONDS) -> None:
         """Tell it that no more will come, and give it a moment to end by itself."""
         self._close(self.requests)
         with suppress(subprocess.TimeoutExpired):
-            self.process.wait(STOP_SECONDS)
+            self.process.wait(seconds)
 
     def kill(self) -> None:
         """End it now, and not yet what it has started."""
@@ -98,7 +99,7 @@ class Guarded(ABC):
                 return
 
 
-class GuardedProcess(Guarded):
+class StartedProcess(ChildProcess):
     """A process with pipes to and from it, in a group of its own, so that an interrupt from the terminal is for this
     process alone; and, where there are groups, another one that ends the group.
 

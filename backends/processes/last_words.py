@@ -20,7 +20,7 @@ MOST_OUTPUT = 2**20  # bytes that may be on the disk
 LONGEST_OUTPUT = 400
 MOST_FRAMES = 8
 # From its frames on outwards a stack is the harness's own.
-_OWN = ("conformance", "isolation", "worker.py")
+_OWN = ("backends", "processes", "server.py")
 _DUMP = re.compile(r"(?:Fatal Python error: .*|(?:Current thread|Thread) 0x[0-9a-f]+.* \(most recent call first\):)$")
 _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+|\?\?\?) in (?P<name>.*)$')
 _OF_DUMPS = ("Extension modules: ", "  ...", "  <")
@@ -57,6 +57,10 @@ class Remarks:
         if os.fstat(self.file.fileno()).st_size > MOST_OUTPUT:
             self._before, self._start = self._printed(), 0
             os.ftruncate(self.file.fileno(), 0)
+
+    def output(self) -> str:
+        """The end of what was printed since the last `begin`, in one line, without stacks."""
+        return _parts(self._printed())[0]
 
     def last_words(self) -> str:
         """What to say of a process that is gone: `: its last output: ...; its stack: ...`, or "" without either."""

@@ -1,4 +1,4 @@
-"""One process of a backend's, as seen from the harness."""
+"""The processes that a backend may take down, as seen from the harness: how they are watched, asked and ended."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ import sys
 import threading
 import time
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import IO, NamedTuple, TypeVar
 
 import msgspec
 import psutil
 
 from dml_conformance.backends.processes.arena import SMALLEST, Arena
-from dml_conformance.backends.processes.child_process import Guarded, GuardedProcess, how_it_ended
+from dml_conformance.backends.processes.child_process import ChildProcess, StartedProcess, how_it_ended
 from dml_conformance.backends.processes.errors import ProcessLost
+from dml_conformance.backends.processes.framing import Receiver, WireError, send
 from dml_conformance.backends.processes.last_words import Remarks
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.processes.losses import LossCause
 from dml_conformance.backends.processes.oom import OomKills, cause_of
 from dml_conformance.backends.processes.watchdog import WATCHDOG
-from dml_conformance.backends.processes.wire import Hello, WireError, decode_hello, message, receive
+from dml_conformance.backends.processes.wire import LONGEST_ANSWER, Greeting, decode_greeting
 from dml_conformance.backends.processes.zygote import MARKED, Zygote
 
 _T = TypeVar("_T")
@@ -52,7 +54,131 @@ class Origin(NamedTuple):
     folder: str
 
 
-class BackendProcess:
+class SupervisedProcess(ABC):
+    """A process that shares memory with this one, is held to limits, and whose end is told with its last words.
+
+    Args:
+        start: starts it, with that memory, the file that it prints to, and a mark for its environment.
+        limits: that it is held to.
+
+    Attributes:
+        arena: the memory that is shared with it.
+        pid: of the process.
+        end: ends it, and all that it started.
+
+    Raises:
+        OSError: no process can be started.
+    """
+
+    def __init__(self, start: Callable[[Arena, IO[bytes], str], ChildProcess], limits: Limits) -> None:
+        mark = secrets.token_hex(16)
+        self.arena = Arena(mark)
+        self._remarks = Remarks()
+        try:
+            self.arena.reserve(SMALLEST)
+            self._process = start(self.arena, self._remarks.file, mark)
+        except OSError:
+            self._remarks.close()
+            self.arena.close()
+            raise
+        self.pid = self._process.process.pid
+        self._mark, self._started = mark, 0
+        with suppress(OSError):
+            self._started = _started_at(self.pid) if HAS_PROC else 0
+        left = self._mark, self._started, os.getpid()
+        self.end = weakref.finalize(self, _end, self._process, self.arena, self._remarks, *left)
+        self._limits = limits
+        self._was_gone = False
+        self._doing = ""  # what it was asked for last, where it is asked for one thing at a time
+        self._is_awaited = False  # whether its end would be the loss of something
+        self._sentence: ProcessLost | None = None
+        self._lock = threading.Lock()  # of the two above
+        self._descendants = Descendants(self.pid)
+        self._oom_kills = OomKills(self.pid)
+        WATCHDOG.watch(self)
+
+    def kill(self) -> None:
+        """End it now; whoever waits for an answer is told."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """Have it end by itself where it has nothing to do, and end it otherwise."""
+        with self._lock:
+            self._is_awaited = False
+        self._process.stop()
+        self.end()
+
+    def look(self, elapsed: float) -> None:
+        """Hold the process to its limits; called by the watchdog all the time.
+
+        Args:
+            elapsed: seconds since last time.
+        """
+        self._remarks.cut()
+        self._oom_kills.look()
+        if not self._is_awaited:
+            return
+        if self._process.process.poll() is not None:
+            if self._was_gone:  # and yet the connection is open: a copy of it has it
+                _end_left(self._mark, self._started)
+            self._was_gone = True
+            return
+        broken = self._broken_limit(elapsed) if self._sentence is None else None
+        if broken is None:
+            return
+        with self._lock:
+            if not self._is_awaited:
+                return
+            self._sentence = broken
+        self._process.write_down_stack(self._remarks, lambda: not self._is_awaited)
+        self._process.kill()
+
+    @abstractmethod
+    def _broken_limit(self, elapsed: float) -> ProcessLost | None:
+        """Which limit the process has gone beyond, if any; `elapsed` seconds since this was asked last."""
+
+    def _await(self) -> None:
+        with self._lock:
+            self._is_awaited = True
+
+    def _lost(self, why: str = "") -> ProcessLost:
+        """End what is left of the process.
+
+        Args:
+            why: what it did; "" where its connection is closed, mostly as it has ended.
+
+        Returns:
+            How it ended, its last output and the stack.
+        """
+        with self._lock:
+            self._is_awaited = False
+            lost = self._sentence
+        if lost is None and not why:
+            try:
+                # Its end of the pipe is closed before there is a code to wait for.
+                code = self._process.process.wait(EXIT_SECONDS)
+            except subprocess.TimeoutExpired:
+                why = "closed its connection"
+            else:
+                lost = ProcessLost(how_it_ended(code) + self._where, cause_of(code, self._oom_kills))
+        lost = lost or ProcessLost(f"{why}{self._where} and was ended", LossCause.CONNECTION)
+        lost.args = (lost.how + self._remarks.last_words(),)
+        self.end()
+        return lost
+
+    @property
+    def _where(self) -> str:
+        return f" in {self._doing}" if self._doing else ""
+
+    def _too_long(self, seconds: float) -> ProcessLost:
+        return ProcessLost(f"took more than {seconds:g} s{self._where} and was ended", LossCause.TIME_LIMIT)
+
+    def _too_much(self, most: int) -> ProcessLost:
+        how = f"grew beyond the memory limit of {_size(most)}{self._where} and was ended"
+        return ProcessLost(how, LossCause.MEMORY_LIMIT)
+
+
+class BackendProcess(SupervisedProcess):
     """A process that makes a backend and answers requests, under watch.
 
     Starting it returns at once; `hello` waits for it.
@@ -63,7 +189,6 @@ class BackendProcess:
         zygote: forks it; None = it is started.
 
     Attributes:
-        arena: the memory that is shared with it.
         requests: how many it was sent.
 
     Raises:
@@ -71,52 +196,23 @@ class BackendProcess:
     """
 
     def __init__(self, origin: Origin, limits: Limits, zygote: Zygote | None = None) -> None:
-        mark = secrets.token_hex(16)
-        self.arena = Arena(mark)
         self.requests = 0
         self._number = secrets.randbits(63)  # of a request; none that a backend could answer by chance
-        self._limits = limits
-        self._remarks = Remarks()
-        self._process: Guarded
-        try:
-            if zygote is not None:
-                self.arena.reserve(SMALLEST)
-                (shared,) = self.arena.inherited
-                self._process = zygote.fork(mark, shared, self._remarks.file)
-            else:
-                self._process = _started(origin, self.arena, self._remarks, mark)
-        except OSError:
-            self._remarks.close()
-            self.arena.close()
-            raise
-        self._pid = self._process.process.pid
-        self._read = partial(os.read, self._process.replies)
-        self._mark, self._started = mark, 0
-        with suppress(OSError):
-            self._started = _started_at(self._pid) if HAS_PROC else 0
-        self._was_gone = False
-        left = self._mark, self._started, os.getpid()
-        self.end = weakref.finalize(self, _end, self._process, self.arena, self._remarks, *left)
         self._most_shared = 0
-        # Of the request under way: what it is, how long it may take, and for how long the watchdog has seen it.
-        self._doing = ""
+        # Of the request under way: how long it may take, and for how long the watchdog has seen it.
         self._seconds = START_SECONDS
         self._spent = 0.0
-        self._is_busy = False
-        self._sentence: ProcessLost | None = None
-        self._lock = threading.Lock()  # of the two above
-        self._descendants = Descendants(self._pid)
-        self._oom_kills = OomKills(self._pid)
-        WATCHDOG.watch(self)
+        super().__init__(partial(_started, origin) if zygote is None else zygote.fork, limits)
+        self._receiver = Receiver(self._process.replies, LONGEST_ANSWER)
 
-    def hello(self) -> Hello:
+    def hello(self) -> Greeting:
         """The first message, when it comes.
 
         Raises:
             ProcessLost: none came.
         """
         self._begin("start-up", START_SECONDS)
-        return self._answer(0, decode_hello)
+        return self._answer(0, decode_greeting)
 
     def ask(
         self,
@@ -144,11 +240,8 @@ class BackendProcess:
         self._remarks.begin()
         self._begin(doing, self._limits.seconds if seconds is None else seconds)
         self._number += 1
-        data = message(self._number, content)
         try:
-            sent = os.write(self._process.requests, data)
-            while sent < len(data):
-                sent += os.write(self._process.requests, memoryview(data)[sent:])
+            send(self._process.requests, content, self._number)
         except BrokenPipeError:
             pass  # how it ended is found where the answer is read
         except BaseException:
@@ -156,49 +249,22 @@ class BackendProcess:
             raise
         return self._answer(self._number, decode)
 
-    def close(self) -> None:
-        """Have the process end by itself, or end it."""
-        self._process.stop()
-        self.end()
-
-    def look(self, elapsed: float) -> None:
-        """Hold the process to its limits; called by the watchdog all the time.
-
-        Args:
-            elapsed: seconds since last time.
-        """
-        self._remarks.cut()
-        self._oom_kills.look()
-        if not self._is_busy:
-            return
+    def _broken_limit(self, elapsed: float) -> ProcessLost | None:
         self._spent += elapsed
-        if self._process.process.poll() is not None:
-            if self._was_gone:  # and yet the connection is open: a copy of it has it
-                _end_left(self._mark, self._started)
-            self._was_gone = True
-            return
         if self._spent > self._seconds:
-            how = f"took more than {self._seconds:g} s in {self._doing} and was ended"
-            lost = ProcessLost(how, LossCause.TIME_LIMIT)
-        elif self._limits.bytes is not None and self._descendants.memory() - self._most_shared > self._limits.bytes:
-            lost = self._too_much(self._limits.bytes)
-        else:
-            return
-        with self._lock:
-            if not self._is_busy:
-                return
-            self._sentence = lost
-        self._process.write_down_stack(self._remarks)
-        self._process.kill()
+            return self._too_long(self._seconds)
+        most = self._limits.bytes
+        if most is not None and self._descendants.memory() - self._most_shared > most:
+            return self._too_much(most)
+        return None
 
     def _begin(self, doing: str, seconds: float) -> None:
         self._doing, self._seconds, self._spent = doing, seconds, 0.0
-        with self._lock:
-            self._is_busy = True
+        self._await()
 
     def _answer(self, number: int, decode: Callable[[bytes], _T]) -> _T:
         try:
-            received = receive(self._read)
+            received = self._receiver.receive()
             if received is None:
                 raise self._lost()
             if received[0] != number:
@@ -212,53 +278,28 @@ class BackendProcess:
             self.end()
             raise
         with self._lock:
-            self._is_busy = False
+            self._is_awaited = False
         most = self._limits.bytes
-        if most is not None and self._sentence is None and _peak(self._pid) - self._most_shared > most:
+        if most is not None and self._sentence is None and _peak(self.pid) - self._most_shared > most:
             self._sentence = self._too_much(most)
         if self._sentence is not None:
             raise self._lost()
         return answer
 
     def _lost(self, why: str = "") -> ProcessLost:
-        """End what is left of the process.
-
-        Args:
-            why: what it did; "" where its connection is closed, mostly as it has ended.
-
-        Returns:
-            How it ended, its last output and the stack.
-        """
-        with self._lock:
-            self._is_busy = False
-            lost = self._sentence
-        if lost is None and not why:
-            try:
-                # Its end of the pipe is closed before there is a code to wait for.
-                code = self._process.process.wait(EXIT_SECONDS)
-            except subprocess.TimeoutExpired:
-                why = "closed its connection"
-            else:
-                lost = ProcessLost(f"{how_it_ended(code)} in {self._doing}", cause_of(code, self._oom_kills))
-        lost = lost or ProcessLost(f"{why} in {self._doing} and was ended", LossCause.CONNECTION)
-        words = self._remarks.last_words()
-        self.end()
-        lost.how = f"{THE_PROCESS}{lost}"
-        lost.args = (lost.how + words,)
+        lost = super()._lost(why)
+        lost.how = THE_PROCESS + lost.how
+        lost.args = (f"{THE_PROCESS}{lost}",)
         lost.was_new = self.requests <= 1
         return lost
 
-    def _too_much(self, most: int) -> ProcessLost:
-        how = f"grew beyond the memory limit of {_size(most)} in {self._doing} and was ended"
-        return ProcessLost(how, LossCause.MEMORY_LIMIT)
 
-
-def _started(origin: Origin, arena: Arena, remarks: Remarks, mark: str) -> GuardedProcess:
-    return GuardedProcess(
+def _started(origin: Origin, arena: Arena, remarks: IO[bytes], mark: str) -> StartedProcess:
+    return StartedProcess(
         origin.path,
-        f"from dml_conformance.backends.processes.worker import main; main({origin.name!a}, {arena.place!a}, "
+        f"from dml_conformance.backends.processes.server import main; main({origin.name!a}, {arena.place!a}, "
         f"{0 if os.name == 'posix' else os.getpid()})",
-        remarks.file,
+        remarks,
         inherited=arena.inherited,
         environment={MARKED: mark},
         folder=origin.folder,
@@ -300,7 +341,7 @@ def _peak(pid: int) -> int:
     return 0
 
 
-def _end(process: Guarded, arena: Arena, remarks: Remarks, mark: str, started: int, harness: int) -> None:
+def _end(process: ChildProcess, arena: Arena, remarks: Remarks, mark: str, started: int, harness: int) -> None:
     """End a process and all that it started; a copy of the harness leaves that to the harness."""
     if os.getpid() != harness:
         return

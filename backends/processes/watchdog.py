@@ -11,7 +11,7 @@ from typing import Protocol
 TICK = 0.05  # seconds
 
 
-class Watched(Protocol):
+class WatchdogSubject(Protocol):
     """What the watchdog looks at."""
 
     def look(self, elapsed: float) -> None:
@@ -26,11 +26,11 @@ class Watchdog:
     """
 
     def __init__(self) -> None:
-        self._watched: weakref.WeakSet[Watched] = weakref.WeakSet()
+        self._watched: weakref.WeakSet[WatchdogSubject] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def watch(self, subject: Watched) -> None:
+    def watch(self, subject: WatchdogSubject) -> None:
         with self._lock:
             self._watched.add(subject)
             if self._thread is None or not self._thread.is_alive():

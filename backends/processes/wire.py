@@ -1,15 +1,8 @@
-"""What the harness and a backend's process say to each other, over two pipes.
-
-Both ways a message is a header and MessagePack. What the harness sends can be trusted; what comes from the process
-cannot, as the backend may have written over anything there, so it is decoded with all types checked and never
-unpickled.
-"""
+"""What the harness and a backend's process say to each other, over two pipes; as `framing` has it, in MessagePack."""
 
 from __future__ import annotations
 
 import pickle
-import signal
-import struct
 from collections.abc import Callable
 from functools import cache
 from typing import Any, get_type_hints
@@ -20,17 +13,11 @@ from dml_conformance.backends.base import Capabilities
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.registry import operators
 
-# Of every message: a mark by which chance output is told from it, its length without the header, and a number, which an
-# answer repeats.
-HEADER = struct.Struct("=IIQ")
-MARK = 0x4C4D4443
-# The signal at which a process writes down where it is, where there are signals.
-DUMP = getattr(signal, "SIGUSR1", 0)
 LONGEST_ANSWER = 2**26
 LONGEST_TEXT = 10_000  # of what a backend has to say
 
 
-class Described(msgspec.Struct, frozen=True, array_like=True):
+class EncodedDesc(msgspec.Struct, frozen=True, array_like=True):
     """A descriptor.
 
     Attributes:
@@ -42,7 +29,7 @@ class Described(msgspec.Struct, frozen=True, array_like=True):
     content: bytes
 
 
-SAME = Described("", b"")
+SAME = EncodedDesc("", b"")
 
 
 # A binding, whose resource lies in the shared memory: the tensor's attribute; where the resource starts there, and its
@@ -53,20 +40,20 @@ Bound = tuple[str, int, int, int, int, bool]
 class Job(msgspec.Struct, frozen=True, array_like=True):
     """The arguments of one `execute`."""
 
-    desc: Described
+    desc: EncodedDesc
     level: int
     inputs: tuple[Bound, ...]
     outputs: tuple[Bound, ...]
 
 
 # A job as the harness sends it: the same on the way, without making a struct of it.
-JobFields = tuple[Described, int, list[Bound], list[Bound]]
+JobFields = tuple[EncodedDesc, int, list[Bound], list[Bound]]
 
 
 class Question(msgspec.Struct, frozen=True, array_like=True):
     """The arguments of one `validate`."""
 
-    desc: Described
+    desc: EncodedDesc
     level: int
 
 
@@ -75,7 +62,8 @@ TIME_EXECUTION, TIME_COPY = "time_execution", "time_copy"
 
 
 class Validate(msgspec.Struct, frozen=True, array_like=True, tag=VALIDATE):
-    """Decide on descriptors, in order. The answer is a tuple of `Decision`, to every other request an `Outcome`."""
+    """Decide on descriptors, in order. The answer is a tuple of `DecisionReply`, to every other request an
+    `ExecutionReply`."""
 
     questions: tuple[Question, ...]
 
@@ -122,7 +110,7 @@ class TimeCopy(msgspec.Struct, frozen=True, array_like=True, tag=TIME_COPY):
 Request = Validate | Execute | ExecuteBatch | TimeExecution | TimeCopy
 
 
-class Loaded(msgspec.Struct, frozen=True, tag=True):
+class BackendInfo(msgspec.Struct, frozen=True, tag=True):
     """The first message of a process: the backend is there.
 
     Attributes:
@@ -134,29 +122,29 @@ class Loaded(msgspec.Struct, frozen=True, tag=True):
     takes_batches: bool
 
 
-class NotLoaded(msgspec.Struct, frozen=True, tag=True):
+class LoadError(msgspec.Struct, frozen=True, tag=True):
     """The first message of a process: the backend cannot be had."""
 
     reason: str
 
 
-Hello = Loaded | NotLoaded
+Greeting = BackendInfo | LoadError
 
 
-class Answered(msgspec.Struct, frozen=True, array_like=True, tag=0):
+class WireAnswer(msgspec.Struct, frozen=True, array_like=True, tag=0):
     """`validate` returned an Answer."""
 
     accepted: bool
     reason: str
 
 
-class Returned(msgspec.Struct, frozen=True, array_like=True, tag=1):
+class NoAnswer(msgspec.Struct, frozen=True, array_like=True, tag=1):
     """`validate` returned something else, of which this is the `repr`."""
 
     value: str
 
 
-class Done(msgspec.Struct, frozen=True, array_like=True, tag=2):
+class Completion(msgspec.Struct, frozen=True, array_like=True, tag=2):
     """It was executed.
 
     Attributes:
@@ -166,7 +154,7 @@ class Done(msgspec.Struct, frozen=True, array_like=True, tag=2):
     seconds: tuple[float, ...] = ()
 
 
-class Raised(msgspec.Struct, frozen=True, array_like=True, tag=3):
+class BackendException(msgspec.Struct, frozen=True, array_like=True, tag=3):
     """The backend raised an exception.
 
     Attributes:
@@ -180,62 +168,20 @@ class Raised(msgspec.Struct, frozen=True, array_like=True, tag=3):
     text: str
 
 
-Decision = Answered | Returned | Raised
-Outcome = Done | Raised
-
-
-class WireError(Exception):
-    """What came is no message."""
+DecisionReply = WireAnswer | NoAnswer | BackendException
+ExecutionReply = Completion | BackendException
 
 
 encode = msgspec.msgpack.Encoder().encode
 decode_request: Callable[[bytes], Request] = msgspec.msgpack.Decoder(Request).decode
-decode_decisions: Callable[[bytes], tuple[Decision, ...]] = msgspec.msgpack.Decoder(tuple[Decision, ...]).decode
-decode_outcome: Callable[[bytes], Outcome] = msgspec.msgpack.Decoder(Outcome).decode
-decode_hello: Callable[[bytes], Hello] = msgspec.msgpack.Decoder(Hello).decode
+decode_decisions: Callable[[bytes], tuple[DecisionReply, ...]] = msgspec.msgpack.Decoder(
+    tuple[DecisionReply, ...]
+).decode
+decode_execution: Callable[[bytes], ExecutionReply] = msgspec.msgpack.Decoder(ExecutionReply).decode
+decode_greeting: Callable[[bytes], Greeting] = msgspec.msgpack.Decoder(Greeting).decode
 
 
-def message(number: int, content: bytes) -> bytes:
-    """A message, header and all."""
-    return HEADER.pack(MARK, len(content), number) + content
-
-
-def receive(read: Callable[[int], bytes], most: int = LONGEST_ANSWER) -> tuple[int, bytes] | None:
-    """Wait for a message; each but the last one has to be answered before the next comes.
-
-    Args:
-        read: reads up to so many bytes, waiting for the first.
-        most: bytes that a message may have.
-
-    Returns:
-        Its number and content; None at the end of the stream.
-
-    Raises:
-        WireError: what came is no message.
-    """
-    data = read(1 << 16)
-    while len(data) < HEADER.size:
-        if not (more := read(1 << 16)):
-            return None
-        data += more
-    mark, length, number = HEADER.unpack_from(data)
-    if mark != MARK or length > most:
-        raise WireError
-    total = HEADER.size + length
-    if len(data) < total:
-        parts, received = [data], len(data)
-        while received < total:
-            if not (more := read(1 << 20)):
-                return None
-            parts.append(more)
-            received += len(more)
-        data = b"".join(parts)
-    if len(data) > total:
-        raise WireError
-    return number, data[HEADER.size :]
-
-
-def describe(desc: OperatorDesc) -> Described:
+def describe(desc: OperatorDesc) -> EncodedDesc:
     """A descriptor as it is sent."""
     codec = _codec(type(desc))
     if codec is not None:
@@ -245,18 +191,18 @@ def describe(desc: OperatorDesc) -> Described:
         except (msgspec.MsgspecError, OverflowError, TypeError):
             pass  # a field holds what its type does not say, as it may where that is tested
         else:
-            return Described(desc.operator, content)
-    return Described("", pickle.dumps(desc))
+            return EncodedDesc(desc.operator, content)
+    return EncodedDesc("", pickle.dumps(desc))
 
 
-def descriptor(described: Described) -> OperatorDesc:
+def descriptor(encoded: EncodedDesc) -> OperatorDesc:
     """The descriptor that was sent."""
-    if not described.operator:
-        desc: OperatorDesc = pickle.loads(described.content)  # noqa: S301 - the harness sent it
+    if not encoded.operator:
+        desc: OperatorDesc = pickle.loads(encoded.content)  # noqa: S301 - the harness sent it
         return desc
-    codec = _codec(operators()[described.operator].desc)
+    codec = _codec(operators()[encoded.operator].desc)
     assert codec is not None
-    return codec(described.content)
+    return codec(encoded.content)
 
 
 @cache

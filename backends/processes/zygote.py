@@ -24,7 +24,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO
 
-from dml_conformance.backends.processes.child_process import STOP_SECONDS, Guarded
+from dml_conformance.backends.processes.arena import Arena
+from dml_conformance.backends.processes.child_process import STOP_SECONDS, ChildProcess
 
 # Without other systems' ways of passing files and of telling how a process ended.
 CAN_FORK = sys.platform == "linux"
@@ -68,14 +69,15 @@ class Zygote:
         finally:
             other.close()
 
-    def fork(self, mark: str, shared: int, remarks: IO[bytes]) -> ForkedProcess:
+    def fork(self, arena: Arena, remarks: IO[bytes], mark: str) -> ForkedProcess:
         """Another process.
 
         Args:
-            mark: that it and all that it starts has in its environment.
-            shared: file of the memory that it shares with the harness.
+            arena: the memory that it shares with the harness.
             remarks: takes what it prints.
+            mark: that it and all that it starts has in its environment.
         """
+        (shared,) = arena.inherited
         pipes = [os.pipe() for _ in range(4)]
         (request_end, requests), (replies, reply_end), (status, status_end), (lifeline_end, lifeline) = pipes
         theirs = (request_end, reply_end, status_end, lifeline_end)
@@ -92,7 +94,7 @@ class Zygote:
         finally:
             for file in theirs:
                 os.close(file)
-        return ForkedProcess(Forked(pid, status), requests, replies, lifeline)
+        return ForkedProcess(ZygoteChild(pid, status), requests, replies, lifeline)
 
     def end(self) -> None:
         """End it, and the processes that are left."""
@@ -103,7 +105,7 @@ class Zygote:
         self._process.wait()
 
 
-class Forked:
+class ZygoteChild:
     """A process that the zygote has forked, to be used like one of `subprocess`.
 
     Attributes:
@@ -132,10 +134,10 @@ class Forked:
             raise subprocess.TimeoutExpired("", timeout or 0)
         with self._lock:
             if self.returncode is None:
-                self.returncode = self._told()
+                self.returncode = self._code()
         return self.returncode
 
-    def _told(self) -> int:
+    def _code(self) -> int:
         told = os.read(self._status, _NUMBER.size)
         if len(told) == _NUMBER.size:
             return int(_NUMBER.unpack(told)[0])
@@ -157,7 +159,7 @@ class Forked:
             os.kill(self.pid, number)
 
 
-class ForkedProcess(Guarded):
+class ForkedProcess(ChildProcess):
     """A process that the zygote has forked; it is in a group of its own.
 
     Args:
@@ -167,7 +169,7 @@ class ForkedProcess(Guarded):
         lifeline: descriptor at whose end the zygote ends the group.
     """
 
-    def __init__(self, process: Forked, requests: int, replies: int, lifeline: int) -> None:
+    def __init__(self, process: ZygoteChild, requests: int, replies: int, lifeline: int) -> None:
         super().__init__(process, requests, replies)
         self._forked = process
         self._lifeline = lifeline
@@ -191,7 +193,7 @@ class ForkedProcess(Guarded):
 _KEPT: list[mmap.mmap] = []
 
 
-class _Child:
+class _ForkedChild:
     """A process that was forked.
 
     Attributes:
@@ -231,11 +233,11 @@ def main(name: str, control: int) -> None:
         name: of the backend.
         control: socket to the harness.
     """
-    from dml_conformance.backends.processes import worker
+    from dml_conformance.backends.processes import server
 
     gc.freeze()  # what is loaded stays, and its pages are shared as long as nobody looks at them
     if _was_forked(socket.socket(fileno=control)):
-        worker.main(name, f"file:{SHARED}", 0)
+        server.main(name, f"file:{SHARED}", 0)
 
 
 def _was_forked(harness: socket.socket) -> bool:
@@ -244,7 +246,7 @@ def _was_forked(harness: socket.socket) -> bool:
     os.set_blocking(wake, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    children: dict[int, _Child] = {}  # by lifeline
+    children: dict[int, _ForkedChild] = {}  # by lifeline
     waiting = select.poll()
     for file in (harness.fileno(), awake):
         waiting.register(file, select.POLLIN)
@@ -272,7 +274,7 @@ def _was_forked(harness: socket.socket) -> bool:
                 for each in own:
                     os.close(each)
                 if pid > 0:
-                    children[lifeline] = _Child(pid, status)
+                    children[lifeline] = _ForkedChild(pid, status)
                     waiting.register(lifeline, 0)  # its end shows all the same
                 harness.sendall(_NUMBER.pack(pid))
 

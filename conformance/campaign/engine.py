@@ -10,12 +10,10 @@ from itertools import chain, islice, starmap
 
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.conformance.campaign.budget import Budget
-from dml_conformance.conformance.campaign.units import Listed, Sought, Unit, UnitJudge
 from dml_conformance.conformance.judge.blame import Blame, Repetition
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.reports.encoded import write_down
+from dml_conformance.conformance.workers.tasks import CaseBlock, SearchTask, Task, TaskJudge
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record
-from dml_conformance.reports.stream import Written
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.examples import examples
 from dml_conformance.spec.levels import Level
@@ -72,42 +70,41 @@ class Engine:
     _finished: Collection[str] = ()
 
     def __post_init__(self) -> None:
-        self._units = UnitJudge(self.judge)
+        self._task_judge = TaskJudge(self.judge)
         self._blame = Blame(self.judge.backend_name, self.judge.reading)
         self._repetition = Repetition(self.judge)
 
-    def records(self) -> Iterator[Record]:
-        """Every record, phase by phase."""
-        for unit in self.units():
-            yield from self.judged(unit)
+    def stages(self) -> Iterator[Iterator[Task]]:
+        """Every task that may be left, in order. Those of a stage may be judged at the same time, before it is known of
+        each whether it is wanted; which ones the search has depends on the records of the stages before."""
+        yield self._blocks(Phase.EXAMPLES)
+        yield self._blocks(Phase.BOUNDARIES)
+        yield self._known()
+        yield self._unknown()
+        yield self._blocks(Phase.SWEEP)
 
-    def units(self) -> Iterator[Unit]:
-        """Every unit of work that is left, in order. The records of one are to be noted before the next is asked for,
-        as which ones the search has depends on what came before."""
+    def tasks(self) -> Iterator[Task]:
+        """Every task that is left, in order; the records of one are to be settled before the next is asked for."""
         for stage in self.stages():
             yield from filter(self.wants, stage)
 
-    def stages(self) -> Iterator[Iterator[Unit]]:
-        """Every unit of work that may be left, in order. Those of a stage may be judged at the same time, before it is
-        known of each whether it is wanted."""
-        yield self._listed(Phase.EXAMPLES)
-        yield self._listed(Phase.BOUNDARIES)
-        yield self._known()
-        yield self._unknown()
-        yield self._listed(Phase.SWEEP)
+    def judged(self, task: Task) -> Iterator[Record]:
+        """The records of a task, judged in this process and settled as they are asked for."""
+        return map(self.settled, self._task_judge.records(task))
 
-    def wants(self, unit: Unit) -> bool:
-        """Whether a unit belongs to what is left; asked when the records of all before it have been noted."""
-        if isinstance(unit, Listed):
+    def records(self) -> Iterator[Record]:
+        """Every record that is left, likewise."""
+        for task in self.tasks():
+            yield from self.judged(task)
+
+    def wants(self, task: Task) -> bool:
+        """Whether a task belongs to what is left; asked when the records of all before it have been settled."""
+        if isinstance(task, CaseBlock):
             return True
-        return unit.name not in self._finished and (unit.operator, unit.rule) not in self._shrunk
-
-    def judged(self, unit: Unit) -> Iterator[Record]:
-        """The records of a unit, judged, settled and noted as they are asked for."""
-        return map(self.settled, self._units.records(unit))
+        return task.name not in self._finished and (task.operator, task.rule) not in self._shrunk
 
     def settled(self, record: Record) -> Record:
-        """A record that was just judged, as it goes on record, and noted."""
+        """A record as it goes on record, and noted."""
         record = self._blame.settled(self._repetition.repeated(record))
         self.note(record)
         return record
@@ -121,26 +118,20 @@ class Engine:
         elif record.phase is not Phase.SWEEP:
             self._broken.setdefault((record.operator, about), Level.parse(record.level))
 
-    def settled_written(self, written: Written) -> Written:
-        """As `settled`, of a record that another process judged."""
-        if not written.traits.lost and not _failed(written.traits):
-            return written
-        return write_down(self.settled(written.whole()))
-
     def resume(self, records: Iterable[Record], units: Collection[str]) -> Iterator[Record]:
         """Go on where an interrupted run of this campaign was.
 
         Args:
-            records: of the units that it finished, in order, waived or not.
+            records: of the tasks that it finished, in order, waived or not.
             units: their names.
 
         Returns:
-            These records, each noted when it is asked for; all of them, before `units` is.
+            These records, each of which is to be settled before the next is asked for; all of them, before `stages` is.
         """
         self._finished = units
         for record in records:
             self._judged[record.phase] += 1
-            yield self.settled(record)
+            yield record
 
     def cases(self, phase: Phase, start: int = 0) -> Iterator[Case]:
         """The cases of a phase, in order, from one on: those that depend on nothing but the campaign.
@@ -153,8 +144,8 @@ class Engine:
         cases = {Phase.EXAMPLES: chain(self.saved_here(), self._examples()), Phase.BOUNDARIES: self._boundaries()}
         return islice(cases[phase], start, None)
 
-    def searches(self) -> Iterator[Sought]:
-        """Every search of the campaign, in order; noted and asked for as `units` are."""
+    def searches(self) -> Iterator[SearchTask]:
+        """Every search of the campaign, in order; those that its records leave wanted."""
         return filter(self.wants, chain(self._known(), self._unknown()))
 
     def saved_here(self) -> list[Case]:
@@ -178,13 +169,13 @@ class Engine:
             if applicable_rules(operator, level)
         ]
 
-    def _listed(self, phase: Phase) -> Iterator[Listed]:
-        """The units of a phase whose cases are known beforehand; there are as many records as cases were judged."""
-        size, count = self._units.size(phase), self._judged[phase]
+    def _blocks(self, phase: Phase) -> Iterator[CaseBlock]:
+        """The blocks of a phase whose cases are known beforehand; there are as many records as cases were judged."""
+        size, count = self._task_judge.block_size(phase), self._judged[phase]
         cases = self.cases(phase, count)
         while part := tuple(islice(cases, size - count % size)):
             count += len(part)
-            yield Listed(f"{phase} up to {count}", phase, part)
+            yield CaseBlock(f"{phase} up to {count}", phase, part)
 
     def _examples(self) -> Iterator[Case]:
         for operator in self.operators:
@@ -198,20 +189,20 @@ class Engine:
                 if level is level_of_scale(operator, self.levels, self.judge.capabilities):
                     yield from scale_cases(operator, level, self.budget.reach_on(self.judge.capabilities))
 
-    def _known(self) -> Iterator[Sought]:
+    def _known(self) -> Iterator[SearchTask]:
         """The search for the smallest case of every rule that is known to be broken."""
         for (operator, rule), level in self._broken.items():
-            yield self._sought("known", operator, level, rule, SHRINK_EXAMPLES)
+            yield self._search("known", operator, level, rule, SHRINK_EXAMPLES)
 
-    def _unknown(self) -> Iterator[Sought]:
+    def _unknown(self) -> Iterator[SearchTask]:
         """The search for rules that are broken; of those that no level before was found to break."""
         for operator, level in self._cells():
             for rule in applicable_rules(operator, level):
-                yield self._sought("unknown", operator, level, rule, self.budget.search)
+                yield self._search("unknown", operator, level, rule, self.budget.search)
 
-    def _sought(self, what: str, operator: str, level: Level, rule: str, examples: int) -> Sought:
+    def _search(self, what: str, operator: str, level: Level, rule: str, examples: int) -> SearchTask:
         name = f"{Phase.SEARCH}, {what}: {operator} at {level}, {rule}"
-        return Sought(name, operator, level, rule, examples, self.search_seed(operator, level, rule))
+        return SearchTask(name, operator, level, rule, examples, self.search_seed(operator, level, rule))
 
     def _sweep(self, start: int) -> Iterator[Case]:
         """The sweep's cases from one on, of which those before are not made."""

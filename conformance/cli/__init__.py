@@ -26,6 +26,7 @@ COMMANDS = {
     "generate": "dml_conformance.conformance.cli.generate:generate",
     "history": "dml_conformance.conformance.cli.history:history",
     "import-model": "dml_conformance.conformance.cli.exchange:import_model_command",
+    "merge": "dml_conformance.conformance.cli.merge:merge",
     "operators": "dml_conformance.conformance.cli.catalogue:operators",
     "rules": "dml_conformance.conformance.cli.catalogue:rules",
     "keys": "dml_conformance.conformance.cli.keys:keys",

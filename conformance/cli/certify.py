@@ -11,8 +11,8 @@ import click
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.processes.opening import opened
 from dml_conformance.conformance.campaign.budget import BUDGETS
-from dml_conformance.conformance.campaign.certify import certify as run_campaign
-from dml_conformance.conformance.campaign.certify import describe_campaign
+from dml_conformance.conformance.campaign.driver import certify as run_campaign
+from dml_conformance.conformance.campaign.driver import describe_campaign
 from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.options import (
@@ -36,7 +36,8 @@ from dml_conformance.conformance.packages.make import PackageFolder, complete_ar
 from dml_conformance.conformance.packages.profiles import ClaimsProfile, narrowed, widest
 from dml_conformance.conformance.packages.statements import read_stated
 from dml_conformance.conformance.packages.waivers import WaiverFilter, Waivers, read_waivers
-from dml_conformance.conformance.workers.units import JudgeSetup, UnitWorkers
+from dml_conformance.conformance.workers import Workers
+from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.reports.console import Progress, print_summary
 from dml_conformance.reports.package import PACKAGE_FILES, SUFFIX
 from dml_conformance.reports.stream import FanOut
@@ -210,7 +211,7 @@ def certify(
                 reports = ReportFolder(output, conditions=same)
             workers = None
             if worker_count is not None and limits is not None:
-                workers = UnitWorkers(JudgeSetup.of(judge, limits), worker_count)
+                workers = Workers(JudgeSetup.of(judge, limits), worker_count)
             summary = _run(engine, waivers, reports, workers)
             waivers.check_used()
     print_summary(summary, output=str(folder))
@@ -223,9 +224,7 @@ def certify(
 _NOT_OF_THE_RUN = ("folder", "replace_folder", "sign_key", "failures_folder", "in_process", "worker_count")
 
 
-def _run(
-    engine: Engine, waivers: Waivers, reports: ReportFolder | PackageFolder, workers: UnitWorkers | None
-) -> Summary:
+def _run(engine: Engine, waivers: Waivers, reports: ReportFolder | PackageFolder, workers: Workers | None) -> Summary:
     """Run a campaign, or what is left of it."""
     tell_begun(reports.begun)
     progress = Progress(planned=engine.planned())
@@ -237,6 +236,7 @@ def _run(
         if workers is not None:
             workers.close()
     if workers is not None and workers.losses:
-        times = "once" if workers.losses == 1 else f"{workers.losses} times"
+        count = workers.losses.total()
+        times = "once" if count == 1 else f"{count} times"
         echo(f"A process that judges was lost {times}; what it was at was judged again.", err=True)
     return reports.summary

@@ -16,7 +16,7 @@ from dml_conformance.conformance.cli.options import LEVEL, format_option, spec_o
 from dml_conformance.conformance.cli.output import print_json
 from dml_conformance.spec.errata import errata
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.model_files import Located, ModelError, Skipped
+from dml_conformance.spec.model_files import LocatedOperator, ModelError, SkippedOperator
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.rules import Violation
 from dml_conformance.spec.validator import Decision, Outcome, Reading, decide
@@ -25,10 +25,10 @@ from dml_conformance.spec.validator import Decision, Outcome, Reading, decide
 SHOWN_PLACES = 8
 
 
-class Checked(NamedTuple):
+class OperatorDecision(NamedTuple):
     """One operator of a file and the decision on it."""
 
-    located: Located
+    located: LocatedOperator
     decision: Decision
 
     def path(self, where: str) -> str:
@@ -42,8 +42,8 @@ class FileResult(NamedTuple):
     """One file: what it holds and was decided, or why it cannot be read."""
 
     file: str
-    checked: tuple[Checked, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
+    checked: tuple[OperatorDecision, ...] = ()
+    skipped: tuple[SkippedOperator, ...] = ()
     error: ModelError | None = None
 
 
@@ -84,7 +84,7 @@ def _check_file(file: str, level: Level, reading: Reading) -> FileResult:
         model = read_operators(file)
     except ModelError as error:
         return FileResult(name, error=error)
-    checked = tuple(Checked(located, decide(located.desc, level, reading)) for located in model.operators)
+    checked = tuple(OperatorDecision(located, decide(located.desc, level, reading)) for located in model.operators)
     return FileResult(name, checked, model.skipped)
 
 
@@ -131,7 +131,7 @@ def as_json(results: Iterable[FileResult], level: Level, reading: Reading) -> di
     }
 
 
-def _operator_json(checked: Checked) -> dict[str, Any]:
+def _operator_json(checked: OperatorDecision) -> dict[str, Any]:
     return {
         "where": checked.located.where,
         "operator": checked.located.desc.operator,
@@ -171,7 +171,7 @@ def as_text(results: Iterable[FileResult], level: Level) -> Iterator[str]:
     )
 
 
-def _rule_lines(checked: Checked, violations: list[Violation]) -> Iterator[str]:
+def _rule_lines(checked: OperatorDecision, violations: list[Violation]) -> Iterator[str]:
     rule = violations[0].rule
     yield f"  {rule.id} ({rule.category})"
     for violation in violations[:SHOWN_PLACES]:

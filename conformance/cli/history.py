@@ -15,7 +15,7 @@ from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.options import format_option
 from dml_conformance.conformance.cli.output import print_json, print_table
 from dml_conformance.reports.console import Steps
-from dml_conformance.reports.history import History
+from dml_conformance.reports.history import HistoryFile
 from dml_conformance.reports.history_page import MAX_SERIES, history_html
 from dml_conformance.reports.records import NOT_CONFORMANT, Timing, Verdict
 from dml_conformance.reports.stream import FanOut
@@ -52,7 +52,7 @@ def add(database: Path, results: Sequence[Path]) -> None:
             summary = Summary()
             store.replay(FanOut(summary, Advancing(progress)))
             summaries.append(summary)
-    with History(database, create=True) as kept:
+    with HistoryFile(database, create=True) as kept:
         added = sum(kept.add(summary) for summary in summaries)
     left_out = sum(summary.throughputs_left_out for summary in summaries)
     if left_out:
@@ -91,7 +91,7 @@ def show(
     page = OutputFile(output or STDOUT, replace=replace, signature=HTML)
     found = []
     for database in databases:
-        with History(database) as kept:
+        with HistoryFile(database) as kept:
             found.append(kept.series())
     series = merged(found)
     shown = [Trend.of(runs[-last:]) for (name, _), runs in series.items() if not backends or name in backends]

@@ -17,9 +17,10 @@ from dml_conformance.conformance.cli.output import print_table, table_lines
 from dml_conformance.reports.text import indented_json
 
 if TYPE_CHECKING:
+    from dml_conformance.documents.check import CheckedPages
     from dml_conformance.documents.check.overview import OperatorOverview, Overview
+    from dml_conformance.documents.read.collect import OtherFile, PageFiles, UnreadableFile
     from dml_conformance.documents.read.model import Page
-    from dml_conformance.documents.report import CheckedPages, Collection, Failure, Skipped
 
 REGISTRY = "registry"
 _SHOWN = 3  # files passed over that are named
@@ -58,25 +59,36 @@ def check_page_command(
     checked all the same.
     """
     from dml_conformance.documents.check import check_pages
-    from dml_conformance.documents.report import CheckedPages, collect, sarif
+    from dml_conformance.documents.read.collect import collect
+    from dml_conformance.documents.report import sarif
 
     signature = b"" if format_ == "text" else JSON
     target = OutputFile(STDOUT if output is None else output, replace=replace, signature=signature)
     other = _other_page(against)
     collection = _comparable(collect(paths), other)
-    report = check_pages(collection.pages, against=other, registry=REGISTRY in against)
-    checked = CheckedPages.of(report, collection.skipped, collection.failures, ignore_known=ignore_known)
+    checked = check_pages(
+        collection.pages,
+        other,
+        REGISTRY in against,
+        ignore_known=ignore_known,
+        skipped=collection.skipped,
+        failures=collection.failures,
+    )
     if format_ != "text":
         log = checked if format_ == "json" else sarif(collection.pages, checked)
         target.write(_json(log))
     elif not target.is_stdout:
-        target.write("".join(f"{line}\n" for part in _parts(checked) for line in part.lines))
+        parts = (table_lines(*part) if isinstance(part, _Table) else part for part in _parts(checked))
+        target.write("".join(f"{line}\n" for lines in parts for line in lines))
     elif collection.pages:
         for part in _parts(checked):
-            part.print()
+            if isinstance(part, _Table):
+                print_table(*part)
+            else:
+                click.echo("\n".join(part))
     if not target.is_stdout:
         click.echo(_summary(checked))
-    _tell(checked.failures)
+    _complain_of(checked.failures)
     if checked.failures:
         context.exit(Exit.BAD_INPUT)
     context.exit(Exit.CONFORMANT if checked.ok else Exit.NOT_CONFORMANT)
@@ -91,13 +103,13 @@ def import_command(context: click.Context, paths: tuple[Path, ...], output: Path
 
     PAGE is as for check-page. Nothing is corrected or added. Ends with 2, and writes nothing, if a page cannot be read.
     """
+    from dml_conformance.documents.read.collect import collect
     from dml_conformance.documents.read.collection import PageCollection
-    from dml_conformance.documents.report import collect
 
     target = OutputFile(output, replace=replace, signature=JSON)
     collection = collect(paths)
     if collection.failures:
-        _tell(collection.failures)
+        _complain_of(collection.failures)
         context.exit(Exit.BAD_INPUT)
     target.write(PageCollection.of(collection.pages).to_json().decode())
     if target.is_stdout:
@@ -138,11 +150,11 @@ def _other_page(against: Sequence[str]) -> Page | None:
     return read_page(Path(named[0])) if named else None
 
 
-def _comparable(collection: Collection, other: Page | None) -> Collection:
+def _comparable(collection: PageFiles, other: Page | None) -> PageFiles:
     """The pages that can be held against the other one; those on another operator are passed over, or refused."""
     from dml_conformance.documents.check import DifferentOperators
     from dml_conformance.documents.check.between import require_same_operator
-    from dml_conformance.documents.report import Failure, Skipped
+    from dml_conformance.documents.read.collect import OtherFile, UnreadableFile
 
     if other is None:
         return collection
@@ -152,9 +164,9 @@ def _comparable(collection: Collection, other: Page | None) -> Collection:
             require_same_operator(page, other)
         except DifferentOperators as error:
             if page.path in collection.found:
-                skipped.append(Skipped(page.path, str(error)))
+                skipped.append(OtherFile(page.path, str(error)))
             else:
-                failures.append(Failure(page.path, str(error)))
+                failures.append(UnreadableFile(page.path, str(error)))
         else:
             pages.append(page)
     return collection._replace(pages=tuple(pages), skipped=tuple(skipped), failures=tuple(failures))
@@ -164,7 +176,7 @@ def _json(value: Any) -> str:
     return indented_json(value) + "\n"
 
 
-def _tell(failures: Sequence[Failure]) -> None:
+def _complain_of(failures: Sequence[UnreadableFile]) -> None:
     """A line on standard error for each."""
     for failure in failures:
         complain(failure.problem)
@@ -173,46 +185,29 @@ def _tell(failures: Sequence[Failure]) -> None:
 # --- text ---------------------------------------------------------------------------------------------------------
 
 
-class _Lines(NamedTuple):
-    """Lines as they are."""
-
-    lines: Sequence[str]
-
-    def print(self) -> None:
-        for line in self.lines:
-            click.echo(line)
-
-
 class _Table(NamedTuple):
     """A table, which wraps on a terminal."""
 
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
 
-    @property
-    def lines(self) -> list[str]:
-        return table_lines(self.headers, self.rows)
 
-    def print(self) -> None:
-        print_table(self.headers, self.rows)
-
-
-def _parts(checked: CheckedPages) -> Iterator[_Lines | _Table]:
+def _parts(checked: CheckedPages) -> Iterator[list[str] | _Table]:
     """Pages with findings, then all of them side by side, then how many findings there are."""
-    from dml_conformance.documents.report.text import finding_lines
+    from dml_conformance.documents.report import finding_lines
 
     statements = {check.name: check.statement for check in checked.checks}
     for page in checked.pages:
         for finding in page.findings:
-            yield _Lines([*finding_lines(finding, statements[finding.check]), ""])
+            yield [*finding_lines(finding, statements[finding.check]), ""]
     if len(checked.pages) > 1:
         yield _side_by_side(checked.overview)
         for operator in checked.overview.operators:
             if operator.differences:
-                yield _Lines(["", f"{operator.operator}, where its pages differ:", ""])
+                yield ["", f"{operator.operator}, where its pages differ:", ""]
                 yield _differences(operator)
-        yield _Lines([""])
-    yield _Lines([*_skipped(checked.skipped), _summary(checked)])
+        yield [""]
+    yield [*_skipped(checked.skipped), _summary(checked)]
 
 
 def _side_by_side(overview: Overview) -> _Table:
@@ -242,7 +237,7 @@ def _differences(operator: OperatorOverview) -> _Table:
     return _Table(("subject", "what is said", "by"), rows)
 
 
-def _skipped(skipped: Sequence[Skipped]) -> Iterator[str]:
+def _skipped(skipped: Sequence[OtherFile]) -> Iterator[str]:
     if skipped:
         files = "1 file" if len(skipped) == 1 else f"{len(skipped):,} files"
         more = f" and {len(skipped) - _SHOWN:,} more" if len(skipped) > _SHOWN else ""
@@ -250,12 +245,11 @@ def _skipped(skipped: Sequence[Skipped]) -> Iterator[str]:
 
 
 def _summary(checked: CheckedPages) -> str:
-    from dml_conformance.documents.report.text import count_line
+    from dml_conformance.documents.report import count_line
 
     pages = "1 page" if len(checked.pages) == 1 else f"{len(checked.pages):,} pages"
     unread = f"; {len(checked.failures):,} could not be read" if checked.failures else ""
-    findings = (finding for page in checked.pages for finding in page.findings)
-    return f"{pages}: {count_line(findings)}{unread}"
+    return f"{pages}: {count_line(checked.findings)}{unread}"
 
 
 def _levels(levels: Sequence[str | None]) -> str:

@@ -12,8 +12,8 @@ from dml_conformance.conformance.cli.cases import replay_shown
 from dml_conformance.conformance.cli.files import HTML, OutputFile
 from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.output import print_table
-from dml_conformance.reports.comparison import Comparison, comparison_html
 from dml_conformance.reports.html import report_html
+from dml_conformance.reports.report import CampaignReport
 from dml_conformance.reports.store import Store
 from dml_conformance.reports.writing import RESULTS
 
@@ -38,7 +38,7 @@ from dml_conformance.reports.writing import RESULTS
 def report(results: Sequence[Path], output: Path, baseline: Path | None, replace: bool) -> None:
     """Write one HTML page from RESULTS: results.sqlite files, or folders that certify left.
 
-    Several campaigns are shown side by side, what differs first; a single one as certify shows it. Exit code 0: the
+    One campaign is shown as certify shows it, several side by side on the same page. Exit code 0: the
     page is written, whatever it says; 2: wrong usage or bad input.
     """
     page = OutputFile(output, replace=replace, signature=HTML)
@@ -50,12 +50,7 @@ def report(results: Sequence[Path], output: Path, baseline: Path | None, replace
     with ExitStack() as stack:
         stores = [stack.enter_context(Store(path)) for path in paths]
         earlier = stores.pop() if baseline is not None else None
-        comparison = Comparison.of(stores, earlier, replay_shown)
-    if len(comparison.summaries) == 1:
-        text = report_html(comparison.summaries[0], *comparison.cases.values())
-    else:
-        text = comparison_html(comparison)
-    page.write(text)
-    outcomes = [str(summary.conformance) for summary in comparison.summaries]
-    print_table(("campaign", "outcome"), zip(comparison.labels, outcomes, strict=True))
+        shown = CampaignReport.of(stores, earlier, replay_shown)
+    page.write(report_html(shown))
+    print_table(("campaign", "outcome"), [(label, str(summary.conformance)) for label, summary in shown.campaigns])
     echo(f"Report: {output}")

@@ -11,7 +11,7 @@ import click
 
 from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.reports.records import Campaign
-from dml_conformance.reports.resuming import Begun, check_same_campaign
+from dml_conformance.reports.resuming import PartialRun, check_same_campaign
 from dml_conformance.reports.store import Store
 from dml_conformance.reports.summary import Summary
 from dml_conformance.reports.writing import RESULTS, OutputFolder
@@ -74,7 +74,7 @@ def tell_begun_anew(output: OutputFolder) -> None:
         echo(f"{output.path}: no run has left anything to be resumed; this one starts anew", err=True)
 
 
-def tell_begun(begun: Begun) -> None:
+def tell_begun(begun: PartialRun) -> None:
     """Say on standard error from where a run goes on, if it was begun before."""
     if begun.campaign is not None:
         echo(f"Resuming after {begun.count:,} cases of the run that began at {begun.campaign.started}", err=True)

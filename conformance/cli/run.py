@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-import gc
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePath
+from typing import Any
 
 import click
 import msgspec
 
 from dml_conformance.backends.processes.limits import Limits
-from dml_conformance.conformance.campaign.sweep import InProcess, Setup, blocks_of, describe_sweep, planned_cases
+from dml_conformance.conformance.campaign.driver import (
+    SweepTarget,
+    blocks_of,
+    describe_sweep,
+    first_case,
+    planned_cases,
+    sweep,
+)
 from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.options import (
     DEVICES,
@@ -34,14 +41,15 @@ from dml_conformance.conformance.cli.resuming import (
 )
 from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusError, Shard, check_corpus
 from dml_conformance.conformance.exchange.corpus_files import STANDARD_STREAM, open_corpus
-from dml_conformance.conformance.judge.blame import Blame, Blaming
 from dml_conformance.conformance.packages.waivers import WaiverFilter, Waivers, read_waivers
 from dml_conformance.conformance.workers import Workers, devices_of, places_on
 from dml_conformance.conformance.workers.cluster.client import Cluster
+from dml_conformance.conformance.workers.executor import BlockExecutor, InProcess
+from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.reports.console import Progress, Steps, print_summary
 from dml_conformance.reports.records import Campaign, Ending, Phase, Throughput
-from dml_conformance.reports.stream import ALL, Consumer, FanOut, Stream
-from dml_conformance.reports.summary import Conformance, Summary
+from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.summary import Conformance
 from dml_conformance.reports.writing import OutputFolder, ReportFolder
 from dml_conformance.spec.validator import Reading
 
@@ -141,124 +149,72 @@ def run(
         raise click.UsageError("--resume is about a run with --out; give that too.")
     part = shard or WHOLE
     waivers = Waivers() if waivers_file is None else read_waivers(waivers_file, datetime.now(UTC).date())
-    setup = Setup(backend_names, Reading(spec), one_by_one, repeat, limits or Limits())
+    setup = JudgeSetup(backend_names, Reading(spec), one_by_one, repeat, limits or Limits())
     digests = [_checked(path) for path in corpora if str(path) != STANDARD_STREAM]
+    if devices is not None:
+        setup = dataclasses.replace(setup, places=tuple(places_on(backend_names, devices_of(setup), devices)))
     with ExitStack() as stack:
-        judging: InProcess | Workers | Cluster
+        executor: BlockExecutor
         if scheduler is not None:
-            judging = Cluster(setup, scheduler, dict(resources), tell=partial(echo, err=True))
+            executor = Cluster(setup, scheduler, dict(resources), tell=partial(echo, err=True))
         elif limits is None:
-            judging = InProcess(setup.judges(), one_by_one=one_by_one)
+            executor = InProcess(setup.judges(), one_by_one=one_by_one)
         else:
-            if devices is not None:
-                setup = dataclasses.replace(setup, places=tuple(places_on(backend_names, devices_of(setup), devices)))
-            judging = Workers(setup, workers or len(setup.places) or 1)
-        stack.callback(judging.close)
-        backends = judging.capabilities()
+            executor = Workers(setup, workers or len(setup.places) or 1)
+        stack.callback(executor.close)
+        backends = executor.capabilities()
         readers = [stack.enter_context(open_corpus(path)) for path in corpora]
         headers = [reader.header for reader in readers]
         campaigns = [describe_sweep(capabilities, setup, headers, digests, part) for capabilities in backends]
-        places: list[Path | str] = [""] * len(backends)
-        reports: list[ReportFolder | _Counting] = [_Counting() for _ in backends]
         outputs: list[OutputFolder] = []
-        if folder is not None:
+        if folder is None:
+            targets = [SweepTarget(campaign) for campaign in campaigns]
+        else:
             places = [folder] if len(backends) == 1 else [folder / name for name in _folder_names(backend_names)]
+            outputs = [stack.enter_context(OutputFolder(each, replace=replace, resume=resume)) for each in places]
             same = conditions(backend_names, _NOT_OF_THE_RUN) | {"CORPUS": msgspec.to_builtins(headers)}
-            for n, place in enumerate(places):
-                output = stack.enter_context(OutputFolder(Path(place), replace=replace, resume=resume))
-                outputs.append(output)
-                if output.is_finished:
-                    reports[n] = _Counting(finished_summary(output, campaigns[n]))
-                else:
-                    tell_begun_anew(output)
-                    reports[n] = ReportFolder(output, conditions=same)
+            targets = [_target(*each, same) for each in zip(campaigns, outputs, strict=True)]
         planned = planned_cases(headers, part)
-        begun = _begun(reports, planned)
+        start = first_case(targets, planned)
+        reports = [target.report for target in targets if target.report is not None]
+        for begun in [report.begun for report in reports if report.begun.ending is None][:1]:
+            tell_begun(begun)
         progress = Progress(planned={Phase.SWEEP: planned * len(backends)})
-        for opened in (*reports, progress):
-            stack.callback(opened.close)
-        streams: list[Stream] = [
-            _Nothing()
-            if isinstance(report, _Counting) and report.is_finished
-            else _judged_stream(setup, n, waivers, FanOut(report, progress if n == 0 else _Records(progress)))
-            for n, report in enumerate(reports)
+        for report in reports:
+            stack.callback(report.close)
+        stack.callback(progress.close)
+        consumers = [
+            WaiverFilter(waivers, FanOut(target.consumer, progress if n == 0 else _Records(progress)))
+            for n, target in enumerate(targets)
         ]
-        for stream, campaign in zip(streams, campaigns, strict=True):
-            stream.start(campaign)
-        endings = [_given_again(report, stream) for report, stream in zip(reports, streams, strict=True)]
-        gc.freeze()  # what is loaded stays, so no collection has to look at it
-        left = [_Nothing() if ending else stream for ending, stream in zip(endings, streams, strict=True)]
         try:
-            given_up = judging.feed(blocks_of(readers, part, begun), left)
+            given_up = sweep(executor, setup, targets, consumers, blocks_of(readers, part, start))
         except CorpusError:
             for output in outputs:  # what was judged of a corpus that is damaged is worth nothing
                 output.keeps = False
             raise
-        # Before the first of them is finished, so that none has to be judged again then.
-        for stream in left:
-            stream.mark(ALL)
-        for stream, ending in zip(reversed(streams), reversed(endings), strict=True):  # the first one ends the progress
-            stream.finish(ending or Ending.now(given_up))
-    for how, count in judging.losses.items():
+    for how, count in executor.losses.items():
         echo(f"{count} worker process{'es' * (count > 1)} {how}; what was lost was judged again.", err=True)
     if not given_up:
         waivers.check_used()
-    for name, report, place in zip(backend_names, reports, places, strict=True):
-        if len(reports) > 1:
+    for n, (name, target) in enumerate(zip(backend_names, targets, strict=True)):
+        if len(targets) > 1:
             echo()
             echo(name)
-        print_summary(report.summary, output=str(place))
-    raise SystemExit(_exit_code([report.summary.conformance for report in reports]))
+        print_summary(target.summary, output=str(outputs[n].path) if outputs else "")
+    raise SystemExit(_exit_code([target.summary.conformance for target in targets]))
+
+
+def _target(campaign: Campaign, output: OutputFolder, same: dict[str, Any]) -> SweepTarget:
+    """Where the records of a backend go; errors as of `finished_summary` and `ReportFolder`."""
+    if output.is_finished:
+        return SweepTarget(campaign, summary=finished_summary(output, campaign), is_finished=True)
+    tell_begun_anew(output)
+    return SweepTarget(campaign, ReportFolder(output, conditions=same))
 
 
 # Parameters that the results do not depend on, or that are part of the campaign.
 _NOT_OF_THE_RUN = ("corpora", "folder", "replace", "workers", "devices", "scheduler", "resources", "in_process")
-
-
-def _judged_stream(setup: Setup, number: int, waivers: Waivers, consumer: Consumer) -> Stream:
-    """What takes the records of the backend of this number: blames for processes that were lost, and waives."""
-    return Blaming(Blame(setup.backends[number], setup.reading), WaiverFilter(waivers, consumer))
-
-
-class _Counting(FanOut):
-    """What there is to tell where no report is asked for, or where all of them are there.
-
-    Args:
-        finished: the summary of a run that needs no more than to be told of.
-    """
-
-    def __init__(self, finished: Summary | None = None) -> None:
-        self.is_finished = finished is not None
-        self.summary = finished or Summary()
-        super().__init__(self.summary)
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-
-class _Nothing(FanOut):
-    """A stream that nobody listens to: that of a backend that is through where others are not."""
-
-
-def _begun(reports: Sequence[ReportFolder | _Counting], planned: int) -> int:
-    """How many cases every backend was judged on before the run was interrupted; all of them go on from there."""
-    unended = [each for each in reports if isinstance(each, ReportFolder) and each.begun.ending is None]
-    if not unended:
-        return planned if any(isinstance(each, ReportFolder) or each.is_finished for each in reports) else 0
-    common = min(report.begun.count for report in unended)
-    for report in unended:
-        report.begun = report.begun.up_to(common)
-    tell_begun(unended[0].begun)
-    return common
-
-
-def _given_again(report: ReportFolder | _Counting, stream: Stream) -> Ending | None:
-    """Give a stream what is begun; returns its ending, if that is there already."""
-    if isinstance(report, _Counting):
-        return Ending.now() if report.is_finished else None
-    for record in report.begun.records():
-        stream.record(record)
-    return report.begun.ending
 
 
 class _Records:
@@ -266,7 +222,7 @@ class _Records:
 
     def __init__(self, progress: Progress) -> None:
         self.record = progress.record
-        self.written = progress.written
+        self.encoded_record = progress.encoded_record
 
     def start(self, campaign: Campaign) -> None:
         """Nothing: it was started already."""

@@ -39,7 +39,7 @@ from dml_conformance.conformance.judge.memory import (
     elements_at,
 )
 from dml_conformance.conformance.judge.output_digest import output_digest
-from dml_conformance.conformance.judge.prefetch import DecidesAhead, decide_ahead
+from dml_conformance.conformance.judge.prefetch import DecisionPrefetcher, prefetch_decisions
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.registry import spec_of
@@ -47,7 +47,7 @@ from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.values import overlaps
 
 MOST_CASES = 1024  # decided on before the first of them is executed
-MOST_AHEAD = 64  # decided on in one go, where each is executed alone
+MOST_PREFETCHED = 64  # decided on in one go, where each is executed alone
 MOST_CASE_BYTES = 2**18  # larger cases are executed alone: they gain nothing
 MOST_BYTES = 2**25  # of a batch's tensors
 _TRUE = {size: int.from_bytes(bytes([True]) * size) for size in (1, 2, 4, 8)}  # in each byte of an element
@@ -79,20 +79,20 @@ class BatchJudge:
         self.judge = judge
         self.in_batches = not one_by_one and takes_batches(judge.backend)
         # Asked once: to look whether an object has a protocol takes as long as deciding on a case.
-        self._asks_ahead = isinstance(judge.backend, DecidesAhead)
+        self._prefetches = isinstance(judge.backend, DecisionPrefetcher)
         self._most_bytes = MOST_BYTES
 
     def records(self, cases: Iterable[Case], phase: Phase) -> Iterator[Record]:
         """The record of each case, in order; takes in up to `MOST_CASES` cases before it gives the first record."""
         judge = self.judge
-        most = MOST_CASES if self.in_batches else MOST_AHEAD if self._asks_ahead else 1
+        most = MOST_CASES if self.in_batches else MOST_PREFETCHED if self._prefetches else 1
         cases = iter(cases)
         while chunk := [case.read(judge.reading) for case in islice(cases, most)]:
             if self.in_batches:
                 for case, judged in zip(chunk, self.judgements(chunk), strict=True):
                     yield judge.describe(case, phase, judged)
             else:
-                self._ask_ahead(chunk)
+                self._prefetch(chunk)
                 for case in chunk:
                     yield judge.record(case, phase)
 
@@ -101,7 +101,7 @@ class BatchJudge:
         judged: dict[int, Judgement] = {}
         waiting: dict[int, _Member] = {}
         used = 0
-        self._ask_ahead(cases)
+        self._prefetch(cases)
         for count, case in enumerate(cases):
             decided = self.judge.decide(case)
             if isinstance(decided, Pending) and (decided.needed > MOST_CASE_BYTES or overlaps(case)):
@@ -121,9 +121,9 @@ class BatchJudge:
         judged.update(self._executed(waiting))
         return [judged[n] for n in range(len(cases))]
 
-    def _ask_ahead(self, cases: Sequence[Case]) -> None:
-        if self._asks_ahead:
-            decide_ahead(self.judge, cases)
+    def _prefetch(self, cases: Sequence[Case]) -> None:
+        if self._prefetches:
+            prefetch_decisions(self.judge, cases)
 
     def _executed(self, members: Mapping[int, _Member]) -> Iterator[tuple[int, Judgement]]:
         return zip(members, self._execute(list(members.values())), strict=True)

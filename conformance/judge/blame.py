@@ -4,6 +4,7 @@ processes that were lost over it are put down to the machine any more."""
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
@@ -12,9 +13,9 @@ from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.losses import MOST_FORGIVEN
 from dml_conformance.conformance.judge.judge import Judge, reproduce_line
 from dml_conformance.conformance.judge.losses import take_losses, was_asked
-from dml_conformance.reports.encoded import write_down
-from dml_conformance.reports.records import NOT_CONFORMANT, Campaign, Ending, Record, Repeated, Throughput, Verdict
-from dml_conformance.reports.stream import Consumer, FanOut, Written
+from dml_conformance.reports.encoded import EncodedRecord, encode_record
+from dml_conformance.reports.records import NOT_CONFORMANT, Record, Repeated, Verdict
+from dml_conformance.reports.stream import Consumer, FanOut
 from dml_conformance.reports.summary import FailureKind, failure_kind
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.registry import rule as rule_named
@@ -65,33 +66,27 @@ class Blame:
         )
 
 
-class Blaming:
-    """A consumer that blames before it passes a stream on."""
+class SettledStream(FanOut):
+    """A stream that settles records before it passes them on.
 
-    def __init__(self, blame: Blame, consumer: Consumer) -> None:
-        self._blame = blame
-        self._consumer = consumer
-        self._fan_out = FanOut(consumer)  # knows how the consumer takes written records
+    Args:
+        settle: what a record becomes; the same one where there is nothing to settle.
+        consumers: what they are passed on to.
+    """
 
-    def start(self, campaign: Campaign) -> None:
-        self._consumer.start(campaign)
+    def __init__(self, settle: Callable[[Record], Record], *consumers: Consumer) -> None:
+        super().__init__(*consumers)
+        self._settle = settle
 
     def record(self, record: Record) -> None:
-        self._consumer.record(self._blame.settled(record))
+        super().record(self._settle(record))
 
-    def written(self, written: Written) -> None:
-        if written.traits.lost:
-            written = write_down(self._blame.settled(written.whole()))
-        self._fan_out.written(written)
-
-    def mark(self, unit: str) -> None:
-        self._fan_out.mark(unit)
-
-    def throughput(self, row: Throughput) -> None:
-        self._consumer.throughput(row)
-
-    def finish(self, ending: Ending) -> None:
-        self._consumer.finish(ending)
+    def encoded_record(self, record: EncodedRecord) -> None:
+        if record.traits.lost or record.traits.judged in NOT_CONFORMANT:
+            whole = record.whole()
+            settled = self._settle(whole)
+            record = record if settled is whole else encode_record(settled)
+        super().encoded_record(record)
 
 
 class Repetition:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.losses import Loss, losses_together
-from dml_conformance.reports.encoded import decoded_records, encoded_records
+from dml_conformance.reports.encoded import decode_records, encode_records
 from dml_conformance.reports.records import NOT_CONFORMANT, Record, Verdict
 
 
@@ -46,16 +46,16 @@ def with_losses(records: Iterable[Record], backend: object, *, in_the_end: bool 
 
 
 def records_with_losses(content: bytes, lost: Sequence[Loss]) -> bytes:
-    """Records of a block as `encoded_records` makes them, with processes that were lost over it: on the first that is
+    """Records of a block as `encode_records` makes them, with processes that were lost over it: on the first that is
     blamed or, where none is, the first that the backend was asked about."""
     if not lost:
         return content
-    records = [written.whole() for written in decoded_records(content)]
+    records = [written.whole() for written in decode_records(content)]
     blamed = [n for n, record in enumerate(records) if record.judged in (Verdict.CRASH, Verdict.TIMEOUT)]
     asked = [n for n, record in enumerate(records) if was_asked(record)]
     for n in (*blamed, *asked, *range(len(records)))[:1]:
         records[n] = _with(records[n], tuple(lost))
-    return encoded_records(records)
+    return encode_records(records)
 
 
 def was_asked(record: Record) -> bool:

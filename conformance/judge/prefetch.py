@@ -12,22 +12,22 @@ from dml_conformance.spec.operator import OperatorDesc
 
 
 @runtime_checkable
-class DecidesAhead(Protocol):
+class DecisionPrefetcher(Protocol):
     """What a backend has that gains by it."""
 
-    def decide_ahead(self, questions: Sequence[tuple[OperatorDesc, Level]]) -> None:
+    def prefetch_decisions(self, questions: Sequence[tuple[OperatorDesc, Level]]) -> None:
         """Decide on what `validate` will be asked for next, in this order."""
 
 
-def decide_ahead(judge: Judge, cases: Iterable[Case]) -> None:
+def prefetch_decisions(judge: Judge, cases: Iterable[Case]) -> None:
     """Ask a judge's backend for all that it will be asked when these cases are judged in order; where that saves time.
 
     Raises:
         GivenUp: the backend is not asked any more.
     """
-    if isinstance(judge.backend, DecidesAhead):
+    if isinstance(judge.backend, DecisionPrefetcher):
         claims = judge.capabilities
-        judge.backend.decide_ahead(
+        judge.backend.prefetch_decisions(
             [
                 (case.desc, case.level)
                 for case in cases

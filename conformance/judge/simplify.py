@@ -15,7 +15,7 @@ import msgspec
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import HIGHEST
-from dml_conformance.spec.operator import INDICES, Field, Kind, OperatorDesc
+from dml_conformance.spec.operator import INDICES, Field, FieldKind, OperatorDesc
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import UINT64_MAX, TensorDesc, minimum_size_in_bytes, packed_strides
 from dml_conformance.spec.validator import decide
@@ -187,12 +187,12 @@ def _tensors(desc: OperatorDesc) -> list[tuple[Field, TensorDesc]]:
 
 
 def _arrays(desc: OperatorDesc) -> list[tuple[Field, tuple[int, ...]]]:
-    return [(f, getattr(desc, f.attribute)) for f in spec_of(desc).fields if f.kind is Kind.UINT_ARRAY]
+    return [(f, getattr(desc, f.attribute)) for f in spec_of(desc).fields if f.kind is FieldKind.UINT_ARRAY]
 
 
 def _counts(desc: OperatorDesc) -> list[Field]:
     """Fields that hold one number, and not 0."""
-    return [f for f in spec_of(desc).fields if f.kind is Kind.UINT and getattr(desc, f.attribute) > 0]
+    return [f for f in spec_of(desc).fields if f.kind is FieldKind.UINT and getattr(desc, f.attribute) > 0]
 
 
 def _edited(desc: OperatorDesc, changes: dict[Field, Any]) -> OperatorDesc:

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from dml_conformance.conformance.packages.profiles import ClaimsProfile
-from dml_conformance.conformance.packages.toml_files import TomlFile
+from dml_conformance.conformance.packages.toml import read_toml
 from dml_conformance.reports.package.forms import CaseList, Certified, Claims, PhaseCases, Predicate, Stated, Statement
 from dml_conformance.reports.records import Campaign, Phase, Record, Verdict
 from dml_conformance.reports.summary import CellVerdict, Summary
@@ -21,9 +21,9 @@ def read_stated(path: Path) -> Stated:
     """What a vendor states, from TOML with the keys of `reports.package.forms.Stated`.
 
     Raises:
-        TomlError: a key is unknown or missing, or a value is not what its key takes.
+        TomlError: it is no TOML, a key is unknown or missing, or a value is not what its key takes.
     """
-    return TomlFile(path).read_as(Stated)
+    return read_toml(path, Stated)
 
 
 def statement_of(summary: Summary, profile: ClaimsProfile, stated: Stated | None) -> Statement:

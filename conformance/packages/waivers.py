@@ -15,11 +15,12 @@ from typing import Annotated
 
 import msgspec
 
-from dml_conformance.conformance.packages.toml_files import TomlFile
+from dml_conformance.conformance.packages.toml import entry_name, read_toml
+from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.package.forms import Level as LevelLabel
 from dml_conformance.reports.package.forms import Patterns, Text, Waiver
 from dml_conformance.reports.records import NOT_CONFORMANT, Campaign, Ending, Record, Throughput, Verdict
-from dml_conformance.reports.stream import Consumer, FanOut, Written
+from dml_conformance.reports.stream import Consumer, FanOut
 from dml_conformance.spec.errors import BadInputError
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators
@@ -28,7 +29,7 @@ _ANYTHING = re.compile(r"[*?]*")
 
 
 class WaiverError(BadInputError, ValueError):
-    """Waivers that are not legal; the message names file and line, or the number of the waiver."""
+    """Waivers that are not legal; the message names the file and the waiver."""
 
 
 class FiledWaiver(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -73,20 +74,20 @@ def read_waivers(path: Path, today: date) -> Waivers:
         today: waivers that expired before it are refused.
 
     Raises:
-        TomlError: a key is unknown or missing, or a value is not what its key takes.
+        TomlError: it is no TOML, a key is unknown or missing, or a value is not what its key takes.
         WaiverError: a waiver covers everything, names what does not exist, or has expired.
     """
-    file = TomlFile(path)
     found = [
         Waiver(**{**msgspec.structs.asdict(each), "expires": each.expires.isoformat()})
-        for each in file.read_as(WaiversFile).waiver
+        for each in read_toml(path, WaiversFile).waiver
     ]
-    for n, waiver in enumerate(found):
+    places = [f"{path}: {entry_name('waiver', n)}" for n in range(len(found))]
+    for place, waiver in zip(places, found, strict=True):
         problem = illegal(waiver, today)
         if problem:
             key, text = problem
-            raise WaiverError(str(file.error(["waiver", n, key] if key else ["waiver", n], text)))
-    return Waivers(found, [f"{path}: line {file.line_of(['waiver', n])}" for n in range(len(found))])
+            raise WaiverError(f"{place}{f'.{key}' if key else ''}: {text}")
+    return Waivers(found, places)
 
 
 def illegal(waiver: Waiver, today: date) -> tuple[str, str] | None:
@@ -188,7 +189,7 @@ class WaiverFilter:
     def __init__(self, waivers: Waivers, consumer: Consumer) -> None:
         self._waivers = waivers
         self._consumer = consumer
-        self._fan_out = FanOut(consumer)  # knows how the consumer takes written records
+        self._fan_out = FanOut(consumer)  # knows how the consumer takes encoded records
 
     def start(self, campaign: Campaign) -> None:
         self._consumer.start(campaign)
@@ -196,11 +197,11 @@ class WaiverFilter:
     def record(self, record: Record) -> None:
         self._consumer.record(self._waivers.apply(record))
 
-    def written(self, written: Written) -> None:
-        if written.traits.verdict in NOT_CONFORMANT:
-            self.record(written.whole())
+    def encoded_record(self, record: EncodedRecord) -> None:
+        if record.traits.verdict in NOT_CONFORMANT:
+            self.record(record.whole())
         else:
-            self._fan_out.written(written)
+            self._fan_out.encoded_record(record)
 
     def mark(self, unit: str) -> None:
         self._fan_out.mark(unit)

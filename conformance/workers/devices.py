@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dml_conformance.backends.loading import BackendError, on_device
-from dml_conformance.conformance.campaign.sweep import Setup, WorkerError
 from dml_conformance.conformance.workers.messages import Begin, Devices, FindDevices
-from dml_conformance.conformance.workers.process import Lost, WorkerProcess
+from dml_conformance.conformance.workers.process import WorkerLost, WorkerProcess
+from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
 from dml_conformance.conformance.workers.workers import error_of
 
 
-def devices_of(setup: Setup) -> list[tuple[str, ...]]:
+def devices_of(setup: JudgeSetup) -> list[tuple[str, ...]]:
     """The devices of each backend, as its class takes them; empty for one that has no choice of them.
 
     They are asked for in a process of its own: to say so a backend runs its code.
@@ -28,7 +28,7 @@ def devices_of(setup: Setup) -> list[tuple[str, ...]]:
         process.send(Begin(setup, loads=False))
         process.send(FindDevices())
         reply = process.receive()
-    except Lost as lost:
+    except WorkerLost as lost:
         raise BackendError(f"the devices of {', '.join(setup.backends)} cannot be had: the process {lost}") from None
     finally:
         process.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dml_conformance.backends.base import Answer, Backend, Binding, Bytes, Capabilities, Execution, takes_batches
@@ -14,7 +14,7 @@ HARNESS = 0  # what it is doing where it is in no backend; others are numbers of
 LOADING = 1 << 32  # is added while the backend is made
 
 
-class State(NamedTuple):
+class Activity(NamedTuple):
     """What a worker is doing.
 
     Attributes:
@@ -35,7 +35,7 @@ class State(NamedTuple):
         return self.doing >= LOADING
 
 
-class Watch:
+class Heartbeat:
     """The shared bytes.
 
     Args:
@@ -46,8 +46,8 @@ class Watch:
         self._view = memory.data[:SIZE].cast("Q")
 
     @property
-    def state(self) -> State:
-        return State(self._view[0], self._view[1])
+    def activity(self) -> Activity:
+        return Activity(self._view[0], self._view[1])
 
     def enter(self, doing: int) -> None:
         """Say that a backend is called."""
@@ -58,62 +58,50 @@ class Watch:
         """Say that it has returned."""
         self._view[1] = HARNESS
 
-    def close(self) -> None:
-        """Let go of the memory."""
-        self._view.release()
 
-
-def watched(backend: Backend, watch: Watch, number: int) -> Backend:
+def with_heartbeat(backend: Backend, heartbeat: Heartbeat, number: int) -> Backend:
     """A backend whose calls can be seen from outside.
 
     Args:
         backend: the backend.
-        watch: where they are seen.
+        heartbeat: where they are seen.
         number: of the backend, from 0 on.
     """
-    return (_WatchedBatches if takes_batches(backend) else _Watched)(backend, watch, number + 1)
+    return (_BatchesWithHeartbeat if takes_batches(backend) else _BackendWithHeartbeat)(backend, heartbeat, number + 1)
 
 
-class _Watched:
+class _BackendWithHeartbeat:
     """What a backend raises to end its process is left to do so, and the worker is then seen to have been in it."""
 
-    def __init__(self, backend: Any, watch: Watch, doing: int) -> None:
+    def __init__(self, backend: Any, heartbeat: Heartbeat, doing: int) -> None:
         self._backend, self._doing = backend, doing
         self._validate, self._execute = backend.validate, backend.execute
-        self._enter, self._leave = watch.enter, watch.leave
+        self._enter, self._leave = heartbeat.enter, heartbeat.leave
 
     def capabilities(self) -> Capabilities:
         claims: Capabilities = self._backend.capabilities()
         return claims
 
     def validate(self, desc: OperatorDesc, level: Level) -> Answer:
-        self._enter(self._doing)
-        try:
-            answer: Answer = self._validate(desc, level)
-        except Exception:
-            self._leave()
-            raise
-        self._leave()
+        answer: Answer = self._call(self._validate, desc, level)
         return answer
 
     def execute(
         self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
     ) -> None:
+        self._call(self._execute, desc, level, inputs, outputs)
+
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         self._enter(self._doing)
         try:
-            self._execute(desc, level, inputs, outputs)
+            result = function(*arguments)
         except Exception:
             self._leave()
             raise
         self._leave()
+        return result
 
 
-class _WatchedBatches(_Watched):
+class _BatchesWithHeartbeat(_BackendWithHeartbeat):
     def execute_batch(self, executions: Sequence[Execution]) -> None:
-        self._enter(self._doing)
-        try:
-            self._backend.execute_batch(executions)
-        except Exception:
-            self._leave()
-            raise
-        self._leave()
+        self._call(self._backend.execute_batch, executions)

@@ -1,24 +1,17 @@
-"""What the process that reads and writes says to a worker, and what the worker answers.
-
-Both ways a message is its length and MessagePack. A backend may have written over anything in its worker, so what comes
-from there is decoded with all types checked.
-"""
+"""What the process that reads and writes says to a worker, and what the worker answers; as `framing` has it."""
 
 from __future__ import annotations
 
-import os
-import struct
+import pickle
 from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
 
 from dml_conformance.backends.base import Capabilities
-from dml_conformance.conformance.campaign.sweep import Block, Setup
-
-LENGTH = struct.Struct("=Q")
-LONGEST = 2**32  # bytes of a message; more is none
-PIECE = 2**20
+from dml_conformance.backends.processes.losses import Loss
+from dml_conformance.conformance.workers.setup import JudgeSetup
+from dml_conformance.conformance.workers.tasks import Task
 
 
 class Begin(msgspec.Struct, frozen=True, tag=True):
@@ -29,7 +22,7 @@ class Begin(msgspec.Struct, frozen=True, tag=True):
         loads: whether it makes its backends at once, and says what they claim; otherwise it makes them when needed.
     """
 
-    setup: Setup
+    setup: JudgeSetup
     loads: bool
 
 
@@ -51,26 +44,24 @@ class Suspicion(msgspec.Struct, frozen=True):
     timed_out: bool
 
 
-class Work(msgspec.Struct, frozen=True, tag=True):
-    """Judge a block.
+class Assignment(msgspec.Struct, frozen=True, tag=True):
+    """Judge a task.
 
     Attributes:
-        number: is repeated in the answer.
-        block: the cases.
-        carefully: of these backends, by number, each case is executed alone and in a process of the backend's own.
+        task: as `packed` makes it.
+        quarantined: of these backends, by number, each case is executed alone and in a process of the backend's own.
         suspicions: why.
     """
 
-    number: int
-    block: Block
-    carefully: tuple[int, ...] = ()
+    task: bytes
+    quarantined: tuple[int, ...] = ()
     suspicions: tuple[Suspicion, ...] = ()
 
 
-Request = Begin | FindDevices | Work
+Request = Begin | FindDevices | Assignment
 
 
-class Loaded(msgspec.Struct, frozen=True, tag=True):
+class WorkerClaims(msgspec.Struct, frozen=True, tag=True):
     """The backends are there, and this is what they claim."""
 
     capabilities: tuple[Capabilities, ...]
@@ -82,7 +73,7 @@ class Devices(msgspec.Struct, frozen=True, tag=True):
     names: tuple[tuple[str, ...], ...]
 
 
-class Losses(NamedTuple):
+class LossTally(NamedTuple):
     """How often a backend's own process was lost.
 
     Attributes:
@@ -93,27 +84,27 @@ class Losses(NamedTuple):
     lost: int = 0
     timed_out: int = 0
 
-    def plus(self, other: Losses) -> Losses:
-        return Losses(self.lost + other.lost, self.timed_out + other.timed_out)
+    def plus(self, other: LossTally) -> LossTally:
+        return LossTally(self.lost + other.lost, self.timed_out + other.timed_out)
 
 
-class Judged(msgspec.Struct, frozen=True, tag=True):
-    """A block was judged.
+class TaskOutcome(msgspec.Struct, frozen=True, tag=True):
+    """A task was judged.
 
     Attributes:
-        number: of the block.
-        records: of each backend, MessagePack of a list of `Written`.
+        records: of each backend, as `encode_records` makes them.
         losses: of each backend.
-        given_up: why the rest of the block was not judged on some backend; "" where it was.
+        given_up: why the rest of the task was not judged on some backend; "" where it was.
+        unrecorded: processes that were lost and that no record tells of, as the backend was given up over them.
     """
 
-    number: int
     records: tuple[bytes, ...]
-    losses: tuple[Losses, ...]
-    given_up: str
+    losses: tuple[LossTally, ...]
+    given_up: str = ""
+    unrecorded: tuple[Loss, ...] = ()
 
 
-class Failed(msgspec.Struct, frozen=True, tag=True):
+class WorkerFault(msgspec.Struct, frozen=True, tag=True):
     """An exception.
 
     Attributes:
@@ -125,46 +116,19 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
     text: str
 
 
-Reply = Loaded | Devices | Judged | Failed
+Reply = WorkerClaims | Devices | TaskOutcome | WorkerFault
 
-_encode = msgspec.msgpack.Encoder().encode
+encode = msgspec.msgpack.Encoder().encode
 decode_request: Callable[[bytes], Request] = msgspec.msgpack.Decoder(Request).decode
 decode_reply: Callable[[bytes], Reply] = msgspec.msgpack.Decoder(Reply).decode
 
 
-def send(file: int, message: Request | Reply) -> None:
-    """Write a message to a pipe.
-
-    Raises:
-        OSError: nobody reads it any more.
-    """
-    content = _encode(message)
-    rest = memoryview(LENGTH.pack(len(content)) + content)
-    while rest:
-        rest = rest[os.write(file, rest) :]
+def packed(task: Task) -> bytes:
+    """A task as it is sent. A descriptor may hold what its type does not say, as that is tested, so it is pickled."""
+    return pickle.dumps(task)
 
 
-def receive(file: int) -> bytes | None:
-    """Wait for a message in a pipe. Returns its content, None at the end of the stream.
-
-    Raises:
-        ValueError: what came is no message.
-    """
-    head = _read(file, LENGTH.size)
-    if head is None:
-        return None
-    (length,) = LENGTH.unpack(head)
-    if length > LONGEST:
-        raise ValueError(f"a message of {length} bytes")
-    return _read(file, length)
-
-
-def _read(file: int, length: int) -> bytes | None:
-    data = os.read(file, min(length, PIECE)) if length else b""
-    if len(data) == length:
-        return data
-    parts, left = [data], length - len(data)
-    while left and (data := os.read(file, min(left, PIECE))):
-        parts.append(data)
-        left -= len(data)
-    return None if left else b"".join(parts)
+def unpacked(content: bytes) -> Task:
+    """What `packed` made; of the harness's own alone."""
+    task: Task = pickle.loads(content)  # noqa: S301 - the harness sent it
+    return task

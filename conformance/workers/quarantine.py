@@ -10,29 +10,31 @@ import msgspec
 
 from dml_conformance.backends.processes.backend import MOST_LOST, MOST_TIMED_OUT, IsolatedBackend
 from dml_conformance.backends.processes.errors import GivenUp
-from dml_conformance.conformance.campaign.sweep import Setup
 from dml_conformance.conformance.judge.blame import Repetition
 from dml_conformance.conformance.judge.judge import Judge, Judgement
-from dml_conformance.conformance.workers.messages import Losses, Suspicion
+from dml_conformance.conformance.workers.messages import LossTally, Suspicion
+from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case
 
 
-class Careful(NamedTuple):
-    """The outcome.
+class QuarantineOutcome(NamedTuple):
+    """What came of the cases of a block.
 
     Attributes:
-        records: of the cases, in order, up to where the backend was given up.
+        records: in order, up to where the backend was given up.
         losses: of the backend's own process.
         given_up: why not all cases were judged; "" if they were.
     """
 
     records: list[Record]
-    losses: Losses
+    losses: LossTally
     given_up: str
 
 
-def judged_carefully(setup: Setup, number: int, cases: Sequence[Case], suspicions: Sequence[Suspicion]) -> Careful:
+def judge_in_quarantine(
+    setup: JudgeSetup, number: int, cases: Sequence[Case], suspicions: Sequence[Suspicion]
+) -> QuarantineOutcome:
     """Judge cases one by one on a backend in a process of its own.
 
     Args:
@@ -53,7 +55,7 @@ def judged_carefully(setup: Setup, number: int, cases: Sequence[Case], suspicion
         for case in cases:
             record = repetition.repeated(judge.record(case, Phase.SWEEP))
             records.append(msgspec.structs.replace(record, lost=(*record.lost, *isolated.take_losses())))
-            if given_up := too_many(setup.backends[number], Losses(isolated.losses, isolated.timeouts)):
+            if given_up := too_many(setup.backends[number], LossTally(isolated.losses, isolated.timeouts)):
                 break
     except GivenUp as reason:
         given_up = str(reason)
@@ -61,10 +63,10 @@ def judged_carefully(setup: Setup, number: int, cases: Sequence[Case], suspicion
         isolated.close()
     if suspicions and not any(record.verdict in NOT_CONFORMANT for record in records):
         _blame_first(records, judge, cases, suspicions[-1])
-    return Careful(records, Losses(isolated.losses, isolated.timeouts), given_up)
+    return QuarantineOutcome(records, LossTally(isolated.losses, isolated.timeouts), given_up)
 
 
-def too_many(backend: str, losses: Losses) -> str:
+def too_many(backend: str, losses: LossTally) -> str:
     """Why a backend is not worth going on with, to follow a colon; "" if it is."""
     if losses.timed_out >= MOST_TIMED_OUT:
         return f"{backend} took too long {losses.timed_out} times"

@@ -1,5 +1,5 @@
-"""The process that judges blocks, in which judge and backend are together: asking across processes costs more than most
-cases do.
+"""The process that judges tasks. Where many cases are judged at once, judge and backend are together in it: asking
+across processes costs more than most cases do.
 
 Nothing that a backend prints comes near the answers. What ends the process is found by the one that watches it.
 """
@@ -10,33 +10,37 @@ import gc
 import os
 import threading
 import time
+from functools import cache
 from queue import SimpleQueue
 
 from dml_conformance.backends.base import Backend
 from dml_conformance.backends.foreign_text import encodable
-from dml_conformance.backends.loading import BackendError, devices_of, load_backend
-from dml_conformance.backends.processes.arena import SMALLEST, Mapped
-from dml_conformance.backends.processes.worker import STANDARD_INPUT, STANDARD_OUTPUT, settle
-from dml_conformance.conformance.campaign.sweep import Setup, read_cases
-from dml_conformance.conformance.judge.batch import BatchJudge
-from dml_conformance.conformance.workers.heartbeat import LOADING, Watch, watched
+from dml_conformance.backends.loading import BackendError, devices_of
+from dml_conformance.backends.processes.arena import SMALLEST, ArenaView
+from dml_conformance.backends.processes.backend import IsolatedBackend
+from dml_conformance.backends.processes.errors import GivenUp
+from dml_conformance.backends.processes.framing import Receiver, send
+from dml_conformance.backends.processes.losses import Loss
+from dml_conformance.backends.processes.server import STANDARD_INPUT, STANDARD_OUTPUT, settle
+from dml_conformance.conformance.workers.heartbeat import LOADING, Heartbeat, with_heartbeat
 from dml_conformance.conformance.workers.messages import (
+    Assignment,
     Devices,
-    Failed,
     FindDevices,
-    Judged,
-    Loaded,
-    Losses,
+    LossTally,
     Reply,
     Request,
-    Work,
+    TaskOutcome,
+    WorkerClaims,
+    WorkerFault,
     decode_request,
-    receive,
-    send,
+    encode,
+    unpacked,
 )
-from dml_conformance.conformance.workers.quarantine import judged_carefully
-from dml_conformance.reports.encoded import encoded_records
-from dml_conformance.reports.records import Phase
+from dml_conformance.conformance.workers.quarantine import judge_in_quarantine
+from dml_conformance.conformance.workers.setup import JudgeSetup
+from dml_conformance.conformance.workers.tasks import CaseBlock, Task, TaskJudge
+from dml_conformance.reports.encoded import encode_records
 
 LAST_SECONDS = 5.0  # that an idle process may take to end
 
@@ -50,46 +54,51 @@ def main(place: str) -> None:
     requests, replies = os.dup(STANDARD_INPUT), os.dup(STANDARD_OUTPUT)
     settle()
     queue: SimpleQueue[Request | None] = SimpleQueue()
-    worker = _Worker(Watch(Mapped(place).memory(SMALLEST)))
-    threading.Thread(target=_take_requests, args=(requests, queue, worker), daemon=True).start()
+    server = JudgeServer(Heartbeat(ArenaView(place).memory(SMALLEST)))
+    threading.Thread(target=_take_requests, args=(requests, queue, server), daemon=True).start()
     while (request := queue.get()) is not None:
-        worker.is_busy = True
-        reply: Reply | None
+        server.is_busy = True
         try:
-            reply = worker.reply(request)
+            reply = server.reply(request)
         except Exception as error:
-            reply = Failed(type(error).__name__, encodable(" ".join(str(error).split())))
+            reply = fault(error)
         if reply is not None:
-            send(replies, reply)
-        worker.is_busy = False
+            send(replies, encode(reply))
+        server.is_busy = False
 
 
-def _take_requests(file: int, queue: SimpleQueue[Request | None], worker: _Worker) -> None:
+def fault(error: Exception) -> WorkerFault:
+    """An exception as it is answered."""
+    return WorkerFault(type(error).__name__, encodable(" ".join(str(error).split())))
+
+
+def _take_requests(file: int, queue: SimpleQueue[Request | None], server: JudgeServer) -> None:
     """Pass on requests; at their end an idle process ends by itself, one that is busy at once."""
-    while (content := receive(file)) is not None:
-        queue.put(decode_request(content))
-    if not worker.is_busy:
+    receiver = Receiver(file, in_turn=False)
+    while (received := receiver.receive()) is not None:
+        queue.put(decode_request(received[1]))
+    if not server.is_busy:
         queue.put(None)
         time.sleep(LAST_SECONDS)
     os._exit(1)
 
 
-class _Worker:
+class JudgeServer:
     """Answers requests.
 
     Args:
-        watch: where calls of backends are seen.
+        heartbeat: where calls of backends are seen.
 
     Attributes:
         is_busy: whether a request is being answered.
     """
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, heartbeat: Heartbeat) -> None:
         self.is_busy = False
-        self._watch = watch
-        self._setup = Setup(())
-        self._backends: dict[int, Backend] = {}
-        self._judges: dict[int, BatchJudge] = {}
+        self._heartbeat = heartbeat
+        self._setup = JudgeSetup(())
+        self._backend = cache(self._load)
+        self._judge = cache(self._make_judge)
 
     def reply(self, request: Request) -> Reply | None:
         """Do as asked; None where there is nothing to say.
@@ -98,47 +107,61 @@ class _Worker:
             BackendError: a backend cannot be had.
             CorpusError: a line is not as it was written.
         """
-        if isinstance(request, Work):
-            return self._judged(request)
+        if isinstance(request, Assignment):
+            return self._outcome(request)
         if isinstance(request, FindDevices):
             return Devices(tuple(devices_of(name) for name in self._setup.backends))
         self._setup = request.setup
         if not request.loads:
             return None
-        loaded = Loaded(tuple(self._backend(n).capabilities() for n in range(len(self._setup.backends))))
+        claims = WorkerClaims(tuple(self._backend(n).capabilities() for n in range(len(self._setup.backends))))
         gc.freeze()  # what is loaded stays, so no collection has to look at it
-        return loaded
+        return claims
 
-    def _backend(self, number: int) -> Backend:
-        if number not in self._backends:
-            self._watch.enter(LOADING + number + 1)
-            try:
-                backend = load_backend(self._setup.loaded_names[number])
-            except BackendError:
-                self._watch.leave()
-                raise
-            self._watch.leave()
-            self._backends[number] = watched(backend, self._watch, number)
-        return self._backends[number]
+    def _load(self, number: int) -> Backend:
+        if self._setup.isolated:  # its own process is watched, and not by way of this one
+            return self._setup.load(number)
+        self._heartbeat.enter(LOADING + number + 1)
+        try:
+            backend = self._setup.load(number)
+        except BackendError:
+            self._heartbeat.leave()
+            raise
+        self._heartbeat.leave()
+        return with_heartbeat(backend, self._heartbeat, number)
 
-    def _judge(self, number: int) -> BatchJudge:
-        if number not in self._judges:
-            judge = self._setup.judge(number, self._backend(number))
-            self._judges[number] = BatchJudge(judge, one_by_one=self._setup.one_by_one)
-        return self._judges[number]
+    def _make_judge(self, number: int) -> TaskJudge:
+        return TaskJudge(self._setup.judge(number, self._backend(number)), one_by_one=self._setup.one_by_one)
 
-    def _judged(self, work: Work) -> Judged:
-        cases = read_cases(work.block)
-        records: list[bytes] = []
-        losses: list[Losses] = []
-        given_up = ""
-        for number in range(len(self._setup.backends)):
-            if number in work.carefully:
-                careful = judged_carefully(self._setup, number, cases, work.suspicions)
-                records.append(encoded_records(careful.records))
-                losses.append(careful.losses)
-                given_up = given_up or careful.given_up
-            else:
-                records.append(encoded_records(self._judge(number).records(cases, Phase.SWEEP)))
-                losses.append(Losses())
-        return Judged(work.number, tuple(records), tuple(losses), given_up)
+    def _outcome(self, assignment: Assignment) -> TaskOutcome:
+        task = unpacked(assignment.task).read()
+        outcomes = [self._outcome_on(number, task, assignment) for number in range(len(self._setup.backends))]
+        return TaskOutcome(
+            tuple(records for outcome in outcomes for records in outcome.records),
+            tuple(count for outcome in outcomes for count in outcome.losses),
+            next((outcome.given_up for outcome in outcomes if outcome.given_up), ""),
+            tuple(loss for outcome in outcomes for loss in outcome.unrecorded),
+        )
+
+    def _outcome_on(self, number: int, task: Task, assignment: Assignment) -> TaskOutcome:
+        """What comes of a task on one backend."""
+        if number in assignment.quarantined:
+            assert isinstance(task, CaseBlock)
+            found = judge_in_quarantine(self._setup, number, task.cases, assignment.suspicions)
+            return TaskOutcome((encode_records(found.records),), (found.losses,), found.given_up)
+        judge = self._judge(number)
+        before = _count(judge)
+        records = []
+        given_up, unrecorded = "", tuple[Loss, ...]()
+        try:
+            for record in judge.records(task):
+                records.append(record)
+        except GivenUp as reason:
+            given_up, unrecorded = str(reason), reason.lost
+        lost, timed_out = (now - then for now, then in zip(_count(judge), before, strict=True))
+        return TaskOutcome((encode_records(records),), (LossTally(lost, timed_out),), given_up, unrecorded)
+
+
+def _count(judge: TaskJudge) -> LossTally:
+    backend = judge.judge.backend
+    return LossTally(backend.losses, backend.timeouts) if isinstance(backend, IsolatedBackend) else LossTally()

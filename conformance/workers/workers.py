@@ -1,9 +1,7 @@
-"""Several processes that judge blocks, each of which may be lost at any moment.
+"""Several processes that judge, each of which may be lost at any moment.
 
 What a lost process was at is judged again. Where something else on the machine may have ended it, such as the system
-out of memory, that is all there is to it; otherwise it is judged carefully, to find the case that is to blame. Either
-way every block is judged and passed on in order, so that what comes out does not depend on how many processes there
-are, nor on how many of them were lost.
+out of memory, that is all there is to it; otherwise it is judged in quarantine, to find the case that is to blame.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ import itertools
 import os
 import threading
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -22,98 +20,101 @@ import msgspec
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.loading import BackendError
 from dml_conformance.backends.processes.losses import Loss, LossCause
-from dml_conformance.conformance.campaign.sweep import Block, Setup, WorkerError
 from dml_conformance.conformance.exchange.corpus import CorpusError
 from dml_conformance.conformance.judge.losses import records_with_losses
-from dml_conformance.conformance.workers.block_executor import Elsewhere
-from dml_conformance.conformance.workers.messages import Begin, Failed, Judged, Loaded, Losses, Reply, Suspicion, Work
-from dml_conformance.conformance.workers.process import Lost, WorkerProcess
-from dml_conformance.reports.encoded import decoded_records
-from dml_conformance.reports.stream import Written
+from dml_conformance.conformance.workers.executor import RemoteExecutor
+from dml_conformance.conformance.workers.messages import (
+    Assignment,
+    Begin,
+    Reply,
+    Suspicion,
+    TaskOutcome,
+    WorkerClaims,
+    WorkerFault,
+    packed,
+)
+from dml_conformance.conformance.workers.process import WorkerLost, WorkerProcess
+from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
+from dml_conformance.conformance.workers.tasks import Task
+from dml_conformance.reports.encoded import EncodedRecord, decode_records
 
-BLOCKS_AHEAD = 3  # for each process, so that none waits for the one that reads and writes
-SENT_AHEAD = 2  # blocks that a process has, the one that it is at included
+TASKS_AHEAD = 3  # for each process, so that none waits for the one that reads and writes
+SENT_AHEAD = 2  # tasks that a process has, the one that it is at included
 MOST_STARTS = 3  # of a process, in a row
 AGAIN_AS_BEFORE = 2  # times that a block whose process was ended from outside is judged as if it had not been
-MOST_LOST = 10  # processes over one block
+MOST_LOST = 10  # processes over one task
 LONGEST_WAIT = 0.5  # seconds before an interrupt is seen, where a wait cannot be interrupted
 
 
 @dataclass(order=True)
-class _Task:
-    """A block that is to be judged.
+class PendingTask:
+    """A task that is to be judged.
 
     Attributes:
         number: of all tasks, in order.
-        block: the cases.
-        outcomes: where the outcome goes, by number.
-        carefully: backends, by number, on which each case is judged alone.
+        task: itself.
+        outcome: what came of it, when it has.
+        quarantined: backends, by number, on which each case is judged alone.
         suspicions: against them.
         lost: processes lost over it.
         losses: these, each with the backend, by number, that it was in; None where it is not known.
     """
 
     number: int
-    block: Block = field(compare=False)
-    outcomes: dict[int, Judged | Exception] = field(compare=False)
-    carefully: set[int] = field(compare=False, default_factory=set)
+    task: Task = field(compare=False)
+    outcome: TaskOutcome | Exception | None = field(compare=False, default=None)
+    quarantined: set[int] = field(compare=False, default_factory=set)
     suspicions: list[Suspicion] = field(compare=False, default_factory=list)
     lost: int = field(compare=False, default=0)
     losses: list[tuple[int | None, Loss]] = field(compare=False, default_factory=list)
 
     @property
-    def work(self) -> Work:
-        return Work(self.number, self.block, tuple(sorted(self.carefully)), tuple(self.suspicions))
+    def assignment(self) -> Assignment:
+        return Assignment(packed(self.task), tuple(sorted(self.quarantined)), tuple(self.suspicions))
 
-    def told(self, judged: Judged) -> Judged:
+    def with_losses(self, outcome: TaskOutcome) -> TaskOutcome:
         """The outcome, with the processes that were lost over it on record."""
         if not self.losses:
-            return judged
+            return outcome
         records = [
             records_with_losses(content, [loss for of, loss in self.losses if of in (None, number)])
-            for number, content in enumerate(judged.records)
+            for number, content in enumerate(outcome.records)
         ]
-        return msgspec.structs.replace(judged, records=tuple(records))
+        return msgspec.structs.replace(outcome, records=tuple(records))
 
-    def note(self, lost: Lost, backends: int) -> None:
-        """The process that was at it is gone.
+    def note(self, lost: WorkerLost, backends: int) -> None:
+        """The process that was at it is gone, and had the backends in it.
 
         Args:
             lost: how.
             backends: how many there are.
         """
-        self.lost += 1
-        self.losses.append((0 if backends == 1 else lost.state.backend, lost.loss))
-        if lost.ending.from_outside and self.lost <= AGAIN_AS_BEFORE:
+        backend = 0 if backends == 1 else lost.activity.backend
+        self.losses.append((backend, Loss(lost.cause, lost.how)))
+        if lost.from_outside and self.lost <= AGAIN_AS_BEFORE:
             return
-        backend = 0 if backends == 1 else lost.state.backend
-        self.carefully |= set(range(backends)) if backend is None else {backend}
-        if not lost.ending.from_outside and lost.ending.cause is not LossCause.MEMORY_LIMIT:
-            self.suspicions.append(Suspicion(backend, str(lost), lost.ending.timed_out))
+        self.quarantined |= set(range(backends)) if backend is None else {backend}
+        if not lost.from_outside and lost.cause is not LossCause.MEMORY_LIMIT:
+            self.suspicions.append(Suspicion(backend, str(lost), lost.timed_out))
 
 
-class Workers(Elsewhere):
-    """Processes that judge blocks as `InProcess` does; each has backends of its own, and is replaced when it is lost.
+class Workers(RemoteExecutor[PendingTask]):
+    """Processes of this machine that judge; each has backends of its own, and is replaced when it is lost.
 
     They start at once, and load the backends meanwhile.
 
     Args:
         setup: what they need.
         count: how many.
-
-    Attributes:
-        losses: how many processes were lost, by how they ended.
-        given_up: why the last blocks were not all judged; "" if they were.
     """
 
-    def __init__(self, setup: Setup, count: int) -> None:
+    def __init__(self, setup: JudgeSetup, count: int) -> None:
         super().__init__(setup)
-        self.losses: Counter[str] = Counter()
-        self._most_under_way = BLOCKS_AHEAD * count
+        self._count = count
         self._numbers = itertools.count()
         self._changed = threading.Condition()  # guards all that follows
         self._is_closing = False
-        self._waiting: list[_Task] = []
+        self._waiting: list[PendingTask] = []
         self._claims: dict[int, tuple[Capabilities, ...]] = {}
         self._error: Exception | None = None
         self._loose: list[tuple[int | None, Loss]] = []  # lost over no task; the next one that is done tells of them
@@ -136,57 +137,29 @@ class Workers(Elsewhere):
             BackendError: a backend cannot be had.
             WorkerError: no process could be started.
         """
-        places = min(len(self._setup.places) or 1, len(self._seats))
+        places = min(len(self.setup.places) or 1, len(self._seats))
         with self._changed:
             while not all(place in self._claims for place in range(places)):
                 self._raise_error()
                 self._changed.wait(LONGEST_WAIT)
             claims = [self._claims[place] for place in range(places)]
         return [
-            _together(name, own) if self._setup.places else own[0]
-            for name, own in zip(self._setup.backends, zip(*claims, strict=True), strict=True)
+            _together(name, own) if self.setup.places else own[0]
+            for name, own in zip(self.setup.backends, zip(*claims, strict=True), strict=True)
         ]
 
-    def written(self, blocks: Iterable[Block]) -> Iterator[list[list[Written]]]:
-        """For each backend the records of each block, in order; a few blocks are taken ahead for each process.
-
-        It ends early, and `given_up` says why, where a backend took down too many processes of its own.
-
-        Raises:
-            BackendError: a backend cannot be had.
-            CorpusError: a line is not as it was written.
-            WorkerError: processes were lost over the same block again and again, or one had a fault of its own.
-        """
-        self.given_up = ""
-        losses = [Losses()] * len(self._setup.backends)
-        under_way: deque[int] = deque()
-        outcomes: dict[int, Judged | Exception] = {}
-        blocks = iter(blocks)
-        try:
-            while True:
-                while len(under_way) <= self._most_under_way and (block := next(blocks, None)) is not None:
-                    under_way.append(self._submit(block, outcomes))
-                if not under_way:
-                    return
-                judged = self._outcome(under_way.popleft(), outcomes)
-                yield [decoded_records(records) for records in judged.records]
-                if self._gives_up(losses, judged):
-                    return
-        finally:
-            self._forget(outcomes)
-
-    def judge(self, block: Block, *, carefully: bool = False) -> Judged:
-        """Judge one block; several threads may ask at the same time. Errors as for `written`.
+    def judge(self, task: Task, *, quarantine: bool = False) -> TaskOutcome:
+        """Judge one task; several threads may ask at the same time. Errors as for `encoded`.
 
         Args:
-            block: the cases.
-            carefully: judge each alone from the start, on backends in processes of their own.
+            task: the task.
+            quarantine: judge each case alone from the start, on backends in processes of their own.
         """
-        outcomes: dict[int, Judged | Exception] = {}
+        pending = self._submit(task, quarantine=quarantine)
         try:
-            return self._outcome(self._submit(block, outcomes, carefully=carefully), outcomes)
+            return self._waited_for(pending)
         finally:
-            self._forget(outcomes)
+            self._let_go([pending])
 
     def close(self) -> None:
         """End the processes, whatever they are doing."""
@@ -199,29 +172,35 @@ class Workers(Elsewhere):
         for seat in self._seats:
             seat.join()
 
-    def _submit(self, block: Block, outcomes: dict[int, Judged | Exception], *, carefully: bool = False) -> int:
-        task = _Task(next(self._numbers), block, outcomes)
-        if carefully:
-            task.carefully.update(range(len(self._setup.backends)))
-        with self._changed:
-            heapq.heappush(self._waiting, task)
-            self._changed.notify_all()
-        return task.number
+    def _most_under_way(self) -> int:
+        return TASKS_AHEAD * self._count
 
-    def _outcome(self, number: int, outcomes: dict[int, Judged | Exception]) -> Judged:
+    def _submit(self, task: Task, *, quarantine: bool = False) -> PendingTask:
+        pending = PendingTask(next(self._numbers), task)
+        if quarantine:
+            pending.quarantined.update(range(len(self.setup.backends)))
         with self._changed:
-            while number not in outcomes:
+            heapq.heappush(self._waiting, pending)
+            self._changed.notify_all()
+        return pending
+
+    def _outcome(self, task: Task, pending: PendingTask) -> tuple[TaskOutcome, list[list[EncodedRecord]]]:
+        outcome = self._waited_for(pending)
+        return outcome, [decode_records(records) for records in outcome.records]
+
+    def _waited_for(self, pending: PendingTask) -> TaskOutcome:
+        with self._changed:
+            while pending.outcome is None:
                 self._raise_error()
                 self._changed.wait(LONGEST_WAIT)
-        outcome = outcomes.pop(number)
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
+        if isinstance(pending.outcome, Exception):
+            raise pending.outcome
+        return pending.outcome
 
-    def _forget(self, outcomes: dict[int, Judged | Exception]) -> None:
-        """Nobody waits for these any more."""
+    def _let_go(self, pending: Sequence[PendingTask]) -> None:
+        unwanted = {each.number for each in pending}
         with self._changed:
-            self._waiting = [task for task in self._waiting if task.outcomes is not outcomes]
+            self._waiting = [each for each in self._waiting if each.number not in unwanted]
             heapq.heapify(self._waiting)
 
     def _raise_error(self) -> None:
@@ -245,11 +224,12 @@ class Workers(Elsewhere):
                     self._changed.wait()
             return False
 
-    def _is_worth_sending(self, held: Sequence[_Task]) -> bool:
+    def _is_worth_sending(self, held: Sequence[PendingTask]) -> bool:
         """Whether a seat that has something to do should have the next task at hand too."""
         free = sum(not seat.held for seat in self._seats)
-        careful = any(task.carefully for task in (*held, self._waiting[0]))  # may take long: nothing waits behind it
-        return len(held) < SENT_AHEAD and len(self._waiting) > free and not careful
+        # What may take long has nothing waiting behind it.
+        is_slow = self.setup.isolated or any(task.quarantined for task in (*held, self._waiting[0]))
+        return len(held) < SENT_AHEAD and len(self._waiting) > free and not is_slow
 
     def begin(self, seat: _Seat, process: WorkerProcess) -> bool:
         """A seat has another process. Returns whether it is to go on."""
@@ -258,13 +238,13 @@ class Workers(Elsewhere):
             seat.is_busy = True
             return not self._is_closing
 
-    def done(self, seat: _Seat, outcome: Judged | Exception) -> None:
+    def done(self, seat: _Seat, outcome: TaskOutcome | Exception) -> None:
         """A seat is done with the first task that it has."""
         with self._changed:
             task = seat.held.popleft()
             task.losses += self._loose
             self._loose.clear()
-            task.outcomes[task.number] = outcome if isinstance(outcome, Exception) else task.told(outcome)
+            task.outcome = outcome if isinstance(outcome, Exception) else task.with_losses(outcome)
             self._changed.notify_all()
 
     def loaded(self, place: int, claims: tuple[Capabilities, ...]) -> None:
@@ -279,22 +259,25 @@ class Workers(Elsewhere):
             self._error = self._error or error
             self._changed.notify_all()
 
-    def lost(self, seat: _Seat, lost: Lost) -> None:
+    def lost(self, seat: _Seat, lost: WorkerLost) -> None:
         """The process of a seat is gone: what it was at will be judged again, by whatever process comes first."""
         with self._changed:
             seat.process = None
             if self._is_closing:
                 return
-            self.losses[lost.ending.how] += 1
-            if not seat.held:
-                self._loose.append((None, lost.loss))
+            self.losses[lost.how] += 1
+            if not seat.held and not self.setup.isolated:
+                self._loose.append((None, Loss(lost.cause, lost.how)))
             if seat.held:
                 task = seat.held[0]
-                task.note(lost, len(self._setup.backends))
+                task.lost += 1
+                if not self.setup.isolated:  # otherwise no backend was in it, and nothing of one is lost
+                    task.note(lost, len(self.setup.backends))
                 if task.lost >= MOST_LOST:
-                    task.outcomes[task.number] = WorkerError(
-                        f"{task.lost} worker processes were lost over the same {len(task.block.numbers)} cases, "
-                        f"the last one {lost}; the run is incomplete"
+                    more = ", and --resume goes on with it" if self.setup.isolated else ""
+                    task.outcome = WorkerError(
+                        f"{task.lost} worker processes were lost over {task.task}, the last one {lost}; the run is "
+                        f"incomplete{more}"
                     )
                     seat.held.popleft()
             for task in seat.held:
@@ -312,10 +295,10 @@ class _Seat(threading.Thread):
         is_busy: whether it waits for the process.
     """
 
-    def __init__(self, workers: Workers, setup: Setup, place: int, environment: dict[str, str]) -> None:
+    def __init__(self, workers: Workers, setup: JudgeSetup, place: int, environment: dict[str, str]) -> None:
         super().__init__(name=f"worker {place + 1}", daemon=True)
         self.process: WorkerProcess | None = None
-        self.held: deque[_Task] = deque()
+        self.held: deque[PendingTask] = deque()
         self.is_busy = True
         self._workers, self._setup, self._place, self._environment = workers, setup, place, environment
         self._sent = 0  # of what is held
@@ -326,7 +309,7 @@ class _Seat(threading.Thread):
             while self._workers.take(self):
                 try:
                     self._work()
-                except Lost as lost:
+                except WorkerLost as lost:
                     self._workers.lost(self, lost)
         except OSError as error:
             self._workers.failed(WorkerError(f"no worker process can be started: {error}"))
@@ -357,14 +340,14 @@ class _Seat(threading.Thread):
                 return
             try:
                 reply = process.receive()
-            except Lost as lost:
+            except WorkerLost as lost:
                 self._workers.lost(self, lost)
-                if not lost.ending.from_outside:
-                    name = self._setup.loaded_names[lost.state.backend or 0]
+                if not lost.from_outside:
+                    name = self._setup.loaded_names[lost.activity.backend or 0]
                     raise BackendError(f"backend {name!r} cannot be made: its process {lost}") from None
                 last = lost
                 continue
-            if isinstance(reply, Loaded):
+            if isinstance(reply, WorkerClaims):
                 self._workers.loaded(self._place, reply.capabilities)
                 return
             raise error_of(reply)
@@ -374,25 +357,25 @@ class _Seat(threading.Thread):
         """Have the process do what there is, until the first of it is done.
 
         Raises:
-            Lost: it did not.
+            WorkerLost: it did not.
         """
         if self.process is None:
             self._sent = 0
         process = self.process or self._start(loads=False)
         if process is None:
             return
-        process.holds_backends = len(self.held[0].carefully) < len(self._setup.backends)
+        process.holds_backends = not self._setup.isolated and len(self.held[0].quarantined) < len(self._setup.backends)
         for task in islice(self.held, self._sent, None):
-            process.send(task.work)
+            process.send(task.assignment)
         self._sent = len(self.held)
         reply = process.receive()
         self._sent -= 1
-        self._workers.done(self, reply if isinstance(reply, Judged) else error_of(reply))
+        self._workers.done(self, reply if isinstance(reply, TaskOutcome) else error_of(reply))
 
 
 def error_of(reply: Reply) -> Exception:
     """What to raise over an answer that was not hoped for."""
-    if not isinstance(reply, Failed):
+    if not isinstance(reply, WorkerFault):
         return WorkerError(f"a worker process answered out of turn, with {type(reply).__name__}")
     for kind in (BackendError, CorpusError):
         if reply.kind == kind.__name__:

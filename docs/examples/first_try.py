@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from dml_conformance.backends.base import Answer, Capabilities
-from dml_conformance.spec.levels import Level
-from dml_conformance.spec.rules import Category
+from dml_conformance import Answer, Capabilities, Category, Level
 
 
 class TileBackend:

@@ -1,7 +1,8 @@
 """One page against itself and against the registry.
 
-To add a check, write a function that yields a `Remark` for each fault, and add its entry to the `CHECKS` of the module
-that it belongs to. Everything is read from the English original where a page carries one; see `subject`.
+To add a check, write a function that yields a `Remark` for each fault, and put it on the `CHECKS` of the module that it
+belongs to; its docstring begins with what should hold. Everything is read from the English original where a page
+carries one; see `subject`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dml_conformance.documents.check import computed_checks, example_checks, field_checks, registry_checks, table_checks
 from dml_conformance.documents.check.checks import PageCheck
 from dml_conformance.documents.check.model import CheckStatement, PageFinding
-from dml_conformance.documents.check.subject import Subject
+from dml_conformance.documents.check.subject import PageSubject
 from dml_conformance.documents.read.model import Page
 
 __all__ = ["CHECKS", "STATEMENTS", "check_page"]
@@ -29,6 +30,6 @@ def check_page(page: Page) -> list[PageFinding]:
 
     An operator that the registry does not know is held against its own page only, and a note says so.
     """
-    subject = Subject.of(page)
+    subject = PageSubject.of(page)
     found = [finding for check in CHECKS for finding in check.findings(subject)]
     return sorted(found, key=lambda finding: (finding.place, finding.id))

@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from difflib import SequenceMatcher
-from typing import NamedTuple
 
-from dml_conformance.documents.check.checks import shortened
-from dml_conformance.documents.check.facts import Difference, Fact, Topic, differences, facts_of, parents
+from dml_conformance.documents.check.checks import Fragment, Remark, Spot, findings
+from dml_conformance.documents.check.facts import NOT_THERE, Fact, Topic, differing, facts_of, parents
 from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
+from dml_conformance.documents.check.subject import level_of
 from dml_conformance.documents.read.model import Page, Passage, Place, Quoted
-from dml_conformance.spec.levels import Level
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 _STATED = {
@@ -49,25 +48,14 @@ STATEMENTS = (
     CheckStatement(_EDITION, "neither page lacks the newest tables of the other", _N),
     CheckStatement(_TEXT, "English sentences are the same on both pages", _N),
 )
+_BY_NAME = {statement.name: statement for statement in STATEMENTS}
 # What an older edition must agree on for its missing tables to be no error.
 _SETTLING = frozenset(Topic) - {Topic.SYNTAX, Topic.EXAMPLE, Topic.EXAMPLE_VALUE, Topic.CODE, Topic.ROW_ORDER}
-_NOT_THERE = "not there"
 _MOST_PAIRS = 1_000_000  # of sentences in a section of both pages; the time to align them grows with it
 
 
 class DifferentOperators(ValueError):
     """Two pages that cannot be held against each other; the message says why and what to do."""
-
-
-class _Remark(NamedTuple):
-    check: str
-    subject: str
-    severity: Severity
-    place: Place
-    fragment: str
-    found: str
-    expected: str
-    why: str
 
 
 def check_between(page: Page, other: Page) -> list[PageFinding]:
@@ -77,21 +65,8 @@ def check_between(page: Page, other: Page) -> list[PageFinding]:
         DifferentOperators: the pages are about different operators.
     """
     require_same_operator(page, other)
-    remarks = [*_fact_remarks(page, other), *_text_remarks(page, other)]
-    return [
-        PageFinding(
-            id=f"{remark.check}:{page.operator}:{remark.subject}",
-            severity=remark.severity,
-            path=page.path,
-            place=remark.place,
-            fragment=shortened(remark.fragment),
-            found=shortened(remark.found),
-            expected=shortened(remark.expected),
-            why=remark.why,
-            against=other.path,
-        )
-        for remark in sorted(remarks, key=lambda remark: remark.place)
-    ]
+    remarks = sorted([*_fact_remarks(page, other), *_text_remarks(page, other)], key=lambda pair: pair[1].at.place)
+    return list(findings(page, ((_BY_NAME[check], remark) for check, remark in remarks), other.path))
 
 
 def require_same_operator(page: Page, other: Page) -> None:
@@ -107,60 +82,45 @@ def require_same_operator(page: Page, other: Page) -> None:
         )
 
 
-def _fact_remarks(page: Page, other: Page) -> Iterator[_Remark]:
+def _fact_remarks(page: Page, other: Page) -> Iterator[tuple[str, Remark]]:
     mine, theirs = facts_of(page), facts_of(other)
-    differing = list(differences(mine, theirs))
-    tables = [difference for difference in differing if difference.topic is Topic.TABLE]
-    elsewhere = {difference.topic for difference in differing if difference.topic is not Topic.TABLE}
-    is_edition = _are_newest(tables, mine, theirs) and not elsewhere & _SETTLING
+    topics = {subject: (mine.get(subject) or theirs[subject]).topic for subject, _ in differing([mine, theirs])}
+    tables = [subject for subject, topic in topics.items() if topic is Topic.TABLE]
+    is_edition = _are_newest(tables, mine, theirs) and not _SETTLING & {*topics.values()} - {Topic.TABLE}
     first_alike = {fact.topic: fact for fact in reversed(mine.values())}
-    for difference in differing:
-        first, second = difference.first, difference.second
-        check, severity = f"between-{difference.topic}", _STATED[difference.topic][1]
+    for subject, topic in topics.items():
+        first, second = mine.get(subject), theirs.get(subject)
+        check = f"between-{topic}"
         why = f"{other.path} has it so"
         if second is not None:
             why = f"{other.path}, line {second.place.line}"
-        if difference.topic is Topic.TABLE and is_edition:
-            check, severity = _EDITION, _N
+        if topic is Topic.TABLE and is_edition:
+            check = _EDITION
             older = page if first is None else other
             why += f"; {older.path} is an older edition: all its tables are those of the other page"
-        elif difference.topic is Topic.CODE and (first is None or second is None):
-            check, severity = _LOST_CODE, _W
-        place, fragment = _where(difference, mine, first_alike)
-        yield _Remark(check, difference.subject, severity, place, fragment, _said(first), _said(second), why)
+        elif topic is Topic.CODE and (first is None or second is None):
+            check = _LOST_CODE
+        above = (mine[parent] for parent in parents(subject) if parent in mine)
+        # The fact, what it should stand under, or its first like on the page that is checked.
+        spot: Fragment = first or next(above, first_alike.get(topic, Spot(Place(1, 1), "")))
+        yield check, Remark(subject, spot, _said(first), _said(second), why)
 
 
-def _are_newest(tables: list[Difference], mine: dict[str, Fact], theirs: dict[str, Fact]) -> bool:
+def _are_newest(tables: list[str], mine: dict[str, Fact], theirs: dict[str, Fact]) -> bool:
     """Whether all tables that only one page has are of that page, and newer than every table that both have."""
-    lone = {_level(difference.subject) for difference in tables}
-    sides = {difference.first is None for difference in tables}
-    shared = {_level(subject) for subject, fact in mine.items() if fact.topic is Topic.TABLE and subject in theirs}
+    sides = {subject in mine for subject in tables}
+    both = (subject for subject, fact in mine.items() if fact.topic is Topic.TABLE and subject in theirs)
+    lone, shared = ({level_of(subject.partition("/")[2]) for subject in subjects} for subjects in (tables, both))
     if len(sides) != 1 or not shared or None in lone | shared:
         return False
     return min(level for level in lone if level) > max(level for level in shared if level)
 
 
-def _level(subject: str) -> Level | None:
-    try:
-        return Level.parse(subject.partition("/")[2])
-    except ValueError:
-        return None
-
-
-def _where(difference: Difference, mine: dict[str, Fact], first_alike: dict[Topic, Fact]) -> tuple[Place, str]:
-    """The place on the page that is checked: of the fact, of what it should stand under, or of its first like."""
-    if difference.first is not None:
-        return difference.first.place, difference.first.fragment
-    above = (mine[subject] for subject in parents(difference.subject) if subject in mine)
-    nearest = next(above, first_alike.get(difference.topic))
-    return (Place(1, 1), "") if nearest is None else (nearest.place, nearest.fragment)
-
-
 def _said(fact: Fact | None) -> str:
-    return _NOT_THERE if fact is None else fact.shown
+    return NOT_THERE if fact is None else fact.shown
 
 
-def _text_remarks(page: Page, other: Page) -> Iterator[_Remark]:
+def _text_remarks(page: Page, other: Page) -> Iterator[tuple[str, Remark]]:
     """English sentences that are not the same; nothing where one of the pages has none."""
     if not (_has_english(page) and _has_english(other)):
         return
@@ -173,12 +133,12 @@ def _text_remarks(page: Page, other: Page) -> Iterator[_Remark]:
         for number, (tag, start, end, other_start, other_end) in enumerate(matcher.get_opcodes()):
             if tag == "equal":
                 continue
-            found = " ".join(quoted.english for quoted in here[start:end]) or _NOT_THERE
-            expected = " ".join(quoted.english for quoted in there[other_start:other_end]) or _NOT_THERE
+            found = " ".join(quoted.english for quoted in here[start:end]) or NOT_THERE
+            expected = " ".join(quoted.english for quoted in there[other_start:other_end]) or NOT_THERE
             near = (here[start:end] or here[start - 1 : start] or here)[:1]
             place = near[0].place if near else Place(1, 1)
-            subject = f"{section}/{number}"
-            yield _Remark(_TEXT, subject, _N, place, found, found, expected, f"{other.path} has another sentence")
+            why = f"{other.path} has another sentence"
+            yield _TEXT, Remark(f"{section}/{number}", Spot(place, found), found, expected, why)
 
 
 def _has_english(page: Page) -> bool:

@@ -8,22 +8,20 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from dml_conformance.backends.base import Binding
-from dml_conformance.backends.reference import expected_output
-from dml_conformance.documents.check.checks import PageCheck, Remark
-from dml_conformance.documents.check.example_checks import flattened, nesting, storable
+from dml_conformance.documents.check.checks import CheckList, Remark, Spot
+from dml_conformance.documents.check.example_checks import storable
 from dml_conformance.documents.check.model import Severity
-from dml_conformance.documents.check.subject import DATA_TYPE, DIMENSION_COUNT, Subject, WorkedExample, integers
-from dml_conformance.documents.read.model import Place, Value
-from dml_conformance.spec.case import Recipe
+from dml_conformance.documents.check.subject import DATA_TYPE, DIMENSION_COUNT, PageSubject, WorkedExample, integers
+from dml_conformance.documents.read.model import Place
+from dml_conformance.documents.reference_run import explicit, run_reference
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.examples import examples
+from dml_conformance.spec.examples import examples, flattened, nesting
 from dml_conformance.spec.forms import FormError, desc_from_json
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operator import OperatorDesc, OperatorSpec
 from dml_conformance.spec.tensor import braces
 from dml_conformance.spec.validator import Decision, Outcome, decide
-from dml_conformance.strategies.values import NUMPY_TYPE, fill
+from dml_conformance.strategies.values import NUMPY_TYPE
 
 _MOST_CELLS = 6  # mismatches that a finding names one by one
 _MOST_BYTES = 2**24  # of a tensor whose example is computed
@@ -31,6 +29,8 @@ _MOST_BYTES = 2**24  # of a tensor whose example is computed
 # Rules that the page's own statements are checked for elsewhere: (rule, what states it on the page).
 _BY_TABLES = frozenset({"data-types", "dimension-counts"})
 _BY_AGREEMENT = {"same-data-type": DATA_TYPE, "same-dimension-count": DIMENSION_COUNT}
+
+CHECKS = CheckList()
 
 
 def described(spec: OperatorSpec, example: WorkedExample) -> dict[str, Any] | None:
@@ -62,7 +62,7 @@ def _desc(spec: OperatorSpec, fields: Mapping[str, Any]) -> OperatorDesc:
     return desc_from_json({"type": spec.dml_name, "desc": dict(fields)})
 
 
-def _readable(subject: Subject) -> Iterator[tuple[WorkedExample, OperatorSpec, dict[str, Any]]]:
+def _readable(subject: PageSubject) -> Iterator[tuple[WorkedExample, OperatorSpec, dict[str, Any]]]:
     """The examples that are whole descriptors of a known operator."""
     if subject.spec is None:
         return
@@ -72,7 +72,7 @@ def _readable(subject: Subject) -> Iterator[tuple[WorkedExample, OperatorSpec, d
             yield example, subject.spec, fields
 
 
-def _decided(subject: Subject) -> Iterator[tuple[WorkedExample, OperatorSpec, dict[str, Any], Decision]]:
+def _decided(subject: PageSubject) -> Iterator[tuple[WorkedExample, OperatorSpec, dict[str, Any], Decision]]:
     """The examples that are descriptors, and what the specification says of them at the highest level."""
     for example, spec, fields in _readable(subject):
         try:
@@ -82,15 +82,16 @@ def _decided(subject: Subject) -> Iterator[tuple[WorkedExample, OperatorSpec, di
         yield example, spec, fields, decision
 
 
-def _forms(subject: Subject) -> Iterator[Remark]:
-    """The values of every example fit the fields of the API."""
+@CHECKS.add("example-form", Severity.ERROR, "the API")
+def _forms(subject: PageSubject) -> Iterator[Remark]:
+    """The values of examples fit the API's fields."""
     for example, spec, fields in _readable(subject):
         try:
             _desc(spec, fields)
         except FormError as error:
             path = error.where.removeprefix("desc.")
             place, fragment = _where(example, path)
-            yield Remark(f"{example.number}/{path}", place, fragment, error.problem, "a value of the field", "the API")
+            yield Remark(f"{example.number}/{path}", Spot(place, fragment), error.problem, "a value of the field")
 
 
 def _where(example: WorkedExample, path: str) -> tuple[Place, str]:
@@ -99,8 +100,7 @@ def _where(example: WorkedExample, path: str) -> tuple[Place, str]:
     part = part.partition("[")[0]
     tensor = example.tensors.get(name)
     if tensor is not None:
-        values: dict[str, Value | None] = {"DataType": tensor.data_type, **tensor.properties}
-        value = values.get(part, tensor.sizes)
+        value = tensor.printed.get(part, tensor.sizes)
         return (tensor.label.place, tensor.label.text) if value is None else (value.place, f"{name}: {value.text}")
     attribute = example.example.attributes.get(name.partition("[")[0])
     if attribute is not None:
@@ -108,14 +108,15 @@ def _where(example: WorkedExample, path: str) -> tuple[Place, str]:
     return example.example.place, f"example {example.number}"
 
 
-def _stated(subject: Subject) -> frozenset[str]:
+def _stated(subject: PageSubject) -> frozenset[str]:
     """The names of the rules that a page states in a form that other checks hold the examples to."""
     by_agreement = {agreement.property for agreement in subject.agreements}
     stated = {rule for rule, prop in _BY_AGREEMENT.items() if prop in by_agreement}
     return frozenset(stated | _BY_TABLES if subject.table_at else stated)
 
 
-def _rules(subject: Subject) -> Iterator[Remark]:
+@CHECKS.add("example-rule", Severity.ERROR)
+def _rules(subject: PageSubject) -> Iterator[Remark]:
     """Every example is a valid descriptor."""
     stated = _stated(subject)
     for example, _, _, decision in _decided(subject):
@@ -127,72 +128,68 @@ def _rules(subject: Subject) -> Iterator[Remark]:
                 place, fragment = _where(example, violation.where)
                 yield Remark(
                     f"{example.number}/{name}",
-                    place,
-                    fragment,
+                    Spot(place, fragment),
                     f"{violation.where}: {violation.found}",
                     violation.rule.remedy or "a valid descriptor",
                     f"rule {violation.rule.id}: {violation.rule.statement}",
                 )
 
 
-def _open(subject: Subject) -> Iterator[Remark]:
-    """The pages settle what every example means."""
+@CHECKS.add("example-open", Severity.NOTE)
+def _open(subject: PageSubject) -> Iterator[Remark]:
+    """It is settled what every example means."""
     for example, _, _, decision in _decided(subject):
         if decision.outcome is Outcome.UNSPECIFIED:
             for violation in decision.violations:
                 place, fragment = _where(example, violation.where)
                 yield Remark(
                     f"{example.number}/{violation.rule.id.partition('.')[2]}",
-                    place,
-                    fragment,
+                    Spot(place, fragment),
                     f"{violation.where}: {violation.found}",
                     "nothing: whether this is valid is not settled",
                     f"rule {violation.rule.id}, left open by erratum {violation.rule.erratum}",
                 )
 
 
-def _values(subject: Subject) -> Iterator[Remark]:
-    """The reference computes every printed output from the printed inputs."""
+@CHECKS.add("example-values", Severity.ERROR)
+def _values(subject: PageSubject) -> Iterator[Remark]:
+    """The reference computes the outputs of the examples."""
     for example, spec, fields, _ in _decided(subject):
         desc = _executable(spec, example, fields)
         if desc is None or not _filled(spec, example, desc):
             continue
-        inputs = {}
-        for field in spec.input_fields:
-            values = example.tensors[field.name].values
-            assert values is not None
-            elements = tuple(flattened(values.value))
-            buffer = fill(getattr(desc, field.attribute), Recipe("explicit", values=elements))
-            inputs[field.attribute] = Binding(buffer, 0, len(buffer))
-        results = expected_output(desc, inputs)
-        for field in spec.output_fields:
-            tensor, printed = getattr(desc, field.attribute), example.tensors[field.name].values
+        inputs = {field.attribute: _printed(example, field.name) for field in spec.input_fields}
+        for name, (computed, is_open) in run_reference(desc, explicit(inputs)).items():
+            printed = example.tensors[name].values
             assert printed is not None
-            number, result = NUMPY_TYPE[tensor.data_type], results[field.attribute]
-            computed = result.values.reshape(-1).view(number).reshape(tensor.sizes)
-            wanted = np.array(list(flattened(printed.value)), number).reshape(tensor.sizes)
+            wanted = np.array(_printed(example, name), computed.dtype).reshape(computed.shape)
             cells = [tuple(map(int, at)) for at in np.argwhere(computed != wanted)]
-            if result.open is not None and np.any(result.open):
+            if is_open is not None and np.any(is_open):
                 yield Remark(
-                    f"{example.number}/{field.name}",
-                    printed.place,
-                    printed.text,
+                    f"{example.number}/{name}",
+                    printed,
                     "an index of the example is out of range, so elements of the output are open",
                     "indices in range",
                     "what an index out of range reads is not specified",
                 )
             elif cells:
                 yield Remark(
-                    f"{example.number}/{field.name}",
-                    printed.place,
-                    printed.text,
-                    _told(field.name, cells, wanted),
-                    _told(field.name, cells, computed),
+                    f"{example.number}/{name}",
+                    printed,
+                    _cells_text(name, cells, wanted),
+                    _cells_text(name, cells, computed),
                     f"{spec.pseudocode}, computed from the inputs of the example",
                 )
 
 
-def _told(name: str, cells: list[tuple[int, ...]], values: Any) -> str:
+def _printed(example: WorkedExample, tensor: str) -> tuple[Any, ...]:
+    """The printed elements of a tensor, row-major."""
+    values = example.tensors[tensor].values
+    assert values is not None
+    return tuple(flattened(values.value))
+
+
+def _cells_text(name: str, cells: list[tuple[int, ...]], values: Any) -> str:
     """`OutputTensor[0,1] = 8, ...`: the values at the cells that differ."""
     named = [f"{name}[{','.join(map(str, cell))}] = {values[cell].item():g}" for cell in cells[:_MOST_CELLS]]
     more = len(cells) - len(named)
@@ -236,8 +233,9 @@ def _filled(spec: OperatorSpec, example: WorkedExample, desc: OperatorDesc) -> b
     return True
 
 
-def _impossible(subject: Subject) -> Iterator[Remark]:
-    """The sizes in the illustrations could be those of a descriptor."""
+@CHECKS.add("figure-impossible", Severity.WARNING)
+def _impossible(subject: PageSubject) -> Iterator[Remark]:
+    """The sizes in illustrations could be those of a tensor."""
     if subject.spec is None:
         return
     fields = {field.name: field for field in subject.spec.tensor_fields}
@@ -255,32 +253,8 @@ def _impossible(subject: Subject) -> Iterator[Remark]:
             if violation.where.startswith(f"{figure.tensor}.Sizes[") and violation.rule.erratum is None:
                 yield Remark(
                     f"{figure.field}/{violation.rule.id.partition('.')[2]}",
-                    figure.quoted.place,
-                    figure.quoted.text,
+                    figure.quoted,
                     f"{figure.tensor}.Sizes {braces(figure.sizes)}: {violation.found}",
                     violation.rule.remedy,
                     f"rule {violation.rule.id}: {violation.rule.statement}",
                 )
-
-
-CHECKS = (
-    PageCheck(
-        "example-form", "the values of examples fit the API's fields", Severity.ERROR, _forms, needs_registry=True
-    ),
-    PageCheck("example-rule", "every example is a valid descriptor", Severity.ERROR, _rules, needs_registry=True),
-    PageCheck("example-open", "it is settled what every example means", Severity.NOTE, _open, needs_registry=True),
-    PageCheck(
-        "example-values",
-        "the reference computes the outputs of the examples",
-        Severity.ERROR,
-        _values,
-        needs_registry=True,
-    ),
-    PageCheck(
-        "figure-impossible",
-        "the sizes in illustrations could be those of a tensor",
-        Severity.WARNING,
-        _impossible,
-        needs_registry=True,
-    ),
-)

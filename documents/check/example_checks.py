@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from dml_conformance.documents.check.checks import PageCheck, Remark, listed
-from dml_conformance.documents.check.formulas import Environment, FormulaError, NoValue, Number, number_of
+from dml_conformance.documents.check.checks import CheckList, Remark, Spot, listed
+from dml_conformance.documents.check.formulas import Environment, NoValue, contains, number_of
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import (
     DATA_TYPE,
     DIMENSION_COUNT,
     SIZES,
-    Subject,
+    PageSubject,
     Table,
     WorkedExample,
     integers,
-    interval_text,
     level_of,
 )
 from dml_conformance.documents.check.table_checks import counts_text, types_text
-from dml_conformance.documents.read.model import ExampleTensor, Place, Range, Value
+from dml_conformance.documents.read.model import ExampleTensor, Place, PrintedInterval, Value
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.examples import flattened, nesting
 from dml_conformance.spec.forms import TENSOR_FIELDS
 from dml_conformance.spec.tensor import braces
 from dml_conformance.strategies.values import NUMPY_TYPE
@@ -35,17 +35,23 @@ _AXIS_WORDS = frozenset(
     {"axis", "axe", "achse", "asse", "eje", "eixo", "ось", "оси", "軸", "轴", "축", "oś", "osa", "eksen"}
 )
 
+CHECKS = CheckList()
 
-def _whole(subject: Subject) -> Iterator[WorkedExample]:
+
+def _whole(subject: PageSubject) -> Iterator[WorkedExample]:
     """The examples that are no figures within a text."""
     return (example for example in subject.examples if not example.is_figure)
 
 
-def _place_of(tensor: ExampleTensor, value: Value | None) -> Place:
-    return tensor.label.place if value is None else value.place
+def _property_spot(tensor: ExampleTensor, prop: str) -> Spot:
+    """Where an example prints the data type of a tensor, or its sizes; at its label where it prints neither."""
+    value = tensor.data_type if prop == DATA_TYPE else tensor.sizes
+    place, text = (tensor.label.place, "") if value is None else (value.place, value.text)
+    return Spot(place, f"{tensor.label.text}: {text}")
 
 
-def _unreadable(subject: Subject) -> Iterator[Remark]:
+@CHECKS.add("example-unreadable", Severity.ERROR)
+def _unreadable(subject: PageSubject) -> Iterator[Remark]:
     """Everything that an example prints can be read."""
     for example in subject.examples:
         for name, value in example.values:
@@ -56,11 +62,12 @@ def _unreadable(subject: Subject) -> Iterator[Remark]:
 
 
 def _remark(example: WorkedExample, subject: str, value: Value, found: str, expected: str) -> Remark:
-    return Remark(f"{example.number}/{subject}", value.place, value.text, found, expected, "the form of an example")
+    return Remark(f"{example.number}/{subject}", value, found, expected, "the form of an example")
 
 
-def _labels(subject: Subject) -> Iterator[Remark]:
-    """Every tensor of an example stands under the name of a tensor field, and under no other tensor's."""
+@CHECKS.add("example-label", Severity.WARNING)
+def _labels(subject: PageSubject) -> Iterator[Remark]:
+    """The tensors of an example stand under their own names."""
     for example in subject.examples:
         for tensor, meant in example.mislabelled:
             label = tensor.label.english
@@ -69,31 +76,48 @@ def _labels(subject: Subject) -> Iterator[Remark]:
             again = label in example.tensors
             yield Remark(
                 f"{example.number}/{meant or label}",
-                tensor.label.place,
-                tensor.label.text,
+                tensor.label,
                 f"{'another' if again else 'a'} tensor labelled {label}",
                 meant or f"one of {listed(subject.tensors)}",
                 "the tensors of the structure" + (", of which the example has no other" if meant else ""),
             )
 
 
-def _unknown_attributes(subject: Subject) -> Iterator[Remark]:
-    """Every attribute that an example sets is a field."""
+@CHECKS.add("example-attribute", Severity.ERROR, "the syntax block")
+def _unknown_attributes(subject: PageSubject) -> Iterator[Remark]:
+    """Every attribute of an example is a field."""
     for example in subject.examples:
         for name, value in example.example.attributes.items():
             if subject.fields and name not in subject.fields:
                 yield Remark(
                     f"{example.number}/{name}",
-                    value.place,
-                    f"{name} {value.text}",
+                    Spot(value.place, f"{name} {value.text}"),
                     f"a value for {name}",
                     f"one of {listed(n for n, field in subject.fields.items() if not field.is_tensor)}",
-                    "the syntax block",
                 )
 
 
-def _missing(subject: Subject) -> Iterator[Remark]:
-    """Every example has what the operator needs; for an unknown operator, what the page's other examples have."""
+@CHECKS.add("example-property", Severity.ERROR, "DML_BUFFER_TENSOR_DESC")
+def _unknown_properties(subject: PageSubject) -> Iterator[Remark]:
+    """What an example prints of a tensor is a field."""
+    for example in subject.examples:
+        for name, tensor in example.tensors.items():
+            for part, value in tensor.properties.items():
+                if part not in TENSOR_FIELDS:
+                    yield Remark(
+                        f"{example.number}/{name}.{part}",
+                        Spot(value.place, f"{part}: {value.text}"),
+                        f"a value for {part}",
+                        f"one of {listed(TENSOR_FIELDS)}",
+                    )
+
+
+@CHECKS.add("example-missing", Severity.ERROR)
+def _missing(subject: PageSubject) -> Iterator[Remark]:
+    """An example has a value for every field.
+
+    For an unknown operator, for what the page's other examples have.
+    """
     examples = list(_whole(subject))
     for example in examples:
         has = {*example.tensors, *example.example.attributes}
@@ -113,24 +137,12 @@ def _missing(subject: Subject) -> Iterator[Remark]:
 
 def _nothing(example: WorkedExample, name: str, place: Place, why: str) -> Remark:
     return Remark(
-        f"{example.number}/{name}", place, _title(example), f"nothing is printed for {name}", f"a value for {name}", why
+        f"{example.number}/{name}",
+        Spot(place, _title(example)),
+        f"nothing is printed for {name}",
+        f"a value for {name}",
+        why,
     )
-
-
-def _unknown_properties(subject: Subject) -> Iterator[Remark]:
-    """Everything printed of a tensor is a field of tensor descriptions."""
-    for example in subject.examples:
-        for name, tensor in example.tensors.items():
-            for part, value in tensor.properties.items():
-                if part not in TENSOR_FIELDS:
-                    yield Remark(
-                        f"{example.number}/{name}.{part}",
-                        value.place,
-                        f"{part}: {value.text}",
-                        f"a value for {part}",
-                        f"one of {listed(TENSOR_FIELDS)}",
-                        "DML_BUFFER_TENSOR_DESC",
-                    )
 
 
 def _title(example: WorkedExample) -> str:
@@ -140,8 +152,9 @@ def _title(example: WorkedExample) -> str:
     return example.example.tensors[0].label.text if example.example.tensors else f"example {example.number}"
 
 
-def _counts(subject: Subject) -> Iterator[Remark]:
-    """A field that holds the length of an array does so in the examples."""
+@CHECKS.add("example-count", Severity.ERROR)
+def _counts(subject: PageSubject) -> Iterator[Remark]:
+    """Counts in examples are the lengths of their arrays."""
     for example in subject.examples:
         for name, value in example.example.attributes.items():
             field, values = subject.fields.get(name), integers(value)
@@ -150,50 +163,26 @@ def _counts(subject: Subject) -> Iterator[Remark]:
                 continue
             yield Remark(
                 f"{example.number}/{field.count_field}",
-                count.place,
-                f"{field.count_field} {count.text}",
+                Spot(count.place, f"{field.count_field} {count.text}"),
                 f"{count.text}, {name} has {len(values)} entries",
                 str(len(values)),
                 f"{field.count_field} is the length of {name}",
             )
 
 
-def _unknown_types(subject: Subject) -> Iterator[Remark]:
+@CHECKS.add("example-type", Severity.ERROR, "the enumeration in DirectML.h")
+def _unknown_types(subject: PageSubject) -> Iterator[Remark]:
     """Every data type in an example exists."""
     for example in subject.examples:
         for name, data_type in example.data_types.items():
             value = example.tensors[name].data_type
             if value is not None and (data_type not in DataType.__members__ or data_type == DataType.UNKNOWN.name):
-                yield Remark(
-                    f"{example.number}/{name}",
-                    value.place,
-                    value.text,
-                    data_type,
-                    "a name of DML_TENSOR_DATA_TYPE",
-                    "the enumeration in DirectML.h",
-                )
+                yield Remark(f"{example.number}/{name}", value, data_type, "a name of DML_TENSOR_DATA_TYPE")
 
 
-def nesting(values: Any) -> tuple[int, ...] | None:
-    """The sizes of nested lists; None where they are ragged."""
-    if not isinstance(values, list):
-        return ()
-    inner = {nesting(value) for value in values}
-    only = inner.pop() if len(inner) == 1 else None
-    return None if only is None else (len(values), *only)
-
-
-def flattened(values: Any) -> Iterator[Any]:
-    """The elements of nested lists, row-major."""
-    if isinstance(values, list):
-        for value in values:
-            yield from flattened(value)
-    else:
-        yield values
-
-
-def _filling(subject: Subject) -> Iterator[Remark]:
-    """The printed elements fill the printed sizes."""
+@CHECKS.add("example-elements", Severity.ERROR)
+def _filling(subject: PageSubject) -> Iterator[Remark]:
+    """The elements of an example fill its sizes."""
     for example in subject.examples:
         for name, tensor in example.tensors.items():
             sizes = example.sizes.get(name)
@@ -203,16 +192,16 @@ def _filling(subject: Subject) -> Iterator[Remark]:
             if found != sizes:
                 yield Remark(
                     f"{example.number}/{name}",
-                    tensor.values.place,
-                    tensor.values.text,
+                    tensor.values,
                     "rows of unequal length" if found is None else f"elements of sizes {braces(found)}",
                     braces(sizes),
                     f"the sizes printed for {name}",
                 )
 
 
-def _storable(subject: Subject) -> Iterator[Remark]:
-    """The printed elements are values of the printed data type."""
+@CHECKS.add("example-storable", Severity.ERROR)
+def _storable(subject: PageSubject) -> Iterator[Remark]:
+    """The elements of an example are values of its type."""
     for example in subject.examples:
         for name, tensor in example.tensors.items():
             data_type = DataType.__members__.get(example.data_types.get(name, ""))
@@ -222,8 +211,7 @@ def _storable(subject: Subject) -> Iterator[Remark]:
             if wrong is not None:
                 yield Remark(
                     f"{example.number}/{name}",
-                    tensor.values.place,
-                    tensor.values.text,
+                    tensor.values,
                     f"the element {wrong}",
                     f"values of {data_type.name}",
                     f"the data type printed for {name}",
@@ -253,8 +241,9 @@ def _disallowed(example: WorkedExample, table: Table) -> Iterator[tuple[str, str
             yield name, DIMENSION_COUNT
 
 
-def _no_table(subject: Subject) -> Iterator[Remark]:
-    """Every example is allowed by some table."""
+@CHECKS.add("example-table", Severity.ERROR)
+def _no_table(subject: PageSubject) -> Iterator[Remark]:
+    """Every example is allowed by a table of the page."""
     if not subject.table_at:
         return
     newest = next(reversed(subject.table_at.values()))
@@ -263,24 +252,20 @@ def _no_table(subject: Subject) -> Iterator[Remark]:
             continue
         wrong = list(_disallowed(example, newest))
         for name, prop in wrong:
-            tensor, row = example.tensors[name], newest.rows[name]
-            if prop == DATA_TYPE:
-                value, found, due = tensor.data_type, example.data_types[name], types_text(row.data_types or ())
-            else:
-                value, found = tensor.sizes, f"{len(example.sizes[name])} dimensions"
-                due = counts_text(row.dimension_counts or ())
+            row = newest.rows[name]
+            is_type = prop == DATA_TYPE
             yield Remark(
                 f"{example.number}/{name}.{prop}",
-                _place_of(tensor, value),
-                f"{tensor.label.text}: {'' if value is None else value.text}",
-                found,
-                due,
+                _property_spot(example.tensors[name], prop),
+                example.data_types[name] if is_type else f"{len(example.sizes[name])} dimensions",
+                types_text(row.data_types or ()) if is_type else counts_text(row.dimension_counts or ()),
                 f"the table of {newest.label}, and the lower ones",
             )
 
 
-def _late(subject: Subject) -> Iterator[Remark]:
-    """Every example is allowed at the level that introduced the operator."""
+@CHECKS.add("example-level", Severity.WARNING)
+def _late(subject: PageSubject) -> Iterator[Remark]:
+    """Every example holds from the operator's first level on."""
     if subject.introduced_in is None:
         return
     introduced = level_of(subject.introduced_in[0])
@@ -290,27 +275,26 @@ def _late(subject: Subject) -> Iterator[Remark]:
             continue
         lowest = subject.table_at[introduced]
         wrong = list(_disallowed(example, lowest))
-        first = example.tensors[wrong[0][0]]
-        value = first.data_type if wrong[0][1] == DATA_TYPE else first.sizes
+        first, prop = wrong[0]
         yield Remark(
             str(example.number),
-            _place_of(first, value),
-            f"{first.label.text}: {'' if value is None else value.text}",
-            f"no descriptor of {lowest.label}: {'; '.join(_told(example, *pair) for pair in wrong)}",
+            _property_spot(example.tensors[first], prop),
+            f"no descriptor of {lowest.label}: {'; '.join(_property_text(example, *pair) for pair in wrong)}",
             f"an example that holds from {introduced} on, or a word that it holds from {min(allowing)} on",
             f"the operator was introduced in {introduced}",
         )
 
 
-def _told(example: WorkedExample, name: str, prop: str) -> str:
+def _property_text(example: WorkedExample, name: str, prop: str) -> str:
     if prop == DATA_TYPE:
         return f"{name} is {example.data_types[name]}"
     count = len(example.sizes[name])
     return f"{name} has {count} dimension{'s' if count != 1 else ''}"
 
 
-def _disagreement(subject: Subject) -> Iterator[Remark]:
-    """The tensors of every example agree in what the constraint list has them agree in."""
+@CHECKS.add("example-constraint", Severity.ERROR)
+def _disagreement(subject: PageSubject) -> Iterator[Remark]:
+    """Every example keeps the constraint list."""
     for agreement in subject.agreements:
         for example in subject.examples:
             values = {name: _property(example, name, agreement.property) for name in agreement.tensors}
@@ -319,12 +303,9 @@ def _disagreement(subject: Subject) -> Iterator[Remark]:
             odd = next((name for name in names if said[name] != said[names[0]]), None)
             if odd is None:
                 continue
-            tensor = example.tensors[odd]
-            value = tensor.data_type if agreement.property == DATA_TYPE else tensor.sizes
             yield Remark(
                 f"{example.number}/{odd}.{agreement.property}",
-                _place_of(tensor, value),
-                f"{tensor.label.text}: {'' if value is None else value.text}",
+                _property_spot(example.tensors[odd], agreement.property),
                 f"{odd}: {said[odd]}",
                 f"{said[names[0]]}, as for {names[0]}",
                 f"they must have the same {agreement.property}: {agreement.quoted.english}",
@@ -341,8 +322,9 @@ def _property(example: WorkedExample, tensor: str, prop: str) -> str | None:
     return str(len(sizes)) if prop == DIMENSION_COUNT else braces(sizes)
 
 
-def _outside(subject: Subject) -> Iterator[Remark]:
-    """Every value of an example lies in an interval that the section on its field prints."""
+@CHECKS.add("example-range", Severity.ERROR)
+def _outside(subject: PageSubject) -> Iterator[Remark]:
+    """Every example lies in the intervals of the sections."""
     for member in subject.page.members:
         name = member.name.english
         field, intervals = subject.fields.get(name), subject.ranges(member)
@@ -359,39 +341,22 @@ def _outside(subject: Subject) -> Iterator[Remark]:
                     continue
                 yield Remark(
                     f"{example.number}/{name}",
-                    printed.place,
-                    f"{name} {printed.text}",
+                    Spot(printed.place, f"{name} {printed.text}"),
                     f"{value}, outside {_evaluated(intervals[0], example.environment)}",
-                    f"a value in {interval_text(intervals[0])}",
+                    f"a value in {intervals[0].text}",
                     f"the section {name}",
                 )
                 break
 
 
-def _evaluated(interval: Range, environment: Environment) -> str:
-    low, high = (number_of(bound)[0](environment) for bound in (interval.low, interval.high))
-    return f"{'[' if interval.low_closed else '('}{low}, {high}{']' if interval.high_closed else ')'}"
+def _evaluated(interval: PrintedInterval, environment: Environment) -> str:
+    low, high = (str(number_of(bound)[0](environment)) for bound in (interval.low, interval.high))
+    return msgspec.structs.replace(interval, low=low, high=high).text
 
 
-@cache
-def _bounds(low: str, high: str) -> tuple[Number, Number]:
-    return number_of(low)[0], number_of(high)[0]
-
-
-def contains(interval: Range, value: int, environment: Environment) -> bool | None:
-    """Whether an interval has a value on an example; None where its bounds have no value there."""
-    try:
-        low_of, high_of = _bounds(interval.low, interval.high)
-        low, high = low_of(environment), high_of(environment)
-    except (FormulaError, NoValue):
-        return None
-    above = low <= value if interval.low_closed else low < value
-    below = value <= high if interval.high_closed else value < high
-    return above and below
-
-
-def _titles(subject: Subject) -> Iterator[Remark]:
-    """What an example's title says of dimensions and axis is so.
+@CHECKS.add("example-title", Severity.WARNING, "the values of the example")
+def _titles(subject: PageSubject) -> Iterator[Remark]:
+    """Titles tell what their examples have.
 
     Only whole items of the title count: `2D` is a claim on the dimensions, `2D output` is not; `axis 1` is one on
     Axis. The word for axis is known in the languages of the documentation.
@@ -414,16 +379,15 @@ def _titles(subject: Subject) -> Iterator[Remark]:
         if wrong:
             yield Remark(
                 str(example.number),
-                quoted.place,
-                quoted.text,
+                quoted,
                 "; ".join(f"{item}, {name} is {value}" for name, item, value in wrong),
                 "a title that tells what the example has",
-                "the values of the example",
             )
 
 
-def _formulas(subject: Subject) -> Iterator[Remark]:
-    """The printed formulas give the printed sizes of every example."""
+@CHECKS.add("example-formula", Severity.ERROR)
+def _formulas(subject: PageSubject) -> Iterator[Remark]:
+    """The printed formulas give the sizes of the examples."""
     for printed in subject.formulas:
         formula = printed.formula
         if formula is None:
@@ -443,16 +407,16 @@ def _formulas(subject: Subject) -> Iterator[Remark]:
                 assert value is not None
                 yield Remark(
                     f"{example.number}/{formula.target}",
-                    value.place,
-                    f"{formula.target}.Sizes {value.text}",
+                    Spot(value.place, f"{formula.target}.Sizes {value.text}"),
                     f"the example has {braces(sizes)}, the formula gives {found}",
                     "the same from both",
                     f"the formula in line {printed.place.line}: {' '.join(printed.text.split())}",
                 )
 
 
-def _indices(subject: Subject) -> Iterator[Remark]:
-    """The interval beside a formula for each dimension has all dimensions, and no more."""
+@CHECKS.add("formula-range", Severity.ERROR)
+def _indices(subject: PageSubject) -> Iterator[Remark]:
+    """The interval of a formula has every dimension."""
     members = {member.name.english: member for member in subject.page.members}
     for printed in subject.formulas:
         formula = printed.formula
@@ -467,8 +431,7 @@ def _indices(subject: Subject) -> Iterator[Remark]:
             if wrong and count:
                 yield Remark(
                     formula.target,
-                    intervals[0].place,
-                    interval_text(intervals[0]),
+                    intervals[0],
                     f"{formula.index} = {wrong[0]} is {'left out' if 0 <= wrong[0] < count else 'within'}",
                     f"0 to {count - 1} for the {count} dimensions of example {example.number}",
                     f"the formula in line {printed.place.line}: {' '.join(printed.text.split())}",
@@ -476,8 +439,9 @@ def _indices(subject: Subject) -> Iterator[Remark]:
                 break
 
 
-def _unread_formulas(subject: Subject) -> Iterator[Remark]:
-    """Every formula for sizes is in the grammar that is read, and made of fields."""
+@CHECKS.add("formula-unreadable", Severity.NOTE, "what can be evaluated")
+def _unread_formulas(subject: PageSubject) -> Iterator[Remark]:
+    """Every formula can be compared."""
     for number, printed in enumerate(subject.formulas, 1):
         problem = printed.problem
         if printed.formula is not None:
@@ -486,30 +450,7 @@ def _unread_formulas(subject: Subject) -> Iterator[Remark]:
         if problem:
             yield Remark(
                 str(number),
-                printed.place,
-                printed.text,
+                printed,
                 f"not compared with the examples: {problem}",
                 "a formula of fields, sizes, slices and + - * /",
-                "what can be evaluated",
             )
-
-
-CHECKS = (
-    PageCheck("example-unreadable", "everything that an example prints can be read", Severity.ERROR, _unreadable),
-    PageCheck("example-label", "the tensors of an example stand under their own names", Severity.WARNING, _labels),
-    PageCheck("example-attribute", "every attribute of an example is a field", Severity.ERROR, _unknown_attributes),
-    PageCheck("example-property", "what an example prints of a tensor is a field", Severity.ERROR, _unknown_properties),
-    PageCheck("example-missing", "an example has a value for every field", Severity.ERROR, _missing),
-    PageCheck("example-count", "counts in examples are the lengths of their arrays", Severity.ERROR, _counts),
-    PageCheck("example-type", "every data type in an example exists", Severity.ERROR, _unknown_types),
-    PageCheck("example-elements", "the elements of an example fill its sizes", Severity.ERROR, _filling),
-    PageCheck("example-storable", "the elements of an example are values of its type", Severity.ERROR, _storable),
-    PageCheck("example-table", "every example is allowed by a table of the page", Severity.ERROR, _no_table),
-    PageCheck("example-level", "every example holds from the operator's first level on", Severity.WARNING, _late),
-    PageCheck("example-constraint", "every example keeps the constraint list", Severity.ERROR, _disagreement),
-    PageCheck("example-range", "every example lies in the intervals of the sections", Severity.ERROR, _outside),
-    PageCheck("example-title", "titles tell what their examples have", Severity.WARNING, _titles),
-    PageCheck("example-formula", "the printed formulas give the sizes of the examples", Severity.ERROR, _formulas),
-    PageCheck("formula-range", "the interval of a formula has every dimension", Severity.ERROR, _indices),
-    PageCheck("formula-unreadable", "every formula can be compared", Severity.NOTE, _unread_formulas),
-)

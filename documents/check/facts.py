@@ -8,26 +8,26 @@ intervals, types, levels, tables, examples and code is.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 import msgspec
 
 from dml_conformance.documents.check.identifiers import compact
-from dml_conformance.documents.check.subject import Subject, Table, interval_text, type_of
+from dml_conformance.documents.check.subject import PageSubject, Table, type_of
 from dml_conformance.documents.read.model import (
     CodeBlock,
-    ExampleTensor,
-    Member,
+    FieldSection,
     Page,
     PageExample,
     Place,
-    Range,
+    PrintedInterval,
     Value,
 )
 from dml_conformance.documents.read.words import levels_in
 
+NOT_THERE = "not there"  # what a page says of a fact that it lacks
 _BETWEEN = ", "
 _EXCLUSIVE_END = re.compile(r"(.*\D)[-−]1")
 
@@ -65,7 +65,7 @@ class Fact(msgspec.Struct, frozen=True):
         value: in a form that is the same on every page that says the same.
         shown: the value as a reader would write it.
         place: where it stands.
-        fragment: the text there.
+        text: that stands there.
     """
 
     topic: Topic
@@ -73,7 +73,7 @@ class Fact(msgspec.Struct, frozen=True):
     value: str
     shown: str
     place: Place
-    fragment: str
+    text: str
 
 
 def facts_of(page: Page) -> dict[str, Fact]:
@@ -89,7 +89,7 @@ def facts_of(page: Page) -> dict[str, Fact]:
 
 
 def _facts(page: Page) -> Iterator[Fact]:
-    subject = Subject.of(page)
+    subject = PageSubject.of(page)
     yield from _syntax_facts(page)
     for member in page.members:
         yield from _member_facts(member, subject)
@@ -113,19 +113,18 @@ def _syntax_facts(page: Page) -> Iterator[Fact]:
     yield Fact(Topic.FIELD_ORDER, "syntax/order", order, order, place, order)
     for declaration in page.declarations:
         name, kind, place = declaration.name, declaration.type, declaration.place
-        text = f"{kind} {name}"
-        yield Fact(Topic.FIELD, f"syntax/{name}", "", name, place, text)
-        yield Fact(Topic.FIELD_TYPE, f"syntax/{name}/type", compact(kind), kind, place, text)
+        yield Fact(Topic.FIELD, f"syntax/{name}", "", name, place, declaration.text)
+        yield Fact(Topic.FIELD_TYPE, f"syntax/{name}/type", compact(kind), kind, place, declaration.text)
 
 
-def _member_facts(member: Member, page: Subject) -> Iterator[Fact]:
+def _member_facts(member: FieldSection, page: PageSubject) -> Iterator[Fact]:
     name, subject = member.name, f"member/{member.name.english}"
     yield Fact(Topic.MEMBER, subject, "", name.english, name.place, name.text)
     shown, line = type_of(member), member.type_line or name
     if shown is not None:
         yield Fact(Topic.MEMBER_TYPE, f"{subject}/type", compact(shown), shown, line.place, line.text)
     for interval in page.ranges(member):
-        text = interval_text(interval)
+        text = interval.text
         yield Fact(Topic.RANGE, f"{subject}/range", range_value(interval), text, interval.place, text)
     named = [(label, quoted) for quoted in member.text for label in levels_in(quoted.english)]
     if named:
@@ -134,7 +133,7 @@ def _member_facts(member: Member, page: Subject) -> Iterator[Fact]:
         yield Fact(Topic.MEMBER_LEVEL, f"{subject}/levels", levels, levels, quoted.place, quoted.text)
 
 
-def range_value(interval: Range) -> str:
+def range_value(interval: PrintedInterval) -> str:
     """The integers that it holds in one spelling: `[0, N-1]` as `[0, N)`."""
     low, high, closed = compact(interval.low), compact(interval.high), interval.high_closed
     below = _EXCLUSIVE_END.fullmatch(high) if closed else None
@@ -179,12 +178,7 @@ def _example_facts(example: PageExample) -> Iterator[Fact]:
         counted[label] += 1
         of_tensor = f"{subject}/{label}" + (f"#{counted[label]}" if counted[label] > 1 else "")
         yield Fact(Topic.EXAMPLE_VALUE, of_tensor, "", label, tensor.label.place, label)
-        yield from (_value_fact(f"{of_tensor}/{name}", value) for name, value in _values(tensor).items())
-
-
-def _values(tensor: ExampleTensor) -> dict[str, Value]:
-    every = {"Sizes": tensor.sizes, "DataType": tensor.data_type, "values": tensor.values, **tensor.properties}
-    return {name: value for name, value in every.items() if value is not None}
+        yield from (_value_fact(f"{of_tensor}/{name}", value) for name, value in tensor.printed.items())
 
 
 def _value_fact(subject: str, value: Value) -> Fact:
@@ -210,27 +204,23 @@ def _code_facts(blocks: tuple[CodeBlock, ...]) -> Iterator[Fact]:
             yield Fact(Topic.CODE, f"code/{block.section}", code, block.text, block.place, block.text)
 
 
-class Difference(msgspec.Struct, frozen=True):
-    """A fact that two pages do not share; `first` or `second` is None where that page does not have it."""
+def differing(pages: Sequence[Mapping[str, Fact]]) -> Iterator[tuple[str, list[list[int]]]]:
+    """Each subject on which pages differ, with the numbers of the pages that say the same together.
 
-    subject: str
-    topic: Topic
-    first: Fact | None
-    second: Fact | None
-
-
-def differences(first: dict[str, Fact], second: dict[str, Fact]) -> Iterator[Difference]:
-    """Where two pages differ, in the order of the first, then what only the second has.
-
-    A table, row, field or example that one of them lacks is one difference, whatever would stand under it.
+    In the order of the pages. Those that lack the subject are the last group; one that lacks what it stands under, such
+    as the table of a cell, is in none: that is one difference, whatever would stand under it.
     """
-    for subject in [*first, *(subject for subject in second if subject not in first)]:
-        one, two = first.get(subject), second.get(subject)
-        present = one or two
-        assert present is not None
-        same = one is not None and two is not None and len(set(versions([one, two]))) == 1
-        if not same and not any((above in first) != (above in second) for above in parents(subject)):
-            yield Difference(subject, present.topic, one, two)
+    for subject in dict.fromkeys(subject for facts in pages for subject in facts):
+        above = [parent for parent in parents(subject) if any(parent in facts for facts in pages)]
+        concerned = [n for n, facts in enumerate(pages) if all(parent in facts for parent in above)]
+        stated = [n for n in concerned if subject in pages[n]]
+        lacking = [n for n in concerned if subject not in pages[n]]
+        said: defaultdict[str, list[int]] = defaultdict(list)
+        for n, version in zip(stated, versions([pages[n][subject] for n in stated]), strict=True):
+            said[version].append(n)
+        groups = [*said.values(), *([lacking] if lacking else [])]
+        if len(groups) > 1:
+            yield subject, groups
 
 
 def versions(facts: Sequence[Fact]) -> list[str]:
@@ -238,7 +228,7 @@ def versions(facts: Sequence[Fact]) -> list[str]:
 
     Of an order only what stands on all of them counts: that a field is missing is another fact.
     """
-    if facts[0].topic not in (Topic.FIELD_ORDER, Topic.ROW_ORDER):
+    if not facts or facts[0].topic not in (Topic.FIELD_ORDER, Topic.ROW_ORDER):
         return [fact.value for fact in facts]
     orders = [fact.value.split(_BETWEEN) for fact in facts]
     shared = set.intersection(*map(set, orders))

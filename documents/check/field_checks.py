@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from itertools import takewhile
 
-from dml_conformance.documents.check.checks import PageCheck, Remark, listed
+from dml_conformance.documents.check.checks import CheckList, Remark, Spot, listed, misplaced, repeated
 from dml_conformance.documents.check.formulas import FormulaError, number_of
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import (
     Mention,
-    Subject,
-    interval_text,
+    PageSubject,
     level_of,
     same_type,
     sentences,
@@ -34,21 +33,26 @@ _ALIKE, _ALIKE_BEHIND_A_DOT = 0.9, 0.8
 _LONGEST_AND = 6  # characters of the longest "and" of a language, with its spaces
 _MOST_WORDS, _LONGEST_NAME = 2_000, 60
 
+CHECKS = CheckList()
 
-def _unreadable(subject: Subject) -> Iterator[Remark]:
-    """What the parser could not read; cells of tables and values of examples have checks of their own."""
+
+@CHECKS.add("unreadable", Severity.WARNING, "the form of the page")
+def _unreadable(subject: PageSubject) -> Iterator[Remark]:
+    """Everything on the page can be read.
+
+    Cells of tables and values of examples have checks of their own.
+    """
     elsewhere = {cell.place for table in subject.page.tables for row in table.rows for cell in row.cells}
     elsewhere |= {value.place for example in subject.examples for _, value in example.values if value.value is None}
     for problem in subject.page.problems:
         if problem.place in elsewhere:
             continue
-        yield Remark(
-            problem.id, problem.place, problem.fragment, problem.what, "text that can be read", "the form of the page"
-        )
+        yield Remark(problem.id, Spot(problem.place, problem.fragment), problem.what, "text that can be read")
 
 
-def _names(subject: Subject) -> Iterator[Remark]:
-    """Title, front matter and syntax block name the same structure."""
+@CHECKS.add("structure-name", Severity.ERROR, "the page is on that structure")
+def _names(subject: PageSubject) -> Iterator[Remark]:
+    """Title, front matter and syntax block name one structure."""
     page = subject.page
     expected = f"DML_{page.operator}_OPERATOR_DESC"
     named: list[tuple[str, str, Place]] = []
@@ -63,58 +67,45 @@ def _names(subject: Subject) -> Iterator[Remark]:
     for where, text, place in named:
         other = _STRUCTURE.search(text)
         if other is not None and other[0] != expected:
-            yield Remark(where, place, text, other[0], expected, "the page is on that structure")
+            yield Remark(where, Spot(place, text), other[0], expected)
 
 
-def _no_syntax(subject: Subject) -> Iterator[Remark]:
+@CHECKS.add("syntax-missing", Severity.ERROR, "the form of a page on an operator")
+def _no_syntax(subject: PageSubject) -> Iterator[Remark]:
     """The page declares the structure."""
     if not subject.page.declarations and not subject.is_source:
         yield Remark(
             "syntax",
-            subject.top,
-            subject.page.operator,
+            Spot(subject.top, subject.page.operator),
             "no declaration of the structure that could be read",
             "a syntax block with the fields, their types and their order",
-            "the form of a page on an operator",
         )
 
 
-def _described_twice(subject: Subject) -> Iterator[Remark]:
+@CHECKS.add("field-twice", Severity.ERROR)
+def _described_twice(subject: PageSubject) -> Iterator[Remark]:
     """No field is declared or described twice."""
-    seen: set[str] = set()
-    for declaration in subject.page.declarations:
-        if declaration.name in seen:
-            fragment = f"{declaration.type}{declaration.name}"
-            yield Remark(
-                declaration.name, declaration.place, fragment, "declared again", "one declaration", "the lines above it"
-            )
-        seen.add(declaration.name)
-    seen.clear()
-    for member in subject.page.members:
+    for declaration in repeated(subject.page.declarations, lambda declaration: declaration.name):
+        yield Remark(declaration.name, declaration, "declared again", "one declaration", "the lines above it")
+    for member in repeated(subject.page.members, lambda member: member.name.english):
         name = member.name.english
-        if name in seen:
-            yield Remark(
-                f"members/{name}", member.name.place, name, "described again", "one section a field", "the sections"
-            )
-        seen.add(name)
+        spot = Spot(member.name.place, name)
+        yield Remark(f"members/{name}", spot, "described again", "one section a field", "the sections")
 
 
-def _undescribed(subject: Subject) -> Iterator[Remark]:
+@CHECKS.add("field-undescribed", Severity.ERROR, "the syntax block declares it")
+def _undescribed(subject: PageSubject) -> Iterator[Remark]:
     """Every field of the syntax block has a section."""
     described = {member.name.english for member in subject.page.members}
     for declaration in subject.page.declarations:
         if declaration.name not in described:
             yield Remark(
-                declaration.name,
-                declaration.place,
-                f"{declaration.type}{declaration.name}",
-                "no section describes the field",
-                f"a section {declaration.name}",
-                "the syntax block declares it",
+                declaration.name, declaration, "no section describes the field", f"a section {declaration.name}"
             )
 
 
-def _undeclared(subject: Subject) -> Iterator[Remark]:
+@CHECKS.add("field-undeclared", Severity.ERROR, "the syntax block")
+def _undeclared(subject: PageSubject) -> Iterator[Remark]:
     """Every section is on a field of the syntax block."""
     declared = {declaration.name for declaration in subject.page.declarations}
     for member in subject.page.members if declared else ():
@@ -122,93 +113,72 @@ def _undeclared(subject: Subject) -> Iterator[Remark]:
         if name not in declared:
             yield Remark(
                 name,
-                member.name.place,
-                name,
+                Spot(member.name.place, name),
                 "a section on a field that the structure does not have",
                 f"one of {listed(declaration.name for declaration in subject.page.declarations)}",
-                "the syntax block",
             )
 
 
-def _order(subject: Subject) -> Iterator[Remark]:
+@CHECKS.add("field-order", Severity.WARNING, "the order of the syntax block")
+def _order(subject: PageSubject) -> Iterator[Remark]:
     """The sections stand in the order of the syntax block."""
     declared = list(dict.fromkeys(declaration.name for declaration in subject.page.declarations))
     sections = {m.name.english: m for m in reversed(subject.page.members) if m.name.english in declared}
     described = sorted(sections, key=lambda name: sections[name].name.place)
     expected = [name for name in declared if name in sections]
-    for name, instead in zip(described, expected, strict=True):
-        if name != instead:
-            yield Remark(
-                name,
-                sections[name].name.place,
-                name,
-                f"the section {name} stands where {instead} is due",
-                listed(expected),
-                "the order of the syntax block",
-            )
-            return
+    wrong = misplaced(described, expected)
+    if wrong is not None:
+        name, instead = wrong
+        spot = Spot(sections[name].name.place, name)
+        yield Remark(name, spot, f"the section {name} stands where {instead} is due", listed(expected))
 
 
-def _types(subject: Subject) -> Iterator[Remark]:
-    """The type line of every section names the type of the syntax block."""
+@CHECKS.add("field-type", Severity.ERROR, "the syntax block")
+def _types(subject: PageSubject) -> Iterator[Remark]:
+    """The sections name the types of the syntax block."""
     declared = {declaration.name: declaration.type for declaration in subject.page.declarations}
     for member in subject.page.members:
         name, line = member.name.english, member.type_line
         if name not in declared:
             continue
         if line is None:
-            yield Remark(
-                name, member.name.place, name, "no type line", f"a line with {declared[name]}", "the syntax block"
-            )
+            yield Remark(name, Spot(member.name.place, name), "no type line", f"a line with {declared[name]}")
             continue
         found = type_of(member)
         if found is None or not same_type(found, declared[name]):
-            yield Remark(name, line.place, line.text, found or "no type", declared[name], "the syntax block")
+            yield Remark(name, line, found or "no type", declared[name])
 
 
-def _no_such_level(subject: Subject) -> Iterator[Remark]:
-    """Every feature level that the page names exists."""
+@CHECKS.add("level-unknown", Severity.ERROR, "DML_FEATURE_LEVEL in DirectML.h")
+def _no_such_level(subject: PageSubject) -> Iterator[Remark]:
+    """Every feature level named exists."""
     for passage in subject.page.passages:
         for label in dict.fromkeys(levels_in(passage.quoted.english)):
             if level_of(label) is None:
-                yield Remark(
-                    label,
-                    passage.quoted.place,
-                    passage.quoted.text,
-                    f"DML_FEATURE_LEVEL_{label}",
-                    f"a level from {LOWEST} to {HIGHEST}",
-                    "DML_FEATURE_LEVEL in DirectML.h",
-                )
+                yield Remark(label, passage.quoted, f"DML_FEATURE_LEVEL_{label}", f"a level from {LOWEST} to {HIGHEST}")
 
 
-def _no_introduction(subject: Subject) -> Iterator[Remark]:
-    """The page says which level introduced the operator."""
+@CHECKS.add("introduction-missing", Severity.WARNING, "the form of a page")
+def _no_introduction(subject: PageSubject) -> Iterator[Remark]:
+    """The page names the level that introduced the operator."""
     if subject.introduced_in is None:
         place = subject.page.availability[0].place if subject.page.availability else subject.top
         text = subject.page.availability[0].text if subject.page.availability else subject.page.operator
-        yield Remark(
-            "level", place, text, "no level is named", "the level that introduced the operator", "the form of a page"
-        )
+        yield Remark("level", Spot(place, text), "no level is named", "the level that introduced the operator")
 
 
-def _introduction_and_tables(subject: Subject) -> Iterator[Remark]:
+@CHECKS.add("introduction-table", Severity.ERROR, "an operator has a table from its first level on")
+def _introduction_and_tables(subject: PageSubject) -> Iterator[Remark]:
     """The lowest table is that of the level that introduced the operator."""
     if subject.introduced_in is None or not subject.table_at:
         return
     label, quoted = subject.introduced_in
     lowest = next(iter(subject.table_at))
     if level_of(label) not in (None, lowest):
-        yield Remark(
-            "level",
-            quoted.place,
-            quoted.text,
-            f"introduced in {label}",
-            f"{lowest}, the level of the lowest table",
-            "an operator has a table from its first level on",
-        )
+        yield Remark("level", quoted, f"introduced in {label}", f"{lowest}, the level of the lowest table")
 
 
-def _levels_in_sections(subject: Subject) -> Iterator[tuple[str, Quoted, Level, Level]]:
+def _levels_in_sections(subject: PageSubject) -> Iterator[tuple[str, Quoted, Level, Level]]:
     """(field, sentence, level named there, level that introduced the operator)."""
     introduced = None if subject.introduced_in is None else level_of(subject.introduced_in[0])
     if introduced is None:
@@ -221,36 +191,35 @@ def _levels_in_sections(subject: Subject) -> Iterator[tuple[str, Quoted, Level, 
                     yield member.name.english, quoted, level, introduced
 
 
-def _level_below(subject: Subject) -> Iterator[Remark]:
-    """No section names a level below the one that introduced the operator."""
+@CHECKS.add("text-level-below", Severity.ERROR, "the level named under availability")
+def _level_below(subject: PageSubject) -> Iterator[Remark]:
+    """No section names a level below the operator's first."""
     for field, quoted, level, introduced in _levels_in_sections(subject):
         if level < introduced:
             yield Remark(
-                f"{field}/{level}",
-                quoted.place,
-                quoted.text,
-                f"{level}, where there was no such operator",
-                f"a level above {introduced}",
-                "the level named under availability",
+                f"{field}/{level}", quoted, f"{level}, where there was no such operator", f"a level above {introduced}"
             )
 
 
-def _idle_level(subject: Subject) -> Iterator[Remark]:
-    """No section starts something with the level that introduced the operator: that excludes nothing."""
+@CHECKS.add("text-level-idle", Severity.WARNING, "the level named under availability")
+def _idle_level(subject: PageSubject) -> Iterator[Remark]:
+    """No section starts something at the operator's first level."""
     for field, quoted, level, introduced in _levels_in_sections(subject):
         if level == introduced:
             yield Remark(
                 f"{field}/{level}",
-                quoted.place,
-                quoted.text,
+                quoted,
                 f"starting with {level}, where the operator itself starts",
                 f"a level above {introduced}, or none",
-                "the level named under availability",
             )
 
 
-def _unknown_names(subject: Subject) -> Iterator[Remark]:
-    """Every tensor that is set as a name in the text is a field, and what follows its dot is a property of tensors."""
+@CHECKS.add("name-unknown", Severity.WARNING, "the fields of the structure")
+def _unknown_names(subject: PageSubject) -> Iterator[Remark]:
+    """Every tensor and property named in the text exists.
+
+    Looked at is what is set as a name: of a tensor, and of a property behind its dot.
+    """
     for quoted in _prose(subject):
         for name in quoted.marked if quoted.original is None else quoted.original_marked:
             field, _, prop = name.partition(".")
@@ -262,11 +231,12 @@ def _unknown_names(subject: Subject) -> Iterator[Remark]:
                 expected = f"{field} with one of {listed(TENSOR_FIELDS)}"
             else:
                 continue
-            yield Remark(name, quoted.place, quoted.text, name, expected, "the fields of the structure")
+            yield Remark(name, quoted, name, expected)
 
 
-def _misspelt_names(subject: Subject) -> Iterator[Remark]:
-    """No word of the text is almost a field or a property of tensors.
+@CHECKS.add("name-misspelt", Severity.WARNING, "the fields of the structure")
+def _misspelt_names(subject: PageSubject) -> Iterator[Remark]:
+    """No name in the text is almost one that exists.
 
     Only words of several capitalised parts, or behind a field's dot, are looked at, since others are words of the
     language too. Names may stand without anything between them, as in text that has lost its markup.
@@ -286,10 +256,10 @@ def _misspelt_names(subject: Subject) -> Iterator[Remark]:
                 close = [] if names.fullmatch(name) else get_close_matches(name, candidates, 1, alike)
                 meant[word] = close[0] if close else ""
             if meant.get(word) and word not in (*quoted.marked, *quoted.original_marked):
-                yield Remark(word, quoted.place, quoted.text, word, meant[word], "the fields of the structure")
+                yield Remark(word, quoted, word, meant[word])
 
 
-def _prose(subject: Subject) -> Iterator[Quoted]:
+def _prose(subject: PageSubject) -> Iterator[Quoted]:
     """The sentences, headings and items of the page; tables have checks of their own."""
     if subject.tensors:
         for passage in subject.page.passages:
@@ -297,8 +267,9 @@ def _prose(subject: Subject) -> Iterator[Quoted]:
                 yield passage.quoted
 
 
-def _unlike_properties(subject: Subject) -> Iterator[Remark]:
-    """What a section has a tensor match is the same property of the other tensor.
+@CHECKS.add("property-mismatch", Severity.WARNING, "only the same property of two tensors can agree")
+def _unlike_properties(subject: PageSubject) -> Iterator[Remark]:
+    """Tensors are held to agree in the same property.
 
     Looked at are properties named side by side right before another tensor's: `DimensionCount and DataType must match
     InputTensor.DimensionCount`. Words between them are not read, so no more than one short one may stand there.
@@ -315,11 +286,9 @@ def _unlike_properties(subject: Subject) -> Iterator[Remark]:
                         prop = unmatched[0].property
                         yield Remark(
                             f"{member.name.english}/{prop}",
-                            quoted.place,
-                            sentence if quoted.original is None else quoted.text,
+                            Spot(quoted.place, sentence if quoted.original is None else quoted.text),
                             f"{prop} is held against {mention.field}.{mention.property}",
                             f"{prop} against {mention.field}.{prop}",
-                            "only the same property of two tensors can agree",
                         )
                 if mention.field or (own and not _side_by_side(sentence[own[-1].end : mention.start])):
                     own = []
@@ -332,8 +301,9 @@ def _side_by_side(between: str) -> bool:
     return len(between) <= _LONGEST_AND and not any(character.isdigit() for character in between)
 
 
-def _unreadable_ranges(subject: Subject) -> Iterator[Remark]:
-    """The bounds of every interval are numbers and fields of the structure."""
+@CHECKS.add("range-unreadable", Severity.WARNING, "the syntax block")
+def _unreadable_ranges(subject: PageSubject) -> Iterator[Remark]:
+    """The bounds of intervals are numbers and fields."""
     for member in subject.page.members:
         for interval in subject.ranges(member):
             for bound in (interval.low, interval.high):
@@ -348,24 +318,25 @@ def _unreadable_ranges(subject: Subject) -> Iterator[Remark]:
                     problem = f"{unknown[0]} is no field of the structure"
                 yield Remark(
                     member.name.english,
-                    interval.place,
-                    interval_text(interval),
+                    interval,
                     f"the bound {bound}: {problem}",
                     "a number, or one computed from fields",
-                    "the syntax block",
                 )
 
 
-def _selections(subject: Subject) -> Iterator[Remark]:
-    """Where a section shows on sizes which dimensions a count selects, it selects them: the last ones."""
+@CHECKS.add("figure-selection", Severity.ERROR)
+def _selections(subject: PageSubject) -> Iterator[Remark]:
+    """Illustrations select the dimensions that they say.
+
+    Where a section shows on sizes which dimensions a count selects, these are the last ones.
+    """
     for figure in subject.illustrations:
         left = max(len(figure.sizes) - figure.count, 0)
         last = figure.sizes[left:]
         if set(figure.sizes[:left]) - {1}:
             yield Remark(
                 figure.field,
-                figure.quoted.place,
-                figure.quoted.text,
+                figure.quoted,
                 f"{braces(figure.sizes[:left])} left out of sizes {braces(figure.sizes)}",
                 f"leading ones before {braces(figure.selected)}",
                 f"{figure.field} counts the dimensions without the leading ones",
@@ -373,47 +344,8 @@ def _selections(subject: Subject) -> Iterator[Remark]:
         elif last != figure.selected:
             yield Remark(
                 figure.field,
-                figure.quoted.place,
-                figure.quoted.text,
+                figure.quoted,
                 f"{braces(figure.selected)} of sizes {braces(figure.sizes)}",
                 f"the last {figure.count}: {braces(last)}",
                 f"{figure.field} counts the dimensions without the leading ones",
             )
-
-
-CHECKS = (
-    PageCheck("unreadable", "everything on the page can be read", Severity.WARNING, _unreadable),
-    PageCheck("structure-name", "title, front matter and syntax block name one structure", Severity.ERROR, _names),
-    PageCheck("syntax-missing", "the page declares the structure", Severity.ERROR, _no_syntax),
-    PageCheck("field-twice", "no field is declared or described twice", Severity.ERROR, _described_twice),
-    PageCheck("field-undescribed", "every field of the syntax block has a section", Severity.ERROR, _undescribed),
-    PageCheck("field-undeclared", "every section is on a field of the syntax block", Severity.ERROR, _undeclared),
-    PageCheck("field-order", "the sections stand in the order of the syntax block", Severity.WARNING, _order),
-    PageCheck("field-type", "the sections name the types of the syntax block", Severity.ERROR, _types),
-    PageCheck("level-unknown", "every feature level named exists", Severity.ERROR, _no_such_level),
-    PageCheck(
-        "introduction-missing",
-        "the page names the level that introduced the operator",
-        Severity.WARNING,
-        _no_introduction,
-    ),
-    PageCheck(
-        "introduction-table",
-        "the lowest table is that of the level that introduced the operator",
-        Severity.ERROR,
-        _introduction_and_tables,
-    ),
-    PageCheck("text-level-below", "no section names a level below the operator's first", Severity.ERROR, _level_below),
-    PageCheck(
-        "text-level-idle", "no section starts something at the operator's first level", Severity.WARNING, _idle_level
-    ),
-    PageCheck("name-unknown", "every tensor and property named in the text exists", Severity.WARNING, _unknown_names),
-    PageCheck("name-misspelt", "no name in the text is almost one that exists", Severity.WARNING, _misspelt_names),
-    PageCheck(
-        "property-mismatch", "tensors are held to agree in the same property", Severity.WARNING, _unlike_properties
-    ),
-    PageCheck(
-        "range-unreadable", "the bounds of intervals are numbers and fields", Severity.WARNING, _unreadable_ranges
-    ),
-    PageCheck("figure-selection", "illustrations select the dimensions that they say", Severity.ERROR, _selections),
-)

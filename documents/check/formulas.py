@@ -14,9 +14,14 @@ evaluated: the grammar has whole numbers, names, `.Sizes`, `.DimensionCount`, in
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, Protocol
+
+from dml_conformance.spec.registry import spec_of
 
 Sizes = tuple[int, ...]
 
@@ -47,6 +52,16 @@ class Environment:
     numbers: Mapping[str, int]
     lists: Mapping[str, Sizes]
     sizes: Mapping[str, Sizes]
+
+    @classmethod
+    def of(cls, desc: Any) -> Environment:
+        """The values of a descriptor under the names of its fields."""
+        fields = spec_of(desc).fields
+        values = {field.name: getattr(desc, field.attribute) for field in fields}
+        lists = {name: value for name, value in values.items() if isinstance(value, tuple)}
+        numbers = {name: value for name, value in values.items() if isinstance(value, int)}
+        numbers |= {field.count_field: len(lists[field.name]) for field in fields if field.name in lists}
+        return cls(numbers, lists, {field.name: values[field.name].sizes for field in fields if field.is_tensor})
 
     @property
     def names(self) -> frozenset[str]:
@@ -130,7 +145,7 @@ def formula_in_code(text: str) -> Formula | None:
     """
     if _TARGET.search(text) is None:
         return None
-    formula = _Reader(_tokens(text), text).block()
+    formula = _FormulaReader(_tokens(text), text).block()
     return formula if formula.names else None
 
 
@@ -138,7 +153,7 @@ def formula_in_prose(text: str) -> Formula | None:
     """The first formula within a sentence; it ends where the sentence goes on. None where there is none."""
     for target in _TARGET.finditer(text):
         try:
-            formula = _Reader(_tokens(text, target.start(), until_unknown=True), "").sentence()
+            formula = _FormulaReader(_tokens(text, target.start(), until_unknown=True), "").sentence()
         except FormulaError:
             continue
         if formula.names - {formula.target}:
@@ -152,10 +167,50 @@ def number_of(text: str) -> tuple[Number, frozenset[str]]:
     Raises:
         FormulaError: it is none.
     """
-    reader = _Reader(_tokens(text), text)
+    reader = _FormulaReader(_tokens(text), text)
     number = reader.number()
     reader.end()
     return number, frozenset(reader.names)
+
+
+class Bounds(Protocol):
+    """An interval as printed: each bound a number, or one computed from fields."""
+
+    @property
+    def low(self) -> str: ...
+
+    @property
+    def high(self) -> str: ...
+
+    @property
+    def low_closed(self) -> bool: ...
+
+    @property
+    def high_closed(self) -> bool: ...
+
+
+@cache
+def _bound(text: str) -> Number:
+    return number_of(text)[0]
+
+
+def allowed(interval: Bounds, environment: Environment) -> range:
+    """The whole numbers of an interval on an example.
+
+    Raises:
+        FormulaError: a bound is none that can be read.
+        NoValue: a bound has no value there.
+    """
+    low, high = _bound(interval.low)(environment), _bound(interval.high)(environment)
+    return range(low + (not interval.low_closed), high + interval.high_closed)
+
+
+def contains(interval: Bounds, value: int, environment: Environment) -> bool | None:
+    """Whether an interval has a value on an example; None where its bounds have no value there."""
+    try:
+        return value in allowed(interval, environment)
+    except (FormulaError, NoValue):
+        return None
 
 
 def _tokens(text: str, start: int = 0, *, until_unknown: bool = False) -> list[str]:
@@ -180,7 +235,7 @@ def _split(text: str, start: int, until_unknown: bool) -> Iterator[str]:
         position = match.end()
 
 
-class _Reader:
+class _FormulaReader:
     """Reads tokens from left to right; every method takes what it reads off."""
 
     def __init__(self, tokens: list[str], text: str) -> None:
@@ -213,8 +268,7 @@ class _Reader:
         """A sum of products."""
         value = self._product()
         while self._peek() in ("+", "-"):
-            sign, left, right = self._next(), value, self._product()
-            value = _added(left, right) if sign == "+" else _subtracted(left, right)
+            value = _calculated(self._next(), value, self._product())
         return value
 
     def end(self) -> None:
@@ -283,8 +337,7 @@ class _Reader:
     def _product(self) -> Number:
         value = self._factor()
         while self._peek() in ("*", "/", "%"):
-            sign, left, right = self._next(), value, self._factor()
-            value = _multiplied(left, right) if sign == "*" else _divided(left, right, sign)
+            value = _calculated(self._next(), value, self._factor())
         return value
 
     def _factor(self) -> Number:
@@ -358,31 +411,30 @@ def _spaced(tokens: list[str]) -> str:
     return re.sub(r" ?([.\[\](){}]) ?", r"\1", text).replace(" ,", ",")
 
 
-def _added(left: Number, right: Number) -> Number:
-    return lambda environment: left(environment) + right(environment)
+def _quotient(dividend: int, divisor: int) -> int:
+    if _rest(dividend, divisor):
+        raise NoValue(f"{dividend} / {divisor} is no whole number")
+    return dividend // divisor
 
 
-def _subtracted(left: Number, right: Number) -> Number:
-    return lambda environment: left(environment) - right(environment)
+def _rest(dividend: int, divisor: int) -> int:
+    if divisor == 0:
+        raise NoValue("it divides by 0")
+    return dividend % divisor
 
 
-def _multiplied(left: Number, right: Number) -> Number:
-    return lambda environment: left(environment) * right(environment)
+_CALCULATIONS: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": _quotient,
+    "%": _rest,
+}
 
 
-def _divided(left: Number, right: Number, sign: str) -> Number:
-    def value(environment: Environment) -> int:
-        dividend, divisor = left(environment), right(environment)
-        if divisor == 0:
-            raise NoValue("it divides by 0")
-        quotient, rest = divmod(dividend, divisor)
-        if sign == "%":
-            return rest
-        if rest:
-            raise NoValue(f"{dividend} / {divisor} is no whole number")
-        return quotient
-
-    return value
+def _calculated(sign: str, left: Number, right: Number) -> Number:
+    calculate = _CALCULATIONS[sign]
+    return lambda environment: calculate(left(environment), right(environment))
 
 
 def _entry(name: str, place: Number) -> Number:

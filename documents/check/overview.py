@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from dml_conformance.documents.check.facts import Fact, Topic, facts_of, parents, versions
+from dml_conformance.documents.check.facts import NOT_THERE, Fact, Topic, differing, facts_of
 from dml_conformance.documents.check.model import PageFinding, Severity
 from dml_conformance.documents.read.model import Form, Page
-
-NOT_THERE = "not there"
 
 
 class PageRow(msgspec.Struct, frozen=True):
@@ -135,27 +133,8 @@ def _row(page: Page, findings: Sequence[PageFinding]) -> PageRow:
 
 
 def _splits(pages: Sequence[Page]) -> list[Split]:
-    if len(pages) < 2:
-        return []
-    facts = [facts_of(page) for page in pages]
-    subjects = dict.fromkeys(subject for of_page in facts for subject in of_page)
-    splits = []
-    for subject in subjects:
-        # A page that lacks the table has nothing to say about its cells: that is one difference, not many.
-        concerned = [index for index, of_page in enumerate(facts) if _can_say(subject, of_page, facts)]
-        stated = [index for index in concerned if subject in facts[index]]
-        lacking = [index for index in concerned if subject not in facts[index]]
-        said: defaultdict[str, list[int]] = defaultdict(list)
-        for index, version in zip(stated, versions([facts[index][subject] for index in stated]), strict=True):
-            said[version].append(index)
-        groups = [*said.values(), *([lacking] if lacking else [])]
-        if len(groups) > 1:
-            splits.append(_split(subject, groups, pages, facts))
-    return splits
-
-
-def _can_say(subject: str, of_page: Mapping[str, Fact], facts: Sequence[Mapping[str, Fact]]) -> bool:
-    return all(above in of_page for above in parents(subject) if any(above in other for other in facts))
+    facts = [facts_of(page) for page in pages] if len(pages) > 1 else []
+    return [_split(subject, groups, pages, facts) for subject, groups in differing(facts)]
 
 
 def _split(subject: str, groups: list[list[int]], pages: Sequence[Page], facts: Sequence[Mapping[str, Fact]]) -> Split:

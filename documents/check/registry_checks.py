@@ -12,94 +12,103 @@ from typing import Any
 
 import msgspec
 
-from dml_conformance.documents.check.checks import REGISTRY, PageCheck, Remark, listed
-from dml_conformance.documents.check.example_checks import contains, flattened, nesting
-from dml_conformance.documents.check.formulas import Environment, FormulaError, number_of
+from dml_conformance.documents.check.checks import REGISTRY, CheckList, Remark, Spot, listed, misplaced
+from dml_conformance.documents.check.formulas import Environment, FormulaError, contains, number_of
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import (
     DATA_TYPE,
     DIMENSION_COUNT,
-    Subject,
+    PageSubject,
     TableRow,
-    interval_text,
     level_of,
     registered_types,
     same_type,
 )
 from dml_conformance.documents.check.table_checks import counts_text, types_text
-from dml_conformance.documents.read.model import Member
+from dml_conformance.documents.read.model import FieldSection
 from dml_conformance.documents.read.words import levels_in
-from dml_conformance.spec.examples import Example, examples
+from dml_conformance.spec.examples import Example, examples, flattened, nesting
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.operator import DATA, Field, Kind, OperatorSpec, Support
+from dml_conformance.spec.operator import DATA, Field, FieldKind, OperatorSpec, Support
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.validator import decide
 
 _WHY = "the registry"
 _MOST_SLIPS = 2  # things in which an example may differ from the registry's and still be meant to be the same
 _MOST_ELEMENTS = 6  # of differing values that a finding names one by one
-_KINDS = {Kind.INPUT: "Input", Kind.OUTPUT: "Output"}
+_KINDS = {FieldKind.INPUT: "Input", FieldKind.OUTPUT: "Output"}
+
+CHECKS = CheckList(REGISTRY, needs_registry=True, why=_WHY)
 
 
-def _spec(subject: Subject) -> OperatorSpec:
+def _spec(subject: PageSubject) -> OperatorSpec:
     assert subject.spec is not None, "these checks are made of known operators only"
     return subject.spec
 
 
-def _fields(subject: Subject) -> Iterator[Remark]:
-    """The structure has the operator's fields, all of them and no others."""
+@CHECKS.add("unknown-operator", Severity.NOTE, "the page was held against itself alone", needs_registry=False)
+def _unknown_operator(subject: PageSubject) -> Iterator[Remark]:
+    """The registry knows the operator."""
+    if subject.spec is None:
+        yield Remark(
+            "operator",
+            Spot(subject.top, subject.page.operator),
+            "an operator that the registry does not have",
+            "nothing; fields, levels, tables, intervals, and the rules and values of examples were not compared",
+        )
+
+
+@CHECKS.add("registry-field", Severity.ERROR)
+def _fields(subject: PageSubject) -> Iterator[Remark]:
+    """The structure has the registry's fields.
+
+    All of them, and no others.
+    """
     if not subject.declared:
         return
     declared = {declaration.name: declaration for declaration in subject.declared}
     known = dict(registered_types(_spec(subject)))
     syntax = subject.declared[0].place
     for name in known.keys() - declared.keys():
-        yield Remark(name, syntax, listed(declared), f"no field {name}", f"{known[name]} {name}", _WHY)
+        yield Remark(name, Spot(syntax, listed(declared)), f"no field {name}", f"{known[name]} {name}")
     for name, declaration in declared.items():
         if name not in known:
-            fragment = f"{declaration.type} {name}"
-            yield Remark(name, declaration.place, fragment, f"a field {name}", ", ".join(known), _WHY)
+            yield Remark(name, declaration, f"a field {name}", ", ".join(known))
 
 
-def _field_order(subject: Subject) -> Iterator[Remark]:
-    """The structure declares the fields in their order, which is that of its memory."""
+@CHECKS.add("registry-field-order", Severity.ERROR)
+def _field_order(subject: PageSubject) -> Iterator[Remark]:
+    """The fields stand in the registry's order."""
     known = [name for name, _ in registered_types(_spec(subject))]
     first = {declaration.name: declaration for declaration in reversed(subject.declared)}
-    declared = sorted((d for d in first.values() if d.name in known), key=lambda d: d.place)
     expected = [name for name in known if name in first]
-    for declaration, name in zip(declared, expected, strict=True):
-        if declaration.name != name:
-            yield Remark(
-                declaration.name,
-                declaration.place,
-                f"{declaration.type} {declaration.name}",
-                f"{declaration.name} where {name} is due",
-                ", ".join(expected),
-                _WHY,
-            )
-            return
+    wrong = misplaced(sorted(expected, key=lambda name: first[name].place), expected)
+    if wrong is not None:
+        name, due = wrong
+        yield Remark(name, first[name], f"{name} where {due} is due", ", ".join(expected))
 
 
-def _field_types(subject: Subject) -> Iterator[Remark]:
-    """The structure declares the fields with their types."""
+@CHECKS.add("registry-field-type", Severity.ERROR)
+def _field_types(subject: PageSubject) -> Iterator[Remark]:
+    """The fields have the registry's types."""
     known = dict(registered_types(_spec(subject)))
     for declaration in subject.declared:
         expected = known.get(declaration.name)
         if expected is not None and not same_type(expected, declaration.type):
-            fragment = f"{declaration.type} {declaration.name}"
-            yield Remark(declaration.name, declaration.place, fragment, declaration.type, expected, _WHY)
+            yield Remark(declaration.name, declaration, declaration.type, expected)
 
 
-def _introduced_in(subject: Subject) -> Iterator[Remark]:
-    """The operator was introduced in the level that the page names."""
+@CHECKS.add("registry-introduction", Severity.ERROR)
+def _introduced_in(subject: PageSubject) -> Iterator[Remark]:
+    """The operator came with the registry's level."""
     if subject.introduced_in is None:
         return
     (label, quoted), expected = subject.introduced_in, _spec(subject).introduced_in
     if level_of(label) not in (None, expected):
-        yield Remark("level", quoted.place, quoted.text, f"introduced in {label}", expected.label, _WHY)
+        yield Remark("level", quoted, f"introduced in {label}", expected.label)
 
 
-def _missing_levels(subject: Subject) -> tuple[list[Level], list[Level]]:
+def _missing_levels(subject: PageSubject) -> tuple[list[Level], list[Level]]:
     """The levels of the registry's tables that the page has none for: those above its newest, and the others."""
     has = set(subject.table_at)
     if (
@@ -112,22 +121,18 @@ def _missing_levels(subject: Subject) -> tuple[list[Level], list[Level]]:
     return [level for level in missing if level > max(has)], [level for level in missing if level < max(has)]
 
 
-def _older_agrees(subject: Subject) -> bool:
+def _older_agrees(subject: PageSubject) -> bool:
     """Whether the page agrees with the registry up to its own newest table."""
     checks = (_introduced_in, _extra_table, _kinds, _dimension_counts, _data_types, _rows)
     return not _missing_levels(subject)[1] and not any(True for check in checks for _ in check(subject))
 
 
-def _older_edition(subject: Subject) -> Iterator[Remark]:
-    """The page has the newest tables."""
-    if _older_agrees(subject):
-        newest = max(subject.table_at, default=None)
-        for level in _missing_levels(subject)[0]:
-            yield _no_table(subject, level, f"all that it has up to {newest} agrees: an older edition")
+@CHECKS.add("registry-table-missing", Severity.ERROR)
+def _missing_table(subject: PageSubject) -> Iterator[Remark]:
+    """The page has the registry's tables.
 
-
-def _missing_table(subject: Subject) -> Iterator[Remark]:
-    """The page has a table for every level that changed something, up to its own newest."""
+    Up to its own newest; an older edition lacks those above.
+    """
     newer, others = _missing_levels(subject)
     for level in others:
         yield _no_table(subject, level, f"{_WHY}; an older edition would have it, since it has newer ones")
@@ -136,42 +141,53 @@ def _missing_table(subject: Subject) -> Iterator[Remark]:
             yield _no_table(subject, level, f"{_WHY}; an older edition would agree in everything older")
 
 
-def _no_table(subject: Subject, level: Level, why: str) -> Remark:
+def _no_table(subject: PageSubject, level: Level, why: str) -> Remark:
     heading = subject.page.tables[0].heading
-    return Remark(level.label, heading.place, heading.text, f"no table of {level}", f"a table of {level}", why)
+    return Remark(level.label, heading, f"no table of {level}", f"a table of {level}", why)
 
 
-def _extra_table(subject: Subject) -> Iterator[Remark]:
-    """The page has no table below its newest that the registry has not."""
+@CHECKS.add("registry-table-unknown", Severity.ERROR)
+def _extra_table(subject: PageSubject) -> Iterator[Remark]:
+    """The page has no other tables.
+
+    Below its newest; see `newer-edition`.
+    """
     newest = max(_spec(subject).tables)
     for level, table in subject.table_at.items():
         if level not in _spec(subject).tables and level < newest:
             yield Remark(
                 level.label,
-                table.place,
-                table.table.heading.text,
+                table.table.heading,
                 f"a table of {level}",
                 f"tables of {', '.join(map(str, _spec(subject).tables))}",
-                _WHY,
             )
 
 
-def _newer_edition(subject: Subject) -> Iterator[Remark]:
+@CHECKS.add("older-edition", Severity.NOTE)
+def _older_edition(subject: PageSubject) -> Iterator[Remark]:
+    """The page has the registry's newest tables."""
+    if _older_agrees(subject):
+        newest = max(subject.table_at, default=None)
+        for level in _missing_levels(subject)[0]:
+            yield _no_table(subject, level, f"all that it has up to {newest} agrees: an older edition")
+
+
+@CHECKS.add("newer-edition", Severity.WARNING)
+def _newer_edition(subject: PageSubject) -> Iterator[Remark]:
     """The page has no table above the registry's newest."""
     newest = max(_spec(subject).tables)
     for level, table in subject.table_at.items():
         if level > newest:
             yield Remark(
                 level.label,
-                table.place,
-                table.table.heading.text,
+                table.table.heading,
                 f"a table of {level}",
                 f"{newest} as the newest",
                 f"{_WHY}, which may be older than the page",
             )
 
 
-def _known_rows(subject: Subject) -> Iterator[tuple[Level, Field, Support, TableRow | None]]:
+def _known_rows(subject: PageSubject) -> Iterator[tuple[Level, Field, Support, TableRow | None]]:
     """Each tensor at each level that page and registry both have a table for, with its row on the page."""
     spec = _spec(subject)
     for level in sorted(spec.tables.keys() & subject.table_at.keys()):
@@ -179,40 +195,37 @@ def _known_rows(subject: Subject) -> Iterator[tuple[Level, Field, Support, Table
             yield level, field, spec.tables[level][field.group], subject.table_at[level].rows.get(field.name)
 
 
-def _rows(subject: Subject) -> Iterator[Remark]:
-    """Every tensor of the operator has a row in every table."""
+@CHECKS.add("registry-row", Severity.ERROR)
+def _rows(subject: PageSubject) -> Iterator[Remark]:
+    """The tables have the registry's tensors."""
     for level, field, _, row in _known_rows(subject):
         if row is None and field.name not in subject.tensors:  # for fields of the page `row-missing` says it
             heading = subject.table_at[level].table.heading
-            yield Remark(
-                f"{level}/{field.name}", heading.place, heading.text, f"no row for {field.name}", "a row for it", _WHY
-            )
+            yield Remark(f"{level}/{field.name}", heading, f"no row for {field.name}", "a row for it")
 
 
-def _kinds(subject: Subject) -> Iterator[Remark]:
-    """The tables call inputs inputs, and outputs outputs."""
+@CHECKS.add("registry-kind", Severity.ERROR)
+def _kinds(subject: PageSubject) -> Iterator[Remark]:
+    """Inputs and outputs are the registry's."""
     for level, field, _, row in _known_rows(subject):
         if row is not None and row.kind is not None and row.kind != _KINDS[field.kind]:
             cell = row.quoted("kind")
-            yield Remark(f"{level}/{field.name}", cell.place, cell.text, row.kind, _KINDS[field.kind], _WHY)
+            yield Remark(f"{level}/{field.name}", cell, row.kind, _KINDS[field.kind])
 
 
-def _dimension_counts(subject: Subject) -> Iterator[Remark]:
+@CHECKS.add("registry-dimension-counts", Severity.ERROR)
+def _dimension_counts(subject: PageSubject) -> Iterator[Remark]:
     """The tables have the registry's dimension counts."""
     for level, field, support, row in _known_rows(subject):
         if row is not None and row.dimension_counts and row.dimension_counts != support.dimension_counts:
             cell = row.quoted("dimension_counts")
             yield Remark(
-                f"{level}/{field.name}",
-                cell.place,
-                cell.text,
-                counts_text(row.dimension_counts),
-                counts_text(support.dimension_counts),
-                _WHY,
+                f"{level}/{field.name}", cell, counts_text(row.dimension_counts), counts_text(support.dimension_counts)
             )
 
 
-def _data_types(subject: Subject) -> Iterator[Remark]:
+@CHECKS.add("registry-data-types", Severity.ERROR)
+def _data_types(subject: PageSubject) -> Iterator[Remark]:
     """The tables have the registry's data types."""
     for level, field, support, row in _known_rows(subject):
         expected = {data_type.name for data_type in support.data_types}
@@ -223,11 +236,12 @@ def _data_types(subject: Subject) -> Iterator[Remark]:
         said = [f"no {types_text(lacks)}"] if lacks else []
         if has:
             said.append(f"has {types_text(has)}")
-        yield Remark(f"{level}/{field.name}", cell.place, cell.text, "; ".join(said), types_text(expected), _WHY)
+        yield Remark(f"{level}/{field.name}", cell, "; ".join(said), types_text(expected))
 
 
-def _text_levels(subject: Subject) -> Iterator[Remark]:
-    """What a section starts with a level starts there by the registry's rules, too."""
+@CHECKS.add("registry-text-level", Severity.ERROR)
+def _text_levels(subject: PageSubject) -> Iterator[Remark]:
+    """What starts with a level starts there by the registry."""
     spec = _spec(subject)
     for member in subject.page.members:
         field = member.name.english
@@ -241,18 +255,18 @@ def _text_levels(subject: Subject) -> Iterator[Remark]:
                 if level is not None and level > spec.introduced_in and level not in known:
                     yield Remark(
                         f"{field}/{label}",
-                        quoted.place,
-                        quoted.text,
+                        quoted,
                         f"starting with {label}",
                         ", ".join(map(str, sorted(known))),
                         f"{_WHY}: " + ", ".join(rule.id for rule in about if rule.since in known),
                     )
 
 
-def _ranges(subject: Subject) -> Iterator[Remark]:
-    """The intervals of the sections allow the values that the registry's rules allow."""
+@CHECKS.add("registry-range", Severity.ERROR)
+def _ranges(subject: PageSubject) -> Iterator[Remark]:
+    """Intervals allow what the registry allows."""
     spec = _spec(subject)
-    attributes = {field.name: field for field in spec.fields if field.kind is Kind.UINT}
+    attributes = {field.name: field for field in spec.fields if field.kind is FieldKind.UINT}
     for member in subject.page.members:
         field = attributes.get(member.name.english)
         if field is None or len(subject.ranges(member)) != 1 or not _readable(subject, member):
@@ -266,15 +280,14 @@ def _ranges(subject: Subject) -> Iterator[Remark]:
             ]
             yield Remark(
                 field.name,
-                interval.place,
-                interval_text(interval),
+                interval,
                 f"{value} is {'allowed' if refused else 'refused'} with {shown}",
                 f"{value} {'refused' if refused else 'allowed'}",
                 f"{_WHY}: rule {' and '.join(rules)}" if rules else _WHY,
             )
 
 
-def _readable(subject: Subject, member: Member) -> bool:
+def _readable(subject: PageSubject, member: FieldSection) -> bool:
     interval = subject.ranges(member)[0]
     try:
         names = number_of(interval.low)[1] | number_of(interval.high)[1]
@@ -284,7 +297,7 @@ def _readable(subject: Subject, member: Member) -> bool:
 
 
 def _first_difference(
-    subject: Subject, member: Member, spec: OperatorSpec, field: Field
+    subject: PageSubject, member: FieldSection, spec: OperatorSpec, field: Field
 ) -> tuple[int, Environment, bool] | None:
     """A value that the printed interval and the rules on a field decide differently on.
 
@@ -299,7 +312,7 @@ def _first_difference(
         if example.operator != spec.name:
             continue
         desc: Any = example.with_types()
-        environment = _environment(spec, desc)
+        environment = Environment.of(desc)
         most = max(len(sizes) for sizes in environment.sizes.values()) + 2
         for value in range(most + 1):
             decision = decide(msgspec.structs.replace(desc, **{field.attribute: value}), HIGHEST)
@@ -315,19 +328,9 @@ def _first_difference(
     return None
 
 
-def _environment(spec: OperatorSpec, desc: Any) -> Environment:
-    """The values of a descriptor under the names of its fields."""
-    values = {field.name: getattr(desc, field.attribute) for field in spec.fields}
-    tensors = {field.name for field in spec.tensor_fields}
-    return Environment(
-        {name: value for name, value in values.items() if isinstance(value, int)},
-        {name: value for name, value in values.items() if isinstance(value, tuple)},
-        {name: value.sizes for name, value in values.items() if name in tensors},
-    )
-
-
-def _examples(subject: Subject) -> Iterator[Remark]:
-    """An example that is otherwise the registry's of that number is so altogether.
+@CHECKS.add("registry-example", Severity.WARNING)
+def _examples(subject: PageSubject) -> Iterator[Remark]:
+    """The examples are those of the registry.
 
     One that differs in more than one or two things is another example, which a page may well have.
     """
@@ -343,8 +346,7 @@ def _examples(subject: Subject) -> Iterator[Remark]:
         for name in differing:
             yield Remark(
                 f"{example.number}/{name}",
-                printed[name].place,
-                f"{name} {printed[name].text}",
+                Spot(printed[name].place, f"{name} {printed[name].text}"),
                 _differences(printed[name].value, recorded[name])[0],
                 _differences(printed[name].value, recorded[name])[1],
                 f"example {known.id} as the registry has recorded it from the published page",
@@ -372,8 +374,9 @@ def _differences(found: Any, recorded: Any) -> tuple[str, str]:
     return tuple(", ".join(f"element {n} is {pair[side]}" for n, pair in differing) for side in (0, 1))  # type: ignore[return-value]
 
 
-def _agreements(subject: Subject) -> Iterator[Remark]:
-    """The constraint list has the operator's agreements between tensors, and no others."""
+@CHECKS.add("registry-agreement", Severity.ERROR)
+def _agreements(subject: PageSubject) -> Iterator[Remark]:
+    """The constraint list has the registry's agreements."""
     spec = _spec(subject)
     every = tuple(field.name for field in spec.tensor_fields)
     data = tuple(field.name for field in spec.tensor_fields if field.group == DATA)
@@ -383,12 +386,7 @@ def _agreements(subject: Subject) -> Iterator[Remark]:
             if tensors != set(expected):
                 first = next(agreement for agreement in stated if tensors.issuperset(agreement.tensors))
                 yield Remark(
-                    prop,
-                    first.quoted.place,
-                    first.quoted.text,
-                    f"the same {prop} for {listed(first.tensors)}",
-                    f"for {listed(expected)}",
-                    _WHY,
+                    prop, first.quoted, f"the same {prop} for {listed(first.tensors)}", f"for {listed(expected)}"
                 )
 
 
@@ -401,8 +399,9 @@ def _joined(sets: Iterable[set[str]]) -> list[set[str]]:
     return joined
 
 
-def _unlisted(subject: Subject) -> Iterator[Remark]:
-    """The constraint list names every agreement between tensors."""
+@CHECKS.add("registry-agreement-unlisted", Severity.NOTE)
+def _unlisted(subject: PageSubject) -> Iterator[Remark]:
+    """The constraint list is whole."""
     page = subject.page
     listed = {agreement.property for agreement in subject.agreements}
     rules = {rule.id.partition(".")[2]: rule for rule in _spec(subject).own_descriptor_rules}
@@ -410,55 +409,11 @@ def _unlisted(subject: Subject) -> Iterator[Remark]:
         if prop not in listed and name in rules:
             yield Remark(
                 prop,
-                page.constraints[0].place if page.constraints else subject.top,
-                page.constraints[0].text if page.constraints else page.operator,
+                Spot(
+                    page.constraints[0].place if page.constraints else subject.top,
+                    page.constraints[0].text if page.constraints else page.operator,
+                ),
                 f"nothing that is read as the same {prop}",
                 rules[name].statement,
                 f"{_WHY}; it may stand in the text of a field",
             )
-
-
-def _unknown_operator(subject: Subject) -> Iterator[Remark]:
-    """The registry knows the operator."""
-    if subject.spec is None:
-        yield Remark(
-            "operator",
-            subject.top,
-            subject.page.operator,
-            "an operator that the registry does not have",
-            "nothing; fields, levels, tables, intervals, and the rules and values of examples were not compared",
-            "the page was held against itself alone",
-        )
-
-
-def _check(name: str, statement: str, severity: Severity, find: Any) -> PageCheck:
-    return PageCheck(name, statement, severity, find, REGISTRY, needs_registry=True)
-
-
-CHECKS = (
-    PageCheck("unknown-operator", "the registry knows the operator", Severity.NOTE, _unknown_operator, REGISTRY),
-    _check("registry-field", "the structure has the registry's fields", Severity.ERROR, _fields),
-    _check("registry-field-order", "the fields stand in the registry's order", Severity.ERROR, _field_order),
-    _check("registry-field-type", "the fields have the registry's types", Severity.ERROR, _field_types),
-    _check("registry-introduction", "the operator came with the registry's level", Severity.ERROR, _introduced_in),
-    _check("registry-table-missing", "the page has the registry's tables", Severity.ERROR, _missing_table),
-    _check("registry-table-unknown", "the page has no other tables", Severity.ERROR, _extra_table),
-    _check("older-edition", "the page has the registry's newest tables", Severity.NOTE, _older_edition),
-    _check("newer-edition", "the page has no table above the registry's newest", Severity.WARNING, _newer_edition),
-    _check("registry-row", "the tables have the registry's tensors", Severity.ERROR, _rows),
-    _check("registry-kind", "inputs and outputs are the registry's", Severity.ERROR, _kinds),
-    _check(
-        "registry-dimension-counts",
-        "the tables have the registry's dimension counts",
-        Severity.ERROR,
-        _dimension_counts,
-    ),
-    _check("registry-data-types", "the tables have the registry's data types", Severity.ERROR, _data_types),
-    _check(
-        "registry-text-level", "what starts with a level starts there by the registry", Severity.ERROR, _text_levels
-    ),
-    _check("registry-range", "intervals allow what the registry allows", Severity.ERROR, _ranges),
-    _check("registry-example", "the examples are those of the registry", Severity.WARNING, _examples),
-    _check("registry-agreement", "the constraint list has the registry's agreements", Severity.ERROR, _agreements),
-    _check("registry-agreement-unlisted", "the constraint list is whole", Severity.NOTE, _unlisted),
-)

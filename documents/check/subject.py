@@ -26,19 +26,19 @@ from dml_conformance.documents.read import words
 from dml_conformance.documents.read.model import (
     Declaration,
     ExampleTensor,
+    FieldSection,
+    LevelRow,
     LevelTable,
-    Member,
     Page,
     PageExample,
     Place,
+    PrintedInterval,
     Quoted,
-    Range,
-    Row,
     Value,
 )
 from dml_conformance.documents.read.words import levels_in
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import Kind, OperatorSpec
+from dml_conformance.spec.operator import FieldKind, OperatorSpec
 from dml_conformance.spec.registry import operators
 
 TENSOR_TYPE, UINT_TYPE, UINT_ARRAY_TYPE = "const DML_TENSOR_DESC *", "UINT", "const UINT *"
@@ -108,7 +108,7 @@ class TableRow:
     kind: str | None
     dimension_counts: frozenset[int] | None
     data_types: tuple[str, ...] | None
-    row: Row
+    row: LevelRow
     columns: tuple[str, ...]
 
     @property
@@ -200,10 +200,8 @@ class WorkedExample:
         """Everything that it prints, by name: `Axis`, `InputTensor.Sizes`, `InputTensor.values`."""
         yield from self.example.attributes.items()
         for name, tensor in self.tensors.items():
-            parts = {SIZES: tensor.sizes, DATA_TYPE: tensor.data_type, "values": tensor.values, **tensor.properties}
-            for part, value in parts.items():
-                if value is not None:
-                    yield f"{name}.{part}", value
+            for part, value in tensor.printed.items():
+                yield f"{name}.{part}", value
 
     @cached_property
     def environment(self) -> Environment:
@@ -217,7 +215,7 @@ class WorkedExample:
 
 
 @dataclass(frozen=True)
-class Illustration:
+class PageIllustration:
     """Sizes in the section on a count that show which dimensions it selects.
 
     Attributes:
@@ -248,14 +246,14 @@ class PrintedFormula:
 
 
 @dataclass(frozen=True)
-class Subject:
+class PageSubject:
     """A page and what the registry knows of its operator, if anything."""
 
     page: Page
     spec: OperatorSpec | None
 
     @classmethod
-    def of(cls, page: Page) -> Subject:
+    def of(cls, page: Page) -> PageSubject:
         return cls(page, operators().get(page.operator))
 
     @property
@@ -346,7 +344,7 @@ class Subject:
         return (*self._formulas_in_code(), *self._formulas_in_prose())
 
     @cached_property
-    def illustrations(self) -> tuple[Illustration, ...]:
+    def illustrations(self) -> tuple[PageIllustration, ...]:
         """The illustrations of counts that name one tensor's sizes, one count and one selection."""
         found = (self._illustration(member) for member in self.page.members)
         return tuple(illustration for illustration in found if illustration is not None)
@@ -370,12 +368,12 @@ class Subject:
         field = "|".join(map(re.escape, names)) or r"(?!)"
         return re.compile(rf"({field})(?:\.\s?({_PROPERTY}))?|({_PROPERTY})")
 
-    def ranges(self, member: Member) -> tuple[Range, ...]:
+    def ranges(self, member: FieldSection) -> tuple[PrintedInterval, ...]:
         """The intervals of a section: of its original where that has any, else of the text as shown."""
         original = tuple(interval for interval in member.ranges if interval.of_original)
         return original or member.ranges
 
-    def _illustration(self, member: Member) -> Illustration | None:
+    def _illustration(self, member: FieldSection) -> PageIllustration | None:
         field = self.fields.get(member.name.english)
         if field is None or field.is_tensor or field.is_array:
             return None
@@ -386,7 +384,7 @@ class Subject:
         if len(lists) != 2 or len(counts) != 1 or not tensors:
             return None
         quoted = next(quoted for quoted in member.text if _LIST.search(quoted.english))
-        return Illustration(field.name, tensors[0], lists[0], counts[0], lists[1], quoted)
+        return PageIllustration(field.name, tensors[0], lists[0], counts[0], lists[1], quoted)
 
     def _agreements(self, quoted: Quoted, sentence: str) -> Iterator[Agreement]:
         mentioned = list(self.mentions(sentence))
@@ -432,7 +430,7 @@ class Subject:
                     yield PrintedFormula(formula, formula.text, quoted.place)
 
 
-def type_of(member: Member) -> str | None:
+def type_of(member: FieldSection) -> str | None:
     """The type that a section names: by the original of its type line, where that has one."""
     if member.type_line is None or member.type_line.original is None:
         return member.type
@@ -442,10 +440,10 @@ def type_of(member: Member) -> str | None:
 def registered_types(spec: OperatorSpec) -> list[tuple[str, str]]:
     """The fields of an operator by the registry as (name, C type), in the order of the structure."""
     types = {
-        Kind.INPUT: TENSOR_TYPE,
-        Kind.OUTPUT: TENSOR_TYPE,
-        Kind.UINT: UINT_TYPE,
-        Kind.UINT_ARRAY: UINT_ARRAY_TYPE,
+        FieldKind.INPUT: TENSOR_TYPE,
+        FieldKind.OUTPUT: TENSOR_TYPE,
+        FieldKind.UINT: UINT_TYPE,
+        FieldKind.UINT_ARRAY: UINT_ARRAY_TYPE,
     }
     declared: list[tuple[str, str]] = []
     for field in spec.fields:
@@ -468,11 +466,6 @@ def sentences(text: str) -> list[str]:
     return re.split(r"(?<=[。！？])|(?<=[.!?])\s+", text)
 
 
-def interval_text(interval: Range) -> str:
-    """`[0, InputTensor.DimensionCount)`."""
-    return f"{'[' if interval.low_closed else '('}{interval.low}, {interval.high}{']' if interval.high_closed else ')'}"
-
-
 def level_of(label: str) -> Level | None:
     """The level with a label; None where there is none."""
     try:
@@ -487,12 +480,12 @@ def _table(table: LevelTable) -> Table:
     return Table(label, level_of(label), table, tuple(_row(row, table.columns) for row in table.rows))
 
 
-def _cell(row: Row, columns: tuple[str, ...], column: str) -> Quoted | None:
+def _cell(row: LevelRow, columns: tuple[str, ...], column: str) -> Quoted | None:
     place = columns.index(column) if column in columns else len(row.cells)
     return row.cells[place] if place < len(row.cells) else None
 
 
-def _row(row: Row, columns: tuple[str, ...]) -> TableRow:
+def _row(row: LevelRow, columns: tuple[str, ...]) -> TableRow:
     """A row with its cells read from their originals, where they have one."""
     originals = {column: cell.original for column in columns if (cell := _cell(row, columns, column)) is not None}
     tensor, kind = originals.get("tensor"), originals.get("kind")

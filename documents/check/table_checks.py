@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from dml_conformance.documents.check.checks import PageCheck, Remark, listed
+from dml_conformance.documents.check.checks import CheckList, Remark, Spot, listed, misplaced, repeated
 from dml_conformance.documents.check.model import Severity
-from dml_conformance.documents.check.subject import DATA_TYPE, DIMENSION_COUNT, Subject, Table, TableRow
+from dml_conformance.documents.check.subject import DATA_TYPE, DIMENSION_COUNT, PageSubject, Table, TableRow
 from dml_conformance.spec.datatypes import DataType
 
 _SUPERSET = "every level is a superset of the lower ones"
@@ -18,6 +18,8 @@ COLUMN_WORDS = {
     "dimension_counts": "dimension counts",
     "data_types": "data types",
 }
+
+CHECKS = CheckList()
 
 
 def counts_text(counts: Iterable[int]) -> str:
@@ -36,57 +38,50 @@ def types_text(names: Iterable[str]) -> str:
     )
 
 
-def _pairs(subject: Subject) -> Iterator[tuple[Table, Table]]:
+def _pairs(subject: PageSubject) -> Iterator[tuple[Table, Table]]:
     """Each table with the next higher one."""
     yield from pairwise(subject.table_at.values())
 
 
-def _no_tables(subject: Subject) -> Iterator[Remark]:
-    """The page has a table of what tensors may be."""
+@CHECKS.add("tables-missing", Severity.ERROR, "the form of a page on an operator")
+def _no_tables(subject: PageSubject) -> Iterator[Remark]:
+    """The page has tables of what tensors may be."""
     if not subject.page.tables:
         yield Remark(
             "tables",
-            subject.top,
-            subject.page.operator,
+            Spot(subject.top, subject.page.operator),
             "no table that could be read",
             "a table for each level that changed something",
-            "the form of a page on an operator",
         )
 
 
-def _no_level(subject: Subject) -> Iterator[Remark]:
+@CHECKS.add("table-level", Severity.ERROR, "the form of a page on an operator")
+def _no_level(subject: PageSubject) -> Iterator[Remark]:
     """Every table stands under a level."""
     labelled = {id(table.table) for table in subject.tables}
     for number, table in enumerate(subject.page.tables, 1):
         if id(table) not in labelled:
             yield Remark(
                 str(number),
-                table.heading.place,
-                table.heading.text or subject.page.operator,
+                Spot(table.heading.place, table.heading.text or subject.page.operator),
                 "a table under no level",
                 "a heading with the level that it starts at",
-                "the form of a page on an operator",
             )
 
 
-def _level_twice(subject: Subject) -> Iterator[Remark]:
+@CHECKS.add("table-twice", Severity.ERROR, "the headings of the tables")
+def _level_twice(subject: PageSubject) -> Iterator[Remark]:
     """Every level has one table."""
-    seen: set[str] = set()
-    for table in subject.tables:
-        if table.label in seen:
-            yield Remark(
-                table.label,
-                table.place,
-                table.table.heading.text,
-                f"a second table of {table.label}",
-                "one table a level",
-                "the headings of the tables",
-            )
-        seen.add(table.label)
+    for table in repeated(subject.tables, lambda table: table.label):
+        yield Remark(table.label, table.table.heading, f"a second table of {table.label}", "one table a level")
 
 
-def _order(subject: Subject) -> Iterator[Remark]:
-    """The tables stand from the highest level to the lowest, or the other way round."""
+@CHECKS.add("table-order", Severity.WARNING, "the order of the other tables")
+def _order(subject: PageSubject) -> Iterator[Remark]:
+    """The tables stand in the order of the levels.
+
+    From the highest to the lowest, or the other way round.
+    """
     levels = [table for table in subject.tables if table.level is not None]
     rising = Counter(lower.level < higher.level for lower, higher in pairwise(levels) if lower.level != higher.level)  # type: ignore[operator]
     if len(rising) < 2:
@@ -96,21 +91,17 @@ def _order(subject: Subject) -> Iterator[Remark]:
     if usual:
         expected.reverse()
     first = {table.level: table for table in reversed(levels)}
-    for table, level in zip(sorted(first.values(), key=lambda table: table.place), expected, strict=True):
-        if table.level != level:
-            yield Remark(
-                table.label,
-                table.place,
-                table.table.heading.text,
-                f"the table of {table.label} where that of {level} is due",
-                listed(map(str, expected)),
-                "the order of the other tables",
-            )
-            return
+    standing = sorted(expected, key=lambda level: first[level].place)
+    wrong = misplaced(standing, expected)
+    if wrong is not None:
+        table, due = first[wrong[0]], wrong[1]
+        found = f"the table of {table.label} where that of {due} is due"
+        yield Remark(table.label, table.table.heading, found, listed(map(str, expected)))
 
 
-def _header(subject: Subject) -> Iterator[Remark]:
-    """The header names every column."""
+@CHECKS.add("table-header", Severity.WARNING, "the rows below it")
+def _header(subject: PageSubject) -> Iterator[Remark]:
+    """The header of a table names every column."""
     for table in subject.tables:
         columns = [column for column in table.table.columns if column in COLUMN_WORDS]
         cells = min(max((len(row.row.cells) for row in table.every_row), default=0), len(columns))
@@ -118,98 +109,79 @@ def _header(subject: Subject) -> Iterator[Remark]:
             header = table.table.header
             yield Remark(
                 table.label,
-                header[0].place if header else table.place,
-                " | ".join(cell.text for cell in header) or table.table.heading.text,
+                Spot(
+                    header[0].place if header else table.place,
+                    " | ".join(cell.text for cell in header) or table.table.heading.text,
+                ),
                 f"{len(header)} header cells over {cells} columns",
                 ", ".join(COLUMN_WORDS[column] for column in columns),
-                "the rows below it",
             )
 
 
-def _rows(subject: Subject) -> Iterator[tuple[Table, TableRow]]:
+def _rows(subject: PageSubject) -> Iterator[tuple[Table, TableRow]]:
     for table in subject.tables:
         for row in table.every_row:
             yield table, row
 
 
-def _unknown_row(subject: Subject) -> Iterator[Remark]:
-    """Every row is on a tensor field."""
+@CHECKS.add("row-unknown", Severity.ERROR, "the tensors of the structure")
+def _unknown_row(subject: PageSubject) -> Iterator[Remark]:
+    """Every row is on a tensor of the structure."""
     for table, row in _rows(subject):
         if subject.tensors and row.tensor not in subject.tensors:
             yield Remark(
                 f"{table.label}/{row.tensor}",
-                row.place,
-                row.row.cells[0].text,
+                row.row.cells[0],
                 f"a row for {row.tensor}",
                 f"one of {listed(subject.tensors)}",
-                "the tensors of the structure",
             )
 
 
-def _missing_row(subject: Subject) -> Iterator[Remark]:
-    """Every tensor field has a row in every table."""
+@CHECKS.add("row-missing", Severity.ERROR, "the tensors of the structure")
+def _missing_row(subject: PageSubject) -> Iterator[Remark]:
+    """Every tensor has a row in every table."""
     for table in subject.tables:
         for tensor in subject.tensors:
             if tensor not in table.rows:
                 yield Remark(
                     f"{table.label}/{tensor}",
-                    table.place,
-                    table.table.heading.text,
+                    table.table.heading,
                     f"no row for {tensor}",
                     f"a row for each of {listed(subject.tensors)}",
-                    "the tensors of the structure",
                 )
 
 
-def _row_twice(subject: Subject) -> Iterator[Remark]:
+@CHECKS.add("row-twice", Severity.ERROR, "the rows above it")
+def _row_twice(subject: PageSubject) -> Iterator[Remark]:
     """No tensor has two rows in one table."""
     for table in subject.tables:
-        seen: set[str] = set()
-        for row in table.every_row:
-            if row.tensor in seen:
-                yield Remark(
-                    f"{table.label}/{row.tensor}",
-                    row.place,
-                    row.row.cells[0].text,
-                    f"a second row for {row.tensor}",
-                    "one row a tensor",
-                    "the rows above it",
-                )
-            seen.add(row.tensor)
+        for row in repeated(table.every_row, lambda row: row.tensor):
+            subject_of_row = f"{table.label}/{row.tensor}"
+            yield Remark(subject_of_row, row.row.cells[0], f"a second row for {row.tensor}", "one row a tensor")
 
 
-def _row_order(subject: Subject) -> Iterator[Remark]:
+@CHECKS.add("row-order", Severity.WARNING, "the order of the structure")
+def _row_order(subject: PageSubject) -> Iterator[Remark]:
     """The rows stand in the order of the structure."""
     for table in subject.tables:
-        rows = [row for row in sorted(table.rows.values(), key=lambda row: row.place) if row.tensor in subject.tensors]
         expected = [tensor for tensor in subject.tensors if tensor in table.rows]
-        for row, tensor in zip(rows, expected, strict=True):
-            if row.tensor != tensor:
-                yield Remark(
-                    f"{table.label}/{row.tensor}",
-                    row.place,
-                    row.row.cells[0].text,
-                    f"the row for {row.tensor} where that for {tensor} is due",
-                    listed(expected),
-                    "the order of the structure",
-                )
-                break
+        wrong = misplaced(sorted(expected, key=lambda tensor: table.rows[tensor].place), expected)
+        if wrong is not None:
+            tensor, due = wrong
+            found = f"the row for {tensor} where that for {due} is due"
+            yield Remark(f"{table.label}/{tensor}", table.rows[tensor].row.cells[0], found, listed(expected))
 
 
-def _cells(subject: Subject) -> Iterator[Remark]:
-    """Every row has a readable cell for each column, and none beyond."""
+@CHECKS.add("cell-unreadable", Severity.ERROR, "the columns of the table")
+def _cells(subject: PageSubject) -> Iterator[Remark]:
+    """Every cell of a table can be read."""
     for table in subject.tables:
         width = _usual_width(table)
         for row in table.every_row:
             yield from _unreadable_cells(table, row)
             for cell in row.row.cells[width:]:
                 yield Remark(
-                    f"{table.label}/{row.tensor}/more",
-                    cell.place,
-                    cell.text,
-                    f"{len(row.row.cells)} cells in a row",
-                    f"{width} cells",
-                    "the columns of the table",
+                    f"{table.label}/{row.tensor}/more", cell, f"{len(row.row.cells)} cells in a row", f"{width} cells"
                 )
 
 
@@ -224,8 +196,10 @@ def _unreadable_cells(table: Table, row: TableRow) -> Iterator[Remark]:
             cell = row.cell(column)
             yield Remark(
                 f"{table.label}/{row.tensor}/{column}",
-                row.place if cell is None else cell.place,
-                " | ".join(c.text for c in row.row.cells) if cell is None else cell.text,
+                Spot(
+                    row.place if cell is None else cell.place,
+                    " | ".join(c.text for c in row.row.cells) if cell is None else cell.text,
+                ),
                 "a lost cell" if cell is None else "a cell that cannot be read",
                 COLUMN_WORDS[column],
                 "the column",
@@ -239,23 +213,18 @@ def _usual_width(table: Table) -> int:
     return max(usual, len(table.table.header), len(COLUMN_WORDS))
 
 
-def _unknown_types(subject: Subject) -> Iterator[Remark]:
-    """Every data type named in a table exists."""
+@CHECKS.add("type-unknown", Severity.ERROR, "the enumeration in DirectML.h")
+def _unknown_types(subject: PageSubject) -> Iterator[Remark]:
+    """Every data type in the tables exists."""
     for table, row in _rows(subject):
         for name in row.data_types or ():
             if name not in DataType.__members__ or name == DataType.UNKNOWN.name:
                 cell = row.quoted("data_types")
-                yield Remark(
-                    f"{table.label}/{row.tensor}/{name}",
-                    cell.place,
-                    cell.text,
-                    name,
-                    "names of DML_TENSOR_DATA_TYPE",
-                    "the enumeration in DirectML.h",
-                )
+                yield Remark(f"{table.label}/{row.tensor}/{name}", cell, name, "names of DML_TENSOR_DATA_TYPE")
 
 
-def _type_twice(subject: Subject) -> Iterator[Remark]:
+@CHECKS.add("type-twice", Severity.WARNING, "the other names in the cell")
+def _type_twice(subject: PageSubject) -> Iterator[Remark]:
     """No cell names a data type twice."""
     for table, row in _rows(subject):
         for name, count in Counter(row.data_types or ()).items():
@@ -263,16 +232,15 @@ def _type_twice(subject: Subject) -> Iterator[Remark]:
                 cell = row.quoted("data_types")
                 yield Remark(
                     f"{table.label}/{row.tensor}/{name}",
-                    cell.place,
-                    cell.text,
+                    cell,
                     f"{name}, {count} times",
                     "every type once; another one may be meant",
-                    "the other names in the cell",
                 )
 
 
-def _kinds(subject: Subject) -> Iterator[Remark]:
-    """A tensor is an input in every table, or an output in every table."""
+@CHECKS.add("kind-changes", Severity.ERROR, "the other tables")
+def _kinds(subject: PageSubject) -> Iterator[Remark]:
+    """A tensor is input or output in all tables."""
     kinds: dict[str, Counter[str]] = {}
     for _, row in _rows(subject):
         if row.kind is not None:
@@ -285,80 +253,72 @@ def _kinds(subject: Subject) -> Iterator[Remark]:
             cell = row.quoted("kind")
             yield Remark(
                 f"{table.label}/{row.tensor}",
-                cell.place,
-                cell.text,
+                cell,
                 f"{row.tensor} is {row.kind} here",
                 f"the same in every table; {usual} in {most} of them",
-                "the other tables",
             )
 
 
-def _lost_rows(subject: Subject) -> Iterator[Remark]:
-    """A tensor that has a row at one level has one at the next, even if it is no field of the structure."""
+def _row_pairs(subject: PageSubject) -> Iterator[tuple[Table, TableRow, Table, TableRow]]:
+    """Each row with that of the same tensor in the next higher table, and both tables."""
+    for lower, higher in _pairs(subject):
+        for tensor, row in higher.rows.items():
+            if tensor in lower.rows:
+                yield lower, lower.rows[tensor], higher, row
+
+
+@CHECKS.add("superset-rows", Severity.ERROR, _SUPERSET)
+def _lost_rows(subject: PageSubject) -> Iterator[Remark]:
+    """No level loses a row of a lower one."""
     for lower, higher in _pairs(subject):
         for tensor in lower.rows:
             if tensor not in higher.rows and tensor not in subject.tensors:  # for fields `row-missing` says it
                 yield Remark(
                     f"{higher.label}/{tensor}",
-                    higher.place,
-                    higher.table.heading.text,
+                    higher.table.heading,
                     f"no row for {tensor}, which {lower.label} has",
                     f"a row for {tensor}",
-                    _SUPERSET,
                 )
 
 
-def _lost_counts(subject: Subject) -> Iterator[Remark]:
-    """Every dimension count of a level stands in the tables of the higher ones."""
-    for lower, higher in _pairs(subject):
-        for tensor, row in higher.rows.items():
-            below = lower.rows.get(tensor)
-            if below is None or not below.dimension_counts or not row.dimension_counts:
-                continue
-            lost = below.dimension_counts - row.dimension_counts
-            if lost:
-                cell = row.quoted("dimension_counts")
-                yield Remark(
-                    f"{higher.label}/{tensor}",
-                    cell.place,
-                    cell.text,
-                    f"{counts_text(row.dimension_counts)} without {counts_text(lost)}, which {lower.label} has",
-                    counts_text(row.dimension_counts | lost),
-                    _SUPERSET,
-                )
+@CHECKS.add("superset-dimension-counts", Severity.ERROR, _SUPERSET)
+def _lost_counts(subject: PageSubject) -> Iterator[Remark]:
+    """No level loses a dimension count."""
+    for lower, below, higher, row in _row_pairs(subject):
+        lost = (below.dimension_counts or frozenset()) - (row.dimension_counts or frozenset())
+        if lost and row.dimension_counts:
+            yield Remark(
+                f"{higher.label}/{row.tensor}",
+                row.quoted("dimension_counts"),
+                f"{counts_text(row.dimension_counts)} without {counts_text(lost)}, which {lower.label} has",
+                counts_text(row.dimension_counts | lost),
+            )
 
 
-def _lost_types(subject: Subject) -> Iterator[Remark]:
-    """Every data type of a level stands in the tables of the higher ones."""
-    for lower, higher in _pairs(subject):
-        for tensor, row in higher.rows.items():
-            below = lower.rows.get(tensor)
-            if below is None or not below.data_types or not row.data_types:
-                continue
-            lost = (set(below.data_types) & set(DataType.__members__)) - set(row.data_types)
-            if lost:
-                cell = row.quoted("data_types")
-                yield Remark(
-                    f"{higher.label}/{tensor}",
-                    cell.place,
-                    cell.text,
-                    f"no {types_text(lost)}, which {lower.label} has",
-                    types_text({*row.data_types, *lost}),
-                    _SUPERSET,
-                )
+@CHECKS.add("superset-data-types", Severity.ERROR, _SUPERSET)
+def _lost_types(subject: PageSubject) -> Iterator[Remark]:
+    """No level loses a data type."""
+    for lower, below, higher, row in _row_pairs(subject):
+        lost = (set(below.data_types or ()) & set(DataType.__members__)) - set(row.data_types or ())
+        if lost and row.data_types:
+            yield Remark(
+                f"{higher.label}/{row.tensor}",
+                row.quoted("data_types"),
+                f"no {types_text(lost)}, which {lower.label} has",
+                types_text({*row.data_types, *lost}),
+            )
 
 
-def _same_tables(subject: Subject) -> Iterator[Remark]:
+@CHECKS.add("table-idle", Severity.WARNING, "a level has a table of its own where it changed something")
+def _same_tables(subject: PageSubject) -> Iterator[Remark]:
     """Every table adds something to the one below."""
     for lower, higher in _pairs(subject):
         if _content(lower) == _content(higher):
             yield Remark(
                 higher.label,
-                higher.place,
-                higher.table.heading.text,
+                higher.table.heading,
                 f"the table of {higher.label} says what that of {lower.label} does",
                 "what the level changed, or no table",
-                "a level has a table of its own where it changed something",
             )
 
 
@@ -369,8 +329,9 @@ def _content(table: Table) -> dict[str, tuple[frozenset[int] | None, frozenset[s
     }
 
 
-def _agreement(subject: Subject) -> Iterator[Remark]:
-    """Tensors that must agree in data type or dimension count may be the same in every table."""
+@CHECKS.add("row-agreement", Severity.ERROR)
+def _agreement(subject: PageSubject) -> Iterator[Remark]:
+    """Tensors that must agree may be the same at every level."""
     for agreement in subject.agreements:
         for table in subject.tables:
             rows = [table.rows[tensor] for tensor in agreement.tensors if tensor in table.rows]
@@ -388,31 +349,8 @@ def _agreement(subject: Subject) -> Iterator[Remark]:
                     cell = row.quoted(column)
                     yield Remark(
                         f"{table.label}/{row.tensor}/{agreement.property}",
-                        cell.place,
-                        cell.text,
+                        cell,
                         f"{said} in the row of {row.tensor} or of {rows[0].tensor}, not in both",
                         f"as for {rows[0].tensor}: {due}",
                         f"they must have the same {agreement.property}: {agreement.quoted.english}",
                     )
-
-
-CHECKS = (
-    PageCheck("tables-missing", "the page has tables of what tensors may be", Severity.ERROR, _no_tables),
-    PageCheck("table-level", "every table stands under a level", Severity.ERROR, _no_level),
-    PageCheck("table-twice", "every level has one table", Severity.ERROR, _level_twice),
-    PageCheck("table-order", "the tables stand in the order of the levels", Severity.WARNING, _order),
-    PageCheck("table-header", "the header of a table names every column", Severity.WARNING, _header),
-    PageCheck("row-unknown", "every row is on a tensor of the structure", Severity.ERROR, _unknown_row),
-    PageCheck("row-missing", "every tensor has a row in every table", Severity.ERROR, _missing_row),
-    PageCheck("row-twice", "no tensor has two rows in one table", Severity.ERROR, _row_twice),
-    PageCheck("row-order", "the rows stand in the order of the structure", Severity.WARNING, _row_order),
-    PageCheck("cell-unreadable", "every cell of a table can be read", Severity.ERROR, _cells),
-    PageCheck("type-unknown", "every data type in the tables exists", Severity.ERROR, _unknown_types),
-    PageCheck("type-twice", "no cell names a data type twice", Severity.WARNING, _type_twice),
-    PageCheck("kind-changes", "a tensor is input or output in all tables", Severity.ERROR, _kinds),
-    PageCheck("superset-rows", "no level loses a row of a lower one", Severity.ERROR, _lost_rows),
-    PageCheck("superset-dimension-counts", "no level loses a dimension count", Severity.ERROR, _lost_counts),
-    PageCheck("superset-data-types", "no level loses a data type", Severity.ERROR, _lost_types),
-    PageCheck("table-idle", "every table adds something to the one below", Severity.WARNING, _same_tables),
-    PageCheck("row-agreement", "tensors that must agree may be the same at every level", Severity.ERROR, _agreement),
-)

@@ -17,14 +17,13 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import NamedTuple
 
-from dml_conformance.documents.check.checks import shortened
+from dml_conformance.documents.check.checks import Remark, findings, shortened
 from dml_conformance.documents.check.identifiers import C_TYPES, TENSOR_PROPERTIES, compact, plain, take_apart
 from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
 from dml_conformance.documents.check.translation_text import NOTHING, changes
 from dml_conformance.documents.read import words
-from dml_conformance.documents.read.model import LevelTable, Member, Page, Place, Quoted, Row
+from dml_conformance.documents.read.model import FieldSection, LevelRow, LevelTable, Page, Place, Quoted
 from dml_conformance.spec.datatypes import DataType
 
 ORIGINAL = "original"
@@ -54,7 +53,7 @@ STATEMENTS = (
     CheckStatement("translation-too-long", "a text and its original are short enough to be compared", _N),
     CheckStatement("translation-uneven", "cells with the same original have the same text throughout the page", _N),
 )
-_SEVERITY = {statement.name: statement.severity for statement in STATEMENTS}
+_STATED = {statement.name: statement for statement in STATEMENTS}
 _WHY = {
     "translation-uneven": "the other cells with this original",
     "translation-lost-cell": "the English original of this cell",
@@ -63,14 +62,7 @@ _WHY = {
 _TYPE_WORDS = re.compile(r"[^\W\d]\w*|\*")
 
 
-class _Fault(NamedTuple):
-    """A finding on its way: what the check's name and the page will be added to."""
-
-    check: str
-    subject: str
-    quoted: Quoted
-    found: str
-    expected: str
+Fault = tuple[CheckStatement, Remark]
 
 
 def check_translation(page: Page) -> list[PageFinding]:
@@ -80,28 +72,15 @@ def check_translation(page: Page) -> list[PageFinding]:
     """
     if not page.has_original:
         return []
-    found: list[PageFinding] = []
-    seen: Counter[str] = Counter()
-    for fault in sorted(_faults(page), key=lambda fault: fault.quoted.place):
-        finding_id = f"{fault.check}:{page.operator}:{fault.subject}"
-        seen[finding_id] += 1
-        found.append(
-            PageFinding(
-                id=finding_id if seen[finding_id] == 1 else f"{finding_id}#{seen[finding_id]}",
-                severity=_SEVERITY[fault.check],
-                path=page.path,
-                place=fault.quoted.place,
-                fragment=shortened(fault.quoted.text),
-                found=shortened(fault.found),
-                expected=shortened(fault.expected),
-                why=_WHY.get(fault.check, f"the English original: “{shortened(fault.quoted.english)}”"),
-                against=ORIGINAL,
-            )
-        )
-    return found
+    return list(findings(page, sorted(_faults(page), key=lambda fault: fault[1].at.place), ORIGINAL))
 
 
-def _faults(page: Page) -> Iterator[_Fault]:
+def _fault(check: str, subject: str, quoted: Quoted, found: str, expected: str) -> Fault:
+    why = _WHY.get(check, f"the English original: “{shortened(quoted.english)}”")
+    return _STATED[check], Remark(subject, quoted, found, expected, why)
+
+
+def _faults(page: Page) -> Iterator[Fault]:
     compared: set[Place] = set()
     for table in page.tables:
         for row in table.rows:
@@ -121,13 +100,13 @@ def _faults(page: Page) -> Iterator[_Fault]:
         is_label = is_cell or (passage.role == "heading" and passage.section.startswith("members/"))
         if not quoted.text.strip():
             lost = "translation-lost-cell" if is_cell else "translation-lost-text"
-            yield _Fault(lost, passage.section, quoted, NOTHING, quoted.original)
+            yield _fault(lost, passage.section, quoted, NOTHING, quoted.original)
             continue
         for change in changes(quoted, known):
             what = "cell-name" if is_label and change.what in ("name", "wrong-name", "product") else change.what
             part = change.found if change.part == NOTHING else change.part
             subject = f"{passage.section}/{shortened(compact(part))}"
-            yield _Fault(f"translation-{what}", subject, quoted, change.found, change.part)
+            yield _fault(f"translation-{what}", subject, quoted, change.found, change.part)
     yield from _uneven_cells(page)
 
 
@@ -139,7 +118,7 @@ def known_names(page: Page) -> frozenset[str]:
     return frozenset(fields) | TENSOR_PROPERTIES | types | C_TYPES
 
 
-def _row_faults(table: LevelTable, row: Row) -> Iterator[_Fault]:
+def _row_faults(table: LevelTable, row: LevelRow) -> Iterator[Fault]:
     cells = dict(zip(table.columns, row.cells, strict=False))
     tensor = cells["tensor"].english if "tensor" in cells else row.tensor
     subject = f"{table.level or table.heading.english}/{tensor}"
@@ -147,25 +126,25 @@ def _row_faults(table: LevelTable, row: Row) -> Iterator[_Fault]:
         if not cell.original:
             continue
         if not cell.text:
-            yield _Fault("translation-lost-cell", f"{subject}/{column}", cell, NOTHING, cell.original)
+            yield _fault("translation-lost-cell", f"{subject}/{column}", cell, NOTHING, cell.original)
         elif column == "tensor" and cell.text != cell.original:
-            yield _Fault("translation-tensor", subject, cell, cell.text, cell.original)
+            yield _fault("translation-tensor", subject, cell, cell.text, cell.original)
         elif column == "kind":
             yield from _kind_faults(subject, cell, row.kind, words.kind(cell.original))
         elif column == "dimension_counts" and not _same_counts(row, cell.text, cell.original):
-            yield _Fault("translation-dimension-counts", subject, cell, cell.text, cell.original)
+            yield _fault("translation-dimension-counts", subject, cell, cell.text, cell.original)
         elif column == "data_types" and row.data_types is not None:
             yield from _data_type_faults(subject, cell, row.data_types, cell.original)
 
 
-def _kind_faults(subject: str, cell: Quoted, shown: str | None, wanted: str | None) -> Iterator[_Fault]:
+def _kind_faults(subject: str, cell: Quoted, shown: str | None, wanted: str | None) -> Iterator[Fault]:
     if shown is None and wanted is not None:
-        yield _Fault("translation-kind-word", subject, cell, cell.text, f"a word for {wanted.lower()}")
+        yield _fault("translation-kind-word", subject, cell, cell.text, f"a word for {wanted.lower()}")
     elif wanted is not None and shown != wanted:
-        yield _Fault("translation-kind", subject, cell, f"{cell.text} ({shown})", wanted)
+        yield _fault("translation-kind", subject, cell, f"{cell.text} ({shown})", wanted)
 
 
-def _same_counts(row: Row, shown: str, original: str) -> bool:
+def _same_counts(row: LevelRow, shown: str, original: str) -> bool:
     """Whether a cell names the counts of its English original: `1 to 8`, `4`, `4, 5`.
 
     Where its words are not known the numbers alone must be the same.
@@ -176,29 +155,29 @@ def _same_counts(row: Row, shown: str, original: str) -> bool:
     return take_apart(shown).numbers == take_apart(original).numbers
 
 
-def _data_type_faults(subject: str, cell: Quoted, shown: tuple[str, ...], original: str) -> Iterator[_Fault]:
+def _data_type_faults(subject: str, cell: Quoted, shown: tuple[str, ...], original: str) -> Iterator[Fault]:
     wanted = words.names(original)
     missing = list((Counter(wanted) - Counter(shown)).elements())
     extra = list((Counter(shown) - Counter(wanted)).elements())
     if missing or extra:
         found = ", ".join(extra) or f"no {', '.join(missing)}"
         expected = ", ".join(missing) or f"no {', '.join(extra)}"
-        yield _Fault("translation-data-types", subject, cell, found, expected)
+        yield _fault("translation-data-types", subject, cell, found, expected)
 
 
-def _type_faults(member: Member, line: Quoted, original: str) -> Iterator[_Fault]:
+def _type_faults(member: FieldSection, line: Quoted, original: str) -> Iterator[Fault]:
     """The type itself, not the word `Type` before the colon."""
     shown, wanted = (_TYPE_WORDS.findall(_after_colon(plain(text))) for text in (line.text, original))
     if shown != wanted:
         found = " ".join(shown) or NOTHING
-        yield _Fault("translation-type", f"members/{member.name.english}", line, found, " ".join(wanted))
+        yield _fault("translation-type", f"members/{member.name.english}", line, found, " ".join(wanted))
 
 
 def _after_colon(text: str) -> str:
     return text.partition(":")[2].strip() or text
 
 
-def _uneven_cells(page: Page) -> Iterator[_Fault]:
+def _uneven_cells(page: Page) -> Iterator[Fault]:
     """Words in level tables that are not translated as most others with the same original."""
     texts: defaultdict[str, list[tuple[str, Quoted]]] = defaultdict(list)
     for table in page.tables:
@@ -217,4 +196,4 @@ def _uneven_cells(page: Page) -> Iterator[_Fault]:
             continue  # there is no telling which of them is odd
         for subject, cell in cells:
             if cell.text != usual:
-                yield _Fault("translation-uneven", f"{subject}/{original}", cell, cell.text, usual)
+                yield _fault("translation-uneven", f"{subject}/{original}", cell, cell.text, usual)

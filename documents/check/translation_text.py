@@ -49,7 +49,7 @@ _FORMULA = re.compile(r"=|\w\[|[\w)\]]\s*[-+]\s*\d|\w \+ \w")
 _EDGES = " \t.,:;。、，*`"
 
 
-class Change(NamedTuple):
+class TextChange(NamedTuple):
     """Something of the original that is not in the text.
 
     Attributes:
@@ -64,7 +64,7 @@ class Change(NamedTuple):
     found: str
 
 
-def changes(quoted: Quoted, known: frozenset[str]) -> Iterator[Change]:
+def changes(quoted: Quoted, known: frozenset[str]) -> Iterator[TextChange]:
     """What of `quoted.original` the text does not keep; nothing where there is no original or the text is empty.
 
     Args:
@@ -74,11 +74,11 @@ def changes(quoted: Quoted, known: frozenset[str]) -> Iterator[Change]:
     if not quoted.original or not quoted.text.strip() or quoted.text == quoted.original:
         return
     if len(quoted.text) + len(quoted.original) > LONGEST:
-        yield Change("too-long", f"{LONGEST} characters", f"{len(quoted.text) + len(quoted.original)} characters")
+        yield TextChange("too-long", f"{LONGEST} characters", f"{len(quoted.text) + len(quoted.original)} characters")
         return
     formulas = [piece for piece in quoted.original_marked if _is_formula(piece)]
     kept = [piece for piece in formulas if compact(piece) in compact(quoted.text)]
-    yield from (Change("code", piece, NOTHING) for piece in formulas if piece not in kept)
+    yield from (TextChange("code", piece, NOTHING) for piece in formulas if piece not in kept)
     original = take_apart(quoted.original, map(plain, formulas))
     shown = take_apart(quoted.text, map(plain, kept))
     yield from _sequence_changes("range", original.intervals, shown.intervals)
@@ -95,11 +95,11 @@ def _is_formula(piece: str) -> bool:
     return not parts.intervals and not parts.lists and bool(parts.names) and bool(_FORMULA.search(plain(piece)))
 
 
-def _sequence_changes(what: str, wanted: tuple[object, ...], given: tuple[object, ...]) -> Iterator[Change]:
+def _sequence_changes(what: str, wanted: tuple[object, ...], given: tuple[object, ...]) -> Iterator[TextChange]:
     missing = list((Counter(wanted) - Counter(given)).elements())
     extra = list((Counter(given) - Counter(wanted)).elements())
     for part, found in zip_longest(missing, extra):
-        yield Change(what, NOTHING if part is None else str(part), NOTHING if found is None else str(found))
+        yield TextChange(what, NOTHING if part is None else str(part), NOTHING if found is None else str(found))
 
 
 def is_name(piece: str, known: frozenset[str]) -> bool:
@@ -135,7 +135,7 @@ class _Names:
         self.renderings: list[str] = []
         self.missing: list[str] = []
 
-    def changes(self) -> Iterator[Change]:
+    def changes(self) -> Iterator[TextChange]:
         # The longer ones first: what stands for `InputTensor.Sizes` must not be taken for an `InputTensor`.
         for length in sorted({_length(name) for name in self.needed}, reverse=True):
             missing = [name for name in self.needed if _length(name) == length for _ in range(self._take_exact(name))]
@@ -153,7 +153,7 @@ class _Names:
         self.rest, there = whole(name).subn(" ", self.rest, count=self.needed[name])
         return self.needed[name] - there
 
-    def _versions(self, missing: list[str], length: int) -> Iterator[Change]:
+    def _versions(self, missing: list[str], length: int) -> Iterator[TextChange]:
         """Names broken by spaces, transliterated, in other letters or in part of these; the likest pairs first."""
         while missing:
             names, runs = dict.fromkeys(missing), list(dotted_runs(self.rest, length))
@@ -167,15 +167,15 @@ class _Names:
             yield self._change(name, run)
         self.missing += missing
 
-    def _change(self, name: str, found: str | None) -> Change:
+    def _change(self, name: str, found: str | None) -> TextChange:
         if found is not None:
             self.renderings.append(found)
             self.rest = self.rest.replace(found, " ", 1)
         if LEVEL_NAME.fullmatch(name):
-            return Change("level", name, found or NOTHING)
+            return TextChange("level", name, found or NOTHING)
         if found is not None and self._is_valid(found) and found not in name.split("."):
-            return Change("wrong-name", name, found)
-        return Change("name" if self._is_bound(name) else "product", name, found or NOTHING)
+            return TextChange("wrong-name", name, found)
+        return TextChange("name" if self._is_bound(name) else "product", name, found or NOTHING)
 
     def _is_bound(self, name: str) -> bool:
         return bool(self.emphasised[name]) or is_firm(name, self.known)
@@ -223,7 +223,7 @@ def whole(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z0-9_.]){re.escape(name)}(?![A-Za-z0-9_])(?!\.[A-Za-z_])")
 
 
-def _number_changes(quoted: Quoted, original: Parts, shown: Parts) -> Iterator[Change]:
+def _number_changes(quoted: Quoted, original: Parts, shown: Parts) -> Iterator[TextChange]:
     missing = Counter(original.numbers) - Counter(shown.numbers)
     extra = Counter(shown.numbers) - Counter(original.numbers)
     if missing or extra:
@@ -236,20 +236,20 @@ def _number_changes(quoted: Quoted, original: Parts, shown: Parts) -> Iterator[C
     extra -= Counter(_NUMBER_WORDS[word] for word in words if word in _NUMBER_WORDS)
     for wanted, found in zip_longest(missing.elements(), extra.elements()):
         if wanted is None or found is None:
-            yield Change("added-number" if wanted is None else "lost-number", wanted or NOTHING, found or NOTHING)
+            yield TextChange("added-number" if wanted is None else "lost-number", wanted or NOTHING, found or NOTHING)
         else:
-            yield Change("number", wanted, found)
+            yield TextChange("number", wanted, found)
     if missing or extra:
         return
     # The hyphen of a compound may stand before a number, but never in place of a minus.
     minus = Counter(re.findall(r"[-−–]([0-9]+)", plain(quoted.text)))
     for wanted in (Counter(original.negative) - minus).elements():
-        yield Change("number", f"-{wanted}", wanted)
+        yield TextChange("number", f"-{wanted}", wanted)
     for found in (Counter(shown.negative) - Counter(original.negative)).elements():
-        yield Change("number", found, f"-{found}")
+        yield TextChange("number", found, f"-{found}")
 
 
-def _mark_changes(quoted: Quoted, known: frozenset[str]) -> Iterator[Change]:
+def _mark_changes(quoted: Quoted, known: frozenset[str]) -> Iterator[TextChange]:
     """Names that are there, but not emphasised or set as code as in the original, or together with other words."""
     marked = Counter(_bare(piece) for piece in quoted.marked)
     text = plain(quoted.text)
@@ -259,4 +259,4 @@ def _mark_changes(quoted: Quoted, known: frozenset[str]) -> Iterator[Change]:
         if piece not in text or len(whole(piece).findall(text)) < count:
             continue  # the name itself is not there: another finding
         wider = next((other for other in marked if other != piece and whole(piece).search(other)), None)
-        yield Change("mark" if wider is None else "emphasis", piece, wider or f"{piece}, not emphasised")
+        yield TextChange("mark" if wider is None else "emphasis", piece, wider or f"{piece}, not emphasised")

@@ -3,48 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 
-from dml_conformance.documents.consistency import printed
-from dml_conformance.documents.consistency.model import Check, Finding, Standard
+from dml_conformance.documents.check.formulas import Environment, allowed
+from dml_conformance.documents.consistency.model import ConsistencyChecks, Contradiction, Standard
+from dml_conformance.documents.consistency.printed import PrintedFacts, calc_buffer_tensor_size, printed_facts
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.tensor import (
     braces,
     elements_overlap,
     minimum_size_in_bytes,
     packed_strides,
-    product,
     span_in_elements,
 )
+from dml_conformance.spec.tensor import (
+    product as elements_of,
+)
+
+CHECKS = ConsistencyChecks()
 
 
-def _illustrations(standard: Standard) -> Iterator[Finding]:
-    """Illustrations select the sizes that they say, and could be those of a descriptor."""
+@CHECKS.add("illustrations", lambda standard: len(standard.illustrations))
+def _illustrations(standard: Standard) -> Iterator[Contradiction]:
+    """Illustrations select what they say and could exist."""
     for figure in standard.illustrations.values():
         counted = figure.sizes[len(figure.sizes) - figure.dimension_count :]
         batches, rest = counted[: figure.batch_dimension_count], counted[figure.batch_dimension_count :]
         if (batches, rest) != (figure.batches, figure.meaningful):
-            yield Finding(
+            yield Contradiction(
                 f"{figure.id}:selection",
                 f"the counts select {braces(rest)} after batches {braces(batches)}, the page "
                 f"{braces(figure.meaningful)} after {braces(figure.batches)}",
             )
-        holds_tuples = figure.operator in printed.TUPLES and figure.tensor == "IndicesTensor"
+        holds_tuples = figure.operator in _tuple_operators() and figure.tensor == "IndicesTensor"
         count = len(figure.sizes)
-        if holds_tuples and figure.sizes[-1] not in printed.tuple_sizes(count):
-            yield Finding(
+        if holds_tuples and not 1 <= figure.sizes[-1] <= count:
+            yield Contradiction(
                 f"{figure.id}:tuple-size",
                 f"sizes {braces(figure.sizes)}: {figure.sizes[-1]} coordinates a tuple on {count} dimensions",
             )
 
 
-def _layouts(standard: Standard) -> Iterator[Finding]:
-    """Strides of the guide read the elements that it shows, within the size that the formula gives."""
+@CHECKS.add("layouts", lambda standard: len(standard.layouts))
+def _layouts(standard: Standard) -> Iterator[Contradiction]:
+    """Strides of the guide read what it shows."""
     for figure in standard.layouts.values():
         if figure.packed and packed_strides(figure.sizes) != figure.strides:
             packed = braces(packed_strides(figure.sizes))
-            yield Finding(f"{figure.id}:packed", f"packed strides are {packed}, the guide has {braces(figure.strides)}")
+            yield Contradiction(
+                f"{figure.id}:packed", f"packed strides are {packed}, the guide has {braces(figure.strides)}"
+            )
         if not figure.memory:
             continue
         places = [
@@ -53,46 +63,54 @@ def _layouts(standard: Standard) -> Iterator[Finding]:
         ]
         span = span_in_elements(figure.sizes, figure.strides)
         if span != max(places) + 1 or span > len(figure.memory):
-            yield Finding(f"{figure.id}:span", f"{span} elements by the formula, the last is at {max(places)}")
+            yield Contradiction(f"{figure.id}:span", f"{span} elements by the formula, the last is at {max(places)}")
         elif "".join(figure.memory[place] for place in places) != figure.reads:
-            yield Finding(f"{figure.id}:reads", f"the strides do not read {figure.reads}")
+            yield Contradiction(f"{figure.id}:reads", f"the strides do not read {figure.reads}")
         overlap = len(set(places)) < len(places)
         if elements_overlap(figure.sizes, figure.strides) is not overlap:
-            yield Finding(f"{figure.id}:overlap", f"elements {'share' if overlap else 'do not share'} memory")
-        elements = product(figure.sizes)
+            yield Contradiction(f"{figure.id}:overlap", f"elements {'share' if overlap else 'do not share'} memory")
+        elements = elements_of(figure.sizes)
         if not overlap and elements != span:
-            yield Finding(
+            yield Contradiction(
                 f"{figure.id}:product-of-sizes",
                 f"no elements share memory, the sizes' product is {elements}, the last element is no. {span}",
             )
 
 
-def _printed_bounds(standard: Standard) -> Iterator[Finding]:
-    """Printed ranges of counts allow nothing that has no meaning."""
-    for name, with_batches in printed.TUPLES.items():
+def _tuple_operators() -> dict[str, PrintedFacts]:
+    """What is printed of operators whose index tensor holds tuples of coordinates."""
+    return {name: facts for name, facts in printed_facts().items() if "tuple-size" in facts.ranges}
+
+
+_DIMENSIONS = 4  # of the tensors that the printed ranges of counts are tried on
+
+
+@CHECKS.add("printed-bounds", lambda standard: sum(name in standard.operators for name in _tuple_operators()))
+def _printed_bounds(standard: Standard) -> Iterator[Contradiction]:
+    """The pages' ranges allow only what has a meaning."""
+    environment = Environment({}, {}, dict.fromkeys(("InputTensor", "IndicesTensor"), (1,) * _DIMENSIONS))
+    for name, facts in _tuple_operators().items():
         if name not in standard.operators:
             continue
-        every = list(printed.allowed_counts(4, with_batches))
-        meaningless_batches = [
-            c for c in every if c.batch_dimension_count >= min(c.input_dimension_count, c.indices_dimension_count)
+        tried = product(*(allowed(facts.interval(of), environment) for of in facts.ranges))
+        counts = [{"batch-dimension-count": 0, **dict(zip(facts.ranges, numbers, strict=True))} for numbers in tried]
+        without_batches = [
+            c
+            for c in counts
+            if c["batch-dimension-count"] >= min(c["input-dimension-count"], c["indices-dimension-count"])
         ]
-        sound = set(every).difference(meaningless_batches)
-        meaningless_tuples = sorted(
-            c for c in sound if c.tuple_size > c.input_dimension_count - c.batch_dimension_count
-        )
-        if meaningless_tuples:
-            c = meaningless_tuples[0]
-            left = c.input_dimension_count - c.batch_dimension_count
-            yield Finding(
+        sound = [c for c in counts if c not in without_batches]
+        for c in [c for c in sound if c["tuple-size"] > c["input-dimension-count"] - c["batch-dimension-count"]][:1]:
+            left = c["input-dimension-count"] - c["batch-dimension-count"]
+            yield Contradiction(
                 f"{name}:tuple-size-bound",
-                f"allowed: {c.tuple_size} coordinates a tuple with {left} of {c.dimension_count} dimensions to address",
+                f"allowed: {c['tuple-size']} coordinates a tuple with {left} of {_DIMENSIONS} dimensions to address",
             )
-        if with_batches and meaningless_batches:
-            c = meaningless_batches[0]
-            yield Finding(
+        for c in without_batches[:1]:
+            yield Contradiction(
                 f"{name}:batch-dimension-count-bound",
-                f"allowed: {c.batch_dimension_count} batch dimensions with InputDimensionCount "
-                f"{c.input_dimension_count} and IndicesDimensionCount {c.indices_dimension_count}",
+                f"allowed: {c['batch-dimension-count']} batch dimensions with InputDimensionCount "
+                f"{c['input-dimension-count']} and IndicesDimensionCount {c['indices-dimension-count']}",
             )
 
 
@@ -108,37 +126,20 @@ _HELPER_WITNESSES: tuple[tuple[tuple[int, ...], tuple[int, ...] | None], ...] = 
 )
 
 
-def _helper(standard: Standard) -> Iterator[Finding]:
-    """The code of the published size helper computes the formula printed above it."""
+@CHECKS.add("size-helper", lambda standard: len(_HELPER_WITNESSES))
+def _helper(standard: Standard) -> Iterator[Contradiction]:
+    """The published helper computes its formula."""
     for sizes, strides in _HELPER_WITNESSES:
         formula = minimum_size_in_bytes(DataType.UINT8, sizes, strides)
-        code = printed.calc_buffer_tensor_size(DataType.UINT8, sizes, strides)
+        code = calc_buffer_tensor_size(DataType.UINT8, sizes, strides)
         if code != formula:
             of = f"UINT8, sizes {braces(sizes)}, strides {braces(strides) if strides else 'null'}"
-            yield Finding("TENSOR:helper-wraps", f"{of}: {formula} bytes by the formula, {code} by the code")
+            yield Contradiction("TENSOR:helper-wraps", f"{of}: {formula} bytes by the formula, {code} by the code")
             break
     unsized = [
         data_type.name
         for data_type in DataType
-        if data_type is not DataType.UNKNOWN and printed.calc_buffer_tensor_size(data_type, (2, 3), None) == 0
+        if data_type is not DataType.UNKNOWN and calc_buffer_tensor_size(data_type, (2, 3), None) == 0
     ]
     if unsized:
-        yield Finding("TENSOR:helper-4-bit", f"a tensor of six elements has 0 bytes as {' or '.join(unsized)}")
-
-
-CHECKS = (
-    Check(
-        "illustrations",
-        "illustrations select what they say and could exist",
-        lambda standard: len(standard.illustrations),
-        _illustrations,
-    ),
-    Check("layouts", "strides of the guide read what it shows", lambda standard: len(standard.layouts), _layouts),
-    Check(
-        "printed-bounds",
-        "the pages' ranges allow only what has a meaning",
-        lambda standard: sum(name in standard.operators for name in printed.TUPLES),
-        _printed_bounds,
-    ),
-    Check("size-helper", "the published helper computes its formula", lambda standard: len(_HELPER_WITNESSES), _helper),
-)
+        yield Contradiction("TENSOR:helper-4-bit", f"a tensor of six elements has 0 bytes as {' or '.join(unsized)}")

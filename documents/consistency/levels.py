@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from dml_conformance.documents.consistency.model import Check, Finding, Standard
+from dml_conformance.documents.consistency.model import ConsistencyChecks, Contradiction, Standard
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.history import Aspect
 from dml_conformance.spec.levels import LOWEST, Level
@@ -14,24 +14,27 @@ from dml_conformance.spec.operator import DATA, OperatorSpec, Table
 from dml_conformance.spec.rules import Rule
 from dml_conformance.spec.tensor_rules import TENSOR_RULES, max_dimension_count
 
+CHECKS = ConsistencyChecks()
 
-def _levels(standard: Standard) -> Iterator[Finding]:
-    """Each level's tables contain the lower ones', and every table changes something."""
+
+@CHECKS.add("levels", lambda standard: sum(len(spec.tables) for spec in standard.operators.values()))
+def _levels(standard: Standard) -> Iterator[Contradiction]:
+    """Each level's tables contain the lower ones'."""
     for name, spec in standard.operators.items():
         if min(spec.tables) != spec.introduced_in:
-            yield Finding(
+            yield Contradiction(
                 f"{name}:lowest-table",
                 f"introduced in {spec.introduced_in}, but the lowest table is that of {min(spec.tables)}",
             )
         for lower, higher in pairwise(sorted(spec.tables)):
             lost = sorted(_entries(spec.tables[lower]) - _entries(spec.tables[higher]))
             if lost:
-                yield Finding(f"{name}:table-{higher}", f"not all of {lower} is in the table of {higher}: {lost}")
+                yield Contradiction(f"{name}:table-{higher}", f"not all of {lower} is in the table of {higher}: {lost}")
             elif spec.tables[lower] == spec.tables[higher]:
-                yield Finding(f"{name}:table-{higher}", f"the table of {higher} says what that of {lower} does")
+                yield Contradiction(f"{name}:table-{higher}", f"the table of {higher} says what that of {lower} does")
     for below, level in pairwise(Level):
         if max_dimension_count(level) < max_dimension_count(below):
-            yield Finding(f"TENSOR:dimension-count-{level}", f"fewer dimensions at {level} than at {below}")
+            yield Contradiction(f"TENSOR:dimension-count-{level}", f"fewer dimensions at {level} than at {below}")
 
 
 def _entries(table: Table) -> set[tuple[str, str]]:
@@ -43,12 +46,16 @@ def _entries(table: Table) -> set[tuple[str, str]]:
     }
 
 
-def _rules(standard: Standard) -> Iterator[Finding]:
-    """No rule that a descriptor can break starts above its operator: that level would lose what a lower one has."""
+@CHECKS.add("rules", lambda standard: sum(len(rules) for _, rules in _rule_sets(standard)))
+def _rules(standard: Standard) -> Iterator[Contradiction]:
+    """No rule makes a level stricter than a lower one.
+
+    One that a descriptor can break and that starts above its operator would take from that level what a lower one has.
+    """
     for introduced, rules in _rule_sets(standard):
         for rule in rules:
             if rule.since > introduced:
-                yield Finding(
+                yield Contradiction(
                     f"{rule.id}:since", f"starts at {rule.since}, so that level is stricter than the one below"
                 )
 
@@ -60,26 +67,27 @@ def _rule_sets(standard: Standard) -> Iterator[tuple[Level, tuple[Rule, ...]]]:
         yield spec.introduced_in, spec.own_descriptor_rules
 
 
-def _history(standard: Standard) -> Iterator[Finding]:
-    """Header, history and pages agree on when an operator came and what levels changed."""
+@CHECKS.add("history", lambda standard: len(standard.operators) + len(standard.history.changes))
+def _history(standard: Standard) -> Iterator[Contradiction]:
+    """Pages, header and history agree on what came when."""
     for name, spec in standard.operators.items():
         witness = standard.history.introductions.get(name)
         if witness is None:
-            yield Finding(f"{name}:history", "neither header nor history is on record for this operator")
+            yield Contradiction(f"{name}:history", "neither header nor history is on record for this operator")
             continue
         said = {"header": witness.header, "history": witness.history or LOWEST.label}
         for where, label in said.items():
             if label != spec.introduced_in.label:
-                yield Finding(
+                yield Contradiction(
                     f"{name}:introduced-in-{where}", f"{label} by the {where}, {spec.introduced_in} on its page"
                 )
         named = {c.at for c in standard.history.changes if name in c.operators or not c.operators}
         for level in sorted(set(spec.tables) - {spec.introduced_in} - named):
-            yield Finding(f"{name}:history-{level}", f"the page has a table for {level}, the history no change")
+            yield Contradiction(f"{name}:history-{level}", f"the page has a table for {level}, the history no change")
     for change in standard.history.changes:
         for name in standard.operators.keys() & set(change.operators):
             if not _shown_by_page(standard.operators[name], change.aspect, change.at):
-                yield Finding(
+                yield Contradiction(
                     f"{name}:history-{change.level}-{change.aspect}",
                     f"the history has {change.level} change the {change.aspect}, the page does not say how",
                 )
@@ -98,13 +106,14 @@ def _shown_by_page(spec: OperatorSpec, aspect: Aspect, level: Level) -> bool:
     return old.dimension_counts != new.dimension_counts
 
 
-def _data_types(standard: Standard) -> Iterator[Finding]:
-    """At the highest level, operators that only move data take the same types."""
+@CHECKS.add("data-types", lambda standard: len(standard.operators))
+def _data_types(standard: Standard) -> Iterator[Contradiction]:
+    """Operators that only move data take the same types."""
     newest = {name: spec.tables[max(spec.tables)][DATA].data_types for name, spec in standard.operators.items()}
     usual = Counter(newest.values()).most_common(1)[0][0]
     for name, own in newest.items():
         if own != usual:
-            yield Finding(
+            yield Contradiction(
                 f"{name}:data-types",
                 f"beside the others it lacks {_listed(usual - own)} and adds {_listed(own - usual)}",
             )
@@ -114,46 +123,13 @@ def _listed(data_types: frozenset[DataType]) -> str:
     return ", ".join(sorted(data_type.name for data_type in data_types)) or "nothing"
 
 
-def _negative_notes(standard: Standard) -> Iterator[Finding]:
-    """The level from which negative indices are supported lies above the operator's own."""
+@CHECKS.add("negative-indices", lambda standard: sum(spec.index is not None for spec in standard.operators.values()))
+def _negative_notes(standard: Standard) -> Iterator[Contradiction]:
+    """Notes on the level of negative indices exclude something."""
     for name, spec in standard.operators.items():
         for rule in spec.execution_rules:
             if rule.id == f"{name}.negative-indices" and rule.since <= spec.introduced_in:
-                yield Finding(
+                yield Contradiction(
                     f"{name}:negative-indices-level",
                     f"negative indices 'starting with' {rule.since}, where the operator starts itself",
                 )
-
-
-CHECKS = (
-    Check(
-        "levels",
-        "each level's tables contain the lower ones'",
-        lambda standard: sum(len(spec.tables) for spec in standard.operators.values()),
-        _levels,
-    ),
-    Check(
-        "rules",
-        "no rule makes a level stricter than a lower one",
-        lambda standard: sum(len(rules) for _, rules in _rule_sets(standard)),
-        _rules,
-    ),
-    Check(
-        "history",
-        "pages, header and history agree on what came when",
-        lambda standard: len(standard.operators) + len(standard.history.changes),
-        _history,
-    ),
-    Check(
-        "data-types",
-        "operators that only move data take the same types",
-        lambda standard: len(standard.operators),
-        _data_types,
-    ),
-    Check(
-        "negative-indices",
-        "notes on the level of negative indices exclude something",
-        lambda standard: sum(spec.index is not None for spec in standard.operators.values()),
-        _negative_notes,
-    ),
-)

@@ -7,20 +7,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from dml_conformance.backends.base import Binding
+import msgspec
+
 from dml_conformance.backends.reference import expected_output
+from dml_conformance.documents.reference_run import Reference
 from dml_conformance.spec.errata import Erratum, errata
 from dml_conformance.spec.examples import Example, Illustration, Layout, examples, illustrations, layouts
-from dml_conformance.spec.history import History, history
-from dml_conformance.spec.operator import OperatorDesc, OperatorSpec
+from dml_conformance.spec.history import LevelHistory, history
+from dml_conformance.spec.operator import OperatorSpec
 from dml_conformance.spec.registry import operators
 
-Reference = Callable[[OperatorDesc, Mapping[str, Binding]], Mapping[str, Any]]
 
-
-@dataclass(frozen=True)
-class Finding:
-    """One contradiction.
+class Contradiction(msgspec.Struct, frozen=True):
+    """Something that a check finds.
 
     Attributes:
         id: `SUBJECT:what`; the subject is an operator, an example or a figure of a page.
@@ -43,7 +42,7 @@ class Standard:
     examples: Mapping[str, Example]
     illustrations: Mapping[str, Illustration]
     layouts: Mapping[str, Layout]
-    history: History
+    history: LevelHistory
     errata: Mapping[str, Erratum]
     reference: Reference
 
@@ -58,42 +57,65 @@ class Standard:
         return [example for example in self.examples.values() if example.minimum_level is not None]
 
 
+Find = Callable[[Standard], Iterator[Contradiction]]
+
+
 @dataclass(frozen=True)
-class Check:
+class ConsistencyCheck:
     """One comparison.
 
     Attributes:
         name: stable.
-        statement: what should hold.
         subjects: how many things of a standard it looks at, so that an empty check shows.
-        find: yields what contradicts.
+        find: yields what contradicts; the first sentence of its docstring is what should hold.
     """
 
     name: str
-    statement: str
     subjects: Callable[[Standard], int]
-    find: Callable[[Standard], Iterator[Finding]]
+    find: Find
+
+    @property
+    def statement(self) -> str:
+        """What should hold, in one sentence."""
+        sentence = (self.find.__doc__ or "").partition("\n")[0].removesuffix(".")
+        return sentence[:1].lower() + sentence[1:]
+
+    def outcome(self, standard: Standard) -> CheckOutcome:
+        return CheckOutcome(self.name, self.statement, self.subjects(standard), tuple(self.find(standard)))
+
+
+class ConsistencyChecks(list[ConsistencyCheck]):
+    """The checks of a module, in its order."""
+
+    def add(self, name: str, subjects: Callable[[Standard], int]) -> Callable[[Find], Find]:
+        """Makes a check of a function."""
+
+        def add(find: Find) -> Find:
+            self.append(ConsistencyCheck(name, subjects, find))
+            return find
+
+        return add
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckOutcome:
     """What came of one check."""
 
     name: str
     statement: str
     subjects: int
-    findings: tuple[Finding, ...]
+    findings: tuple[Contradiction, ...]
 
 
 @dataclass(frozen=True)
 class Report:
     """What came of all checks, matched with the errata."""
 
-    checks: tuple[Checked, ...]
+    checks: tuple[CheckOutcome, ...]
     errata: Mapping[str, Erratum]
 
     @cached_property
-    def findings(self) -> dict[str, Finding]:
+    def findings(self) -> dict[str, Contradiction]:
         """Every contradiction by id, in the order of the checks."""
         return {finding.id: finding for check in self.checks for finding in check.findings}
 
@@ -103,7 +125,7 @@ class Report:
         return {finding: erratum.id for erratum in self.errata.values() for finding in erratum.checks}
 
     @cached_property
-    def new(self) -> tuple[Finding, ...]:
+    def new(self) -> tuple[Contradiction, ...]:
         """Contradictions that no erratum explains."""
         return tuple(finding for finding in self.findings.values() if finding.id not in self.explained_by)
 

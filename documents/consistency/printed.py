@@ -1,65 +1,70 @@
 """What the pages print as formulas and ranges, word for word, the wrong ones included.
 
 Nothing but `spec check` uses this: it holds each against the worked examples. What the rules follow stands in
-`spec.operators`. Keys are operator names; an operator without an entry has nothing of the kind on its page.
+`spec.operators`. The grammar is that of `check.formulas`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from itertools import product
+from collections.abc import Iterator
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
+import msgspec
+
+from dml_conformance.documents.check.formulas import Environment, Formula, allowed, formula_in_code, number_of
+from dml_conformance.documents.check.identifiers import Interval, take_apart
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.sources import read_data
 
 Sizes = tuple[int, ...]
 
 
-def _right_aligned(sizes: Sizes, count: int) -> Sizes:
-    """As many entries as dimensions: leading ones are cropped or added, nothing else is."""
-    while len(sizes) > count and sizes[0] == 1:
-        sizes = sizes[1:]
-    return (1,) * (count - len(sizes)) + sizes
+class PrintedFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """What the page on one operator prints.
 
-
-def gather_sizes(desc: Any) -> Sizes:
-    """GATHER, OutputTensor: the index sizes in the place of the axis, right-aligned."""
-    source, indices, axis = desc.input_tensor.sizes, desc.indices_tensor.sizes, desc.axis
-    joined = source[:axis] + indices[len(indices) - desc.index_dimensions :] + source[axis + 1 :]
-    return _right_aligned(joined, len(desc.output_tensor.sizes))
-
-
-def gather_elements_sizes(desc: Any) -> Sizes:
-    """GATHER_ELEMENTS, OutputTensor: the sizes of the index tensor."""
-    return tuple(desc.indices_tensor.sizes)
-
-
-def gather_nd_sizes(desc: Any) -> Sizes:
-    """GATHER_ND and, with the same text, GATHER_ND1: index sizes without the last, then the last input sizes.
-
-    How many of the input's is where the pages err: as many as a tuple has coordinates (GATHER_ND-1, GATHER_ND1-1).
+    Attributes:
+        sizes: the formula for OutputTensor.Sizes.
+        ranges: by the end of a finding's id, what is bounded (a field, or a number made of fields), and its interval.
+        relevant_dimensions: how many dimensions of the output count, by `OriginalRank`; the page has them not exceed
+            its DimensionCount. "" where the page has nothing of the kind.
     """
-    source, indices = desc.input_tensor.sizes, desc.indices_tensor.sizes
-    tuple_size = indices[-1]
-    joined = indices[len(indices) - desc.indices_dimension_count : -1] + source[len(source) - tuple_size :]
-    return _right_aligned(joined, len(desc.output_tensor.sizes))
+
+    sizes: str
+    ranges: dict[str, tuple[str, str]]
+    relevant_dimensions: str = ""
+
+    @cached_property
+    def formula(self) -> Formula:
+        formula = formula_in_code(self.sizes)
+        assert formula is not None, self.sizes
+        return formula
+
+    def interval(self, name: str) -> Interval:
+        """The interval of a range."""
+        (interval,) = take_apart(self.ranges[name][1]).intervals
+        return interval
 
 
-def tile_sizes(desc: Any) -> Sizes:
-    """TILE, OutputTensor: each size times its repeat."""
-    return tuple(size * repeat for size, repeat in zip(desc.input_tensor.sizes, desc.repeats, strict=True))
+@cache
+def printed_facts() -> dict[str, PrintedFacts]:
+    """By operator; one without an entry prints nothing of the kind."""
+    return read_data("printed", dict[str, PrintedFacts])
 
 
-SIZES: Mapping[str, Callable[[Any], Sizes]] = {
-    "GATHER": gather_sizes,
-    "GATHER_ELEMENTS": gather_elements_sizes,
-    "GATHER_ND": gather_nd_sizes,
-    "GATHER_ND1": gather_nd_sizes,
-    "TILE": tile_sizes,
-}
+def printed_sizes(desc: Any) -> Sizes:
+    """The output sizes of a descriptor by the formula on its page.
+
+    Raises:
+        KeyError: the page prints none.
+        NoValue: the formula has no value on the descriptor.
+    """
+    facts = printed_facts()[desc.operator]
+    return facts.formula.sizes(Environment.of(desc), len(desc.output_tensor.sizes))
 
 
-class Bounded(NamedTuple):
+class BoundedValue(NamedTuple):
     """A value of a descriptor and the range that the page prints for it."""
 
     name: str
@@ -67,76 +72,14 @@ class Bounded(NamedTuple):
     allowed: range
 
 
-def gather_ranges(desc: Any) -> Iterator[Bounded]:
-    yield Bounded("axis", desc.axis, range(len(desc.input_tensor.sizes)))
-    yield Bounded("index-dimensions", desc.index_dimensions, range(len(desc.indices_tensor.sizes)))
-
-
-def gather_elements_ranges(desc: Any) -> Iterator[Bounded]:
-    yield Bounded("axis", desc.axis, range(len(desc.input_tensor.sizes)))
-
-
-def gather_nd_ranges(desc: Any) -> Iterator[Bounded]:
-    source, indices = desc.input_tensor.sizes, desc.indices_tensor.sizes
-    yield Bounded("input-dimension-count", desc.input_dimension_count, range(1, len(source) + 1))
-    yield Bounded("indices-dimension-count", desc.indices_dimension_count, range(1, len(indices) + 1))
-    yield Bounded("tuple-size", indices[-1], tuple_sizes(len(source)))
-
-
-def gather_nd1_ranges(desc: Any) -> Iterator[Bounded]:
-    yield from gather_nd_ranges(desc)
-    yield Bounded("batch-dimension-count", desc.batch_dimension_count, range(len(desc.input_tensor.sizes)))
-
-
-def tile_ranges(desc: Any) -> Iterator[Bounded]:
-    count = len(desc.input_tensor.sizes)
-    yield Bounded("repeats-count", len(desc.repeats), range(count, count + 1))
-    for repeat in desc.repeats:
-        yield Bounded("repeats", repeat, range(1, 2**32))
-
-
-RANGES: Mapping[str, Callable[[Any], Iterator[Bounded]]] = {
-    "GATHER": gather_ranges,
-    "GATHER_ELEMENTS": gather_elements_ranges,
-    "GATHER_ND": gather_nd_ranges,
-    "GATHER_ND1": gather_nd1_ranges,
-    "TILE": tile_ranges,
-}
-
-
-def tuple_sizes(dimension_count: int) -> range:
-    """GATHER_ND and GATHER_ND1, IndicesTensor: coordinates of a tuple, at most InputTensor.DimensionCount."""
-    return range(1, dimension_count + 1)
-
-
-# Operators whose index tensor holds tuples, and whether they have batches before them.
-TUPLES: Mapping[str, bool] = {"GATHER_ND": False, "GATHER_ND1": True}
-
-
-def rank_bound(desc: Any, original_rank: int) -> tuple[int, int]:
-    """GATHER, OutputTensor: relevant output dimensions, and what the page has them not exceed."""
-    return original_rank + desc.index_dimensions - 1, len(desc.output_tensor.sizes)
-
-
-RANK_BOUND: Mapping[str, Callable[[Any, int], tuple[int, int]]] = {"GATHER": rank_bound}
-
-
-class Counts(NamedTuple):
-    """The counts of a tuple-indexing descriptor that its printed ranges are about."""
-
-    dimension_count: int
-    input_dimension_count: int
-    indices_dimension_count: int
-    batch_dimension_count: int
-    tuple_size: int
-
-
-def allowed_counts(dimension_count: int, with_batches: bool) -> Iterator[Counts]:
-    """Every combination of counts within the ranges that GATHER_ND's or GATHER_ND1's page prints."""
-    counts = range(1, dimension_count + 1)
-    batches = range(dimension_count) if with_batches else range(1)
-    for combination in product(counts, counts, batches, tuple_sizes(dimension_count)):
-        yield Counts(dimension_count, *combination)
+def printed_ranges(desc: Any) -> Iterator[BoundedValue]:
+    """The values of a descriptor that the page on its operator bounds; of an array each."""
+    environment, arrays = Environment.of(desc), {field.name for field in spec_of(desc).fields if field.count_field}
+    facts = printed_facts().get(desc.operator, PrintedFacts("", {}))
+    for name, (of, _) in facts.ranges.items():
+        values = environment.elements(of) if of in arrays else (number_of(of)[0](environment),)
+        for value in values:
+            yield BoundedValue(name, value, allowed(facts.interval(name), environment))
 
 
 _ELEMENT_SIZE = {

@@ -9,6 +9,6 @@ from __future__ import annotations
 from dml_conformance.documents.errata.evidence import errata_document
 from dml_conformance.documents.errata.html import as_html
 from dml_conformance.documents.errata.markdown import INTRODUCTION, as_markdown
-from dml_conformance.documents.errata.model import Document, Entry, Exhibit
+from dml_conformance.documents.errata.model import ErrataDocument, ErratumEntry, Exhibit
 
-__all__ = ["INTRODUCTION", "Document", "Entry", "Exhibit", "as_html", "as_markdown", "errata_document"]
+__all__ = ["INTRODUCTION", "ErrataDocument", "ErratumEntry", "Exhibit", "as_html", "as_markdown", "errata_document"]

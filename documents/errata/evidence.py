@@ -7,19 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.base import Binding
-from dml_conformance.backends.reference import expected_output
-from dml_conformance.documents.consistency import check_specification
+from dml_conformance.documents.consistency import Contradiction, check_specification
 from dml_conformance.documents.errata.model import (
     FORMAT,
-    Contradiction,
     Departure,
-    Document,
-    Entry,
+    ErrataDocument,
+    ErratumEntry,
     Exhibit,
-    Observed,
-    Recorded,
+    LibraryBehaviour,
+    LibraryRecord,
 )
+from dml_conformance.documents.reference_run import explicit, run_reference
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.divergences import Divergence, divergences
 from dml_conformance.spec.errata import Erratum, errata
@@ -31,10 +29,9 @@ from dml_conformance.spec.observations import Observation, observations
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.registry import rules, spec_of
 from dml_conformance.spec.validator import Decision, decide
-from dml_conformance.strategies.values import NUMPY_TYPE, fill
 
 
-def errata_document(operators: Collection[str] = ()) -> Document:
+def errata_document(operators: Collection[str] = ()) -> ErrataDocument:
     """The document about some operators, or about everything.
 
     Args:
@@ -47,17 +44,17 @@ def errata_document(operators: Collection[str] = ()) -> Document:
 
     findings = check_specification().findings
     entries = [
-        _entry(erratum, {name: findings[name].what for name in erratum.checks if name in findings})
+        _entry(erratum, tuple(findings[name] for name in erratum.checks if name in findings))
         for erratum in errata().values()
         if wanted(erratum.operators)
     ]
     named = {name for entry in entries for name in entry.divergences}
     departures = [_departure(known) for known in divergences().values() if wanted(known.operators) or known.id in named]
-    ordered = Document(FORMAT, tuple(entries), ()).by_page.values()
-    return Document(FORMAT, tuple(entry for of_page in ordered for entry in of_page), tuple(departures))
+    ordered = ErrataDocument(FORMAT, tuple(entries), ()).by_page.values()
+    return ErrataDocument(FORMAT, tuple(entry for of_page in ordered for entry in of_page), tuple(departures))
 
 
-def _entry(erratum: Erratum, contradictions: Mapping[str, str]) -> Entry:
+def _entry(erratum: Erratum, contradictions: tuple[Contradiction, ...]) -> ErratumEntry:
     opened = tuple(rule.id for rule in rules().values() if rule.erratum == erratum.id)
     settling = tuple(rule.id for rule in rules().values() if erratum.id in rule.settles)
     seen = [observations()[rule_id] for rule_id in opened if rule_id in observations()]
@@ -72,27 +69,21 @@ def _entry(erratum: Erratum, contradictions: Mapping[str, str]) -> Entry:
         for known in divergences().values()
         if known.id in shown or not {*opened, *settling}.isdisjoint(known.rules)
     ]
-    return Entry(
-        erratum.id,
-        erratum.operators,
-        erratum.page,
-        erratum.source.url,
-        erratum.place,
-        erratum.kind,
-        erratum.concerns,
-        erratum.finding,
-        erratum.resolution,
-        erratum.reason,
-        erratum.proposal,
-        opened,
-        settling,
-        tuple(Contradiction(name, what) for name, what in contradictions.items()),
-        erratum.page_checks,
-        exhibits,
-        tuple(Observed(known.rule, _builds(known.libraries), known.finding) for known in seen),
-        tuple(departures),
-        erratum.see,
+    return ErratumEntry(
+        **_shared(erratum, ErratumEntry),
+        address=erratum.source.url,
+        left_open=opened,
+        settled_by=settling,
+        contradictions=contradictions,
+        exhibits=exhibits,
+        observed=tuple(LibraryBehaviour(known.rule, _builds(known.libraries), known.finding) for known in seen),
+        divergences=tuple(departures),
     )
+
+
+def _shared(known: Erratum | Divergence, shown: type[ErratumEntry | Departure]) -> dict[str, Any]:
+    """What the document shows of an erratum or divergence as it is."""
+    return {name: getattr(known, name) for name in shown.__struct_fields__ if name in known.__struct_fields__}
 
 
 def _of_example(example: Example) -> Exhibit:
@@ -104,7 +95,7 @@ def _of_example(example: Example) -> Exhibit:
     decision = decide(printed, level)
     inputs = {field.attribute: example.elements(field.name) for field in example.spec.input_fields}
     sound = decide(corrected, level)
-    computed = _computed(corrected, {name: Recipe("explicit", values=values) for name, values in inputs.items()})
+    computed = _computed(corrected, explicit(inputs))
     return Exhibit(
         example.id,
         level.label,
@@ -161,7 +152,7 @@ def _of_observation(observation: Observation) -> Iterator[Exhibit]:
     level = Level.parse(observation.libraries[-1])
     for witness in observation.witnesses:
         decision = decide(witness.desc, level)
-        recorded = Recorded(witness.answer, _builds(observation.libraries), observation.rule)
+        recorded = LibraryRecord(witness.answer, _builds(observation.libraries), observation.rule)
         yield Exhibit(
             observation.rule,
             level.label,
@@ -175,24 +166,20 @@ def _of_observation(observation: Observation) -> Iterator[Exhibit]:
 def _departure(known: Divergence) -> Departure:
     level = Level.parse(known.libraries[-1])
     decision = decide(known.desc, level)
-    recorded = Recorded(known.answer, _builds(known.libraries), known.id)
+    recorded = LibraryRecord(known.answer, _builds(known.libraries), known.id)
     return Departure(
-        known.id,
-        known.operators,
-        tuple(dict.fromkeys(rules()[name].source.url for name in known.rules)),
-        known.finding,
-        known.fault,
-        known.reason,
-        known.evidence,
-        known.rules,
-        Exhibit(known.id, level.label, known.descriptor, decision.outcome, _broken(decision), library=(recorded,)),
+        **_shared(known, Departure),
+        addresses=tuple(dict.fromkeys(rules()[name].source.url for name in known.rules)),
+        exhibit=Exhibit(
+            known.id, level.label, known.descriptor, decision.outcome, _broken(decision), library=(recorded,)
+        ),
     )
 
 
-def _recorded(desc: OperatorDesc, decision: Decision) -> tuple[Recorded, ...]:
+def _recorded(desc: OperatorDesc, decision: Decision) -> tuple[LibraryRecord, ...]:
     """What is on record of the library doing otherwise with a descriptor."""
     return tuple(
-        Recorded(known.answer, _builds(known.libraries), known.id)
+        LibraryRecord(known.answer, _builds(known.libraries), known.id)
         for known in divergences().values()
         if known.explains(desc, decision, known.answer)
     )
@@ -211,20 +198,12 @@ def _broken(decision: Decision) -> tuple[str, ...]:
 
 def _computed(desc: OperatorDesc, data: Mapping[str, Recipe]) -> dict[str, Any]:
     """The output elements by tensor name, nested as its sizes say; None for those that are left open."""
-    inputs = {}
-    for field in spec_of(desc).input_fields:
-        buffer = fill(getattr(desc, field.attribute), data[field.attribute])
-        inputs[field.attribute] = Binding(buffer, 0, len(buffer))
-    results = expected_output(desc, inputs)
     found = {}
-    for field in spec_of(desc).output_fields:
-        result, tensor = results[field.attribute], getattr(desc, field.attribute)
-        elements = result.values.reshape(-1).view(NUMPY_TYPE[tensor.data_type]).tolist()
-        if result.open is not None:
-            elements = [
-                None if is_open else element for element, is_open in zip(elements, result.open.flat, strict=True)
-            ]
-        found[field.name] = _nested(elements, tensor.sizes)
+    for name, (computed, is_open) in run_reference(desc, data).items():
+        elements = computed.reshape(-1).tolist()
+        if is_open is not None:
+            elements = [None if left else element for element, left in zip(elements, is_open.flat, strict=True)]
+        found[name] = _nested(elements, computed.shape)
     return found
 
 

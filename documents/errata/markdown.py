@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from dml_conformance.documents.errata.model import Departure, Document, Entry, Exhibit
-from dml_conformance.documents.errata.words import name, told
+from dml_conformance.documents.errata.model import Departure, ErrataDocument, ErratumEntry, Exhibit
+from dml_conformance.documents.errata.words import exhibit_name, exhibit_sentences
 
 INTRODUCTION = (
     "Where the pages of the standard are silent, wrong, or contradict themselves, what is made of it here, and what "
@@ -18,7 +18,7 @@ INTRODUCTION = (
 )
 
 
-def as_markdown(document: Document, divergences_at: str = "") -> str:
+def as_markdown(document: ErrataDocument, divergences_at: str = "") -> str:
     """The errata page by page, and the divergences; without a title, which is the caller's.
 
     Args:
@@ -38,7 +38,7 @@ def as_markdown(document: Document, divergences_at: str = "") -> str:
     return "\n\n".join(parts)
 
 
-def _summary(document: Document) -> str:
+def _summary(document: ErrataDocument) -> str:
     lines = ["| id | place | kind | resolution | leaves unclear |", "| --- | --- | --- | --- | --- |"]
     lines += [
         f"| [{entry.id}](#{entry.id.lower()}) | {entry.place} | {entry.kind} | {entry.resolution} | {entry.concerns} |"
@@ -47,7 +47,7 @@ def _summary(document: Document) -> str:
     return "\n".join(lines)
 
 
-def _entry(entry: Entry, divergences_at: str) -> str:
+def _entry(entry: ErratumEntry, divergences_at: str) -> str:
     parts = [
         f"### {entry.id}",
         f"{_sentence_case(entry.place)}: {entry.kind}, {entry.resolution}",
@@ -61,13 +61,13 @@ def _entry(entry: Entry, divergences_at: str) -> str:
     return "\n\n".join(parts)
 
 
-def _rules(entry: Entry) -> str:
+def _rules(entry: ErratumEntry) -> str:
     opened = f" Left open by {_code(entry.left_open)}." if entry.left_open else ""
     settled = f" Settled by {_code(entry.settled_by)}." if entry.settled_by else ""
     return opened + settled
 
 
-def _evidence(entry: Entry, divergences_at: str) -> Iterator[str]:
+def _evidence(entry: ErratumEntry, divergences_at: str) -> Iterator[str]:
     for found in entry.contradictions:
         yield f"`spec check` finds `{found.id}`: {found.what}."
     if entry.page_checks:
@@ -84,7 +84,7 @@ def _evidence(entry: Entry, divergences_at: str) -> Iterator[str]:
 
 def _exhibit(exhibit: Exhibit) -> str:
     descriptor = "" if "/" in exhibit.id else f" `{msgspec.json.encode(exhibit.descriptor).decode()}`"
-    return f"{name(exhibit)}{descriptor}: {' '.join(told(exhibit))}"
+    return f"{exhibit_name(exhibit)}{descriptor}: {' '.join(exhibit_sentences(exhibit))}"
 
 
 def _departure(departure: Departure) -> str:

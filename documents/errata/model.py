@@ -6,13 +6,14 @@ from typing import Any
 
 import msgspec
 
+from dml_conformance.documents.consistency import Contradiction
 from dml_conformance.spec.errata import Concern, Resolution
 from dml_conformance.spec.validator import Outcome
 
 FORMAT = 1
 
 
-class Recorded(msgspec.Struct, frozen=True):
+class LibraryRecord(msgspec.Struct, frozen=True):
     """What the real library does, by what is on record.
 
     Attributes:
@@ -24,18 +25,6 @@ class Recorded(msgspec.Struct, frozen=True):
     answer: str
     libraries: tuple[str, ...]
     record: str
-
-
-class Contradiction(msgspec.Struct, frozen=True):
-    """Something that a check of `spec check` finds.
-
-    Attributes:
-        id: of the finding.
-        what: both sides of it.
-    """
-
-    id: str
-    what: str
 
 
 class Exhibit(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -69,10 +58,10 @@ class Exhibit(msgspec.Struct, frozen=True, omit_defaults=True):
     computed: dict[str, Any] = {}
     computed_sizes: tuple[int, ...] = ()
     as_printed: bool | None = None
-    library: tuple[Recorded, ...] = ()
+    library: tuple[LibraryRecord, ...] = ()
 
 
-class Observed(msgspec.Struct, frozen=True):
+class LibraryBehaviour(msgspec.Struct, frozen=True):
     """What the library was observed to do where the pages leave a question open.
 
     Attributes:
@@ -86,7 +75,7 @@ class Observed(msgspec.Struct, frozen=True):
     finding: str
 
 
-class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+class ErratumEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     """One erratum with its evidence.
 
     Attributes:
@@ -127,7 +116,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     contradictions: tuple[Contradiction, ...] = ()
     page_checks: tuple[str, ...] = ()
     exhibits: tuple[Exhibit, ...] = ()
-    observed: tuple[Observed, ...] = ()
+    observed: tuple[LibraryBehaviour, ...] = ()
     divergences: tuple[str, ...] = ()
     see: tuple[str, ...] = ()
 
@@ -158,7 +147,7 @@ class Departure(msgspec.Struct, frozen=True):
     exhibit: Exhibit
 
 
-class Document(msgspec.Struct, frozen=True):
+class ErrataDocument(msgspec.Struct, frozen=True):
     """All of it.
 
     Attributes:
@@ -168,13 +157,13 @@ class Document(msgspec.Struct, frozen=True):
     """
 
     format: int
-    errata: tuple[Entry, ...]
+    errata: tuple[ErratumEntry, ...]
     divergences: tuple[Departure, ...]
 
     @property
-    def by_page(self) -> dict[str, list[Entry]]:
+    def by_page(self) -> dict[str, list[ErratumEntry]]:
         """The errata of each page, pages in the order of their first erratum."""
-        pages: dict[str, list[Entry]] = {}
+        pages: dict[str, list[ErratumEntry]] = {}
         for entry in self.errata:
             pages.setdefault(entry.page, []).append(entry)
         return pages

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from dml_conformance.documents.errata.model import Exhibit, Recorded
+from dml_conformance.documents.errata.model import Exhibit, LibraryRecord
 from dml_conformance.spec.tensor import braces
 
 _ANSWERS = {
@@ -17,7 +17,7 @@ _ANSWERS = {
 }
 
 
-def told(exhibit: Exhibit) -> Iterator[str]:
+def exhibit_sentences(exhibit: Exhibit) -> Iterator[str]:
     """Decision, correction, computed values, and the library's answer."""
     if exhibit.decision is not None:
         about = f" ({'; '.join(exhibit.broken)})" if exhibit.broken else ""
@@ -34,7 +34,7 @@ def told(exhibit: Exhibit) -> Iterator[str]:
     yield from (_answer(recorded) for recorded in exhibit.library)
 
 
-def name(exhibit: Exhibit) -> str:
+def exhibit_name(exhibit: Exhibit) -> str:
     """What the exhibit is: the page's example, or a descriptor of ours."""
     _, slash, number = exhibit.id.partition("/")
     if not slash:
@@ -60,7 +60,7 @@ def _values(exhibit: Exhibit) -> str:
     return f"From {inputs} the reference computes {outputs}{unlike}."
 
 
-def _answer(recorded: Recorded) -> str:
+def _answer(recorded: LibraryRecord) -> str:
     return f"The library ({', '.join(recorded.libraries)}) {_ANSWERS[recorded.answer]}, on record as {recorded.record}."
 
 

@@ -13,16 +13,16 @@ from dml_conformance.documents.read.model import (
     FORMAT,
     CodeBlock,
     Declaration,
+    FieldSection,
     Form,
     LevelTable,
-    Member,
     NoOperatorPage,
     Page,
     PageExample,
     Passage,
-    Problem,
+    PrintedInterval,
     Quoted,
-    Range,
+    ReadingProblem,
 )
 from dml_conformance.documents.read.pieces import (
     Block,
@@ -37,7 +37,7 @@ from dml_conformance.documents.read.pieces import (
     place_of,
 )
 from dml_conformance.documents.read.ranges import ranges_in
-from dml_conformance.documents.read.source import Document
+from dml_conformance.documents.read.source import PageText
 from dml_conformance.documents.read.syntax import STRUCTURE, is_structure, one_spelling, read_structure
 from dml_conformance.documents.read.tables import is_level_table, read_table
 
@@ -59,7 +59,7 @@ _MOST_PROBLEMS = 200
 _LONGEST_EXAMPLE = 50_000
 
 
-def assemble(contents: Contents, document: Document, form: Form, path: str, digest: str) -> Page:
+def assemble(contents: Contents, document: PageText, form: Form, path: str, digest: str) -> Page:
     """The page.
 
     Raises:
@@ -73,7 +73,7 @@ def digest_of(data: bytes) -> str:
 
 
 class _Assembler:
-    def __init__(self, contents: Contents, document: Document) -> None:
+    def __init__(self, contents: Contents, document: PageText) -> None:
         self.contents, self.document = contents, document
         self.blocks = contents.blocks
         self.faults: list[Fault] = list(contents.faults)
@@ -346,17 +346,19 @@ class _Assembler:
     def _prose(self) -> str:
         return "\n".join(passage.quoted.text for passage in self.passages if passage.role != "cell")
 
-    def _problems(self) -> tuple[Problem, ...]:
+    def _problems(self) -> tuple[ReadingProblem, ...]:
         faults = sorted(self.faults, key=lambda fault: (fault.offset, fault.id))
         found = [
-            Problem(fault.id, fault.what, fault.fragment[:_LONGEST_FRAGMENT], self.document.place(fault.offset))
+            ReadingProblem(fault.id, fault.what, fault.fragment[:_LONGEST_FRAGMENT], self.document.place(fault.offset))
             for fault in faults[:_MOST_PROBLEMS]
         ]
         if len(faults) > _MOST_PROBLEMS:
             what = f"there are {len(faults) - _MOST_PROBLEMS} more problems from here on"
             last = faults[_MOST_PROBLEMS]
             found.append(
-                Problem("more-problems", what, last.fragment[:_LONGEST_FRAGMENT], self.document.place(last.offset))
+                ReadingProblem(
+                    "more-problems", what, last.fragment[:_LONGEST_FRAGMENT], self.document.place(last.offset)
+                )
             )
         return tuple(found)
 
@@ -364,7 +366,7 @@ class _Assembler:
 class _Field:
     """A member while its section is read."""
 
-    def __init__(self, name: Piece, document: Document) -> None:
+    def __init__(self, name: Piece, document: PageText) -> None:
         self.name = name
         self.type: str | None = None
         self.type_line: Piece | None = None
@@ -379,11 +381,11 @@ class _Field:
                 return
         self.pieces += block.pieces
 
-    def built(self, document: Document) -> Member:
-        ranges: list[Range] = []
+    def built(self, document: PageText) -> FieldSection:
+        ranges: list[PrintedInterval] = []
         for piece in self.pieces:
             ranges += ranges_in(piece, document)
-        return Member(
+        return FieldSection(
             name=self.name.quoted(document),
             type=self.type,
             type_line=None if self.type_line is None else self.type_line.quoted(document),

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dml_conformance.documents.read.model import ExampleTensor, Place, Quoted, Value
-from dml_conformance.documents.read.pieces import Fault, Shown
-from dml_conformance.documents.read.source import Document
+from dml_conformance.documents.read.pieces import Fault, PlacedText
+from dml_conformance.documents.read.source import PageText
 from dml_conformance.documents.read.values import Token, read_value, tokens_of
 
 
@@ -23,13 +23,13 @@ class Figure(NamedTuple):
         return any(tensor.sizes is not None and isinstance(tensor.sizes.value, list) for tensor in self.tensors)
 
 
-def read_figure(content: Shown, document: Document, tensors: frozenset[str]) -> Figure:
+def read_figure(content: PlacedText, document: PageText, tensors: frozenset[str]) -> Figure:
     """Read `Name: value`, `Name = value`, `Name.Sizes = {…}` and `Name: (Sizes:{…}, DataType:…) […]`, in any order.
 
     Args:
         tensors: the fields that are tensors, so that a list under such a name is its values.
     """
-    return _Reader(content, document, tensors).read()
+    return _FigureReader(content, document, tensors).read()
 
 
 @dataclass
@@ -53,8 +53,8 @@ class _Tensor:
         return ExampleTensor(self.label, self.sizes, self.data_type, self.values, self.properties)
 
 
-class _Reader:
-    def __init__(self, content: Shown, document: Document, tensors: frozenset[str]) -> None:
+class _FigureReader:
+    def __init__(self, content: PlacedText, document: PageText, tensors: frozenset[str]) -> None:
         self.content, self.document, self.names = content, document, tensors
         self.tokens = tokens_of(content.text)
         self.at = 0

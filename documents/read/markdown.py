@@ -27,13 +27,13 @@ from dml_conformance.documents.read.pieces import (
     Heading,
     Paragraph,
     Piece,
-    Shown,
-    ShownBuilder,
+    PlacedText,
+    PlacedTextBuilder,
     code_lines,
     joined,
     shown,
 )
-from dml_conformance.documents.read.source import Document
+from dml_conformance.documents.read.source import PageText
 
 # Inline markup can take time that grows with the square of its length; no real paragraph has 2 000 characters.
 MAX_INLINE = 8_000
@@ -70,9 +70,9 @@ def form_of(text: str) -> Form:
     return Form.MARKDOWN if _MARKUP.search(text) else Form.TEXT
 
 
-def read_markdown(document: Document) -> Contents:
+def read_markdown(document: PageText) -> Contents:
     """The blocks of a page in Markdown."""
-    return _Reader(document).read()
+    return _MarkdownReader(document).read()
 
 
 @cache
@@ -171,7 +171,7 @@ class _Inline:
         self._offsets = offsets
         self._pieces: list[Piece] = []
         self._spans: list[str] = []
-        self._bare, self._shown, self._original = ShownBuilder(), ShownBuilder(), ShownBuilder()
+        self._bare, self._shown, self._original = PlacedTextBuilder(), PlacedTextBuilder(), PlacedTextBuilder()
         self.anchor = ""
 
     def read(self, source: str, tokens: list[Token]) -> tuple[Piece, ...]:
@@ -211,7 +211,7 @@ class _Inline:
                 target.add(token.content, self._offsets(at))
 
     @property
-    def _target(self) -> ShownBuilder:
+    def _target(self) -> PlacedTextBuilder:
         if "original" in self._spans:
             return self._original
         return self._shown if "shown" in self._spans else self._bare
@@ -248,7 +248,7 @@ class _Inline:
     def _finish(self) -> None:
         """The shown text and its original are complete, or what is there of them."""
         text, original = self._shown.built(), self._original.built()
-        self._shown, self._original = ShownBuilder(), ShownBuilder()
+        self._shown, self._original = PlacedTextBuilder(), PlacedTextBuilder()
         if original.text:
             self._flush_bare()
         if text.text or original.text:
@@ -256,20 +256,20 @@ class _Inline:
 
     def _flush_bare(self) -> None:
         bare = self._bare.built()
-        self._bare = ShownBuilder()
+        self._bare = PlacedTextBuilder()
         if any(character.isalnum() for character in bare.text):
             self._pieces.append(Piece(bare))
 
 
-class _Read(NamedTuple):
+class _InlineText(NamedTuple):
     """The pieces of a run of text and the anchor among them."""
 
     pieces: tuple[Piece, ...]
     anchor: str
 
 
-class _Reader:
-    def __init__(self, document: Document) -> None:
+class _MarkdownReader:
+    def __init__(self, document: PageText) -> None:
         self.document = document
         self.blocks: list[Block] = []
         self.faults: list[Fault] = []
@@ -346,19 +346,19 @@ class _Reader:
             case "html_block" if token.map is not None:
                 self._html(token.content, token.map[0])
 
-    def _pieces(self, content: str, offsets: Callable[[int], int]) -> _Read:
+    def _pieces(self, content: str, offsets: Callable[[int], int]) -> _InlineText:
         """The pieces of a run of text whose characters stand at `offsets`."""
         if len(content) > MAX_INLINE:
             what = f"a run of text of more than {MAX_INLINE} characters; its markup is not read"
             self.faults.append(Fault("text-too-long", what, content[:80], offsets(0)))
-            return _Read((Piece(shown(content[:MAX_INLINE], offsets(0))),), "")
+            return _InlineText((Piece(shown(content[:MAX_INLINE], offsets(0))),), "")
         if not _INLINE_MARKUP.search(content):
-            return _Read((Piece(shown(content, offsets(0))),) if content.strip() else (), "")
+            return _InlineText((Piece(shown(content, offsets(0))),) if content.strip() else (), "")
         inline = _Inline(offsets)
         parser = _parser()
-        return _Read(inline.read(content, parser.inline.parse(content, parser, {}, [])), inline.anchor)
+        return _InlineText(inline.read(content, parser.inline.parse(content, parser, {}, [])), inline.anchor)
 
-    def _inline(self, token: Token) -> _Read:
+    def _inline(self, token: Token) -> _InlineText:
         """The pieces of the inline token of a heading or paragraph."""
         assert token.map is not None
         first, end = token.map
@@ -370,7 +370,7 @@ class _Reader:
         for number, line in enumerate(lines, first):
             starts.append((length, self._offset_in_line(line, number)))
             length += len(line) + 1
-        return self._pieces(token.content, Shown(token.content, tuple(starts)).offset)
+        return self._pieces(token.content, PlacedText(token.content, tuple(starts)).offset)
 
     def _offset_in_line(self, content: str, number: int) -> int:
         """Where in the file the content of a line starts whose markers markdown-it has taken off."""
@@ -449,8 +449,8 @@ class _Reader:
             spots = [(0, start + at)]
             for removed, match in enumerate(re.finditer(r"\\\|", text)):
                 spots.append((match.start() - removed, start + at + match.start() + 1))
-            read = self._pieces(bare, Shown(bare, tuple(spots)).offset)
-            yield joined(read.pieces) if read.pieces else Piece(Shown(text.strip(), ((0, start + at),)))
+            read = self._pieces(bare, PlacedText(bare, tuple(spots)).offset)
+            yield joined(read.pieces) if read.pieces else Piece(PlacedText(text.strip(), ((0, start + at),)))
 
     def _html(self, content: str, first: int) -> None:
         if len(content) > MAX_INLINE:

@@ -71,8 +71,12 @@ class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     type: str
     place: Place
 
+    @property
+    def text(self) -> str:
+        return f"{self.type}{'' if self.type.endswith('*') else ' '}{self.name}"
 
-class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+
+class PrintedInterval(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """An interval in the text of a field: `[0, InputTensor.DimensionCount)`.
 
     Attributes:
@@ -89,8 +93,13 @@ class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     place: Place
     of_original: bool = False
 
+    @property
+    def text(self) -> str:
+        """`[0, InputTensor.DimensionCount)`."""
+        return f"{'(['[self.low_closed]}{self.low}, {self.high}{')]'[self.high_closed]}"
 
-class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+
+class FieldSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The section on one field.
 
     Attributes:
@@ -106,11 +115,11 @@ class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     type: str | None = None
     type_line: Quoted | None = None
     text: tuple[Quoted, ...] = ()
-    ranges: tuple[Range, ...] = ()
+    ranges: tuple[PrintedInterval, ...] = ()
     levels: tuple[str, ...] = ()
 
 
-class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class LevelRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One row of a level's table.
 
     Attributes:
@@ -148,7 +157,7 @@ class LevelTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     level: str | None
     header: tuple[Quoted, ...]
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[LevelRow, ...]
 
 
 class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -182,6 +191,12 @@ class ExampleTensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     data_type: Value | None = None
     values: Value | None = None
     properties: dict[str, Value] = {}
+
+    @property
+    def printed(self) -> dict[str, Value]:
+        """Everything printed about it: `Sizes`, `DataType`, `values` and the properties."""
+        every = {"Sizes": self.sizes, "DataType": self.data_type, "values": self.values, **self.properties}
+        return {name: value for name, value in every.items() if value is not None}
 
 
 class PageExample(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -236,7 +251,7 @@ class Passage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     quoted: Quoted
 
 
-class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class ReadingProblem(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Something on the page that could not be read.
 
     Attributes:
@@ -289,7 +304,7 @@ class Page(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     title: Quoted | None
     front_matter: dict[str, str]
     declarations: tuple[Declaration, ...]
-    members: tuple[Member, ...]
+    members: tuple[FieldSection, ...]
     introduced_in: str | None
     availability: tuple[Quoted, ...]
     constraints: tuple[Quoted, ...]
@@ -298,7 +313,7 @@ class Page(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     examples: tuple[PageExample, ...]
     code_blocks: tuple[CodeBlock, ...]
     passages: tuple[Passage, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[ReadingProblem, ...]
 
     @property
     def has_original(self) -> bool:

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dml_conformance.documents.read.model import Place, Quoted
-from dml_conformance.documents.read.source import Document
+from dml_conformance.documents.read.source import PageText
 
 _WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
-class Shown:
+class PlacedText:
     """A text and, for each character, where in the file it comes from.
 
     Attributes:
@@ -33,14 +33,14 @@ class Shown:
         start, offset = self.spots[bisect_right(self.spots, index, key=lambda spot: spot[0]) - 1]
         return offset + index - start
 
-    def part(self, start: int, end: int) -> Shown:
+    def part(self, start: int, end: int) -> PlacedText:
         """The characters from `start` to `end`, white space around them left out."""
         text = self.text[start:end]
         start += len(text) - len(text.lstrip())
         end = start + len(text.strip())
         spots = ((0, self.offset(start)), *((at - start, offset) for at, offset in self.spots if start < at < end))
         marks = ((max(a, start) - start, min(b, end) - start) for a, b in self.marks if a < end and b > start)
-        return Shown(self.text[start:end], spots, tuple(marks))
+        return PlacedText(self.text[start:end], spots, tuple(marks))
 
     @property
     def marked(self) -> tuple[str, ...]:
@@ -51,8 +51,8 @@ class Shown:
 class Piece:
     """A text as shown, with the original that stands beside it; the shown text is empty where only that is left."""
 
-    shown: Shown
-    original: Shown | None = None
+    shown: PlacedText
+    original: PlacedText | None = None
 
     @property
     def text(self) -> str:
@@ -62,7 +62,7 @@ class Piece:
     def english(self) -> str:
         return self.shown.text if self.original is None else self.original.text
 
-    def quoted(self, document: Document) -> Quoted:
+    def quoted(self, document: PageText) -> Quoted:
         at_text = self.shown if self.shown.spots or self.original is None else self.original
         return Quoted(
             text=self.shown.text,
@@ -73,8 +73,8 @@ class Piece:
         )
 
 
-class ShownBuilder:
-    """Puts a `Shown` together, white space collapsed."""
+class PlacedTextBuilder:
+    """Puts a `PlacedText` together, white space collapsed."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -107,12 +107,12 @@ class ShownBuilder:
             if not self._open_marks and start < self._length:
                 self._marks.append((start, self._length))
 
-    def built(self) -> Shown:
+    def built(self) -> PlacedText:
         while self._open_marks:
             self.close_mark()
         text = "".join(self._parts)
         marks = tuple((start + (text[start] == " "), end) for start, end in self._marks)
-        return Shown(text, tuple(self._spots), marks)
+        return PlacedText(text, tuple(self._spots), marks)
 
     def _add_space(self) -> None:
         if self._space >= 0 and self._length:
@@ -125,11 +125,11 @@ class ShownBuilder:
         self._length += len(text)
 
 
-def shown(text: str, offset: int) -> Shown:
+def shown(text: str, offset: int) -> PlacedText:
     """A text that stands in the file as it is, white space collapsed."""
     if not text.strip():
-        return Shown("", ((0, offset),))
-    builder = ShownBuilder()
+        return PlacedText("", ((0, offset),))
+    builder = PlacedTextBuilder()
     builder.add(text, offset)
     return builder.built()
 
@@ -143,7 +143,7 @@ def joined(pieces: Iterable[Piece]) -> Piece:
     return Piece(_joined([piece.shown for piece in parts]), _joined(originals) if originals else None)
 
 
-def _joined(parts: list[Shown]) -> Shown:
+def _joined(parts: list[PlacedText]) -> PlacedText:
     text, spots, marks = "", [], []
     for part in parts:
         if text and part.text:
@@ -151,7 +151,7 @@ def _joined(parts: list[Shown]) -> Shown:
         spots += [(len(text) + at, offset) for at, offset in part.spots]
         marks += [(len(text) + start, len(text) + end) for start, end in part.marks]
         text += part.text
-    return Shown(text, tuple(spots), tuple(marks))
+    return PlacedText(text, tuple(spots), tuple(marks))
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class Paragraph:
 class Code:
     """A block of code, its lines joined by newlines; `line` and `last_line` are those of its content, from 1."""
 
-    content: Shown
+    content: PlacedText
     line: int
     last_line: int
 
@@ -218,7 +218,7 @@ class Contents:
     faults: tuple[Fault, ...]
 
 
-def code_lines(lines: list[tuple[str, int]]) -> Shown:
+def code_lines(lines: list[tuple[str, int]]) -> PlacedText:
     """Lines of code, each with the offset of its first character."""
     text, spots = [], []
     length = 0
@@ -226,9 +226,9 @@ def code_lines(lines: list[tuple[str, int]]) -> Shown:
         spots.append((length, offset))
         text.append(line)
         length += len(line) + 1
-    return Shown("\n".join(text), tuple(spots))
+    return PlacedText("\n".join(text), tuple(spots))
 
 
-def place_of(document: Document, content: Shown) -> Place:
+def place_of(document: PageText, content: PlacedText) -> Place:
     """Where the first character stands that is not white space."""
     return document.place(content.offset(len(content.text) - len(content.text.lstrip())))

@@ -23,12 +23,12 @@ from dml_conformance.documents.read.pieces import (
     Heading,
     Paragraph,
     Piece,
-    Shown,
-    ShownBuilder,
+    PlacedText,
+    PlacedTextBuilder,
     code_lines,
     shown,
 )
-from dml_conformance.documents.read.source import Document
+from dml_conformance.documents.read.source import PageText
 from dml_conformance.documents.read.syntax import STRUCT_START, STRUCTURE, read_structure
 
 _LONGEST_LINE = 20_000
@@ -61,9 +61,9 @@ class _Role(Enum):
     EXAMPLE_TITLE = auto()
 
 
-def read_plain(document: Document) -> Contents:
+def read_plain(document: PageText) -> Contents:
     """The blocks of a page in plain text."""
-    reader = _Reader(document)
+    reader = _PlainReader(document)
     what = f"a line of more than {_LONGEST_LINE} characters; the rest of it is not read"
     faults = [
         Fault("text-too-long", what, line[:80], document.starts[number])
@@ -73,8 +73,8 @@ def read_plain(document: Document) -> Contents:
     return Contents({}, (), tuple(reader.blocks()), tuple(faults))
 
 
-class _Reader:
-    def __init__(self, document: Document) -> None:
+class _PlainReader:
+    def __init__(self, document: PageText) -> None:
         self.document = document
         self.lines = [line[:_LONGEST_LINE] for line in document.lines]
         self.roles: list[_Role | None] = [None] * len(self.lines)
@@ -403,7 +403,7 @@ class _Reader:
 
     def _paragraph(self, start: int, end: int) -> Paragraph:
         item = _ITEM.match(self.lines[start])
-        builder = ShownBuilder()
+        builder = PlacedTextBuilder()
         for number in range(start, end):
             skipped = item.end() if item is not None and number == start else 0
             builder.add(self.lines[number][skipped:] + "\n", self.document.starts[number] + skipped)
@@ -412,7 +412,7 @@ class _Reader:
     def _piece(self, number: int, start: int = 0, end: int | None = None) -> Piece:
         return Piece(shown(self.lines[number][start:end], self.document.starts[number] + start))
 
-    def _code_of(self, start: int, last: int) -> Shown:
+    def _code_of(self, start: int, last: int) -> PlacedText:
         return code_lines([(self.lines[n], self.document.starts[n]) for n in range(start, last + 1)])
 
     def _code_block(self, start: int, end: int) -> Code:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from dml_conformance.documents.read.model import Range
-from dml_conformance.documents.read.pieces import Piece, Shown
-from dml_conformance.documents.read.source import Document
+from dml_conformance.documents.read.model import PrintedInterval
+from dml_conformance.documents.read.pieces import Piece, PlacedText
+from dml_conformance.documents.read.source import PageText
 from dml_conformance.documents.read.words import half_width
 
 _BOUND = r"[^\[\](){},;=]{1,80}"
@@ -16,7 +16,7 @@ _WIDE_BRACKETS = str.maketrans("【】〔〕", "[][]")
 _LONGEST = 100_000
 
 
-def ranges_in(piece: Piece, document: Document) -> list[Range]:
+def ranges_in(piece: Piece, document: PageText) -> list[PrintedInterval]:
     """The intervals in a piece of text, then those in its original."""
     found = _ranges(piece.shown, document, of_original=False)
     if piece.original is not None:
@@ -24,7 +24,7 @@ def ranges_in(piece: Piece, document: Document) -> list[Range]:
     return found
 
 
-def _ranges(shown: Shown, document: Document, *, of_original: bool) -> list[Range]:
+def _ranges(shown: PlacedText, document: PageText, *, of_original: bool) -> list[PrintedInterval]:
     found = []
     text = half_width(shown.text[:_LONGEST]).translate(_WIDE_BRACKETS)
     for match in _RANGE.finditer(text):
@@ -36,7 +36,7 @@ def _ranges(shown: Shown, document: Document, *, of_original: bool) -> list[Rang
         if indexes or is_list:
             continue
         found.append(
-            Range(
+            PrintedInterval(
                 low=_bare(low),
                 high=_bare(high),
                 low_closed=opening == "[",

@@ -18,7 +18,7 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f]")
 
 
-class Document:
+class PageText:
     """The text of a page and the places in it: line ends are one newline each, offsets count characters from 0."""
 
     def __init__(self, text: str) -> None:
@@ -56,7 +56,7 @@ def read_bytes(path: Path) -> bytes:
         raise PageError(f"{str(path)!r} is not a path that can be opened: {error}") from None
 
 
-def decode(data: bytes, path: str) -> Document:
+def decode(data: bytes, path: str) -> PageText:
     """The text in these bytes: UTF-8 with or without byte order mark, or UTF-16 with one.
 
     Raises:
@@ -80,7 +80,7 @@ def decode(data: bytes, path: str) -> Document:
             f"{path} is not text: it holds the control character U+{ord(control.group()):04X}; expected a page, a "
             "Markdown or text file in UTF-8"
         )
-    document = Document(text)
+    document = PageText(text)
     if len(document.lines) > MAX_LINES:
         raise PageError(_too_large(path, f"{len(document.lines)} lines, at most {MAX_LINES}"))
     return document

@@ -6,8 +6,8 @@ import re
 from typing import NamedTuple
 
 from dml_conformance.documents.read.model import Declaration
-from dml_conformance.documents.read.pieces import Fault, Shown
-from dml_conformance.documents.read.source import Document
+from dml_conformance.documents.read.pieces import Fault, PlacedText
+from dml_conformance.documents.read.source import PageText
 
 STRUCTURE = re.compile(r"(?<![A-Za-z0-9_])DML_([A-Z][A-Z0-9_]*?)_OPERATOR_DESC(?![A-Za-z0-9_])")
 STRUCT_START = re.compile(r"\s*(?:typedef\s+)?struct\s+(\w+)")
@@ -42,7 +42,7 @@ def is_structure(code: str) -> bool:
     return any(STRUCT_START.match(line) and STRUCTURE.search(line) for line in code.split("\n"))
 
 
-def read_structure(content: Shown, document: Document) -> Structure:
+def read_structure(content: PlacedText, document: PageText) -> Structure:
     """The declarations in a block of code."""
     name: str | None = None
     declarations: list[Declaration] = []

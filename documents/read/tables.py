@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from dml_conformance.documents.read import words
-from dml_conformance.documents.read.model import LevelTable, Row
+from dml_conformance.documents.read.model import LevelRow, LevelTable
 from dml_conformance.documents.read.pieces import Fault, Grid, Piece
-from dml_conformance.documents.read.source import Document
+from dml_conformance.documents.read.source import PageText
 
 COLUMNS = ("tensor", "kind", "dimension_counts", "data_types")
 
@@ -20,7 +20,7 @@ def is_level_table(grid: Grid) -> bool:
     return any(words.data_types_in(piece.english) for row in grid.rows for piece in row)
 
 
-def read_table(heading: Piece, grid: Grid, document: Document) -> tuple[LevelTable, list[Fault]]:
+def read_table(heading: Piece, grid: Grid, document: PageText) -> tuple[LevelTable, list[Fault]]:
     """A level's table under its heading, and what could not be read of it."""
     columns = _columns(grid)
     labels = words.levels_in(heading.text) or words.levels_in(heading.english)
@@ -62,7 +62,7 @@ def _columns(grid: Grid) -> tuple[str, ...]:
     return tuple(left.pop(0) if name is None else name for name in named) + extra
 
 
-def _row(cells: tuple[Piece, ...], columns: tuple[str, ...], document: Document) -> tuple[Row | None, list[Fault]]:
+def _row(cells: tuple[Piece, ...], columns: tuple[str, ...], document: PageText) -> tuple[LevelRow | None, list[Fault]]:
     while cells and not cells[-1].text and cells[-1].original is None:
         cells = cells[:-1]
     if not cells:
@@ -74,7 +74,7 @@ def _row(cells: tuple[Piece, ...], columns: tuple[str, ...], document: Document)
     if counts is not None and numbers is None:
         what = "this cell does not read as dimension counts: one number, a range or a list of numbers"
         faults.append(Fault("unreadable-dimension-counts", what, counts.text[:80], _offset(counts)))
-    row = Row(
+    row = LevelRow(
         cells=tuple(piece.quoted(document) for piece in cells),
         tensor=by_column["tensor"].text if "tensor" in by_column else "",
         kind=None if kind is None else words.kind(kind.text),

@@ -31,7 +31,7 @@ class Token(NamedTuple):
     end: int
 
 
-class Read(NamedTuple):
+class ValueAt(NamedTuple):
     """A value that was read: `value` is None where it cannot be, `next` is the token after it."""
 
     value: int | float | str | list[object] | None
@@ -47,15 +47,15 @@ def tokens_of(code: str) -> list[Token]:
     ]
 
 
-def read_value(tokens: list[Token], at: int) -> Read:
+def read_value(tokens: list[Token], at: int) -> ValueAt:
     """The value that starts at token `at`; a list that is not closed ends where something starts that fits in none."""
     token = tokens[at]
     if token.text in _OPENING:
         return _read_list(tokens, at)
-    return Read(_atom(token), at + 1)
+    return ValueAt(_atom(token), at + 1)
 
 
-def _read_list(tokens: list[Token], at: int) -> Read:
+def _read_list(tokens: list[Token], at: int) -> ValueAt:
     stack: list[tuple[list[object], str]] = []
     readable = True
     while at < len(tokens):
@@ -67,18 +67,18 @@ def _read_list(tokens: list[Token], at: int) -> Read:
             items, closing = stack.pop()
             readable = readable and token.text == closing
             if not stack:
-                return Read(items if readable else None, at + 1)
+                return ValueAt(items if readable else None, at + 1)
             if readable:
                 stack[-1][0].append(items)
         elif token.kind == "name" and at + 1 < len(tokens) and tokens[at + 1].text in (":", "="):
-            return Read(None, at)
+            return ValueAt(None, at)
         elif token.text != ",":
             value = _atom(token)
             readable = readable and value is not None
             if readable:
                 stack[-1][0].append(value)
         at += 1
-    return Read(None, at)
+    return ValueAt(None, at)
 
 
 def _atom(token: Token) -> int | float | str | None:

@@ -1,9 +1,6 @@
-"""What was found on pages, told: as text, as JSON, and as SARIF for tools that show it in place."""
+"""What was found on pages, as text and as SARIF."""
 
-from __future__ import annotations
-
-from dml_conformance.documents.report.collect import Collection, Failure, Skipped, collect
-from dml_conformance.documents.report.model import CheckedPages
 from dml_conformance.documents.report.sarif import sarif
+from dml_conformance.documents.report.text import count_line, finding_lines
 
-__all__ = ["CheckedPages", "Collection", "Failure", "Skipped", "collect", "sarif"]
+__all__ = ["count_line", "finding_lines", "sarif"]

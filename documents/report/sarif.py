@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from dml_conformance.documents.check import CheckedPages
 from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
 from dml_conformance.documents.read.model import Page, PageError
 from dml_conformance.documents.read.source import decode, read_bytes
-from dml_conformance.documents.report.model import CheckedPages
 from dml_conformance.reports.release import suite_version
 from dml_conformance.spec.errata import errata
 

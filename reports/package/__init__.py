@@ -36,5 +36,5 @@ class PackageError(BadInputError, ValueError):
     """Something that is no package, or that could do harm; the message says what, and what was expected."""
 
 
-class FormError(ValueError):
+class PackageFormError(ValueError):
     """A file of a package whose content has not the form that it should have; the message names the field."""

@@ -205,7 +205,7 @@ def _from_archive(package: Path, file: BinaryIO, folder: Path) -> Snapshot:
         raise PackageError(f"{package}: no package: expected a tar archive compressed as Zstandard ({SUFFIX})")
     packed = os.fstat(file.fileno()).st_size
     file.seek(0)
-    source = _Unpacked(package, file, packed)
+    source = _UnpackedArchive(package, file, packed)
     copier = _Copier(package, folder)
     unused = list(_unused_frames(file, packed))
     file.seek(0)
@@ -275,7 +275,7 @@ def _end_of_frame(file: BinaryIO, at: int, packed: int) -> int | None:
     return None
 
 
-class _Unpacked:
+class _UnpackedArchive:
     """What a compressed file unpacks to, up to a measure."""
 
     def __init__(self, package: Path, file: BinaryIO, packed: int) -> None:
@@ -350,7 +350,7 @@ def _unused_fields(block: bytes, path: str, size: int, is_folder: bool) -> Itera
         yield f"the spelling of name, size or kind of {shown(path)}"
 
 
-def _headers(package: Path, source: _Unpacked) -> Iterator[_Header]:
+def _headers(package: Path, source: _UnpackedArchive) -> Iterator[_Header]:
     """The headers of an archive, up to its end; whoever takes one reads what follows it."""
     while True:
         block = source.read_exactly(_BLOCK)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from dml_conformance.reports.malformed import MALFORMED
-from dml_conformance.reports.package import FormError
+from dml_conformance.reports.package import PackageFormError
 from dml_conformance.reports.records import Phase
 from dml_conformance.reports.text import indented_json
 
@@ -23,14 +23,14 @@ Level = Annotated[str, msgspec.Meta(pattern="^[0-9]+_[0-9]+$")]
 Patterns = Annotated[list[Annotated[str, msgspec.Meta(min_length=1, max_length=200)]], msgspec.Meta(max_length=10_000)]
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PackageEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of everything in these files: no field but its own."""
 
 
-_D = TypeVar("_D", bound="Document")
+_D = TypeVar("_D", bound="PackageDocument")
 
 
-class Document(Entry, frozen=True, kw_only=True):
+class PackageDocument(PackageEntry, frozen=True, kw_only=True):
     """A whole file; `form` is raised when a reader of the old one could misread the new one."""
 
     def to_json(self) -> bytes:
@@ -42,15 +42,15 @@ class Document(Entry, frozen=True, kw_only=True):
         """Read what `to_json` wrote.
 
         Raises:
-            FormError: it is no JSON, or not in this form; the message names the field.
+            PackageFormError: it is no JSON, or not in this form; the message names the field.
         """
         try:
             return msgspec.json.decode(text, type=cls)
         except MALFORMED as error:
-            raise FormError(str(error)) from None
+            raise PackageFormError(str(error)) from None
 
 
-class Stated(Entry, frozen=True, kw_only=True):
+class Stated(PackageEntry, frozen=True, kw_only=True):
     """What whoever hands in a package says of the product; nothing of it can be checked from the package.
 
     Attributes:
@@ -76,7 +76,7 @@ class Stated(Entry, frozen=True, kw_only=True):
     versions: dict[str, MaybeText] = {}
 
 
-class Claims(Entry, frozen=True, kw_only=True):
+class Claims(PackageEntry, frozen=True, kw_only=True):
     """What the backend was held to: its own claims, narrowed to the profile.
 
     Attributes:
@@ -98,7 +98,7 @@ class Claims(Entry, frozen=True, kw_only=True):
     executes: bool
 
 
-class Certified(Entry, frozen=True, kw_only=True):
+class Certified(PackageEntry, frozen=True, kw_only=True):
     """Levels at which an operator came out conformant.
 
     Attributes:
@@ -110,7 +110,7 @@ class Certified(Entry, frozen=True, kw_only=True):
     levels: list[Level]
 
 
-class Statement(Document, frozen=True, kw_only=True):
+class Statement(PackageDocument, frozen=True, kw_only=True):
     """What a package says: of which product, held to what, and how it came out.
 
     Attributes:
@@ -138,7 +138,7 @@ class Statement(Document, frozen=True, kw_only=True):
     finished: str
 
 
-class PhaseCases(Entry, frozen=True, kw_only=True):
+class PhaseCases(PackageEntry, frozen=True, kw_only=True):
     """The cases of one phase.
 
     Attributes:
@@ -152,7 +152,7 @@ class PhaseCases(Entry, frozen=True, kw_only=True):
     sha256: Sha256
 
 
-class CaseList(Document, frozen=True, kw_only=True):
+class CaseList(PackageDocument, frozen=True, kw_only=True):
     """The corpus of a package: what fixes its cases, and digests of them.
 
     Attributes:
@@ -176,7 +176,7 @@ class CaseList(Document, frozen=True, kw_only=True):
     phases: list[PhaseCases]
 
 
-class Waiver(Entry, frozen=True, kw_only=True):
+class Waiver(PackageEntry, frozen=True, kw_only=True):
     """A known difference that until a day counts as no failure. It says what it covers by `cases`, `rules` or both.
 
     Attributes:
@@ -200,7 +200,7 @@ class Waiver(Entry, frozen=True, kw_only=True):
     expires: Date
 
 
-class WaiverList(Document, frozen=True, kw_only=True):
+class WaiverList(PackageDocument, frozen=True, kw_only=True):
     """The waivers that a run was given; each of them set at least one failure aside.
 
     Attributes:
@@ -212,7 +212,7 @@ class WaiverList(Document, frozen=True, kw_only=True):
     waivers: Annotated[list[Waiver], msgspec.Meta(max_length=10_000)] = []
 
 
-class ManifestEntry(Entry, frozen=True, kw_only=True):
+class ManifestEntry(PackageEntry, frozen=True, kw_only=True):
     """A file of the package.
 
     Attributes:
@@ -226,7 +226,7 @@ class ManifestEntry(Entry, frozen=True, kw_only=True):
     sha256: Sha256
 
 
-class Manifest(Document, frozen=True, kw_only=True):
+class Manifest(PackageDocument, frozen=True, kw_only=True):
     """Every file of a package but this one and the signature.
 
     Attributes:
@@ -240,7 +240,7 @@ class Manifest(Document, frozen=True, kw_only=True):
     files: Annotated[list[ManifestEntry], msgspec.Meta(max_length=100)]
 
 
-class EnvelopeSignature(Entry, frozen=True, kw_only=True):
+class EnvelopeSignature(PackageEntry, frozen=True, kw_only=True):
     """One signature of an envelope.
 
     Attributes:
@@ -252,7 +252,7 @@ class EnvelopeSignature(Entry, frozen=True, kw_only=True):
     sig: Text
 
 
-class Envelope(Entry, frozen=True, kw_only=True):
+class Envelope(PackageEntry, frozen=True, kw_only=True):
     """A signature in the form of DSSE (Dead Simple Signing Envelope) 1.0 around an in-toto Statement v1.
 
     Attributes:
@@ -266,7 +266,7 @@ class Envelope(Entry, frozen=True, kw_only=True):
     signatures: Annotated[list[EnvelopeSignature], msgspec.Meta(min_length=1, max_length=16)]
 
 
-class Subject(Entry, frozen=True, kw_only=True):
+class SignedFile(PackageEntry, frozen=True, kw_only=True):
     """A file that a signature covers.
 
     Attributes:
@@ -278,7 +278,7 @@ class Subject(Entry, frozen=True, kw_only=True):
     digest: dict[Literal["sha256"], Sha256]
 
 
-class Predicate(Entry, frozen=True, kw_only=True):
+class Predicate(PackageEntry, frozen=True, kw_only=True):
     """What the signature says of the files, so that it can be read without them.
 
     Attributes:
@@ -296,7 +296,9 @@ class Predicate(Entry, frozen=True, kw_only=True):
     vendor: str
 
 
-class InTotoStatement(Entry, frozen=True, kw_only=True, rename={"type_": "_type", "predicate_type": "predicateType"}):
+class InTotoStatement(
+    PackageEntry, frozen=True, kw_only=True, rename={"type_": "_type", "predicate_type": "predicateType"}
+):
     """An in-toto Statement v1 about every file of a package, the manifest included.
 
     Attributes:
@@ -307,14 +309,14 @@ class InTotoStatement(Entry, frozen=True, kw_only=True, rename={"type_": "_type"
     """
 
     type_: Literal["https://in-toto.io/Statement/v1"] = "https://in-toto.io/Statement/v1"
-    subject: Annotated[list[Subject], msgspec.Meta(min_length=1, max_length=100)]
+    subject: Annotated[list[SignedFile], msgspec.Meta(min_length=1, max_length=100)]
     predicate_type: Literal["urn:dml-conformance:certification:1"] = "urn:dml-conformance:certification:1"
     predicate: Predicate
 
 
 def decoded(kind: type[Any], text: bytes) -> Any:
-    """JSON of a type that is no `Document`; raises FormError."""
+    """JSON of a type that is no `PackageDocument`; raises PackageFormError."""
     try:
         return msgspec.json.decode(text, type=kind)
     except MALFORMED as error:
-        raise FormError(str(error)) from None
+        raise PackageFormError(str(error)) from None

@@ -23,13 +23,13 @@ from cryptography.exceptions import InternalError, InvalidSignature, Unsupported
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from dml_conformance.reports.package import FormError
+from dml_conformance.reports.package import PackageFormError
 from dml_conformance.reports.package.forms import (
     Envelope,
     EnvelopeSignature,
     InTotoStatement,
     Predicate,
-    Subject,
+    SignedFile,
     decoded,
 )
 from dml_conformance.spec.errors import BadInputError
@@ -153,7 +153,8 @@ def signed(digests: Mapping[str, str], predicate: Predicate, key: Ed25519Private
         key: whose holder says so.
     """
     statement = InTotoStatement(
-        subject=[Subject(name=name, digest={"sha256": digests[name]}) for name in sorted(digests)], predicate=predicate
+        subject=[SignedFile(name=name, digest={"sha256": digests[name]}) for name in sorted(digests)],
+        predicate=predicate,
     )
     payload = msgspec.json.encode(statement)
     signature = key.sign(pre_authentication_encoding(PAYLOAD_TYPE, payload))
@@ -176,7 +177,7 @@ def pre_authentication_encoding(payload_type: str, payload: bytes) -> bytes:
     return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
 
 
-class Opened(msgspec.Struct, frozen=True):
+class SignedStatement(msgspec.Struct, frozen=True):
     """A signature file that has the right form; nothing in it is trusted yet.
 
     Attributes:
@@ -204,17 +205,17 @@ def _is_by(key: Ed25519PublicKey, signature: bytes, content: bytes) -> bool:
     return True
 
 
-def opened(content: bytes) -> Opened:
+def opened(content: bytes) -> SignedStatement:
     """Read a signature file.
 
     Raises:
-        FormError: it has not the form of one; the message names the field.
+        PackageFormError: it has not the form of one; the message names the field.
     """
     envelope: Envelope = decoded(Envelope, content)
     payload = _from_base64(envelope.payload, "payload")
     statement: InTotoStatement = decoded(InTotoStatement, payload)
     signatures = tuple((each.keyid, _from_base64(each.sig, "signatures")) for each in envelope.signatures)
-    return Opened(
+    return SignedStatement(
         statement,
         pre_authentication_encoding(envelope.payloadType, payload),
         signatures,
@@ -226,4 +227,4 @@ def _from_base64(text: str, field: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise FormError(f"{field}: expected base64") from None
+        raise PackageFormError(f"{field}: expected base64") from None

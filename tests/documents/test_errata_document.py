@@ -19,8 +19,17 @@ from dml_conformance.backends.reference import expected_output
 from dml_conformance.conformance import schemas
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.errors import Exit
-from dml_conformance.documents.errata import Document, Entry, Exhibit, as_html, as_markdown, errata_document, evidence
-from dml_conformance.documents.errata.words import listed, told
+from dml_conformance.documents import reference_run
+from dml_conformance.documents.check.formulas import Environment, number_of
+from dml_conformance.documents.errata import (
+    ErrataDocument,
+    ErratumEntry,
+    Exhibit,
+    as_html,
+    as_markdown,
+    errata_document,
+)
+from dml_conformance.documents.errata.words import exhibit_sentences, listed
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.divergences import divergences
 from dml_conformance.spec.errata import Concern, Erratum, errata
@@ -39,11 +48,11 @@ def by_id(erratum: Erratum) -> str:
 
 
 @pytest.fixture(scope="module")
-def document() -> Document:
+def document() -> ErrataDocument:
     return errata_document()
 
 
-def entry(document: Document, name: str) -> Entry:
+def entry(document: ErrataDocument, name: str) -> ErratumEntry:
     return next(entry for entry in document.errata if entry.id == name)
 
 
@@ -76,17 +85,8 @@ def test_a_proposed_formula_gives_the_sizes_of_all_examples(name: str) -> None:
             continue
         desc: Any = example.with_types()
         sizes, of_indices = desc.input_tensor.sizes, desc.indices_tensor.sizes
-        values = {
-            "InputTensor.DimensionCount": len(sizes),
-            "InputDimensionCount": desc.input_dimension_count,
-            "BatchDimensionCount": getattr(desc, "batch_dimension_count", 0),
-            "indexTupleSize": of_indices[-1],
-        }
-        expression = start[1]
-        for word, value in values.items():
-            expression = expression.replace(word, str(value))
-        assert re.fullmatch(r"[\d +-]+", expression), expression
-        segment = sizes[eval(expression) :]
+        first, _ = number_of(start[1])
+        segment = sizes[first(Environment.of(desc).with_number("indexTupleSize", of_indices[-1])) :]
         joined = (*of_indices[len(of_indices) - desc.indices_dimension_count : -1], *segment)
         printed = desc.output_tensor.sizes
         assert (1,) * (len(printed) - len(joined)) + joined == printed, example.id
@@ -107,19 +107,19 @@ def test_proposed_illustrations_fit_where_the_printed_ones_do_not(name: str) -> 
 # --- evidence -----------------------------------------------------------------------------------------------------
 
 
-def test_every_erratum_is_in_the_document_once_and_pages_stay_together(document: Document) -> None:
+def test_every_erratum_is_in_the_document_once_and_pages_stay_together(document: ErrataDocument) -> None:
     assert sorted(entry.id for entry in document.errata) == sorted(errata())
     pages = [entry.page for entry in document.errata]
     assert [page for i, page in enumerate(pages) if i == 0 or pages[i - 1] != page] == list(document.by_page)
 
 
-def test_what_concerns_descriptors_or_executions_has_evidence(document: Document) -> None:
+def test_what_concerns_descriptors_or_executions_has_evidence(document: ErrataDocument) -> None:
     for entry in document.errata:
         if entry.concerns is not Concern.TEXT:
             assert entry.contradictions or entry.exhibits, entry.id
 
 
-def test_every_check_and_example_that_an_erratum_names_is_told(document: Document) -> None:
+def test_every_check_and_example_that_an_erratum_names_is_told(document: ErrataDocument) -> None:
     for entry in document.errata:
         erratum = errata()[entry.id]
         assert tuple(found.id for found in entry.contradictions) == erratum.checks
@@ -130,7 +130,7 @@ def test_every_check_and_example_that_an_erratum_names_is_told(document: Documen
         assert sum(exhibit.id == "" for exhibit in entry.exhibits) == len(erratum.cases)
 
 
-def test_examples_are_decided_as_printed_and_computed_as_corrected(document: Document) -> None:
+def test_examples_are_decided_as_printed_and_computed_as_corrected(document: ErrataDocument) -> None:
     exhibits = {exhibit.id: exhibit for entry in document.errata for exhibit in entry.exhibits if "/" in exhibit.id}
     assert len(exhibits) >= 10
     for exhibit in exhibits.values():
@@ -163,7 +163,7 @@ CASES = {
 }
 
 
-def test_cases_made_for_errata_show_them(document: Document) -> None:
+def test_cases_made_for_errata_show_them(document: ErrataDocument) -> None:
     assert {erratum.id for erratum in EVERY if erratum.cases} == set(CASES)
     for name, (outcome, rule, computed) in CASES.items():
         made = [exhibit for exhibit in entry(document, name).exhibits if exhibit.id == ""]
@@ -173,7 +173,7 @@ def test_cases_made_for_errata_show_them(document: Document) -> None:
         assert made[0].computed == computed, name
 
 
-def test_every_descriptor_shown_is_decided_so(document: Document) -> None:
+def test_every_descriptor_shown_is_decided_so(document: ErrataDocument) -> None:
     shown = [exhibit for entry in document.errata for exhibit in entry.exhibits]
     shown += [departure.exhibit for departure in document.divergences]
     for exhibit in shown:
@@ -184,7 +184,7 @@ def test_every_descriptor_shown_is_decided_so(document: Document) -> None:
         assert (exhibit.decision is Outcome.ACCEPT) == (not exhibit.broken)
 
 
-def test_what_the_library_does_is_what_is_on_record(document: Document) -> None:
+def test_what_the_library_does_is_what_is_on_record(document: ErrataDocument) -> None:
     tile = next(exhibit for exhibit in entry(document, "TILE-2").exhibits)
     assert [(known.answer, known.record) for known in tile.library] == [("accept", "DIV-tile-float64")]
     assert entry(document, "TILE-2").divergences == ("DIV-tile-float64",)
@@ -204,7 +204,7 @@ def test_what_the_library_does_is_what_is_on_record(document: Document) -> None:
     assert all(departure.exhibit.library for departure in document.divergences)
 
 
-def test_an_answer_is_told_only_where_it_is_on_record(document: Document) -> None:
+def test_an_answer_is_told_only_where_it_is_on_record(document: ErrataDocument) -> None:
     below = entry(document, "GATHER-7").exhibits[0]  # level 2_0, which no library of ours speaks
     assert below.library == ()
     sound = next(exhibit for exhibit in entry(document, "GATHER-1").exhibits if exhibit.id == "GATHER/1")
@@ -215,28 +215,28 @@ def test_evidence_is_computed_when_it_is_asked_for(monkeypatch: pytest.MonkeyPat
     def wrong(desc: Any, inputs: Mapping[str, Any]) -> dict[str, Computed]:
         return {name: Computed(np.zeros_like(r.values), None) for name, r in expected_output(desc, inputs).items()}
 
-    monkeypatch.setattr(evidence, "expected_output", wrong)
+    monkeypatch.setattr(reference_run, "expected_output", wrong)
     exhibit = entry(errata_document(), "GATHER-2").exhibits[0]
     assert exhibit.as_printed is False
-    sentence = list(told(exhibit))[-1]
+    sentence = list(exhibit_sentences(exhibit))[-1]
     assert sentence.endswith("computes OutputTensor [[0, 0], [0, 0], [0, 0]], which is not what is printed.")
     assert "which is not what is printed" in as_markdown(errata_document())
 
 
-def test_an_exhibit_is_told_in_sentences(document: Document) -> None:
+def test_an_exhibit_is_told_in_sentences(document: ErrataDocument) -> None:
     printed = next(exhibit for exhibit in entry(document, "GATHER_ELEMENTS-1").exhibits)
-    assert list(told(printed)) == [
+    assert list(exhibit_sentences(printed)) == [
         "REJECT at 3_0 (GATHER_ELEMENTS.same-data-type: InputTensor is FLOAT32, OutputTensor is UINT32).",
         "With OutputTensor.DataType FLOAT32: ACCEPT.",
         "The reference computes the printed output from the printed inputs.",
     ]
     made = next(exhibit for exhibit in entry(document, "GATHER_ND1-6").exhibits)
-    assert list(told(made)) == [
+    assert list(exhibit_sentences(made)) == [
         "ACCEPT at 3_0.",
         "From InputTensor [[0, 1], [2, 3]], IndicesTensor [[1], [2]] the reference computes OutputTensor [[1, open]].",
     ]
     departure = document.divergences[-1].exhibit
-    assert list(told(departure))[-1] == (
+    assert list(exhibit_sentences(departure))[-1] == (
         "The library (DirectML 1.8 (5_0), DirectML 1.10 (5_2), DirectML 1.13 (6_2)) does not survive it: "
         "its process dies, on record as DIV-gather-index-batch-longer-than-input."
     )
@@ -248,7 +248,9 @@ def test_listed() -> None:
 
 def test_sentences_on_a_case_without_decision() -> None:
     figure = Exhibit("GATHER_ND/0", "", {}, None, computed_sizes=(1, 2), as_printed=False)
-    assert list(told(figure)) == ["The corrected formula gives the output sizes {1,2}, which is not what is printed."]
+    assert list(exhibit_sentences(figure)) == [
+        "The corrected formula gives the output sizes {1,2}, which is not what is printed."
+    ]
 
 
 def test_cases_can_be_replayed() -> None:
@@ -262,7 +264,7 @@ def test_cases_can_be_replayed() -> None:
 # --- forms --------------------------------------------------------------------------------------------------------
 
 
-def test_json_keeps_to_the_published_schema(document: Document) -> None:
+def test_json_keeps_to_the_published_schema(document: ErrataDocument) -> None:
     schema = schemas.SCHEMAS["errata.schema.json"]()
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
@@ -274,7 +276,7 @@ def test_json_keeps_to_the_published_schema(document: Document) -> None:
     assert not validator.is_valid(written)
 
 
-def test_markdown_has_a_section_for_each_erratum(document: Document) -> None:
+def test_markdown_has_a_section_for_each_erratum(document: ErrataDocument) -> None:
     text = invoke().stdout
     headings = re.findall(r"^### (\S+)$", text, re.MULTILINE)
     assert headings == [entry.id for entry in document.errata] + [known.id for known in document.divergences]
@@ -314,7 +316,7 @@ class _Page(HTMLParser):
             self.loads.append(str(given))
 
 
-def test_html_links_within_itself_and_loads_nothing(document: Document) -> None:
+def test_html_links_within_itself_and_loads_nothing(document: ErrataDocument) -> None:
     page = _Page(as_html(document))
     assert len(page.ids) == len(set(page.ids))
     assert {entry.id.lower() for entry in document.errata} <= set(page.ids)

@@ -15,12 +15,12 @@ from dml_conformance.documents.read.model import (
     CodeBlock,
     Declaration,
     ExampleTensor,
-    Member,
+    FieldSection,
     Page,
     PageExample,
     Passage,
+    PrintedInterval,
     Quoted,
-    Range,
 )
 
 OTHER = gather("other.md")
@@ -55,8 +55,8 @@ def with_tensor(**changes: Any) -> Page:
     return with_example(tensors=replaced(OTHER.examples[0].tensors, 0, **changes))
 
 
-def axis_range(low: str, high: str, low_closed: bool, high_closed: bool) -> tuple[Range, ...]:
-    return (Range(low, high, low_closed, high_closed, place(27)),)
+def axis_range(low: str, high: str, low_closed: bool, high_closed: bool) -> tuple[PrintedInterval, ...]:
+    return (PrintedInterval(low, high, low_closed, high_closed, place(27)),)
 
 
 def introduced(label: str) -> tuple[Quoted, ...]:
@@ -183,7 +183,7 @@ def test_a_page_agrees_with_itself_in_another_language() -> None:
     [axis_range("0", f"{FULL}-1", True, True), axis_range("0 ", FULL, True, False)],
     ids=["the last one named", "white space"],
 )
-def test_one_range_in_two_spellings_is_the_same(ranges: tuple[Range, ...]) -> None:
+def test_one_range_in_two_spellings_is_the_same(ranges: tuple[PrintedInterval, ...]) -> None:
     assert check_between(with_axis(ranges=ranges), OTHER) == []
 
 
@@ -250,7 +250,7 @@ def test_sentences_are_compared_only_where_both_are_english() -> None:
 @pytest.fixture(params=["member", "example"])
 def doubled(request: pytest.FixtureRequest) -> Page:
     makers: dict[str, Callable[[], Page]] = {
-        "member": lambda: gather(members=(*OTHER.members, Member(quoted("Axis", 29), "UINT"))),
+        "member": lambda: gather(members=(*OTHER.members, FieldSection(quoted("Axis", 29), "UINT"))),
         "example": lambda: gather(
             examples=(*OTHER.examples, PageExample(1, None, {}, (), place(70), 71)),
         ),

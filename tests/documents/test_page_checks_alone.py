@@ -27,7 +27,16 @@ from page_factories import (
 
 from dml_conformance.documents.check.alone import CHECKS, STATEMENTS, check_page
 from dml_conformance.documents.check.model import PageFinding, Severity
-from dml_conformance.documents.read.model import CodeBlock, Declaration, Page, Passage, Place, Problem, Quoted, Row
+from dml_conformance.documents.read.model import (
+    CodeBlock,
+    Declaration,
+    LevelRow,
+    Page,
+    Passage,
+    Place,
+    Quoted,
+    ReadingProblem,
+)
 from dml_conformance.spec.errata import errata
 from dml_conformance.spec.registry import operator, operators
 
@@ -117,7 +126,9 @@ TINY = example_tensor("InputTensor", (2, 2, 2), "FLOAT32", [[[1, 2], [3, 4]], [[
 FAULTS: list[tuple[str, Page]] = [
     (
         "unreadable:GATHER:unclosed-code-block",
-        edited(G, problems=(Problem("unclosed-code-block", "a block of code that never ends", "```", Place(7, 1)),)),
+        edited(
+            G, problems=(ReadingProblem("unclosed-code-block", "a block of code that never ends", "```", Place(7, 1)),)
+        ),
     ),
     ("structure-name:GATHER:title", edited(G, title=quoted("DML_GATHER_ND_OPERATOR_DESC structure"))),
     ("structure-name:GATHER:syntax", edited(G, structure="DML_TILE_OPERATOR_DESC")),
@@ -389,7 +400,7 @@ def test_a_fault_is_found(finding_id: str, page: Page) -> None:
 
 
 def test_every_check_has_a_fault_here() -> None:
-    assert {finding_id.partition(":")[0] for finding_id, _ in FAULTS} == {check.name for check in CHECKS}
+    assert {finding_id.partition(":")[0] for finding_id, _ in FAULTS} == {check.name for check in STATEMENTS}
 
 
 @pytest.mark.parametrize("name", operators())
@@ -403,11 +414,11 @@ def test_a_published_fault_is_its_erratum(name: str) -> None:
 def test_every_finding_that_an_erratum_lists_is_of_a_check_here() -> None:
     listed = [one for erratum in errata().values() for one in erratum.page_checks]
     assert len(listed) == len(set(listed)) > 20
-    assert {one.partition(":")[0] for one in listed} <= {check.name for check in CHECKS}
+    assert {one.partition(":")[0] for one in listed} <= {check.name for check in STATEMENTS}
 
 
 def test_severity_does_not_depend_on_the_erratum() -> None:
-    severity = {check.name: check.severity for check in CHECKS}
+    severity = {check.name: check.severity for check in STATEMENTS}
     for found in (*check_page(published_page("GATHER")), *check_page(change_attribute(G, "Axis", 4))):
         assert found.severity is severity[found.check]
     assert finding(published_page("GATHER"), "registry-range:GATHER:IndexDimensions").severity is Severity.ERROR
@@ -423,7 +434,7 @@ def transliterated(page: Page, with_original: bool) -> Page:
             Quoted(text, cell.place, cell.text if with_original else None)
             for text, cell in zip(shown, first.cells, strict=True)
         )
-        rows = (Row(cells, shown[0], "Input", tuple(range(1, 9)), (shown[3],)), *old.rows[1:])
+        rows = (LevelRow(cells, shown[0], "Input", tuple(range(1, 9)), (shown[3],)), *old.rows[1:])
         return structs(rows=rows)(old)
 
     return change(page, "tables", 0, edit)
@@ -456,7 +467,9 @@ def test_a_lost_heading_is_no_older_edition() -> None:
 
 def test_what_a_check_of_its_own_reports_is_not_reported_as_unreadable_too() -> None:
     page = lost_cells(G, "4_1", "InputTensor", 3)
-    problem = Problem("unreadable-dimension-counts", "this cannot be read", "?", page.tables[0].rows[0].cells[2].place)
+    problem = ReadingProblem(
+        "unreadable-dimension-counts", "this cannot be read", "?", page.tables[0].rows[0].cells[2].place
+    )
     assert check_page(edited(page, problems=(problem,))) == check_page(page)
 
 

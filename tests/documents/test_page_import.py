@@ -20,10 +20,10 @@ from places import ROOT
 
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.errors import Exit
-from dml_conformance.documents.consistency import printed
+from dml_conformance.documents.consistency.printed import printed_ranges
 from dml_conformance.documents.read.collection import PageCollection
 from dml_conformance.spec.examples import Example, examples, illustrations
-from dml_conformance.spec.operator import Kind, OperatorSpec
+from dml_conformance.spec.operator import FieldKind, OperatorSpec
 from dml_conformance.spec.registry import operators, rules
 
 OWN = ROOT / "docs" / "examples" / "pages"
@@ -67,7 +67,7 @@ def of_operator(spec: OperatorSpec) -> Iterator[tuple[str, Any]]:
     for level, table in spec.tables.items():
         for field in spec.tensor_fields:
             path = f"table/{level.label}/{field.name}"
-            yield f"{path}/kind", "Input" if field.kind is Kind.INPUT else "Output"
+            yield f"{path}/kind", "Input" if field.kind is FieldKind.INPUT else "Output"
             yield f"{path}/dimension-counts", sorted(table[field.group].dimension_counts)
             yield f"{path}/data-types", sorted(data_type.name for data_type in table[field.group].data_types)
     for example in examples().values():
@@ -82,7 +82,7 @@ def typed(spec: OperatorSpec) -> Iterator[tuple[str, str]]:
     for field in spec.fields:
         if field.count_field:
             yield field.count_field, UINT
-        yield field.name, TENSOR if field.is_tensor else UINTS if field.kind is Kind.UINT_ARRAY else UINT
+        yield field.name, TENSOR if field.is_tensor else UINTS if field.kind is FieldKind.UINT_ARRAY else UINT
 
 
 def of_example(example: Example) -> Iterator[tuple[str, Any]]:
@@ -93,8 +93,7 @@ def of_example(example: Example) -> Iterator[tuple[str, Any]]:
         tensor = example.desc[name]
         shown = {"label": example.labels.get(name, name), "sizes": tensor["Sizes"], "type": tensor.get("DataType")}
         yield f"{path}/{i}", {**shown, "values": example.values.get(name)}
-    bounded = printed.RANGES[example.operator](example.printed) if example.printed is not None else ()
-    for bound in bounded:
+    for bound in printed_ranges(example.printed) if example.printed is not None else ():
         yield f"range/{bound.name}/{path.partition('/')[2]}", (bound.allowed.start, bound.allowed.stop)
 
 

@@ -25,6 +25,7 @@ from places import SHARED, TESTS
 
 from dml_conformance.documents.check import check_pages
 from dml_conformance.documents.check.between import check_between
+from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.read import Page, PageError, parse_page
 from dml_conformance.spec.registry import operators
 
@@ -56,6 +57,11 @@ def original(path: Path) -> tuple[bytes, Page, Counter[Finding]]:
     data = path.read_bytes()
     page = parse_page(data, path.name)
     return data, page, findings(page)
+
+
+@own_pages
+def test_own_pages_have_no_error(path: Path) -> None:
+    assert [finding for finding in original(path)[2] if finding[1] == Severity.ERROR] == []
 
 
 def is_reported(mutation: Mutation, path: Path) -> bool:

@@ -13,7 +13,7 @@ from dml_conformance.documents.check.checks import REGISTRY
 from dml_conformance.documents.check.model import PageFinding, Severity
 from dml_conformance.documents.check.overview import overview
 from dml_conformance.documents.read import read_page
-from dml_conformance.documents.read.model import Member, Page, Place
+from dml_conformance.documents.read.model import FieldSection, Page, Place
 
 
 def finding(severity: Severity) -> PageFinding:
@@ -148,7 +148,7 @@ def test_a_report_without_errors_is_ok_and_reads_back() -> None:
         operator="NEW",
         structure="DML_NEW_OPERATOR_DESC",
         declarations=ONE.declarations[:1],
-        members=(Member(quoted("InputTensor", 20), ONE.declarations[0].type, quoted("Type", 21)),),
+        members=(FieldSection(quoted("InputTensor", 20), ONE.declarations[0].type, quoted("Type", 21)),),
         examples=(),
         tables=(),
         code_blocks=(),

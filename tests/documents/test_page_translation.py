@@ -11,11 +11,11 @@ from page_models import gather, quoted, row, table
 from places import SHARED, TESTS
 
 from dml_conformance.documents.check import translation_text
-from dml_conformance.documents.check.identifiers import likeness, romanised, take_apart
+from dml_conformance.documents.check.identifiers import likeness
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.translation import STATEMENTS, check_translation
 from dml_conformance.documents.read import read_page
-from dml_conformance.documents.read.model import Member, Page, Passage, Place, Quoted
+from dml_conformance.documents.read.model import FieldSection, Page, Passage, Place, Quoted
 
 PLACE = Place(7, 3)
 
@@ -368,7 +368,7 @@ def test_a_word_unlike_that_of_most_cells_with_its_original_is_noted() -> None:
 )
 def test_the_type_of_a_field_is_compared_with_its_stars(text: str, faulty: bool) -> None:
     line = Quoted(text, PLACE, "Type: const DML_TENSOR_DESC*")
-    member = Member(quoted("InputTensor", 6), text.partition(":")[2].strip(), line)
+    member = FieldSection(quoted("InputTensor", 6), text.partition(":")[2].strip(), line)
     page = gather(members=(member,), passages=(Passage("members/InputTensor", "sentence", line),))
     found = check_translation(page)
     assert [finding.id for finding in found] == ["translation-type:GATHER:members/InputTensor"] * faulty
@@ -427,23 +427,6 @@ def test_a_page_without_an_original_has_no_findings() -> None:
 )
 def test_words_that_sound_like_a_name(word: str, name: str, alike: bool) -> None:
     assert (likeness(word, name) > 0) == alike
-
-
-def test_romanisation() -> None:
-    assert romanised("Щёлочь") == "scheloch"
-    assert romanised("テンソル") == "tensoru"
-    assert romanised("텐서") == "tenseo"
-    assert romanised("Größe 大小") == "grosse"
-
-
-def test_a_text_is_taken_apart_from_the_surest_to_the_least_sure() -> None:
-    parts = take_apart("From [0, Axis) with { 1, 4 } for UINT32 and 2 or -1; 10,000 of (1, 2).")
-    assert [str(interval) for interval in parts.intervals] == ["[0, Axis)", "(1, 2)"]
-    assert parts.lists == ("{1,4}",)
-    assert "UINT32" in parts.names
-    assert parts.numbers == ("2", "1", "10", "000")
-    assert parts.joined == ("2", "1", "10000")
-    assert parts.negative == ("1",)
 
 
 PUBLISHED = SHARED / "spec-pages"

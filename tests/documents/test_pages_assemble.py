@@ -1,4 +1,4 @@
-"""How the blocks of a page become its parts: sections, members, examples, tables, problems, whatever form they had."""
+"""How the blocks of a page become its parts: sections, members, intervals, examples, tables, problems."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pages_support import FRONT, STRUCT, at, parsed
 
 from dml_conformance.documents.read import PageError
 from dml_conformance.documents.read.assemble import assemble
-from dml_conformance.documents.read.model import Form, Page
+from dml_conformance.documents.read.model import Form, LevelTable, Page, PrintedInterval
 from dml_conformance.documents.read.pieces import Contents, Fault, Heading, Piece, shown
-from dml_conformance.documents.read.source import Document
+from dml_conformance.documents.read.source import PageText
 
 START = f"{FRONT}# DML_X_OPERATOR_DESC structure\n\nWords on it.\n\n"
 MEMBERS = "## Members\n\n`Axis`\n\nType: UINT\n\nWords.\n\n"
@@ -422,7 +422,7 @@ def test_the_passages_of_a_table_are_its_cells_with_text_or_original() -> None:
 
 
 def test_problems_stand_in_the_order_of_the_page_and_then_of_their_ids() -> None:
-    document = Document("# DML_X_OPERATOR_DESC\n\nabc\n")
+    document = PageText("# DML_X_OPERATOR_DESC\n\nabc\n")
     heading = Heading(1, Piece(shown("DML_X_OPERATOR_DESC", 2)))
     faults = [("c", 23), ("b", 25), ("z", 23), ("a", 25), ("d", 24)]
     given = tuple(Fault(id, "what", document.text[offset], offset) for id, offset in faults)
@@ -442,3 +442,186 @@ def test_problems_are_all_listed_or_counted(count: int) -> None:
     assert [problem.what for problem in counted] == [f"there are {more} more problems from here on"] * (more > 0)
     lines = [problem.place.line for problem in page.problems]
     assert lines == [*range(lines[0], lines[0] + len(lines))]
+
+
+# --- The tables of the levels: which tables are such, which column holds what, and cells and rows that are lost
+
+HEADER = ("Tensor", "Kind", "Supported dimension counts", "Supported data types")
+USUAL = ("tensor", "kind", "dimension_counts", "data_types")
+
+
+def lines_of(header: tuple[str, ...], *rows: tuple[str, ...]) -> str:
+    dashes = ("-",) * len(header)
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (header, dashes, *rows))
+
+
+def hidden(original: str) -> str:
+    """An original that stands in a page beside no text."""
+    return f'<span class="sxs-lookup"><span data-stu-id="1">{original}</span></span>'
+
+
+def table_of(header: tuple[str, ...], *rows: tuple[str, ...]) -> LevelTable:
+    page = parsed(f"{FRONT}## Tensor support\n{lines_of(header, *rows)}")
+    (table,) = page.tables
+    return table
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        (HEADER, ("A", "Input", "4", "any")),
+        (("Tensor", "Supported dimension counts"), ("A", "4")),
+        (("Tensor", "Supported data types"), ("A", "any")),
+        (("Qaab", "Nooc"), ("A", "FLOAT32")),
+        (("Qaab", "Nooc"), ("FLOAT32", "A")),
+    ],
+)
+def test_a_table_is_known_by_one_header_or_by_data_types_under_any_heading(
+    header: tuple[str, ...], row: tuple[str, ...]
+) -> None:
+    page = parsed(f"{FRONT}## Qaybta\n{lines_of(header, row)}")
+    (table,) = page.tables
+    assert (table.heading.text, [cell.text for cell in table.rows[0].cells]) == ("Qaybta", list(row))
+    assert {passage.section for passage in page.passages if passage.role == "cell"} == {"support"}
+
+
+def test_a_table_of_something_else_is_no_table_of_a_level() -> None:
+    page = parsed(f"{FRONT}## Qaybta\n{lines_of(('Qaab', 'Nooc'), ('Header', 'directml.h'))}")
+    assert page.tables == ()
+    assert [passage.section for passage in page.passages if passage.role == "cell"] == ["other"] * 4
+
+
+def test_the_level_of_a_table_is_the_first_that_its_heading_names() -> None:
+    text = f"### DML_FEATURE_LEVEL_4_1 (DML_FEATURE_LEVEL_3_0)\n{lines_of(HEADER, ('A', 'Input', '4', 'INT8'))}"
+    page = parsed(f"{FRONT}## Tensor support\n{text}")
+    assert [table.level for table in page.tables] == ["4_1"]
+
+
+def test_a_table_without_rows() -> None:
+    table = table_of(HEADER)
+    assert (table.columns, table.rows) == (USUAL, ())
+
+
+@pytest.mark.parametrize("number", [1, 4, 5])
+def test_further_columns_are_of_another_kind(number: int) -> None:
+    further = tuple(f"Q{n}" for n in range(number))
+    table = table_of((*HEADER, *further), ("A", "Input", "4", "INT8", *further))
+    assert table.columns == (*USUAL, *("other",) * number)
+    (row,) = table.rows
+    assert (row.tensor, row.kind, row.dimension_counts, row.data_types) == ("A", "Input", (4,), ("INT8",))
+
+
+@pytest.mark.parametrize(
+    ("header", "columns"),
+    [
+        (("Supported data types", "Q", "R", "Supported dimension counts"), ("data_types", *USUAL[:3])),
+        (("Q", "Tensor", "R", "Supported data types"), ("kind", "tensor", "dimension_counts", "data_types")),
+        (("Q", "Kind", "R", "S"), USUAL),
+        (("Q", "Tensor", "R", "S"), ("kind", "tensor", "dimension_counts", "data_types")),
+        (("Q", "R", "S", "T"), USUAL),
+        (("Kind", "Tensor", "Supported data types", "Supported dimension counts"), (*USUAL[1::-1], *USUAL[:1:-1])),
+    ],
+)
+def test_columns_without_a_known_header_hold_what_the_others_do_not(
+    header: tuple[str, ...], columns: tuple[str, ...]
+) -> None:
+    cells = {"tensor": "A", "kind": "Output", "dimension_counts": "2 to 3", "data_types": "INT8"}
+    table = table_of(header, tuple(cells[name] for name in columns))
+    assert table.columns == columns
+    (row,) = table.rows
+    assert (row.tensor, row.kind, row.dimension_counts, row.data_types) == ("A", "Output", (2, 3), ("INT8",))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        ("Tensor", "Tensor", *HEADER[2:]),
+        ("Kind", "Kind", *HEADER[2:]),
+        ("Supported data types", "Kind", "Supported dimension counts", "Supported data types"),
+    ],
+)
+def test_headers_of_which_two_say_the_same_are_not_believed(header: tuple[str, ...]) -> None:
+    table = table_of(header, ("A", "Output", "4", "INT8"))
+    assert table.columns == USUAL
+    (row,) = table.rows
+    assert (row.tensor, row.kind, row.dimension_counts, row.data_types) == ("A", "Output", (4,), ("INT8",))
+
+
+def test_cells_are_lost_at_the_end_where_neither_text_nor_original_is_left() -> None:
+    shown = '<span data-ttu-id="1">A</span>' + hidden("One")
+    table = table_of(
+        HEADER,
+        ("A", "Input", "4", hidden("INT8")),
+        (hidden("B"), "", "", ""),
+        (shown, hidden("Input"), hidden("4"), ""),
+        ("", "", "", ""),
+        ("C", "Input", "", "INT8"),
+    )
+    assert [[cell.english for cell in row.cells] for row in table.rows] == [
+        ["A", "Input", "4", "INT8"],
+        ["B"],
+        ["One", "Input", "4"],
+        ["C", "Input", "", "INT8"],
+    ]
+    assert [cell.text for cell in table.rows[0].cells] == ["A", "Input", "4", ""]
+
+
+@pytest.mark.parametrize(
+    ("cell", "fragment", "stands"),
+    [
+        ("four", "four", "four | INT8 |"),
+        (f'<span data-ttu-id="1">vier</span>{hidden("four")}', "vier", f"vier</span>{hidden('four')} | INT8 |"),
+        (hidden("four"), "", "four</span></span> | INT8 |"),
+    ],
+    ids=["shown", "shown and original", "original"],
+)
+def test_counts_that_do_not_read_are_told_with_their_place(cell: str, fragment: str, stands: str) -> None:
+    text = f"{FRONT}## Tensor support\n{lines_of(HEADER, ('A', 'Input', cell, 'INT8'))}"
+    page = parsed(text)
+    (problem,) = page.problems
+    assert (problem.id, problem.fragment) == ("unreadable-dimension-counts", fragment)
+    assert at(text, problem.place) == stands
+    assert page.tables[0].rows[0].dimension_counts is None
+
+
+# --- Intervals in the text on a field: which brackets are one, and what belongs to it
+
+
+def written(interval: PrintedInterval) -> str:
+    """An interval as mathematics writes it."""
+    opening, closing = "[" if interval.low_closed else "(", "]" if interval.high_closed else ")"
+    return f"{opening}{interval.low}, {interval.high}{closing}"
+
+
+@pytest.mark.parametrize(
+    ("text", "intervals"),
+    [
+        # A bound belongs to an interval where its bracket is square.
+        ("It lies in [0, 4].", ["[0, 4]"]),
+        ("It lies in [0, 4).", ["[0, 4)"]),
+        ("It lies in (0, 4].", ["(0, 4]"]),
+        ("It lies in (0, 4).", ["(0, 4)"]),
+        # Names between brackets are an interval where one of them is square; in round ones they are an aside.
+        ("It lies in [Low, High].", ["[Low, High]"]),
+        ("It lies in [Low, High).", ["[Low, High)"]),
+        ("It lies in (Low, High].", ["(Low, High]"]),
+        ("Both tensors (InputTensor, OutputTensor) are in [0, 4).", ["[0, 4)"]),
+        ("It lies in (-1, InputTensor.DimensionCount).", ["(-1, InputTensor.DimensionCount)"]),
+        ("It lies in (-inf, 0].", ["(-inf, 0]"]),
+        # Wherever it stands in a sentence.
+        ("[0, 4) is what it lies in.", ["[0, 4)"]),
+        ("It is limited: [0, 4).", ["[0, 4)"]),
+        ("It is below 8, [0, 4) if signed, ([4, 8) if not).", ["[0, 4)", "[4, 8)"]),
+        ("At level 1 [0, 4), at level 2 - [0, 8).", ["[0, 4)", "[0, 8)"]),
+        # Neither a list of two nor indices, and what follows them is read.
+        ("With Sizes = [2, 3], it lies in [0, 4).", ["[0, 4)"]),
+        ("Of Sizes[0, 1], one lies in [0, 4).", ["[0, 4)"]),
+        ("Of f(0, 1)[2, 3], one lies in [0, 4) and one in (4, 5).", ["[0, 4)", "(4, 5)"]),
+        *((f"Here {text} stands.", []) for text in ("[0, 1, 2]", "[0; 1]", "[, 1]", "{0, 1}", "A = [1, 2]", "x[0, 1]")),
+    ],
+)
+def test_intervals_in_the_text_on_a_field(text: str, intervals: list[str]) -> None:
+    page = f"{FRONT}## Members\n\n`Axis`\n\n{text}\n"
+    found = parsed(page).members[0].ranges
+    assert [written(interval) for interval in found] == intervals
+    assert [at(page, interval.place)[0] for interval in found] == [interval[0] for interval in intervals]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any
 
 import pytest
 from pages_support import FRONT, STRUCT, at, parsed
 
 from dml_conformance.documents.read.model import Page, PageExample
-from dml_conformance.documents.read.syntax import one_spelling
 
 
 def with_example(code: str) -> Page:
@@ -49,6 +50,13 @@ def example(code: str) -> PageExample:
         ("{1 2 3}", [1, 2, 3]),
         ("[1、2]", [1, 2]),
         ("[A, B]", ["A", "B"]),
+        ("+Infinity", math.inf),
+        ("[+1, -2]", [1, -2]),
+        ("{+1.5f +2.5f}", [1.5, 2.5]),
+        ("[(1, 2), (3, 4)]", [[1, 2], [3, 4]]),
+        ("{{{{{{{{1, 2}}}}}}}}", [[[[[[[[1, 2]]]]]]]]),
+        ("18446744073709551615", 2**64 - 1),
+        ("-9223372036854775808", -(2**63)),
     ],
 )
 @pytest.mark.parametrize("separator", [": ", " = ", ":", "="])
@@ -169,19 +177,263 @@ def test_declarations_that_cannot_be_read(line: str) -> None:
     assert (page.problems[0].place.line, page.problems[0].place.column) == (9, 3)
 
 
-def test_a_structure_on_one_line_and_a_typedef() -> None:
-    one = parsed(f"{FRONT}# a\n\n```\nstruct DML_X_OPERATOR_DESC {{ UINT A; const UINT *B; }};\n```\n")
-    assert [(d.name, d.type) for d in one.declarations] == [("A", "UINT"), ("B", "const UINT *")]
-    typedef = parsed(
-        f"{FRONT}# a\n\n```\ntypedef struct DML_X_OPERATOR_DESC {{\nUINT A;\n}} DML_X_OPERATOR_DESC;\n```\n"
-    )
-    assert [d.name for d in typedef.declarations] == ["A"]
-    assert typedef.structure == "DML_X_OPERATOR_DESC"
-    assert (one.problems, typedef.problems) == ((), ())
+# --- The values printed in examples: what reads as a number, a name or a list, and what does not and where it ends
 
 
-def test_one_spelling_of_a_type() -> None:
-    spellings = ("const UINT*", "const UINT *", "const  UINT\t*", "_Field_size_(N) const UINT*")
-    assert {one_spelling(text) for text in spellings} == {"const UINT *"}
-    assert one_spelling("const DML_TENSOR_DESC*") == "const DML_TENSOR_DESC *"
-    assert one_spelling("uint") == "uint"
+def page_with(code: str) -> tuple[Page, PageExample]:
+    page = parsed(f"{FRONT}## Syntax\n\n```\n{STRUCT}\n```\n\n## Examples\n\n```\n{code}\n```\n")
+    (example,) = page.examples
+    return page, example
+
+
+@pytest.mark.parametrize("printed", ["nan", "NaN", "-nan"])
+def test_not_a_number_is_a_value(printed: str) -> None:
+    _, example = page_with(f"Axis = {printed}")
+    value = example.attributes["Axis"].value
+    assert isinstance(value, float)
+    assert math.isnan(value)
+
+
+def test_sizes_in_parentheses() -> None:
+    page, example = page_with("InputTensor: (Sizes:(2,3), DataType:FLOAT32)\n[[1, 2, 3] [4, 5, 6]]")
+    (tensor,) = example.tensors
+    assert tensor.sizes is not None
+    assert tensor.sizes.value == [2, 3]
+    assert tensor.data_type is not None
+    assert tensor.data_type.value == "FLOAT32"
+    assert tensor.values is not None
+    assert tensor.values.value == [[1, 2, 3], [4, 5, 6]]
+    assert page.problems == ()
+
+
+@pytest.mark.parametrize(
+    "printed",
+    ["[1, 2)", "{1, 2)", "{1, 2]", "[1, 2}", "[[1, 2), 3]", "[1: 2]", "[1, [2]: 3]", "[1; 2]", "]", ")", ";"],
+)
+def test_a_value_that_does_not_read_ends_where_it_ends(printed: str) -> None:
+    """It is quoted whole, and what stands on the next line is read as ever."""
+    code = f"Axis = {printed}\nMode = 7"
+    page, example = page_with(code)
+    assert (example.attributes["Axis"].value, example.attributes["Axis"].text) == (None, printed)
+    assert example.attributes["Mode"].value == 7
+    assert [(problem.id, problem.fragment) for problem in page.problems] == [("unreadable-value", printed)]
+
+
+@pytest.mark.parametrize("sign", ["=", ":"])
+def test_a_list_that_is_not_closed_ends_before_the_next_entry(sign: str) -> None:
+    page, example = page_with(f"Axis {sign} [1, 2\nMode {sign} 7")
+    assert (example.attributes["Axis"].value, example.attributes["Axis"].text) == (None, "[1, 2")
+    assert example.attributes["Mode"].value == 7
+    assert [problem.fragment for problem in page.problems] == ["[1, 2"]
+
+
+@pytest.mark.parametrize("code", ["Axis = [1, 2\nMode =", "Axis = [1, 2\nMode:"])
+def test_a_list_that_is_not_closed_ends_before_an_entry_without_a_value(code: str) -> None:
+    _, example = page_with(code)
+    assert (example.attributes["Axis"].value, example.attributes["Axis"].text) == (None, "[1, 2")
+    assert list(example.attributes) == ["Axis"]
+
+
+@pytest.mark.parametrize("printed", ["[INT8", "[1, FLOAT32", "[[INT8, INT8], INT8"])
+def test_a_list_that_is_not_closed_ends_with_the_block(printed: str) -> None:
+    text = f"{FRONT}## Examples\n\n```\nAxis = {printed}\n```\n"
+    page = parsed(text)
+    (example,) = page.examples
+    assert (example.attributes["Axis"].value, example.attributes["Axis"].text) == (None, printed)
+    (problem,) = page.problems
+    assert problem.id == "unreadable-value"
+    assert at(text, problem.place) == printed
+
+
+# --- Worked examples that are printed in other ways than most, or that break off: what is read and what is told
+
+
+def only_example(page: Page) -> PageExample:
+    (found,) = page.examples
+    return found
+
+
+def attributes(page: Page) -> dict[str, Any]:
+    return {name: value.value for name, value in only_example(page).attributes.items()}
+
+
+def problems(page: Page) -> list[tuple[str, str]]:
+    return [(problem.id, problem.fragment) for problem in page.problems]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "InputTensor: (Sizes:{2}, DataType:INT8)\n[5, 6]",
+        "InputTensor: (Sizes:{2}, DataType:INT8)\n{5, 6}",
+        "InputTensor: (Sizes:{2}, DataType:INT8) {5, 6}",
+        "InputTensor.Sizes = {2}\nInputTensor.DataType = INT8\nInputTensor = {5, 6}",
+        "InputTensor.Sizes = {2}\nInputTensor.DataType = INT8\nInputTensor =\n[5, 6]",
+        "InputTensor: {5, 6}\nInputTensor.DataType: INT8\nInputTensor.Sizes: [2]",
+        "InputTensor:\n  {5, 6}\nInputTensor.DataType: INT8\nInputTensor.Sizes:\n  [2]",
+    ],
+)
+def test_values_in_any_bracket_on_the_line_or_the_next(code: str) -> None:
+    page = with_example(f"{code}\nAxis: 0")
+    assert page.problems == ()
+    (tensor,) = only_example(page).tensors
+    assert tensor.label.text == "InputTensor"
+    printed = (tensor.sizes, tensor.data_type, tensor.values)
+    assert [value and value.value for value in printed] == [[2], "INT8", [5, 6]]
+    assert tensor.properties == {}
+    assert attributes(page) == {"Axis": 0}
+
+
+def test_an_attribute_with_its_value_on_the_next_line() -> None:
+    assert attributes(with_example("Axis:\n  1\nScales:\n  {1, 2}\nInputTensor: (Sizes:{1})")) == {
+        "Axis": 1,
+        "Scales": [1, 2],
+    }
+
+
+@pytest.mark.parametrize("last", ["DataType:INT8", "DataType:INT8, Strides:{1, 1}", "DataType:INT8, Offset:+1"])
+def test_a_description_that_the_next_line_does_not_go_on_with(last: str) -> None:
+    """Its bracket is missing. What the next line gives is the call's, not the tensor's."""
+    page = with_example(f"InputTensor: (Sizes:{{2,3}}, {last}\nAxis: 1\nOutputTensor: (Sizes:{{4}})")
+    assert problems(page) == [("unreadable-tensor", f"(Sizes:{{2,3}}, {last}")]
+    assert attributes(page) == {"Axis": 1}
+    first, second = only_example(page).tensors
+    assert first.sizes is not None
+    assert first.data_type is not None
+    assert second.sizes is not None
+    assert (first.sizes.value, first.data_type.value, second.sizes.value) == ([2, 3], "INT8", [4])
+    assert "Axis" not in first.properties
+
+
+@pytest.mark.parametrize("last", ["", " ", ",", ", DataType:INT8", ", DataType:INT8,"])
+def test_a_block_that_ends_within_a_description(last: str) -> None:
+    page = with_example(f"Axis: 0\nInputTensor: (Sizes:{{2,3}}{last}")
+    assert attributes(page) == {"Axis": 0}
+    (tensor,) = only_example(page).tensors
+    assert tensor.sizes is not None
+    assert tensor.sizes.value == [2, 3]
+    assert (tensor.data_type is None) == ("DataType" not in last)
+
+
+@pytest.mark.parametrize("line", ["Axis:", "Axis =", "Axis", "1", "InputTensor:"])
+def test_a_block_that_ends_after_a_name(line: str) -> None:
+    page = with_example(f"OutputTensor: (Sizes:{{1}}, DataType:INT8)\n{line}")
+    assert problems(page) == [("unreadable-example-line", line)]
+    (tensor,) = only_example(page).tensors
+    assert (tensor.label.text, tensor.values) == ("OutputTensor", None)
+    assert attributes(page) == {}
+
+
+@pytest.mark.parametrize("line", ["1: 5", "2 = [3]", "?: 1", "-: {0}", "[0]: 2"])
+def test_what_is_named_by_no_name_is_nothing_of_the_call(line: str) -> None:
+    page = with_example(f"{line}\nInputTensor: (Sizes:{{1}})\nAxis: 0")
+    assert problems(page) == [("unreadable-example-line", line)]
+    assert attributes(page) == {"Axis": 0}
+
+
+def test_a_text_in_quotes_is_the_value_of_an_attribute_that_cannot_be_read() -> None:
+    page = with_example('InputTensor: (Sizes:{1})\nMode: "edge"\nAxis: 0')
+    assert ("unreadable-value", '"edge"') in problems(page)
+    assert attributes(page) == {"Mode": None, "Axis": 0}
+    assert [tensor.label.text for tensor in only_example(page).tensors] == ["InputTensor"]
+
+
+@pytest.mark.parametrize("odd", ['"a"', "'a'", "%", "(1)", "?", "[1]", "a", "5"])
+def test_a_description_with_something_that_is_no_property(odd: str) -> None:
+    page = with_example(f"InputTensor: (Sizes:{{2}}, {odd})\n[5, 6]\nAxis: 0")
+    assert problems(page) == [("unreadable-tensor", f"(Sizes:{{2}}, {odd})")]
+    (tensor,) = only_example(page).tensors
+    assert tensor.values is not None
+    assert tensor.values.value == [5, 6]
+    assert attributes(page) == {"Axis": 0}
+
+
+@pytest.mark.parametrize("words", ["?", "? ?", "? ? ?", "so it goes", "so it goes on", "1 2", "for all of 3 axes"])
+@pytest.mark.parametrize("before", ["", "Scale: 2\n"])
+def test_a_line_that_says_nothing_is_told_once_and_the_next_is_read(words: str, before: str) -> None:
+    page = with_example(f"{before}{words}\nAxis: 0\nInputTensor: (Sizes:{{1}})")
+    assert problems(page) == [("unreadable-example-line", words)]
+    assert attributes(page) == ({"Scale": 2, "Axis": 0} if before else {"Axis": 0})
+    assert [tensor.label.text for tensor in only_example(page).tensors] == ["InputTensor"]
+
+
+def test_a_description_may_go_on_behind_its_bracket_on_the_next_line() -> None:
+    page = with_example("InputTensor: (\n  Sizes:{2},\n  DataType:INT8)\n[5, 6]\nAxis: 0")
+    assert page.problems == ()
+    (tensor,) = only_example(page).tensors
+    assert [value and value.value for value in (tensor.sizes, tensor.data_type, tensor.values)] == [[2], "INT8", [5, 6]]
+    assert attributes(page) == {"Axis": 0}
+
+
+@pytest.mark.parametrize("code", ["InputTensor: (Sizes:{2}", "Axis: 0\nInputTensor: (Sizes:{2}, DataType:INT8,"])
+def test_a_description_that_is_open_at_the_end_is_told(code: str) -> None:
+    (problem,) = with_example(code).problems
+    assert problem.id == "unreadable-tensor"
+    assert problem.fragment.startswith("(Sizes:")
+
+
+# --- The syntax block: which block it is, and that it reads the same however its lines are broken
+
+START = f"{FRONT}# DML_X_OPERATOR_DESC\n\n"
+
+
+def with_structure(code: str) -> tuple[str, Page]:
+    text = f"{START}```cpp\n{code}\n```\n"
+    return text, parsed(text)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "struct DML_X_OPERATOR_DESC { UINT A; const UINT *B; UINT C[2]; };",
+        "struct DML_X_OPERATOR_DESC{UINT A;const UINT *B;UINT C[2];};",
+        "typedef struct DML_X_OPERATOR_DESC { UINT A; const UINT *B; UINT C[2]; } DML_X_OPERATOR_DESC;",
+        "struct DML_X_OPERATOR_DESC /* four */ { UINT A; /* one */ const UINT *B; UINT C[2]; }; // end",
+        # An empty statement is none.
+        "struct DML_X_OPERATOR_DESC { UINT A; ; const UINT *B; UINT C[2]; };",
+        # What cannot be read takes nothing else with it.
+        "struct DML_X_OPERATOR_DESC { UINT A; and so on; const UINT *B; UINT C[2]; };",
+        "struct DML_X_OPERATOR_DESC { UINT A; 4; 5; const UINT *B; UINT C[2]; };",
+        "struct DML_X_OPERATOR_DESC { union { UINT A; const UINT *B; } Either; UINT C[2]; };",
+    ],
+)
+@pytest.mark.parametrize("broken", [r"$^", r"(?<=;) ?", r"(?<=[;{]) ?", r" ?(?={)"])
+def test_a_structure_reads_the_same_however_its_lines_are_broken(code: str, broken: str) -> None:
+    text, page = with_structure(re.sub(broken, "\n", code))
+    assert page.structure == "DML_X_OPERATOR_DESC"
+    assert [(d.name, d.type) for d in page.declarations] == [("A", "UINT"), ("B", "const UINT *"), ("C", "UINT[2]")]
+    for declaration in page.declarations:
+        assert re.match(rf"{declaration.name}[;\[]", at(text, declaration.place))
+    odd = [odd for odd in ("and so on", "4", "5", "union") if f" {odd}" in code]
+    assert [(problem.id, problem.fragment) for problem in page.problems] == [("unreadable-declaration", o) for o in odd]
+    for problem in page.problems:
+        assert at(text, problem.place).startswith(problem.fragment)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "DML_X_OPERATOR_DESC desc = {};",
+        "struct POINT { UINT X; UINT Y; };",
+        "struct POINT { UINT X; };\nDML_X_OPERATOR_DESC desc = {};",
+        "struct MY_DML_X_OPERATOR_DESC2 { UINT X; };",
+    ],
+)
+def test_other_code_before_the_syntax_block_is_not_taken_for_it(code: str) -> None:
+    page = parsed(f"{START}```cpp\n{code}\n```\n\n## Syntax\n\n```cpp\n{STRUCT}\n```\n")
+    assert page.structure == "DML_X_OPERATOR_DESC"
+    assert [declaration.name for declaration in page.declarations] == ["InputTensor", "OutputTensor", "Axis"]
+    assert [block.role for block in page.code_blocks][1:] == ["syntax"]
+    assert page.code_blocks[0].role != "syntax"
+    assert page.problems == ()
+
+
+def test_a_line_too_long_for_a_declaration_is_told_and_shortened() -> None:
+    name = "A" * 5_000
+    text, page = with_structure(f"struct DML_X_OPERATOR_DESC {{\n  UINT {name};\n  UINT Last;\n}};")
+    assert [declaration.name for declaration in page.declarations] == ["Last"]
+    (problem,) = page.problems
+    assert problem.id == "unreadable-declaration"
+    assert problem.fragment.startswith("UINT AAA")
+    assert len(problem.fragment) < 200
+    assert at(text, problem.place).startswith(problem.fragment)

@@ -142,17 +142,6 @@ def test_a_column_more() -> None:
     assert page.problems == ()
 
 
-def test_columns_in_another_order_are_told_by_their_headers() -> None:
-    rows = """| Kind | Tensor | Supported data types | Supported dimension counts |
-|-|-|-|-|
-| Input | A | FLOAT32 | 4 |
-"""
-    (table,) = parsed(f"{FRONT}## Tensor support\n{rows}").tables
-    assert table.columns == ("kind", "tensor", "data_types", "dimension_counts")
-    row = table.rows[0]
-    assert (row.tensor, row.kind, row.dimension_counts, row.data_types) == ("A", "Input", (4,), ("FLOAT32",))
-
-
 def test_columns_whose_headers_are_in_no_table_are_told_by_their_originals() -> None:
     originals = ["Kind", "Tensor", "Supported data types", "Supported dimension counts"]
     header = "|".join(
@@ -267,29 +256,6 @@ Words.
         ("0", "InputTensor.DimensionCount - 1", True, True),
         ("0", "1", True, False),
     ]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["x[0, 1]", "A = [1, 2]", "(InputTensor, OutputTensor)", "[0, 1, 2]", "f(0, 1)", "[0; 1]", "[, 1]", "{0, 1}"],
-)
-def test_what_is_no_interval(text: str) -> None:
-    page = parsed(f"{FRONT}## Members\n\n`A`\n\nType: UINT\n\nHere {text} stands.\n")
-    assert page.members[0].ranges == ()
-
-
-def test_a_block_of_code_that_is_not_closed_ends_before_the_next_heading() -> None:
-    text = own("tile.en-US.md")
-    whole = text.index("     [5, -6, 5, -6, 5, -6]]\n```\n")
-    page = parsed(text[:whole] + text[whole:].replace("```\n", "", 1))
-    assert [problem.id for problem in page.problems] == ["unclosed-code-block"]
-    assert facts(page) == facts(read_page(OWN / "tile.en-US.md"))
-
-
-def test_front_matter_that_is_not_closed() -> None:
-    page = parsed("---\nUID: NS:directml.DML_X_OPERATOR_DESC\n\n# DML_X_OPERATOR_DESC\n")
-    assert [problem.id for problem in page.problems] == ["unclosed-front-matter"]
-    assert page.front_matter == {}
 
 
 def test_front_matter() -> None:

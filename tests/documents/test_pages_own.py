@@ -10,16 +10,16 @@ from pages_support import OWN, OWN_PAGES
 
 from dml_conformance.documents.read import read_page
 from dml_conformance.documents.read.model import Form, Page
-from dml_conformance.spec.operator import Kind
+from dml_conformance.spec.operator import FieldKind
 from dml_conformance.spec.registry import operators
 
 KNOWN = [path for path in OWN_PAGES if read_page(path).operator in operators()]
 
 TYPES = {
-    Kind.INPUT: "const DML_TENSOR_DESC *",
-    Kind.OUTPUT: "const DML_TENSOR_DESC *",
-    Kind.UINT: "UINT",
-    Kind.UINT_ARRAY: "const UINT *",
+    FieldKind.INPUT: "const DML_TENSOR_DESC *",
+    FieldKind.OUTPUT: "const DML_TENSOR_DESC *",
+    FieldKind.UINT: "UINT",
+    FieldKind.UINT_ARRAY: "const UINT *",
 }
 
 
@@ -61,7 +61,7 @@ def test_fields_and_tables_are_those_of_the_registry(path: Path) -> None:
         for row, field in zip(table.rows, spec.tensor_fields, strict=True):
             support = spec.tables[level][field.group]
             assert row.tensor == field.name
-            assert row.kind == ("Input" if field.kind is Kind.INPUT else "Output")
+            assert row.kind == ("Input" if field.kind is FieldKind.INPUT else "Output")
             assert row.dimension_counts == tuple(sorted(support.dimension_counts))
             assert row.data_types is not None
             assert sorted(row.data_types) == sorted(data_type.name for data_type in support.data_types)

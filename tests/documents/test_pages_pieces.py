@@ -1,13 +1,16 @@
-"""Pieces of text: where each character stands, what is set as code or emphasised, parts of them and several as one."""
+"""Pieces of text and their places: where each character stands, what is set as code, parts of them."""
 
 from __future__ import annotations
 
-import pytest
-from pages_support import FRONT, OWN, at, parsed
+from pathlib import Path
 
+import pytest
+from pages_support import FRONT, OWN, OWN_PAGES, STRUCT, at, first_word, parsed, placed
+
+from dml_conformance.documents.read import read_page
 from dml_conformance.documents.read.model import Place, Quoted
-from dml_conformance.documents.read.pieces import Piece, Shown, ShownBuilder, joined, shown
-from dml_conformance.documents.read.source import Document
+from dml_conformance.documents.read.pieces import Piece, PlacedText, PlacedTextBuilder, joined, shown
+from dml_conformance.documents.read.source import PageText
 
 MEMBER = f"{FRONT}## Members\n\n`Axis`\n\nType: UINT\n\n"
 
@@ -17,8 +20,8 @@ def remark(markup: str) -> Quoted:
     return quoted
 
 
-def built(*parts: tuple[str, int]) -> Shown:
-    builder = ShownBuilder()
+def built(*parts: tuple[str, int]) -> PlacedText:
+    builder = PlacedTextBuilder()
     for text, offset in parts:
         builder.add(text, offset)
     return builder.built()
@@ -54,7 +57,7 @@ def test_a_line_break_at_the_very_start_of_a_file_is_a_space() -> None:
 
 
 def test_a_piece_of_which_nothing_is_left_stands_at_the_start() -> None:
-    assert Piece(built()).quoted(Document("Words.\n")) == Quoted("", Place(1, 1))
+    assert Piece(built()).quoted(PageText("Words.\n")) == Quoted("", Place(1, 1))
 
 
 def test_a_lost_cell_stands_behind_the_one_before_it() -> None:
@@ -94,7 +97,7 @@ def test_marks_that_an_alert_shares_with_its_text(markup: str, text: str, marked
     assert (quoted.text, quoted.marked) == (text, marked)
 
 
-WHOLE = Shown("one two- three", ((0, 40), (4, 50), (7, 60), (9, 70)), marks=((0, 3), (4, 7), (7, 8), (9, 14)))
+WHOLE = PlacedText("one two- three", ((0, 40), (4, 50), (7, 60), (9, 70)), marks=((0, 3), (4, 7), (7, 8), (9, 14)))
 
 
 @pytest.mark.parametrize(
@@ -181,3 +184,65 @@ def test_the_name_and_type_of_a_field_in_text_are_no_items() -> None:
     roles = {passage.quoted.text: passage.role for passage in page.passages}
     assert roles["Type: UINT"] == "sentence"
     assert "item" not in roles.values()
+
+
+# --- Every item of a page says where it stands: what is in the file there is how its text starts
+
+
+@pytest.mark.parametrize("path", OWN_PAGES, ids=lambda path: path.name)
+def test_every_item_stands_where_its_place_says(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    items = [item for item in placed(read_page(path)) if item[1]]
+    assert [item for item in items if not at(text, item[2]).startswith(first_word(item[1]))] == []
+
+
+def test_the_own_pages_have_every_kind_of_item() -> None:
+    kinds = {kind for path in OWN_PAGES for kind, _, _ in placed(read_page(path))}
+    assert kinds >= {"title", "declaration", "member", "type line", "range", "range of the original", "level heading"}
+    assert kinds >= {"cell", "row", "example's title", "attribute Axis", "label", "sizes", "type", "values", "Strides"}
+    assert kinds >= {"syntax block", "formula block", "pseudocode block", "example block", "sentence"}
+
+
+def test_a_place_counts_characters_after_a_byte_order_mark_and_any_line_end() -> None:
+    text = f"{FRONT}# DML_X_OPERATOR_DESC é張\n\n```\n{STRUCT}\n```\n"
+    plain = list(placed(parsed(text)))
+    assert list(placed(parsed("\ufeff" + text.replace("\n", "\r\n")))) == plain
+    assert list(placed(parsed(text.replace("\n", "\r")))) == plain
+
+
+@pytest.mark.parametrize(
+    ("line", "word", "column"),
+    [
+        ("*Axis* is small.", "Axis", 2),
+        ("  `Axis` is small.", "Axis", 4),
+        ("` Axis ` is small.", "Axis", 3),
+        ("[Axis](/a/Axis) is small.", "Axis", 2),
+        ("&lt;Axis is small.", "<Axis", 1),
+        ("\\*Axis is small.", "*Axis", 1),
+        ("<b><i>Axis</i></b> is small.", "Axis", 7),
+        ("> * Axis is small.", "Axis", 5),
+        ('<span data-ttu-id="1">Axis is small.</span>', "Axis", 23),
+    ],
+)
+def test_a_place_points_behind_markup(line: str, word: str, column: int) -> None:
+    page = parsed(f"{FRONT}## remarks\n\nWords.\n\n{line}\n")
+    quoted = page.remarks[-1]
+    assert quoted.text.startswith(word)
+    assert (quoted.place.line, quoted.place.column) == (9, column)
+
+
+def test_places_within_a_paragraph_of_several_lines() -> None:
+    page = parsed(f"{FRONT}# DML_X_OPERATOR_DESC\n## Members\n\n`A`\n\nOne\n  `two\n three` and [0,\n1] **four**.\n")
+    (text,) = page.members[0].text
+    assert text.text == "One two three and [0, 1] four."
+    assert text.marked == ("two three", "four")
+    (interval,) = page.members[0].ranges
+    assert (interval.place.line, interval.place.column) == (12, 13)
+
+
+def test_a_bar_that_is_escaped_stays_in_its_cell() -> None:
+    header = "| Tensor | Kind | Supported dimension counts | Supported data types |\n|-|-|-|-|\n"
+    page = parsed(f"{FRONT}## Tensor support\n{header}| a\\|b\\|c | `Input` | 4 | INT8 |\n")
+    cells = page.tables[0].rows[0].cells
+    assert [cell.text for cell in cells] == ["a|b|c", "Input", "4", "INT8"]
+    assert [cell.place.column for cell in cells] == [3, 14, 23, 27]

@@ -1,10 +1,14 @@
-"""The languages of the pages: numbers, kinds, headings, lists, levels."""
+"""The words of the languages: numbers, kinds, headings, lists, levels, and the limits of each."""
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
+from pages_support import FRONT, STRUCT, parsed
 
 from dml_conformance.documents.read import words
+from dml_conformance.documents.read.model import Form
 
 EIGHT = tuple(range(1, 9))
 
@@ -59,6 +63,10 @@ def test_one_to_eight(text: str) -> None:
         ("2 or 4", (2, 4)),
         ("2, 4", (2, 4)),
         ("2、4", (2, 4)),
+        ("12 to 16", (12, 13, 14, 15, 16)),
+        ("32 to 34", (32, 33, 34)),
+        ("8 or 64", (8, 64)),
+        ("32, 64, 96 and 128", (32, 64, 96, 128)),
         ("2 и 4", (2, 4)),
     ],
 )
@@ -82,6 +90,20 @@ def test_other_counts(text: str, expected: tuple[int, ...]) -> None:
         "1 to 9999",
         "4 4",
         "-1",
+        # The same number twice is a slip of the pen, not a count.
+        "4 to 4",
+        "4, 4",
+        "1, 2 and 2",
+        # Each number is above the one before, not just above the first.
+        "1, 4, 2",
+        "1 to 4, 3",
+        "2 to 6 to 4",
+        # A range that is opened and closed has two bounds.
+        "從 4 之間",
+        "から 4 まで",
+        "from 4 以下",
+        # Too many to be meant.
+        "1, 100 to 999",
     ],
 )
 def test_what_names_no_counts(text: str) -> None:
@@ -137,13 +159,6 @@ def test_headings(heading: str, section: str | None) -> None:
     assert words.by_heading(heading) == section
 
 
-def test_anchors() -> None:
-    assert words.by_anchor("tensor-constraints") == "constraints"
-    assert words.by_anchor("-struct-fields") == "members"
-    assert words.by_anchor("struct-fields") == "members"
-    assert words.by_anchor("example-1-1d-remapping") is None
-
-
 def test_levels_glued_to_words() -> None:
     assert words.levels_in("DML_FEATURE_LEVEL_4_1和更新版本") == ("4_1",)
     assert words.levels_in("從DML_FEATURE_LEVEL_3_0起、DML_FEATURE_LEVEL_6_4") == ("3_0", "6_4")
@@ -196,6 +211,13 @@ def test_numbers_of_examples(title: str, number: int | None) -> None:
         ("Der Tensor und die Indizes müssen gleich sein.", "de-DE"),
         ("Le tenseur doit avoir les dimensions du premier.", "fr-FR"),
         ("Los tensores deben tener el tipo de los otros.", "es-ES"),
+        ("Os tensores devem ter o mesmo tipo; este não.", "pt-BR"),
+        ("Jest to indeks, który musi mieścić się w wymiarach tensora.", "pl-PL"),
+        ("Tato hodnota, která určuje osu, musí být kladná; je nutná pro tento výpočet.", "cs-CZ"),
+        ("Bu tensör, giriş için bir dizin ve eksen içermelidir.", "tr-TR"),
+        ("Het type van deze tensor moet gelijk zijn voor een aanroep.", "nl-NL"),
+        ("Den tensor som läses måste ha samma typ och storlek för ett anrop.", "sv-SE"),
+        ("Az index és egy tengely: ez azt jelenti, hogy meg kell adni.", "hu-HU"),
         ("xyzzy 1 2 3", None),
         ("", None),
     ],
@@ -208,3 +230,206 @@ def test_half_width_keeps_the_length() -> None:
     text = "（Ｓｉｚｅｓ：｛１，２｝）、［０］\u3000−1"
     assert words.half_width(text) == "(Sizes:{1,2}),[0] -1"
     assert len(words.half_width(text)) == len(text)
+
+
+# --- The tables of words, letters and limits by which a page is read in any language: what they hold, and what not
+
+
+def test_full_width_forms_are_those_of_unicode() -> None:
+    """Each character of the block stands for its ASCII one where Unicode has one for it, and else for itself."""
+    for code in range(0xFF00, 0xFFF0):
+        plain = unicodedata.normalize("NFKC", chr(code))
+        assert words.half_width(chr(code)) == (plain if plain.isascii() else chr(code)), hex(code)
+
+
+@pytest.mark.parametrize("end", [".", "!", "?", ":", ";", "…", "。", "！", "？", "：", "；", "．"])
+@pytest.mark.parametrize("closing", ["", ")", "）", "」", "』", '"', "”", " "])
+def test_what_ends_a_sentence(end: str, closing: str) -> None:
+    assert words.ends_sentence(f"The size of the tensor{end}{closing}")
+
+
+@pytest.mark.parametrize("text", ["Tensor support", "InputTensor (input)", "張量支援", "Axis,", "1.0", "「軸」", ""])
+def test_what_ends_no_sentence(text: str) -> None:
+    assert not words.ends_sentence(text)
+
+
+@pytest.mark.parametrize(
+    ("anchor", "section"),
+    [
+        ("description", "description"),
+        ("syntax", "syntax"),
+        ("members", "members"),
+        ("fields", "members"),
+        ("-struct-fields", "members"),
+        ("examples", "examples"),
+        ("example", "examples"),
+        ("remarks", "remarks"),
+        ("-remarks", "remarks"),
+        ("availability", "availability"),
+        ("tensor-constraints", "constraints"),
+        ("tensor-support", "support"),
+        ("requirements", "requirements"),
+        ("see-also", "other"),
+        ("-see-also", "other"),
+        ("See-Also", "other"),
+    ],
+)
+def test_anchors_tell_the_sections_of_a_page_in_an_unknown_language(anchor: str, section: str) -> None:
+    """Greek is not among the languages whose headings are known. The heading may be a level too low."""
+    for marks in ("##", "###"):
+        heading = f'{marks} <a name="{anchor}"></a>Επικεφαλίδα'
+        page = parsed(f"{FRONT}# DML_X_OPERATOR_DESC\n\n## Examples\n\n{heading}\n\nΜια πρόταση.\n")
+        assert [(p.section, p.role) for p in page.passages[-2:]] == [(section, "heading"), (section, "sentence")]
+
+
+@pytest.mark.parametrize(
+    "heading", ["See also", "另請參閱", "另请参阅", "関連項目", "참고 항목", "См. также", "Siehe auch:"]
+)
+@pytest.mark.parametrize("marks", ["##", "###"])
+def test_what_to_see_also_is_no_remark(heading: str, marks: str) -> None:
+    page = parsed(f"{FRONT}# DML_X_OPERATOR_DESC\n\n## Remarks\n\nOne.\n\n{marks} {heading}\n\nDML_Y_OPERATOR_DESC\n")
+    assert [remark.text for remark in page.remarks] == ["One."]
+    assert (page.passages[-1].section, page.passages[-1].quoted.text) == ("other", "DML_Y_OPERATOR_DESC")
+
+
+@pytest.mark.parametrize(
+    ("remarks", "see_also"), [("Remarks", "See also"), ("備考", "関連項目"), ("Uwagi", "Zobacz też")]
+)
+def test_what_to_see_also_is_no_remark_in_plain_text(remarks: str, see_also: str) -> None:
+    page = parsed(f"DML_X_OPERATOR_DESC structure\n{STRUCT}\n{remarks}\nOne.\n{see_also}\nDML_Y_OPERATOR_DESC\n")
+    assert page.form is Form.TEXT
+    assert [remark.text for remark in page.remarks] == ["One."]
+    assert (page.passages[-1].section, page.passages[-1].quoted.text) == ("other", "DML_Y_OPERATOR_DESC")
+
+
+@pytest.mark.parametrize(
+    ("header", "holds"),
+    [
+        ("Tensor", "tensor"),
+        ("張量", "tensor"),
+        ("テンソル", "tensor"),
+        ("Тензор", "tensor"),
+        ("Kind", "kind"),
+        ("Тип:", "kind"),
+        ("Dimensions", "dimensions"),
+        ("Supported dimension counts", "dimension_counts"),
+        ("Ｓｕｐｐｏｒｔｅｄ ｄａｔａ ｔｙｐｅｓ", "data_types"),
+        ("Tensors of the call", None),
+        ("", None),
+    ],
+)
+def test_what_columns_hold(header: str, holds: str | None) -> None:
+    assert words.column(header) == holds
+
+
+def test_a_column_of_tensors_is_found_out_of_its_usual_place() -> None:
+    page = parsed(
+        f"{FRONT}# DML_X_OPERATOR_DESC\n\n## Tensor support\n\n### DML_FEATURE_LEVEL_1_0 and above\n\n"
+        "| Remark | Tensor | Supported dimension counts | Supported data types | Kind |\n|-|-|-|-|-|\n"
+        "| (a) | InputTensor | 4 | FLOAT32 | Input |\n"
+    )
+    (table,) = page.tables
+    assert table.columns == ("other", "tensor", "dimension_counts", "data_types", "kind")
+    (row,) = table.rows
+    assert (row.tensor, row.kind, row.dimension_counts, row.data_types) == ("InputTensor", "Input", (4,), ("FLOAT32",))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            "Tensor Kind Supported dimension counts Supported data types",
+            [
+                ("Tensor", "tensor"),
+                ("Kind", "kind"),
+                ("Supported dimension counts", "dimension_counts"),
+                ("Supported data types", "data_types"),
+            ],
+        ),
+        ("Tensor\t  Tipo Dimensioni ", [("Tensor", "tensor"), ("Tipo", "kind"), ("Dimensioni", "dimensions")]),
+        ("張量 種類 支援的資料類型", [("張量", "tensor"), ("種類", "kind"), ("支援的資料類型", "data_types")]),
+        ("Kind", [("Kind", "kind")]),
+        ("", []),
+        # A word that only starts as a header does is none, and one that is unknown leaves all of them in doubt.
+        ("TensorType Kind", []),
+        ("Tensor Kindness", []),
+        ("Tensor TypeTensor", []),
+        ("Tensor Kind Colour", []),
+    ],
+)
+def test_headers_run_together(line: str, expected: list[tuple[str, str]]) -> None:
+    assert [(line[start:end], holds) for start, end, holds in words.columns_in(line)] == expected
+
+
+def test_headers_with_a_ligature_are_not_cut_elsewhere() -> None:
+    """`ﬆ` is one character, and two where case does not count: places in one text are none in the other."""
+    line = "Tensor Unterﬆützte Datentypen Art"
+    found = [line[start:end] for start, end, _ in words.columns_in(line)]
+    assert found in ([], ["Tensor", "Unterﬆützte Datentypen", "Art"])
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("InputTensor Input", "Input"),
+        ("OutputTensor 輸出", "輸出"),
+        ("InputTensor Входные данные ", "Входные данные "),
+        ("IndicesTensor Dane wejściowe", "Dane wejściowe"),
+        ("ＩｎｐｕｔＴｅｎｓｏｒ\u3000Ｉｎｐｕｔ", "Ｉｎｐｕｔ"),
+    ],
+)
+def test_a_kind_behind_the_name(text: str, last: str) -> None:
+    start = words.kind_at_end(text)
+    assert start is not None
+    assert text[start:] == last
+
+
+@pytest.mark.parametrize("text", ["Input", "輸出", "OutputTensor", "Input tensor", "DataInput", ""])
+def test_no_kind_behind_a_name(text: str) -> None:
+    assert words.kind_at_end(text) is None
+
+
+@pytest.mark.parametrize("name", ["Maß", "İndeks", "ﬁlter"])
+def test_a_kind_is_not_cut_elsewhere(name: str) -> None:
+    """These names are longer where case does not count: places in one text are none in the other."""
+    text = f"{name} Eingabe"
+    start = words.kind_at_end(text)
+    assert start is None or text[start:] == "Eingabe"
+
+
+def test_a_character_that_both_scripts_share_does_not_make_a_text_simplified() -> None:
+    """`准` is written so in both; all others that tell the scripts apart are traditional here."""
+    assert words.language("要從中讀取的張量。不准為空，且維數必須與資料類型對應。") == "zh-TW"
+
+
+@pytest.mark.parametrize(
+    ("letters", "languages"),
+    [
+        ("ァヿ", {"ja-JP"}),
+        ("ぁん", {"ja-JP"}),
+        ("가힣", {"ko-KR"}),
+        ("ЀӾӿ", {"ru-RU"}),
+        ("一龥\u9fff", {"zh-CN", "zh-TW"}),
+    ],
+)
+def test_the_letters_of_a_script(letters: str, languages: set[str]) -> None:
+    """From the first of Unicode's block to the last: each is a letter of the script as any other."""
+    for letter in letters:
+        assert words.language(letter * 30) in languages, letter
+
+
+@pytest.mark.parametrize("space", ["\t", "\xa0", " "])
+def test_white_space_between_two_commas_is_no_name(space: str) -> None:
+    assert words.names(f"FLOAT32,{space},FLOAT16") == ("FLOAT32", "FLOAT16")
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("Тензор, из которого читаются значения・и ещё", "ru-RU"), ("값을 읽을 텐서・그리고 다른 것들이 있다", "ko-KR")],
+)
+def test_a_dot_that_the_japanese_use_too_makes_no_text_japanese(text: str, language: str) -> None:
+    assert words.language(text) == language
+
+
+def test_a_few_kana_among_many_chinese_characters_make_a_text_japanese() -> None:
+    assert words.language("次元" * 20 + "のはをにとでがもへか" + "次元" * 25) == "ja-JP"

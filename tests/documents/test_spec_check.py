@@ -12,11 +12,12 @@ import pytest
 from places import ROOT
 
 from dml_conformance.backends.reference import Result, expected_output
-from dml_conformance.documents.consistency import CHECKS, Report, Standard, check_specification, printed
+from dml_conformance.documents.consistency import CHECKS, Report, Standard, check_specification
+from dml_conformance.documents.consistency.printed import calc_buffer_tensor_size
 from dml_conformance.spec.datatypes import DataType, types
 from dml_conformance.spec.errata import errata
 from dml_conformance.spec.examples import examples, illustrations, layouts
-from dml_conformance.spec.history import Aspect, Change, Introduction
+from dml_conformance.spec.history import Aspect, LevelChange, OperatorIntroduction
 from dml_conformance.spec.levels import LOWEST, Level
 from dml_conformance.spec.operator import DATA, FOUR_ONLY, INDICES, ONE_TO_EIGHT, Support
 from dml_conformance.spec.registry import operators
@@ -112,7 +113,7 @@ def with_figure(kind: str, name: str, **fields: Any) -> Alter:
 
 def with_introduction(name: str, header: str, history: str | None) -> Alter:
     def alter(standard: Standard) -> Standard:
-        introductions = {**standard.history.introductions, name: Introduction(header, history)}
+        introductions = {**standard.history.introductions, name: OperatorIntroduction(header, history)}
         return replace(standard, history=msgspec.structs.replace(standard.history, introductions=introductions))
 
     return alter
@@ -120,7 +121,7 @@ def with_introduction(name: str, header: str, history: str | None) -> Alter:
 
 def with_change(level: str, aspect: Aspect, *names: str) -> Alter:
     def alter(standard: Standard) -> Standard:
-        changes = (*standard.history.changes, Change(level, aspect, names))
+        changes = (*standard.history.changes, LevelChange(level, aspect, names))
         return replace(standard, history=msgspec.structs.replace(standard.history, changes=changes))
 
     return alter
@@ -298,8 +299,8 @@ def test_the_printed_helper_is_right_where_it_does_not_wrap() -> None:
     for data_type in (DataType.INT8, DataType.FLOAT16, DataType.UINT32, DataType.FLOAT64):
         for sizes, strides in (((2, 3), (5, 1)), ((7,), None), ((3, 1), (0, 9)), ((2,), (2**32 - 1,))):
             expected = minimum_size_in_bytes(data_type, sizes, strides)
-            assert printed.calc_buffer_tensor_size(data_type, sizes, strides) == expected
-    assert printed.calc_buffer_tensor_size(DataType.INT8, (3,), (2**31,)) == 4
+            assert calc_buffer_tensor_size(data_type, sizes, strides) == expected
+    assert calc_buffer_tensor_size(DataType.INT8, (3,), (2**31,)) == 4
 
 
 def test_more_types_than_others_have_are_found() -> None:

@@ -28,6 +28,7 @@ _WAITING = 6
 MOST_OUTPUT = 1 << 20  # characters of each stream that are kept
 
 _PROJECT = Path(__file__).resolve().parents[2]
+_TESTS = _PROJECT / "tests"
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 # What starts a process or reaches for a network.
 _FORBIDDEN = ("os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.startfile", "os.system")
@@ -73,7 +74,9 @@ class Sandbox:
         self.folder = folder.resolve()
         environment = {
             "PATH": os.defpath,
-            "PYTHONPATH": os.pathsep.join((str(_PROJECT / "tests"), str(_PROJECT / "tests" / "support"))),
+            "PYTHONPATH": os.pathsep.join(
+                filter(None, (str(_TESTS), str(_TESTS / "support"), os.environ.get("PYTHONPATH")))
+            ),
             "PYTHONUTF8": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
             "OPENBLAS_NUM_THREADS": "1",  # a process with threads is not to be forked

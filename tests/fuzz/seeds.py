@@ -26,7 +26,7 @@ from dml_conformance.conformance.exchange.corpus import Header, corpus_lines
 from dml_conformance.conformance.exchange.dxdispatch.exporting import export
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.reports.failures import failing_cases
-from dml_conformance.reports.history import History
+from dml_conformance.reports.history import HistoryFile
 from dml_conformance.reports.records import Phase, Record, Throughput
 from dml_conformance.reports.store import StoreWriter
 from dml_conformance.reports.stream import FanOut
@@ -138,7 +138,7 @@ def make_seeds(folder: Path) -> Seeds:
     key = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
     results, summary = _results(folder / "results.sqlite", faulty=True)
     other_results, _ = _results(folder / "other.sqlite", faulty=False)
-    with History(folder / "history.sqlite", create=True) as history:
+    with HistoryFile(folder / "history.sqlite", create=True) as history:
         history.add(summary)
     package = package_support.make(folder / "package", ReferenceBackend(), key=key)
     return Seeds(

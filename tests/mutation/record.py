@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fnmatch import fnmatch
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from cosmic_ray.work_db import WorkDB
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-RESULTS = HERE / "results.json"
 EXPLANATIONS = HERE / "explained.toml"
 
 
@@ -107,49 +106,65 @@ def survivors_of(database: WorkDB) -> list[tuple[str, Mutant]]:
     return found
 
 
-def record_of(sessions: Mapping[Path, Path], timeout: float) -> dict[str, Any]:
-    """What sessions of Cosmic Ray, by module, came to, as JSON."""
-    from cosmic_ray.work_db import WorkDB, use_db
+@dataclass
+class Record:
+    """What became of the mutants.
 
-    modules: dict[str, dict[str, int]] = {}
-    not_made = 0
-    survivors: list[Mutant] = []
-    for module, session in sorted(sessions.items()):
-        with use_db(session, WorkDB.Mode.open) as database:
-            untested = database.num_work_items - database.num_results
-            if untested:
-                raise ValueError(f"{untested} mutants of {module} are not tested yet")
-            outcomes = Counter(result.worker_outcome.value for _, result in database.results)
-            found = [mutant for _, mutant in survivors_of(database)]
-        not_made += outcomes["exception"]
-        if outcomes["normal"]:
-            modules[module.as_posix()] = {"killed": outcomes["normal"] - len(found), "survived": len(found)}
-        survivors += found
-    return {
-        "date": datetime.now(UTC).date().isoformat(),
-        "versions": {
-            "Python": ".".join(platform.python_version_tuple()[:2]),
-            **{name: version(name) for name in ("cosmic-ray", "hypothesis", "numpy", "pytest")},
-        },
-        "timeout": timeout,
-        "not_made": not_made,
-        "modules": modules,
-        "survivors": [survivor._asdict() for survivor in sorted(survivors)],
-    }
+    Attributes:
+        timeout: seconds after which a mutant counts as killed.
+        killed: how many, by module.
+        survivors: all that no test kills.
+        not_made: how many Cosmic Ray could not make.
+    """
 
+    timeout: float
+    killed: dict[str, int] = field(default_factory=dict)
+    survivors: list[Mutant] = field(default_factory=list)
+    not_made: int = 0
 
-def save(record: dict[str, Any]) -> None:
-    RESULTS.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    @classmethod
+    def of(cls, sessions: Mapping[Path, Path], timeout: float) -> Record:
+        """Of sessions of Cosmic Ray, by module.
 
+        Raises:
+            ValueError: a session has mutants that were not tested.
+        """
+        from cosmic_ray.work_db import WorkDB, use_db
 
-def recorded() -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
-    return read
+        record = cls(timeout)
+        for module, session in sorted(sessions.items()):
+            with use_db(session, WorkDB.Mode.open) as database:
+                untested = database.num_work_items - database.num_results
+                if untested:
+                    raise ValueError(f"{untested} mutants of {module} are not tested yet")
+                outcomes = Counter(result.worker_outcome.value for _, result in database.results)
+                survivors = [mutant for _, mutant in survivors_of(database)]
+            record.not_made += outcomes["exception"]
+            if outcomes["normal"]:
+                record.killed[module.as_posix()] = outcomes["normal"] - len(survivors)
+            record.survivors += survivors
+        return record
 
+    def unexplained(self, explained: Sequence[Explanation]) -> list[Mutant]:
+        return [mutant for mutant in self.survivors if not any(entry.fits(mutant) for entry in explained)]
 
-def survivors(record: dict[str, Any]) -> list[Mutant]:
-    return [Mutant(**survivor) for survivor in record["survivors"]]
+    def unused(self, explained: Sequence[Explanation]) -> list[Explanation]:
+        """The explanations that are no survivor's first."""
+        used = {id(next((entry for entry in explained if entry.fits(mutant)), None)) for mutant in self.survivors}
+        return [entry for entry in explained if id(entry) not in used]
 
-
-def unexplained(record: dict[str, Any], explained: list[Explanation]) -> list[Mutant]:
-    return [mutant for mutant in survivors(record) if not any(entry.fits(mutant) for entry in explained)]
+    def figures(self, explained: Sequence[Explanation]) -> str:
+        """The table of docs/mutation.md, with what it was made with."""
+        survived = Counter(mutant.module for mutant in self.survivors)
+        left = Counter(mutant.module for mutant in self.unexplained(explained))
+        rows = [(f"`{name}`", killed, survived[name] - left[name], left[name]) for name, killed in self.killed.items()]
+        rows.append(("all", *(sum(row[column] for row in rows) for column in (1, 2, 3))))
+        lines = ["| module | mutants | killed | survive, explained | survive, unexplained |", "| --- " * 5 + "|"]
+        lines += [f"| {name} | {k + e + u:,} | {k:,} | {e:,} | {u:,} |" for name, k, e, u in rows]
+        python = ".".join(platform.python_version_tuple()[:2])
+        tools = ", ".join(f"{name} {version(name)}" for name in ("cosmic-ray", "hypothesis", "numpy", "pytest"))
+        return (
+            "\n".join(lines)
+            + f"\n\nNot counted are {self.not_made} mutants that Cosmic Ray could not make.\n\n"
+            + f"Recorded on {datetime.now(UTC).date()}, with Python {python}, {tools}.\n"
+        )

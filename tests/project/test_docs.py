@@ -31,7 +31,7 @@ from places import ROOT
 
 DOCS = ROOT / "docs"
 EXAMPLES = DOCS / "examples"
-PAGES = [ROOT / "README.md", *sorted(page for page in DOCS.rglob("*.md") if EXAMPLES not in page.parents)]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(page for page in DOCS.rglob("*.md") if EXAMPLES not in page.parents)]
 
 FENCE = re.compile(
     r"(?:^<!-- (?P<mark>from|run)(?:: (?P<argument>[^\n]+?))? -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$",

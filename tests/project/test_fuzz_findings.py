@@ -9,7 +9,6 @@ import sys
 import zlib
 from collections.abc import Callable
 from contextlib import closing
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +25,8 @@ from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.output import print_json, print_table
 from dml_conformance.conformance.exchange.failures import read_failures
-from dml_conformance.conformance.packages.toml_files import TomlError, TomlFile
-from dml_conformance.conformance.packages.waivers import WaiversFile, read_waivers
 from dml_conformance.reports.databases import MOST_VALUE_BYTES, guard
-from dml_conformance.reports.history import History, HistoryError
+from dml_conformance.reports.history import HistoryError, HistoryFile
 from dml_conformance.reports.package.archive import write_archive
 from dml_conformance.reports.package.signature import KeyFileError, read_private_key, read_public_key
 from dml_conformance.reports.records import Verdict
@@ -149,64 +146,6 @@ def test_a_model_reads_no_file_outside_of_its_folder(tmp_path: Path) -> None:
     path.write_text(model("sub/../sub/data.npy"))
     (case,) = json.loads(invoke("import-model", path).stdout)
     assert case["data"]["InputTensor"]["values"] == [1, 2]
-
-
-# --- TOML ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_key_of_many_parts_does_not_take_minutes(tmp_path: Path) -> None:
-    path = tmp_path / "x.toml"
-    path.write_text("a." * 100_000 + "a = 1\n")
-    with pytest.raises(TomlError, match=r"line 1: expected at most 10,000 characters"):
-        TomlFile(path)
-
-
-WAIVER = """\
-[[waiver]]
-reason = '''
-[[waiver]] of { several
-lines '''
-rules = [
-  "TILE.*",  # ]
-]
-owner = "o"
-link = "https://example.com/1"
-expires = 2999-01-01
-"""
-
-
-def test_lines_of_a_large_file_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each took as many readings of the file as it has lines before."""
-    import dml_conformance.conformance.packages.toml_files as module
-
-    path = tmp_path / "w.toml"
-    path.write_text("# first\n" + WAIVER * 1000)
-    readings: list[int] = []
-    loads = module.tomllib.loads
-    monkeypatch.setattr(module.tomllib, "loads", lambda text: readings.append(len(text)) or loads(text))
-    waivers = read_waivers(path, date(2026, 1, 1))
-    lines = WAIVER.count("\n")
-    assert waivers.unused()[:3] == [f"{path}: line {2 + lines * n}" for n in range(3)]
-    assert len(waivers.unused()) == 1000
-    assert len(readings) == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        (WAIVER + WAIVER.replace('"o"', "1"), "line 18: waiver[2].owner"),
-        (WAIVER + WAIVER.replace('"TILE.*"', "1"), "line 15: waiver[2].rules[1]"),
-        ("\n\n# x\nwaiver = [\n{},\n]\n", "line 4: waiver[1]"),
-        ("other = [\n" + "1,\n" * 30_000 + "]\n" + WAIVER, "line 1: other"),
-        ('"waiver" = []', "line 1: waiver"),
-    ],
-)
-def test_the_line_of_a_fault_is_told(tmp_path: Path, text: str, place: str) -> None:
-    path = tmp_path / "w.toml"
-    path.write_text(text)
-    with pytest.raises(TomlError) as told:
-        TomlFile(path).read_as(WaiversFile)
-    assert f"{path}: {place}: " in str(told.value)
 
 
 # --- results ------------------------------------------------------------------------------------------------------
@@ -359,13 +298,13 @@ def test_no_view_or_trigger_of_a_history_takes_part(history: Path, results: Path
     report_data.feed(StoreWriter(other), [plain()])
     refused("history", "add", history, other, named="history.sqlite")
     edit(history, "DROP TABLE verdicts", "CREATE VIEW verdicts AS SELECT id AS run, 'x' AS operator FROM run")
-    with History(history) as opened, pytest.raises(HistoryError):
+    with HistoryFile(history) as opened, pytest.raises(HistoryError):
         opened.series()
 
 
 def test_showing_a_history_writes_nothing(history: Path) -> None:
     """A journal beside it could name any other file, which SQLite would look at and remove."""
-    with History(history) as opened, pytest.raises(sqlite3.OperationalError, match="readonly"):
+    with HistoryFile(history) as opened, pytest.raises(sqlite3.OperationalError, match="readonly"):
         opened._connection.execute("INSERT INTO verdicts VALUES (1, '', '', '', 1)")
 
 

@@ -18,7 +18,7 @@ from test_reports_html import Page
 
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.errors import CommandState
-from dml_conformance.reports.history import History, HistoryError
+from dml_conformance.reports.history import HistoryError, HistoryFile
 from dml_conformance.reports.history_page import MAX_PANELS, PANEL, _rate_chart
 from dml_conformance.reports.records import Verdict
 from dml_conformance.reports.steps import steps
@@ -98,11 +98,11 @@ def summary_of(day: int = 1, failing: int = 0, speed: float = 1.0, **changes: An
 
 
 def test_a_run_is_kept_once_and_comes_back(tmp_path: Path) -> None:
-    with History(tmp_path / "h.db", create=True) as history:
+    with HistoryFile(tmp_path / "h.db", create=True) as history:
         assert history.add(summary_of(2, failing=3))
         assert history.add(summary_of(1))
         assert not history.add(summary_of(2, failing=3))
-    with History(tmp_path / "h.db") as history:
+    with HistoryFile(tmp_path / "h.db") as history:
         ((key, runs),) = history.series().items()
     assert key == (report_data.BACKEND, "NVIDIA H100 80GB HBM3")
     assert [run.started[:10] for run in runs] == ["2025-03-01", "2025-03-02"]
@@ -115,7 +115,7 @@ def test_a_run_is_kept_once_and_comes_back(tmp_path: Path) -> None:
 
 
 def test_devices_are_series_of_their_own(tmp_path: Path) -> None:
-    with History(tmp_path / "h.db", create=True) as history:
+    with HistoryFile(tmp_path / "h.db", create=True) as history:
         history.add(summary_of(1))
         history.add(summary_of(2, backend={**report_data.campaign().backend, "device": "other"}))
         assert [device for _, device in history.series()] == ["NVIDIA H100 80GB HBM3", "other"]
@@ -126,19 +126,19 @@ def test_devices_are_series_of_their_own(tmp_path: Path) -> None:
 
 def test_what_is_no_history_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HistoryError, match="history add"):
-        History(tmp_path / "none.db")
+        HistoryFile(tmp_path / "none.db")
     (tmp_path / "text.db").write_text("no database, but longer than a header has to be, so that it is looked at")
     with pytest.raises(HistoryError, match="cannot be used"):
-        History(tmp_path / "text.db", create=True)
+        HistoryFile(tmp_path / "text.db", create=True)
     assert (tmp_path / "text.db").read_text().startswith("no database")
     sqlite3.connect(tmp_path / "other.db").executescript("CREATE TABLE t (x); PRAGMA user_version = 1;")
     with pytest.raises(HistoryError, match="no history of this suite"):
-        History(tmp_path / "other.db", create=True)
-    with History(tmp_path / "new.db", create=True) as history:
+        HistoryFile(tmp_path / "other.db", create=True)
+    with HistoryFile(tmp_path / "new.db", create=True) as history:
         history.add(summary_of())
     sqlite3.connect(tmp_path / "new.db").execute("PRAGMA user_version = 9")
     with pytest.raises(HistoryError, match="version 9"):
-        History(tmp_path / "new.db")
+        HistoryFile(tmp_path / "new.db")
 
 
 # --- the commands -------------------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def call(*arguments: str) -> Result:
 def database(tmp_path: Path) -> str:
     """Ten runs; from the fifth on three cases fail, from the seventh on everything takes twice as long."""
     path = tmp_path / "history.db"
-    with History(path, create=True) as history:
+    with HistoryFile(path, create=True) as history:
         for day in range(1, 11):
             history.add(summary_of(day, failing=3 if day >= 5 else 0, speed=0.5 if day >= 7 else 1 + day / 1000))
     return str(path)
@@ -176,7 +176,7 @@ def test_show_tells_where_a_figure_changed(database: str) -> None:
 
 def test_one_step_is_told_with_all_about_it(tmp_path: Path) -> None:
     row = report_data.throughputs()[0]
-    with History(tmp_path / "h.db", create=True) as history:
+    with HistoryFile(tmp_path / "h.db", create=True) as history:
         for day in range(1, 9):
             summary = Summary()
             summary.start(report_data.campaign(started=f"2025-03-{day:02}T09:30:00Z"))
@@ -197,7 +197,7 @@ def test_json_has_the_same(database: str) -> None:
 
 
 def test_steps_that_are_sure_are_told_apart_from_those_that_are_not(tmp_path: Path) -> None:
-    with History(tmp_path / "h.db", create=True) as history:
+    with HistoryFile(tmp_path / "h.db", create=True) as history:
         for day in range(1, 9):
             summary = Summary()
             summary.start(report_data.campaign(started=f"2025-03-{day:02}T09:30:00Z"))
@@ -238,9 +238,9 @@ def test_a_history_of_the_first_version_is_read_and_goes_on(database: str) -> No
     shown = call("show", database).output
     assert re.search("run 7: TILE -50% to -50% in 4 of 4 measurements; most: \\w+ warm, ", shown)
     assert Path(database).read_bytes() == before  # showing it writes nothing
-    with History(Path(database), create=True) as history:
+    with HistoryFile(Path(database), create=True) as history:
         assert history.add(summary_of(11))
-    with History(Path(database)) as history:
+    with HistoryFile(Path(database)) as history:
         (runs,) = history.series().values()
     assert {timing.size for timing in runs[9].throughput} == {0}
     assert runs[10].throughput == {row.timing: row.bytes_per_second for row in report_data.throughputs()}
@@ -249,7 +249,7 @@ def test_a_history_of_the_first_version_is_read_and_goes_on(database: str) -> No
 
 def test_several_histories_are_one(database: str, tmp_path: Path) -> None:
     other = tmp_path / "other.db"
-    with History(other, create=True) as history:
+    with HistoryFile(other, create=True) as history:
         history.add(summary_of(3, speed=1 + 3 / 1000))  # in both
         history.add(summary_of(11, speed=0.5))
     shown = call("show", database, str(other)).output.splitlines()
@@ -292,7 +292,7 @@ def test_the_page_tells_what_changed_and_draws_it(database: str, tmp_path: Path)
 
 
 def test_a_mark_stands_between_the_runs_and_the_levels_are_medians(database: str) -> None:
-    with History(Path(database)) as history:
+    with HistoryFile(Path(database)) as history:
         ((_, runs),) = history.series().items()
     rates = Trend.of(runs).rates[0]
     chart = _rate_chart(rates, len(runs))
@@ -327,7 +327,7 @@ def test_nothing_from_outside_becomes_markup(tmp_path: Path) -> None:
     script = "<script>alert(1)</script>"
     database = tmp_path / "h.db"
     described = {**report_data.campaign().backend, "name": f'"{script}', "device": script, "versions": {script: script}}
-    with History(database, create=True) as history:
+    with HistoryFile(database, create=True) as history:
         for day in range(1, 9):
             summary = Summary()
             summary.start(report_data.campaign(started=f"{script}{day}", backend=described, suite_version=script))
@@ -342,7 +342,7 @@ def test_nothing_from_outside_becomes_markup(tmp_path: Path) -> None:
 
 
 def test_an_empty_history_and_wrong_usage(tmp_path: Path) -> None:
-    with History(tmp_path / "h.db", create=True):
+    with HistoryFile(tmp_path / "h.db", create=True):
         pass
     assert "No runs." in shown_page(str(tmp_path / "h.db"), tmp_path)
     result = call("show", str(tmp_path / "h.db"), "-o", str(tmp_path / "x.txt"))
@@ -355,7 +355,7 @@ def test_an_empty_history_and_wrong_usage(tmp_path: Path) -> None:
 
 
 def test_runs_of_another_setup_are_said_to_be_other(tmp_path: Path) -> None:
-    with History(tmp_path / "h.db", create=True) as history:
+    with HistoryFile(tmp_path / "h.db", create=True) as history:
         history.add(summary_of(1, seed=1))
         history.add(summary_of(2, failing=2, seed=2))
     assert "run 2: GATHER: 0 failed, then 2 (other cases:" in call("show", str(tmp_path / "h.db")).output
@@ -374,7 +374,7 @@ def test_results_are_added_by_command(tmp_path: Path) -> None:
         call("add", database, str(results), str(tmp_path)).output == f"{database}: 1 run added, 1 were there already\n"
     )
     assert call("add", database, str(results)).output == f"{database}: 0 runs added, 1 were there already\n"
-    with History(Path(database)) as history:
+    with HistoryFile(Path(database)) as history:
         (runs,) = history.series().values()
     assert sum(sum(of.values()) for of in runs[0].counts.values()) == 900
     assert (call("add", database, str(tmp_path / "none")).exit_code, call("show", "none.db").exit_code) == (2, 2)

@@ -92,7 +92,7 @@ def test_the_page_is_bounded_and_says_what_it_leaves_out(results: Path, tmp_path
     call("report", results, "-o", tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert len(page.encode()) <= 5_000_000
-    assert f"{left_out(results):,} more, for which there is no room here, are in the results." in page
+    assert f"{left_out(results):,} measurements, for which there is no room here, are left out" in page
 
 
 def test_a_comparison_is_bounded_and_says_what_it_leaves_out(results: Path, tmp_path: Path) -> None:
@@ -138,12 +138,11 @@ def test_a_history_is_bounded_and_says_so(results: Path, tmp_path: Path) -> None
 
 
 def test_a_history_of_many_series_is_bounded_and_says_so(tmp_path: Path) -> None:
-    from dml_conformance.reports.history import History
+    from dml_conformance.reports.history import HistoryFile
 
     history = tmp_path / "h.sqlite"
-    summary = Summary()
-    report_data.feed(summary, report_data.some_sound()[:20])
-    with History(history, create=True) as kept:
+    summary = report_data.summary_of(report_data.some_sound()[:20])
+    with HistoryFile(history, create=True) as kept:
         kept.add(summary)
     with closing(sqlite3.connect(history)) as connection:
         query = "INSERT INTO run SELECT NULL, ?, backend, ?, started, outcome, json FROM run WHERE id = 1"

@@ -28,15 +28,12 @@ def validator(name: str) -> jsonschema.Draft202012Validator:
 
 
 def certified(records: tuple[Record, ...], **changes: Any) -> Certificate:
-    summary = Summary()
-    report_data.feed(summary, records, **changes)
+    summary = report_data.summary_of(records, **changes)
     return Certificate.of(summary)
 
 
 def faulty_summary() -> Summary:
-    summary = Summary()
-    report_data.feed(summary, report_data.some_faulty())
-    return summary
+    return report_data.summary_of(report_data.some_faulty())
 
 
 @pytest.fixture(scope="module")

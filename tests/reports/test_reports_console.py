@@ -11,16 +11,10 @@ from report_data import plain
 from rich.console import Console
 
 from dml_conformance.reports.console import LINE_INTERVAL, SHOWN_FAILURES, Progress, Steps, print_summary
-from dml_conformance.reports.records import Caches, Phase, Record, Verdict, at_largest_size
+from dml_conformance.reports.records import Caches, Phase, Verdict, at_largest_size
 from dml_conformance.reports.stream import FanOut
 from dml_conformance.reports.summary import CellVerdict, Summary
 from dml_conformance.reports.text import share_of_copy
-
-
-def summary_of(records: tuple[Record, ...] | list[Record], **changes: object) -> Summary:
-    summary = Summary()
-    report_data.feed(FanOut(summary), records, **changes)
-    return summary
 
 
 def printed(summary: Summary, width: int = 120, *, output: str = "", encoding: str = "utf-8", **options: object) -> str:
@@ -33,7 +27,7 @@ def printed(summary: Summary, width: int = 120, *, output: str = "", encoding: s
 
 @pytest.fixture(scope="module")
 def faulty() -> Summary:
-    return summary_of(report_data.some_faulty())
+    return report_data.summary_of(report_data.some_faulty())
 
 
 def test_the_matrix_has_a_symbol_for_each_cell(faulty: Summary) -> None:
@@ -70,7 +64,7 @@ def test_failures_come_with_the_line_that_reproduces_them(faulty: Summary) -> No
 
 def test_only_so_many_failures_are_listed() -> None:
     records = [plain(Verdict.FAIL, rule=f"GATHER.r{i}") for i in range(SHOWN_FAILURES + 4)]
-    text = printed(summary_of(records))
+    text = printed(report_data.summary_of(records))
     assert text.count("output GATHER GATHER.r") == SHOWN_FAILURES
     assert "4 more groups of failures are in the reports." in text
 
@@ -113,7 +107,7 @@ def test_colours_are_used_in_a_terminal_and_not_with_no_color(faulty: Summary, m
 
 def test_a_terminal_without_symbols_gets_letters(faulty: Summary) -> None:
     backend = {**report_data.campaign().backend, "name": "gerät:☃"}
-    text = printed(summary_of(report_data.some_faulty(), backend=backend), encoding="ascii")
+    text = printed(report_data.summary_of(report_data.some_faulty(), backend=backend), encoding="ascii")
     assert "+ conformant   X not conformant" in text
     assert r"ger\xe4t:\u2603 differs" in text
 
@@ -122,7 +116,7 @@ def test_a_terminal_without_symbols_gets_letters(faulty: Summary) -> None:
 def test_words_from_outside_do_not_steer_the_terminal(verdict: Verdict) -> None:
     nasty = "[bold]\x1b[2J\x07\x9b31m\u202e\ud800[/bold]"
     backend = {**report_data.campaign().backend, "name": nasty, "device": nasty}
-    summary = summary_of([plain(verdict, reason=nasty, reproduce=nasty, rule="r")], backend=backend)
+    summary = report_data.summary_of([plain(verdict, reason=nasty, reproduce=nasty, rule="r")], backend=backend)
     shown = io.StringIO()
     progress = Progress(Console(file=shown, width=100))
     report_data.feed(FanOut(progress), [plain(verdict)], backend=backend)

@@ -37,15 +37,9 @@ from dml_conformance.reports.writing import FILES, MARKDOWN, OutputFolder, Repor
 NASTY = "[x](javascript:1)\x1b[2J\x07 <script>alert(1)</script> @team `tick` |pipe| \u202e\ud800 ```"
 
 
-def summary_of(records: Iterable[Record], **changes: Any) -> Summary:
-    summary = Summary()
-    report_data.feed(FanOut(summary), records, **changes)
-    return summary
-
-
 @pytest.fixture(scope="module")
 def faulty() -> Summary:
-    return summary_of(report_data.some_faulty())
+    return report_data.summary_of(report_data.some_faulty())
 
 
 @pytest.fixture
@@ -100,20 +94,20 @@ def test_ctrf_tells_when_and_how_to_reproduce(faulty: Summary) -> None:
     ],
 )
 def test_every_verdict_has_its_status(verdict: Verdict, status: str) -> None:
-    (test,) = ctrf(summary_of([plain(verdict)]))["results"]["tests"]
+    (test,) = ctrf(report_data.summary_of([plain(verdict)]))["results"]["tests"]
     assert (test["status"], test["rawStatus"]) == (status, str(verdict))
 
 
 def test_a_failure_outweighs_what_passed() -> None:
-    (test,) = ctrf(summary_of([plain(), plain(Verdict.ERROR), plain(Verdict.CRASH)]))["results"]["tests"]
+    (test,) = ctrf(report_data.summary_of([plain(), plain(Verdict.ERROR), plain(Verdict.CRASH)]))["results"]["tests"]
     assert (test["status"], test["rawStatus"]) == ("failed", "crash")
-    (test,) = ctrf(summary_of([plain(), plain(Verdict.WAIVED)]))["results"]["tests"]
+    (test,) = ctrf(report_data.summary_of([plain(), plain(Verdict.WAIVED)]))["results"]["tests"]
     assert test["status"] == "passed"
 
 
 def test_the_same_stream_has_the_same_report(faulty: Summary) -> None:
-    assert ctrf_json(summary_of(report_data.some_faulty())) == ctrf_json(faulty)
-    other = ctrf(summary_of(report_data.some_sound()))
+    assert ctrf_json(report_data.summary_of(report_data.some_faulty())) == ctrf_json(faulty)
+    other = ctrf(report_data.summary_of(report_data.some_sound()))
     assert uuid.UUID(other["reportId"]) != uuid.UUID(ctrf(faulty)["reportId"])
 
 
@@ -126,7 +120,7 @@ def test_a_campaign_that_was_cut_off_has_a_report() -> None:
 
 
 def test_ctrf_takes_words_from_outside() -> None:
-    summary = summary_of([plain(Verdict.FAIL, reason=NASTY, reproduce=NASTY)])
+    summary = report_data.summary_of([plain(Verdict.FAIL, reason=NASTY, reproduce=NASTY)])
     (test,) = ctrf(summary)["results"]["tests"]
     assert "\x1b" not in test["trace"]
     assert "\\x1b[2J" in test["message"]
@@ -154,7 +148,7 @@ def test_markdown_is_bounded_and_counts_the_rest() -> None:
         plain(Verdict.FAIL, rule=f"GATHER.r{i}", reason="wrong", reproduce="x" * 2000, case=f"{i:064x}")
         for i in range(200)
     ]
-    text = markdown(summary_of(records))
+    text = markdown(report_data.summary_of(records))
     assert len(text) <= MAX_CHARACTERS
     shown = text.count("### GATHER")
     assert 20 < shown < 200
@@ -163,7 +157,7 @@ def test_markdown_is_bounded_and_counts_the_rest() -> None:
 
 
 def test_a_line_that_is_too_long_to_copy_is_named_by_its_case() -> None:
-    text = markdown(summary_of([plain(Verdict.FAIL, reproduce="x" * 5000, case="ab" * 32)]))
+    text = markdown(report_data.summary_of([plain(Verdict.FAIL, reproduce="x" * 5000, case="ab" * 32)]))
     assert "replay results.sqlite#abababababab" in text
     assert "xxxx" not in text
 
@@ -175,7 +169,7 @@ def test_markdown_takes_words_from_outside() -> None:
         Verdict.FAIL, reason=NASTY, reproduce=NASTY, differences=(difference,), difference_count=1, case="c" * 64
     )
     backend = {**report_data.campaign().backend, "name": NASTY, "device": NASTY}
-    text = markdown(summary_of([record], backend=backend))
+    text = markdown(report_data.summary_of([record], backend=backend))
     assert "\x1b" not in text
     assert "\u202e" not in text
     prose, code = [], False
@@ -193,7 +187,7 @@ def test_markdown_takes_words_from_outside() -> None:
 
 
 def test_no_text_ends_the_code_that_it_stands_in() -> None:
-    lines = markdown(summary_of([plain(Verdict.FAIL, reason="```", reproduce="~~~")])).splitlines()
+    lines = markdown(report_data.summary_of([plain(Verdict.FAIL, reason="```", reproduce="~~~")])).splitlines()
     start = lines.index("````text")
     assert lines[start : start + 3] == ["````text", "```", "````"]
 
@@ -207,7 +201,7 @@ def test_an_incomplete_run_says_why() -> None:
 
 
 def test_a_sound_backend_has_nothing_that_differs() -> None:
-    text = markdown(summary_of(report_data.some_sound()))
+    text = markdown(report_data.summary_of(report_data.some_sound()))
     assert "What differs" not in text
     assert "## Throughput\n\nOutputs of 256 MiB.\n" in text
     timed = at_largest_size(row for row in report_data.throughputs() if row.caches is Caches.WARM)

@@ -19,6 +19,7 @@ from dml_conformance.reports import html as html_module
 from dml_conformance.reports.cases import Cases
 from dml_conformance.reports.html import MAX_PAGE, report_html
 from dml_conformance.reports.records import Caches, Caveat, Record, Verdict, at_largest_size
+from dml_conformance.reports.report import CELL_WORDS, CampaignReport
 from dml_conformance.reports.stream import FanOut
 from dml_conformance.reports.summary import CellVerdict, Conformance, FailureKind, Summary
 from dml_conformance.reports.text import brief_seconds, share_of_copy
@@ -75,9 +76,26 @@ class Page(HTMLParser):
 
 
 def rendered(records: Iterable[Record], **changes: object) -> str:
-    summary, cases = Summary(), Cases()
-    report_data.feed(FanOut(summary, cases), records, **changes)
-    return report_html(summary, cases)
+    return report_html(report_data.report_of(records, **changes))
+
+
+def righted(record: Record) -> Record:
+    """The same case, judged on a backend that does what the specification says."""
+    if record.expected not in ("ACCEPT", "REJECT"):
+        return record
+    changes = {"answered": record.expected.lower(), "reason": "", "differences": (), "difference_count": 0}
+    return msgspec.structs.replace(record, verdict=Verdict.PASS, **changes)
+
+
+@pytest.fixture(scope="module", params=["one", "two"])
+def any_page(request: pytest.FixtureRequest, faulty: str) -> Page:
+    """Of one campaign, and of two."""
+    if request.param == "one":
+        return Page(faulty)
+    summaries, cases = (Summary(), Summary()), (Cases(), Cases())
+    report_data.feed(FanOut(summaries[0], cases[0]), report_data.some_faulty())
+    report_data.feed(FanOut(summaries[1], cases[1]), map(righted, report_data.some_faulty()))
+    return Page(report_html(CampaignReport(summaries, cases, [{}, {}])))
 
 
 @pytest.fixture(scope="module")
@@ -93,8 +111,7 @@ def page(faulty: str) -> Page:
 def test_the_verdict_comes_first(page: Page) -> None:
     assert page.all("h1")[0][1] == "torch:cuda:0 is not conformant"
     assert page.all("title")[0][1] == "torch:cuda:0: not conformant"
-    summary = Summary()
-    report_data.feed(summary, report_data.some_faulty())
+    summary = report_data.summary_of(report_data.some_faulty())
     assert summary.headline() in page.text()
 
 
@@ -115,7 +132,7 @@ def test_an_incomplete_run_says_what_it_lacks() -> None:
     summary.start(report_data.campaign())
     summary.record(plain())
     summary.finish(report_data.ending("the device was lost"))
-    page = Page(report_html(summary))
+    page = Page(report_html(CampaignReport([summary])))
     assert page.all("h1")[0][1] == "The result for torch:cuda:0 is incomplete"
     assert "The run did not reach its end: the device was lost." in page.text()
 
@@ -123,7 +140,7 @@ def test_an_incomplete_run_says_what_it_lacks() -> None:
 def test_a_page_can_be_made_before_anything_happened() -> None:
     summary = Summary()
     summary.start(report_data.campaign())
-    text = Page(report_html(summary)).text()
+    text = Page(report_html(CampaignReport([summary]))).text()
     assert "No case passed." in text
     assert "Nothing was timed in this run." in text
     assert "No case touched what the specification leaves open." in text
@@ -186,7 +203,7 @@ def test_no_field_of_a_record_becomes_markup() -> None:
         stream.record(record)
     stream.throughput(rows[0])
     stream.finish(report_data.ending())
-    text = report_html(summary, cases)
+    text = report_html(CampaignReport([summary], [cases]))
     assert_only_own_scripts(text)
     assert not [attributes for _, attributes, _ in Page(text).elements if any(n.startswith("on") for n in attributes)]
 
@@ -209,17 +226,17 @@ def test_control_characters_are_written_out() -> None:
 # No network.
 
 
-def test_the_page_loads_nothing(page: Page, faulty: str) -> None:
-    for tag, attributes, _ in page.elements:
+def test_the_page_loads_nothing(any_page: Page) -> None:
+    for tag, attributes, _ in any_page.elements:
         for name in URL_ATTRIBUTES & set(attributes):
             if tag == "a":
                 assert attributes[name].startswith(("#", "https://learn.microsoft.com/")), attributes
             else:
                 assert attributes[name] == "data:,", (tag, attributes)
-    style = page.all("style")[0][1]
+    style = any_page.all("style")[0][1]
     assert "@import" not in style
     assert "url(" not in style
-    assert not {"iframe", "object", "embed", "base", "form"} & {tag for tag, _, _ in page.elements}
+    assert not {"iframe", "object", "embed", "base", "form"} & {tag for tag, _, _ in any_page.elements}
 
 
 def test_the_policy_allows_the_pages_own_script_and_nothing_else(page: Page, faulty: str) -> None:
@@ -235,21 +252,20 @@ def test_the_policy_allows_the_pages_own_script_and_nothing_else(page: Page, fau
 
 
 def test_the_matrix_tells_verdicts_in_words_and_symbols(page: Page) -> None:
-    summary = Summary()
-    report_data.feed(summary, report_data.some_faulty())
+    summary = report_data.summary_of(report_data.some_faulty())
     cells = [(a, text) for a, text in page.all("td") if "title" in a]
     assert len(cells) == len(summary.matrix())
     for (attributes, text), cell in zip(cells, summary.matrix(), strict=True):
         assert attributes["title"].startswith(f"{cell.operator} at {cell.level}: {cell.verdict}; ")
         assert text.startswith(cell.verdict.symbol)
-        word = f"{cell.failures:,} differ" if cell.failures else html_module.CELL_WORDS[cell.verdict]
+        word = f"{cell.failures:,} differ" if cell.failures else CELL_WORDS[cell.verdict]
         assert text.endswith(word)
 
 
 def test_every_verdict_of_a_cell_has_a_word_a_meaning_and_a_colour() -> None:
     style = html_module._text("report.css")
     for verdict in CellVerdict:
-        assert html_module.CELL_WORDS[verdict]
+        assert CELL_WORDS[verdict]
         assert html_module.CELL_MEANINGS[verdict]
         assert f".{str(verdict).replace(' ', '-')} {{ --tone" in style
     for conformance in Conformance:
@@ -258,8 +274,7 @@ def test_every_verdict_of_a_cell_has_a_word_a_meaning_and_a_colour() -> None:
 
 
 def test_differences_are_shown_with_rule_source_witness_and_command(page: Page, faulty: str) -> None:
-    summary = Summary()
-    report_data.feed(summary, report_data.some_faulty())
+    summary = report_data.summary_of(report_data.some_faulty())
     commands = {text for _, text in page.all("pre")}
     links = {attributes["href"] for attributes, text in page.all("a") if text == "Source"}
     rules = {rule["id"]: rule for rule in summary.campaign.rules}
@@ -317,11 +332,11 @@ def test_every_size_and_state_of_the_caches_has_its_figures(page: Page) -> None:
 
 def test_what_is_observed_and_what_is_not_claimed(page: Page) -> None:
     records = [record for record in report_data.some_faulty() if record.verdict == "observed"]
-    counts = Counter(record.operator for record in records)
-    for operator, count in counts.items():
-        answers = Counter(record.answered for record in records if record.operator == operator)
-        told = f"TENSOR.output-overlapTENSOR-1{operator}{count}{answers['accept']}{answers['reject']}"
-        assert any(text.startswith(told) for _, text in page.all("tr")), told
+    asked = {record.operator for record in records}
+    names = ", ".join(operator for operator in report_data.campaign().operators if operator in asked)
+    answers = Counter(record.answered for record in records)
+    told = f"TENSOR-1TENSOR.output-overlap{names}○{answers['accept']} accepted, {answers['reject']} rejectedat "
+    assert any(text.startswith(told) for _, text in page.all("tr")), told
     assert "5 rules not enforced" in page.text()
     assert any(text == "TENSOR.total-size" for _, text in page.all("li"))
 
@@ -340,8 +355,7 @@ def test_coverage_shows_gaps_but_not_where_the_tables_allow_none() -> None:
 
 
 def test_environment_seed_and_digests_are_there(page: Page) -> None:
-    summary = Summary()
-    report_data.feed(summary, report_data.some_faulty())
+    summary = report_data.summary_of(report_data.some_faulty())
     text = page.text()
     for value in (
         summary.digests.results,
@@ -371,17 +385,15 @@ def test_the_page_grows_with_the_cases_to_its_bound_and_no_further(monkeypatch: 
 
 
 def test_without_cases_nothing_leads_to_them() -> None:
-    summary = Summary()
-    report_data.feed(summary, report_data.some_faulty())
-    page = Page(report_html(summary))
+    summary = report_data.summary_of(report_data.some_faulty())
+    page = Page(report_html(CampaignReport([summary])))
     assert not [a["href"] for a, _ in page.all("a") if a["href"].startswith("#cases")]
     assert len(page.all("script")) == 1
 
 
 def test_cells_and_counts_lead_to_their_cases(page: Page) -> None:
     links = {attributes["href"] for attributes, _ in page.all("a")}
-    summary = Summary()
-    report_data.feed(summary, report_data.some_faulty())
+    summary = report_data.summary_of(report_data.some_faulty())
     for cell in summary.matrix():
         verdict = "&verdict=differs" if cell.failures else ""
         assert not cell.counts or f"#cases?operator={cell.operator}&level={cell.level}{verdict}" in links
@@ -397,22 +409,21 @@ def test_groups_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
     decisions = [msgspec.structs.replace(record, answered="reject") for record in records]
     page = Page(rendered([*records, *decisions]))
     assert len(page.all("article")) == 6
-    assert "5 more groups in results.sqlite." in page.text()
-    assert "5 more rules in results.sqlite." in page.text()
+    assert page.text().count("5 more rules in results.sqlite.") == 2
 
 
 # Reading it without a mouse or without eyes.
 
 
-def test_landmarks_headings_and_names(page: Page) -> None:
-    tags = Counter(tag for tag, _, _ in page.elements)
+def test_landmarks_headings_and_names(any_page: Page) -> None:
+    tags = Counter(tag for tag, _, _ in any_page.elements)
     assert (tags["main"], tags["h1"], tags["nav"]) == (1, 1, 1)
-    assert page.all("html")[0][0]["lang"] == "en"
-    levels = [int(tag[1]) for tag, _, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+    assert any_page.all("html")[0][0]["lang"] == "en"
+    levels = [int(tag[1]) for tag, _, _ in any_page.elements if re.fullmatch("h[1-6]", tag)]
     assert all(after - before <= 1 for before, after in pairwise(levels))
-    ids = [attributes["id"] for _, attributes, _ in page.elements if "id" in attributes]
+    ids = [attributes["id"] for _, attributes, _ in any_page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
-    for tag, attributes, _ in page.elements:
+    for tag, attributes, parents in any_page.elements:
         if attributes.get("href", "").startswith("#"):
             assert attributes["href"][1:].partition("?")[0] in ids
         if tag == "section":
@@ -420,14 +431,19 @@ def test_landmarks_headings_and_names(page: Page) -> None:
         if attributes.get("role") == "group":
             assert attributes["aria-label"]
             assert attributes["tabindex"] == "0"
-
-
-def test_tables_have_header_cells_with_scope(page: Page) -> None:
-    scopes = [attributes.get("scope") for attributes, _ in page.all("th")]
-    assert set(scopes) == {"col", "row", "rowgroup"}
-    for tag, _, parents in page.elements:
         if tag == "table" and "figure" not in parents:
             assert "div" in parents  # which scrolls, so that the page does not
+        if tag == "th":
+            assert attributes["scope"] in ("col", "row", "rowgroup")
+        if "symbol" in attributes.get("class", "").split():
+            assert attributes["aria-hidden"] == "true"
+
+
+def test_every_class_of_a_cell_is_styled(any_page: Page) -> None:
+    style = html_module._text("report.css")
+    cells = [attributes for tag, attributes, _ in any_page.elements if tag in ("td", "th", "table")]
+    used = {name for attributes in cells for name in attributes.get("class", "").split()}
+    assert not [name for name in used if not re.search(rf"\.{name}\b", style)]
 
 
 def test_light_dark_print_and_narrow_are_styled() -> None:

@@ -41,8 +41,7 @@ ATTRIBUTES = {
 
 
 def xml_of(records: tuple[Record, ...] | list[Record], **changes: object) -> ET.Element:
-    summary = Summary()
-    report_data.feed(summary, records, **changes)
+    summary = report_data.summary_of(records, **changes)
     return ET.fromstring(junit_xml(summary))
 
 

@@ -11,18 +11,11 @@ import pytest
 import report_data
 from report_data import plain
 
+from dml_conformance.reports.coverage import SHADES, Heat, rules_by_phase, types_by_rank_and_level
 from dml_conformance.reports.html import report_html
-from dml_conformance.reports.plots import (
-    MARKERS,
-    PANEL,
-    SHADES,
-    Heat,
-    Roofline,
-    rooflines,
-    rules_by_phase,
-    types_by_rank_and_level,
-)
+from dml_conformance.reports.plots import MARKERS, PANEL, Roofline, roofline, speed_tables
 from dml_conformance.reports.records import Caches, Phase, Record, Throughput, Verdict, at_largest_size
+from dml_conformance.reports.report import CampaignReport
 from dml_conformance.reports.summary import Summary
 from dml_conformance.reports.text import share_of_copy
 
@@ -40,7 +33,8 @@ def at(size: int, seconds: float, **changes: Any) -> Throughput:
 
 
 def drawn(*rows: Throughput) -> Roofline:
-    (plot,) = rooflines(rows)
+    plot = roofline(Caches.WARM, rows)
+    assert plot is not None
     return plot
 
 
@@ -52,7 +46,7 @@ def test_a_line_runs_from_size_to_size_and_the_limit_lies_where_the_copy_does() 
     rows = [at(16 * KIB << 2 * n, 32 * KIB / 1e9 * 4**n * 10, copy_bytes_per_second=1e9 * 10**n) for n in range(3)]
     plot = drawn(*reversed(rows))
     ((panel,),) = plot.operators.values()
-    (line,) = panel.lines
+    (line,) = panel.curves
     assert [point.x for point in line.points] == pytest.approx([PANEL.across(share) for share in (0, 0.5, 1)])
     assert places(line.path) == [(round(point.x, 1), round(point.y, 1)) for point in line.points]
     decade = plot.y_ticks[0].at - plot.y_ticks[1].at
@@ -77,7 +71,7 @@ def test_whiskers_reach_from_the_slowest_to_the_fastest_run_but_do_not_stretch_t
     slow = {"copy_bytes_per_second": 2e8}
     plot = drawn(timed(**slow), timed(data_type="INT32", seconds=(1e-3, 2e-3, 1e6), **slow))
     ((panel,),) = plot.operators.values()
-    (point,), (held_up,) = (line.points for line in panel.lines)
+    (point,), (held_up,) = (curve.points for curve in panel.curves)
     octave = abs(plot.y_ticks[1].at - plot.y_ticks[0].at) * math.log10(2)
     assert point.y - point.fastest == pytest.approx(octave)
     assert point.slowest - point.y == pytest.approx(octave)
@@ -93,7 +87,7 @@ def test_a_panel_for_each_operator_and_width_and_a_marker_for_each_kind() -> Non
         "GATHER": ["GATHER, 8 bit", "GATHER, 16 bit", "GATHER, 32 bit"],
     }
     assert plot.kinds == [("FLOAT", MARKERS[0]), ("INT", MARKERS[1]), ("UINT", MARKERS[2])]
-    assert [[line.kind for line in panel.lines] for panel in plot.operators["TILE"]] == [[1, 2], [0, 2], [0]]
+    assert [[curve.kind for curve in panel.curves] for panel in plot.operators["TILE"]] == [[1, 2], [0, 2], [0]]
     assert (
         "INT8 1.05 GB/s at 1 MiB, 105 % of the copy (above the one copy that was measured); UINT8"
         in plot.operators["TILE"][0].told
@@ -102,7 +96,7 @@ def test_a_panel_for_each_operator_and_width_and_a_marker_for_each_kind() -> Non
 
 def test_cold_and_warm_caches_have_plots_of_their_own() -> None:
     cold = timed(caches=Caches.COLD, copy_bytes_per_second=1e6)
-    plots = rooflines([timed(), cold, timed(operator="TILE")])
+    plots = [table.roofline for table in speed_tables([timed(), cold, timed(operator="TILE")])]
     assert [(plot.caches, list(plot.operators)) for plot in plots] == [
         (Caches.WARM, ["GATHER", "TILE"]),
         (Caches.COLD, ["GATHER"]),
@@ -113,7 +107,7 @@ def test_ticks_and_points_stay_within_the_axes() -> None:
     sizes = [KIB << n for n in range(0, 20, 2)]
     plot = drawn(*(at(size, 1e-5 + size / 1e9) for size in sizes))
     ((panel,),) = plot.operators.values()
-    for point in panel.lines[0].points:
+    for point in panel.curves[0].points:
         assert PANEL.left <= point.x <= PANEL.width - PANEL.right
         assert PANEL.top <= point.y <= PANEL.height - PANEL.bottom
     assert len(panel.x_ticks) == len(sizes)
@@ -122,8 +116,8 @@ def test_ticks_and_points_stay_within_the_axes() -> None:
 
 def test_what_has_no_place_is_left_out_and_counted() -> None:
     unknown = timed(output_bytes=0, shape="in words")
-    assert rooflines([]) == []
-    assert rooflines([unknown]) == []
+    assert speed_tables([]) == []
+    assert roofline(Caches.WARM, [unknown]) is None
     beyond = [
         timed(copy_bytes_per_second=math.inf),
         timed(seconds=(1.0, 0.0)),
@@ -159,9 +153,7 @@ def test_shades_follow_the_order_of_magnitude() -> None:
 
 
 def summary_of(*records: Record) -> Summary:
-    summary = Summary()
-    report_data.feed(summary, records)
-    return summary
+    return report_data.summary_of(records)
 
 
 def test_rules_by_phase_counts_every_case_of_a_rule() -> None:
@@ -196,7 +188,7 @@ def test_types_by_rank_and_level_counts_judged_accepted_cases() -> None:
 
 def test_the_page_draws_a_point_for_each_measurement() -> None:
     summary = summary_of(plain())
-    text = report_html(summary)
+    text = report_html(CampaignReport([summary]))
     assert text.count('<g class="point">') == len(summary.throughputs)
     points = re.findall('<g class="point"><title>([^<]*)</title>', text)
     row = next(row for row in summary.throughputs if row.data_type == "INT8")  # narrow types come first

@@ -7,7 +7,6 @@ import os
 import shutil
 import sqlite3
 import zlib
-from collections import Counter
 from collections.abc import Container, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -124,19 +123,6 @@ def test_text_in_a_filter_is_no_sql(results: Path) -> None:
     with Store(results) as opened:
         assert list(opened.records(rule="x') OR 1=1; DROP TABLE record; --")) == []
         assert len(opened) == len(report_data.some_faulty())
-
-
-@pytest.mark.parametrize("traits", [("verdict",), ("operator", "level", "verdict"), ("rule", "expected", "answered")])
-def test_sums_are_those_of_the_records(results: Path, traits: tuple[str, ...]) -> None:
-    expected = Counter(tuple(str(getattr(record, t)) for t in traits) for record in report_data.some_faulty())
-    with Store(results) as opened:
-        assert opened.counts(*traits) == expected
-
-
-@pytest.mark.parametrize("traits", [(), ("verdict", "seconds"), ("1; DROP TABLE record",)])
-def test_only_traits_can_be_counted_by(results: Path, traits: tuple[str, ...]) -> None:
-    with Store(results) as opened, pytest.raises(ValueError, match="expected some of operator, level"):
-        opened.counts(*traits)
 
 
 def test_the_view_shows_records_in_words(results: Path) -> None:

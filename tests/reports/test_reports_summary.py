@@ -136,8 +136,7 @@ def test_the_stream_and_the_store_give_the_same_summary(tmp_path: Path) -> None:
 
 
 def test_counts_are_those_of_the_records() -> None:
-    summary = Summary()
-    report_data.feed(summary, report_data.some_faulty())
+    summary = report_data.summary_of(report_data.some_faulty())
     records = report_data.some_faulty()
     assert summary.counts == Counter(record.verdict for record in records)
     assert summary.total == len(records)
@@ -358,8 +357,7 @@ def test_the_content_digest_covers_campaign_measurements_and_ending() -> None:
 
 
 def test_the_summary_digests_what_it_counts() -> None:
-    summary = Summary()
-    report_data.feed(summary, report_data.some_faulty())
+    summary = report_data.summary_of(report_data.some_faulty())
     expected = digests(list(report_data.some_faulty()))
     assert (summary.digests.results, summary.digests.content) == (expected.results, expected.content)
 

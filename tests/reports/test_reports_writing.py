@@ -16,6 +16,7 @@ from dml_conformance.reports.certificate import Certificate
 from dml_conformance.reports.failures import FAILURES
 from dml_conformance.reports.html import report_html
 from dml_conformance.reports.junit import junit_xml
+from dml_conformance.reports.report import CampaignReport
 from dml_conformance.reports.resuming import ResumeError, check_same, check_same_campaign
 from dml_conformance.reports.store import Store
 from dml_conformance.reports.stream import FanOut
@@ -58,7 +59,7 @@ def test_a_run_leaves_its_files_and_nothing_else(tmp_path: Path) -> None:
         store.replay(FanOut(stored, cases))
     assert (folder / CERTIFICATE).read_bytes() == Certificate.of(stored).to_json()
     assert (folder / JUNIT).read_bytes() == junit_xml(stored)
-    assert (folder / REPORT).read_text(encoding="utf-8") == report_html(stored, cases)
+    assert (folder / REPORT).read_text(encoding="utf-8") == report_html(CampaignReport([stored], [cases]))
     certificate = json.loads((folder / CERTIFICATE).read_bytes())
     assert certificate["digests"]["content"] == stored.digests.content
 

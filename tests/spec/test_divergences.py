@@ -149,15 +149,6 @@ def test_its_neighbours_do_not_show_it(divergence: Divergence) -> None:
         assert not RECOGNISED_BY[divergence.id](desc), desc
 
 
-def test_the_boundary_of_32_bits_is_that_of_the_sum_of_strides() -> None:
-    """Two times 2^31 elements away is 0 in 32 bits, so one element's bytes are enough, and four are the least."""
-    recognised = RECOGNISED_BY["DIV-strided-size-in-32-bits"]
-    assert recognised(strided(4))
-    assert recognised(strided(2**34))
-    # The sum alone is cut: one below 2^32, plus one, needs 33 bits.
-    assert not recognised(tile(TensorDesc(DataType.FLOAT32, (2,), (2**32 - 1,), 4), tensor(2)))
-
-
 def test_missing_tensors_are_no_hindrance() -> None:
     desc = replace(tile(tensor(1, alignment=8)), output_tensor=None)
     assert RECOGNISED_BY["DIV-alignment-below-16"](desc)

@@ -12,7 +12,7 @@ from places import SHARED
 from dml_conformance.spec import registry
 from dml_conformance.spec.history import history
 from dml_conformance.spec.levels import LOWEST, Level
-from dml_conformance.spec.operator import Kind, OperatorSpec
+from dml_conformance.spec.operator import FieldKind, OperatorSpec
 from dml_conformance.spec.registry import operator, operators, rules, rules_of, spec_of
 from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category, Rule
 from dml_conformance.spec.tensor_rules import DESCRIPTOR_RULES, EXECUTION_RULES, TENSOR_RULES
@@ -54,7 +54,7 @@ def test_fields_are_the_attributes_of_the_descriptor(spec: OperatorSpec) -> None
     assert tuple(attributes) == spec.desc.__struct_fields__
     for field in spec.fields:
         assert field.attribute == re.sub(r"(?<!^)(?=[A-Z])", "_", field.name).lower()
-        assert bool(field.count_field) == (field.kind is Kind.UINT_ARRAY)
+        assert bool(field.count_field) == (field.kind is FieldKind.UINT_ARRAY)
     assert spec.output_fields
     assert spec.input_fields
     for table in spec.tables.values():

@@ -370,17 +370,6 @@ def test_a_rejection_outweighs_an_open_question() -> None:
     assert decision.errata == ()
 
 
-def test_below_its_introduction_only_that_is_said_of_an_operator() -> None:
-    decision = decide(nd1((0, 3), (3,), (2, 2), 9, 9, 9), Level.L2_1)
-    assert decision.rules == ("GATHER_ND1.introduced-in",)
-
-
-def test_a_rule_is_skipped_where_what_it_needs_is_broken() -> None:
-    # No sizes follow from an axis that does not exist, nor from an unknown size.
-    assert decide(gather(axis=7, output=of(F32, (9, 9))), Level.L3_0).rules == ("GATHER.axis-range",)
-    assert decide(with_input(sizes=(0, 2)), Level.L3_0).rules == ("TENSOR.sizes",)
-
-
 def test_fitting_rules_depends_on_the_level() -> None:
     desc = tile(of(DataType.INT32, (1, 1, 2, 2)), of(DataType.INT32, (1, 1, 2, 4)), 1, 1, 1, 2)
     outcomes = {level: decide(desc, level).rules for level in Level}

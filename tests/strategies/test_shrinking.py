@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from strength import mutants
 
-from dml_conformance.conformance.campaign.search import search
 from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.judge.search import search
 from dml_conformance.reports.records import NOT_CONFORMANT, Record
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType

@@ -14,7 +14,7 @@ import msgspec
 
 from dml_conformance.spec.datatypes import DataType, TensorType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import Kind, OperatorDesc
+from dml_conformance.spec.operator import FieldKind, OperatorDesc
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc, minimum_size_in_bytes
 from dml_conformance.spec.validator import Outcome, decide
@@ -85,13 +85,13 @@ def _changes(desc: OperatorDesc) -> Iterator[tuple[str, OperatorDesc]]:
                 yield f"a type {name} of {group}", _edited(desc, changes)
     for field in spec.fields:
         value = getattr(desc, field.attribute)
-        if field.kind is Kind.UINT:
+        if field.kind is FieldKind.UINT:
             for name, number in ((f"{field.name} + 1", value + 1), (f"{field.name} - 1", value - 1)):
                 if 0 <= number <= UINT32_MAX:
                     edited = _edited(desc, {field.attribute: number})
                     yield name, edited
                     yield from _fitted(f"{name}, OutputTensor.Sizes with it", edited)
-        elif field.kind is Kind.UINT_ARRAY:
+        elif field.kind is FieldKind.UINT_ARRAY:
             for name, array in _array_changes(value):
                 edited = _edited(desc, {field.attribute: array})
                 yield f"{field.name} {name}", edited
@@ -148,8 +148,8 @@ def _array_changes(array: tuple[int, ...]) -> Iterator[tuple[str, tuple[int, ...
 def _dimension_changes(desc: OperatorDesc, tensors: dict[Any, TensorDesc]) -> Iterator[tuple[str, OperatorDesc]]:
     """A leading dimension of size 1 more or less everywhere; positions count from it, so they move with it or not."""
     spec = spec_of(desc)
-    numbers = [field.attribute for field in spec.fields if field.kind is Kind.UINT]
-    arrays = [field.attribute for field in spec.fields if field.kind is Kind.UINT_ARRAY]
+    numbers = [field.attribute for field in spec.fields if field.kind is FieldKind.UINT]
+    arrays = [field.attribute for field in spec.fields if field.kind is FieldKind.UINT_ARRAY]
     longer: dict[str, Any] = {field.attribute: _longer(tensor) for field, tensor in tensors.items()}
     longer |= {attribute: (1, *getattr(desc, attribute)) for attribute in arrays}
     yield "DimensionCount + 1 everywhere", _edited(desc, longer)

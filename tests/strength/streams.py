@@ -20,8 +20,8 @@ from dml_conformance.backends.base import Backend, Binding, Bytes
 from dml_conformance.backends.reference import LargeResult, ReferenceBackend, Result
 from dml_conformance.conformance.campaign.budget import Budget
 from dml_conformance.conformance.campaign.engine import example_cases
-from dml_conformance.conformance.campaign.search import quiet_settings
 from dml_conformance.conformance.judge.judge import Judge, Judgement, Pending
+from dml_conformance.conformance.judge.search import quiet_settings
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import Level

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from dml_conformance.backends.directml import backend as backend_module
 from dml_conformance.backends.directml import stubs
 from dml_conformance.backends.directml.errors import DirectmlError
 from dml_conformance.backends.directml.library import LibraryFile, find_library
-from dml_conformance.backends.directml.process import Worker
+from dml_conformance.backends.directml.process import DecisionProcess
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operators.gather import GatherDesc
@@ -34,7 +33,9 @@ def tile(data_type: DataType, size: int = 2) -> TileDesc:
     return TileDesc(tensor, tensor, (1,))
 
 
-def fake_worker(answers: str, hello: str = "address=4096, level=0x6200, data_types=tuple(range(1, 12))") -> Worker:
+def fake_worker(
+    answers: str, hello: str = "address=4096, level=0x6200, data_types=tuple(range(1, 12))"
+) -> DecisionProcess:
     """A process that speaks the worker's protocol without any library.
 
     Args:
@@ -44,24 +45,24 @@ def fake_worker(answers: str, hello: str = "address=4096, level=0x6200, data_typ
     script = f"""
 import os, signal, sys, time
 import msgspec
-from dml_conformance.backends.directml.protocol import REPLY, Hello
-from dml_conformance.backends.directml.structs import HEADER
+from dml_conformance.backends.directml.protocol import Hello, Reply
+from dml_conformance.backends.processes.framing import HEADER, MARK, send
 
 def reply(code=0, signal=0, text=b""):
-    os.write(1, REPLY.pack(code, signal, len(text)) + text)
+    send(1, msgspec.msgpack.encode(Reply(code, text.decode())), signal)
 
-os.write(1, msgspec.json.encode(Hello({hello})) + b"\\n")
+send(1, msgspec.msgpack.encode(Hello({hello})))
 while block := os.read(0, 1 << 16):
     {answers}
 """
-    return Worker([sys.executable, "-c", script])
+    return DecisionProcess(script)
 
 
-def use_fake_worker(monkeypatch: pytest.MonkeyPatch, answers: str, **more: str) -> list[Worker]:
+def use_fake_worker(monkeypatch: pytest.MonkeyPatch, answers: str, **more: str) -> list[DecisionProcess]:
     """Have new backends talk to a fake worker. Returns a list that gets the workers started."""
-    started: list[Worker] = []
+    started: list[DecisionProcess] = []
 
-    def start(*_: object) -> Worker:
+    def start(*_: object) -> DecisionProcess:
         started.append(fake_worker(answers, **more))
         return started[-1]
 

@@ -23,7 +23,7 @@ import msgspec
 
 import dml_conformance.conformance.cli.certify
 import dml_conformance.conformance.cli.run  # noqa: F401 - both are loaded before any process is forked
-from dml_conformance.conformance.campaign import sweep
+from dml_conformance.conformance.campaign import driver
 from dml_conformance.conformance.cli import main
 from dml_conformance.reports import store
 from dml_conformance.reports.store import StoreWriter
@@ -150,7 +150,7 @@ def _child(attempt: Attempt, moments_file: Path, stdout: Path, stderr: Path) -> 
         os.dup2(os.open(path, os.O_WRONLY | os.O_TRUNC), stream.fileno())
     if attempt.file_bytes:
         resource.setrlimit(resource.RLIMIT_FSIZE, (attempt.file_bytes, attempt.file_bytes))
-    sweep.BLOCK_LINES = 64
+    driver.BLOCK_LINES = 64
     store.COMMIT_SECONDS = 0  # every unit is committed, so that few cases make many different moments
     moments = Moments(attempt, moments_file)
     moments.watch()

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dml_conformance.backends.base import Backend
 from dml_conformance.conformance.campaign.budget import BUDGETS
-from dml_conformance.conformance.campaign.certify import certify
+from dml_conformance.conformance.campaign.driver import certify
 from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.packages.make import PackageFolder, manifest_of

@@ -8,25 +8,26 @@ from typing import Any
 import msgspec
 
 from dml_conformance.documents.check.subject import registered_types
+from dml_conformance.documents.consistency.printed import printed_facts
 from dml_conformance.documents.read.model import (
     FORMAT,
     CodeBlock,
     Declaration,
     ExampleTensor,
+    FieldSection,
     Form,
+    LevelRow,
     LevelTable,
-    Member,
     Page,
     PageExample,
     Passage,
     Place,
+    PrintedInterval,
     Quoted,
-    Range,
-    Row,
     Value,
 )
 from dml_conformance.spec.examples import Example, examples
-from dml_conformance.spec.operator import DATA, Kind, OperatorSpec
+from dml_conformance.spec.operator import DATA, FieldKind, OperatorSpec
 from dml_conformance.spec.registry import operator
 
 COLUMNS = ("tensor", "kind", "dimension_counts", "data_types")
@@ -42,15 +43,15 @@ def value(content: Any, line: int = 1, column: int = 1) -> Value:
     return Value(content, text, Place(line, column))
 
 
-def row(tensor: str, kind: str, counts: Sequence[int], types: Sequence[str], line: int = 1) -> Row:
+def row(tensor: str, kind: str, counts: Sequence[int], types: Sequence[str], line: int = 1) -> LevelRow:
     listed = sorted(counts)
     numbers = str(listed[0]) if len(listed) == 1 else f"{listed[0]} to {listed[-1]}"
     texts = (tensor, kind, numbers, ", ".join(types))
     cells = tuple(Quoted(text, Place(line, 1 + 20 * i)) for i, text in enumerate(texts))
-    return Row(cells, tensor, kind, tuple(listed), tuple(types))
+    return LevelRow(cells, tensor, kind, tuple(listed), tuple(types))
 
 
-def table(level: str, rows: Sequence[Row], line: int = 1) -> LevelTable:
+def table(level: str, rows: Sequence[LevelRow], line: int = 1) -> LevelTable:
     header = tuple(quoted(text, line + 1) for text in ("Tensor", "Kind", "Dimension counts", "Data types"))
     return LevelTable(quoted(f"DML_FEATURE_LEVEL_{level} and above", line), level, header, COLUMNS, tuple(rows))
 
@@ -66,12 +67,7 @@ def example_tensor(label: str, sizes: Any, data_type: str | None, values: Any, l
 
 # What the pages say beside their tables: formula, and intervals of the attributes.
 _FORMULAS = {
-    "GATHER": """OutputTensor.Sizes = {
-        InputTensor.Sizes[0..Axis],
-        IndicesTensor.Sizes[(IndicesTensor.DimensionCount - IndexDimensions) .. IndicesTensor.DimensionCount],
-        InputTensor.Sizes[(Axis+1) .. InputTensor.DimensionCount]
-    }""",
-    "GATHER_ELEMENTS": "OutputTensor.Sizes = IndicesTensor.Sizes",
+    **{name: printed_facts()[name].sizes for name in ("GATHER", "GATHER_ELEMENTS")},
     "GATHER_ND": """tuple = IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] // coordinates
     OutputTensor.Sizes = {
         1...,
@@ -94,12 +90,6 @@ _SENTENCES = {
     ("TILE", "OutputTensor"): "Each size is OutputTensor.Sizes[i] = InputTensor.Sizes[i] * Repeats[i]. No other.",
     "IndicesTensor": "Starting with DML_FEATURE_LEVEL_3_0, negative indices are supported.",
 }
-_PUBLISHED_GATHER_ND_FORMULA = """tuple = IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1]
-    OutputTensor.Sizes = {
-        1...,
-        IndicesTensor.Sizes[IndicesTensor.DimensionCount - IndicesDimensionCount .. IndicesTensor.DimensionCount - 1],
-        InputTensor.Sizes[InputTensor.DimensionCount - tuple .. InputTensor.DimensionCount]
-    }"""
 _GATHERED = {
     "Axis": 2,
     "InputTensor": ((1, 1, 3, 2), "FLOAT32", [[[[1, 2], [3, 4], [5, 6]]]]),
@@ -128,7 +118,9 @@ _SIX_COORDINATES = _text("Given IndicesTensor.Sizes = {1,1,4,6} and IndicesDimen
 _PUBLISHED: dict[str, dict[str, dict[str, Any]]] = {
     "GATHER": {
         "OutputTensor": _MISMATCH,
-        "IndexDimensions": {"ranges": (Range("0", "IndicesTensor.DimensionCount", True, False, Place(63, 5)),)},
+        "IndexDimensions": {
+            "ranges": (PrintedInterval("0", "IndicesTensor.DimensionCount", True, False, Place(63, 5)),)
+        },
     },
     "GATHER_ND": {"OutputTensor": _MISMATCH, "IndicesDimensionCount": _SIX_COORDINATES},
     "GATHER_ND1": {
@@ -139,32 +131,33 @@ _PUBLISHED: dict[str, dict[str, dict[str, Any]]] = {
 }
 
 
+def bare_page(name: str, path: str, **fields: Any) -> Page:
+    """An English page on an operator that says nothing beside these fields."""
+    empty: dict[str, Any] = dict.fromkeys(Page.__struct_fields__, ())
+    return Page(
+        **empty
+        | {"format": FORMAT, "path": path, "digest": "0" * 64, "form": Form.MARKDOWN, "language": "en-US"}
+        | {"edition": None, "title": None, "front_matter": {}, "introduced_in": None}
+        | {"operator": name, "structure": f"DML_{name}_OPERATOR_DESC"}
+        | fields
+    )
+
+
 def page_of(name: str) -> Page:
     """A page of an operator that says what the registry does, with one example of four dimensions. No fault in it."""
     spec = operator(name)
     fields = registered_types(spec)
-    page = Page(
-        format=FORMAT,
-        path=f"{name.lower()}.md",
-        digest="0" * 64,
-        form=Form.MARKDOWN,
-        language="en-US",
-        edition=None,
-        operator=name,
-        structure=f"DML_{name}_OPERATOR_DESC",
+    page = bare_page(
+        name,
+        f"{name.lower()}.md",
         title=quoted(f"DML_{name}_OPERATOR_DESC structure", 1),
-        front_matter={},
         declarations=tuple(Declaration(field, kind, Place(10 + n, 3)) for n, (field, kind) in enumerate(fields)),
         members=tuple(_member(name, field, kind, 20 + 10 * n) for n, (field, kind) in enumerate(fields)),
         introduced_in=spec.introduced_in.label,
         availability=(quoted(f"This operator was introduced in DML_FEATURE_LEVEL_{spec.introduced_in}.", 120),),
         constraints=_constraints(spec),
-        remarks=(),
         tables=_tables(spec),
         examples=(_example(spec),),
-        code_blocks=(),
-        passages=(),
-        problems=(),
     )
     if name in _FORMULAS:
         block = CodeBlock("members/OutputTensor", _FORMULAS[name], "formula", Place(45, 1))
@@ -180,7 +173,7 @@ def published_page(name: str) -> Page:
     for field, changes in _PUBLISHED.get(name, {}).items():
         page = change_member(page, field, **changes)
     if name in ("GATHER_ND", "GATHER_ND1"):
-        block = CodeBlock("members/OutputTensor", _PUBLISHED_GATHER_ND_FORMULA, "formula", Place(45, 1))
+        block = CodeBlock("members/OutputTensor", printed_facts()[name].sizes, "formula", Place(45, 1))
         page = msgspec.structs.replace(page, code_blocks=(block,))
     if name == "TILE":
         page = msgspec.structs.replace(page, constraints=page.constraints[1:])
@@ -271,8 +264,8 @@ def change_member(page: Page, field: str, **changes: Any) -> Page:
     return change(page, "members", index, lambda old: msgspec.structs.replace(old, **changes))
 
 
-def interval(low: str, high: str, low_closed: bool, high_closed: bool, line: int = 1) -> Range:
-    return Range(low, high, low_closed, high_closed, Place(line, 10))
+def interval(low: str, high: str, low_closed: bool, high_closed: bool, line: int = 1) -> PrintedInterval:
+    return PrintedInterval(low, high, low_closed, high_closed, Place(line, 10))
 
 
 def _printed_example(known: Example) -> PageExample:
@@ -293,14 +286,14 @@ def _printed_example(known: Example) -> PageExample:
     return PageExample(number, heading, attributes, tuple(tensors), Place(line, 1), line + 15)
 
 
-def _member(operator_name: str, field: str, kind: str, line: int) -> Member:
+def _member(operator_name: str, field: str, kind: str, line: int) -> FieldSection:
     sentence = _SENTENCES.get((operator_name, field), _SENTENCES.get(field, f"What {field} is."))
     if field == "IndicesTensor" and operator(operator_name).introduced_in.label == "3_0":
         sentence = "Negative indices are supported."
     bounds = _RANGES.get(field)
     if (operator_name, field) == ("TILE", "OutputTensor"):
         bounds = ("0", "InputTensor.DimensionCount-1", True, True)
-    return Member(
+    return FieldSection(
         quoted(field, line),
         kind,
         quoted(f"Type: {kind}", line + 1),
@@ -325,7 +318,7 @@ def _tables(spec: OperatorSpec) -> tuple[LevelTable, ...]:
         rows = [
             row(
                 field.name,
-                "Input" if field.kind is Kind.INPUT else "Output",
+                "Input" if field.kind is FieldKind.INPUT else "Output",
                 sorted(content[field.group].dimension_counts),
                 [data_type.name for data_type in sorted(content[field.group].data_types)],
                 line + 3 + i,

@@ -4,70 +4,50 @@ from __future__ import annotations
 
 from typing import Any
 
+from page_factories import COLUMNS, bare_page, quoted, value
+
 from dml_conformance.documents.read.model import (
-    FORMAT,
     CodeBlock,
     Declaration,
     ExampleTensor,
-    Form,
+    FieldSection,
+    LevelRow,
     LevelTable,
-    Member,
     Page,
     PageExample,
     Passage,
     Place,
+    PrintedInterval,
     Quoted,
-    Range,
-    Row,
-    Value,
 )
 
 TENSOR = "const DML_TENSOR_DESC *"
-COLUMNS = ("tensor", "kind", "dimension_counts", "data_types")
 
 
 def place(line: int, column: int = 1) -> Place:
     return Place(line, column)
 
 
-def quoted(text: str, line: int = 1, column: int = 1, original: str | None = None) -> Quoted:
-    return Quoted(text, place(line, column), original)
-
-
-def row(line: int, *cells: str, counts: tuple[int, ...] = (4,), originals: tuple[str, ...] = ()) -> Row:
+def row(line: int, *cells: str, counts: tuple[int, ...] = (4,), originals: tuple[str, ...] = ()) -> LevelRow:
     """A row of (tensor, kind, counts, types) as a parser reads it where `Input` and `Output` are the known words."""
     stands = originals or (None,) * len(cells)
     quotes = tuple(
-        quoted(cell, line, 20 * number + 1, original)
+        Quoted(cell, place(line, 20 * number + 1), original)
         for number, (cell, original) in enumerate(zip(cells, stands, strict=True))
     )
     inputs, outputs = ("Input", "Eingabe", "Optionale Eingabe"), ("Output", "Ausgabe")
     kind = "Input" if cells[1] in inputs else "Output" if cells[1] in outputs else None
-    return Row(quotes, cells[0], kind, counts, tuple(cells[3].split(", ")))
+    return LevelRow(quotes, cells[0], kind, counts, tuple(cells[3].split(", ")))
 
 
-def table(line: int, level: str, *rows: Row) -> LevelTable:
-    header = tuple(quoted(word, line + 1, 20 * number + 1) for number, word in enumerate(COLUMNS))
+def table(line: int, level: str, *rows: LevelRow) -> LevelTable:
+    header = tuple(Quoted(word, place(line + 1, 20 * number + 1)) for number, word in enumerate(COLUMNS))
     return LevelTable(quoted(f"DML_FEATURE_LEVEL_{level} and above", line), level, header, COLUMNS, rows)
-
-
-def value(printed: Any, line: int) -> Value:
-    return Value(printed, str(printed), place(line))
 
 
 def gather(path: str = "page.md", **changes: Any) -> Page:
     """A small English page on GATHER with two tables and one example; `changes` replace its attributes."""
     whole: dict[str, Any] = {
-        "format": FORMAT,
-        "path": path,
-        "digest": "0" * 64,
-        "form": Form.MARKDOWN,
-        "language": "en-US",
-        "edition": None,
-        "operator": "GATHER",
-        "structure": "DML_GATHER_OPERATOR_DESC",
-        "title": None,
-        "front_matter": {},
         "declarations": (
             Declaration("InputTensor", TENSOR, place(10)),
             Declaration("IndicesTensor", TENSOR, place(11)),
@@ -75,21 +55,19 @@ def gather(path: str = "page.md", **changes: Any) -> Page:
             Declaration("Axis", "UINT", place(13)),
         ),
         "members": (
-            Member(quoted("InputTensor", 20), TENSOR),
-            Member(
+            FieldSection(quoted("InputTensor", 20), TENSOR),
+            FieldSection(
                 quoted("IndicesTensor", 22), TENSOR, levels=("3_0",), text=(quoted("Since DML_FEATURE_LEVEL_3_0", 23),)
             ),
-            Member(quoted("OutputTensor", 24), TENSOR),
-            Member(
+            FieldSection(quoted("OutputTensor", 24), TENSOR),
+            FieldSection(
                 quoted("Axis", 26),
                 "UINT",
-                ranges=(Range("0", "InputTensor.DimensionCount", True, False, place(27)),),
+                ranges=(PrintedInterval("0", "InputTensor.DimensionCount", True, False, place(27)),),
             ),
         ),
         "introduced_in": "1_0",
         "availability": (quoted("Introduced in DML_FEATURE_LEVEL_1_0.", 30),),
-        "constraints": (),
-        "remarks": (),
         "tables": (
             table(
                 40,
@@ -118,6 +96,5 @@ def gather(path: str = "page.md", **changes: Any) -> Page:
         ),
         "code_blocks": (CodeBlock("description", "output[i] = input[indices[i]]", "pseudocode", place(5)),),
         "passages": (Passage("description", "sentence", quoted("Gathers elements.", 4)),),
-        "problems": (),
     }
-    return Page(**{**whole, **changes})
+    return bare_page(**{"name": "GATHER", "path": path, **whole, **changes})

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from dml_conformance.documents.read.model import LevelTable, Page, Place, Quoted, Row
+from dml_conformance.documents.read.model import LevelRow, LevelTable, Page, Place, Quoted
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 
@@ -84,11 +84,11 @@ def table_mutations(data: bytes, page: Page) -> Iterator[Mutation]:
         yield from _heading_mutations(source, table)
 
 
-def _name(table: LevelTable, row: Row, column: str = "") -> str:
+def _name(table: LevelTable, row: LevelRow, column: str = "") -> str:
     return f"{table.level}/{row.cells[0].english}" + (f"/{column}" if column else "")
 
 
-def _cell_mutations(source: Source, table: LevelTable, row: Row) -> Iterator[Mutation]:
+def _cell_mutations(source: Source, table: LevelTable, row: LevelRow) -> Iterator[Mutation]:
     changes: dict[str, Callable[[Source, LevelTable, Quoted], Iterator[Change]]] = {
         "tensor": _tensor_changes,
         "kind": _kind_changes,
@@ -112,7 +112,7 @@ def _cell_mutations(source: Source, table: LevelTable, row: Row) -> Iterator[Mut
         )
 
 
-def _pairs_of_cells(table: LevelTable, row: Row) -> Iterator[tuple[tuple[str, Quoted], tuple[str, Quoted]]]:
+def _pairs_of_cells(table: LevelTable, row: LevelRow) -> Iterator[tuple[tuple[str, Quoted], tuple[str, Quoted]]]:
     cells = list(zip(table.columns, row.cells, strict=True))
     for number, first in enumerate(cells):
         for second in cells[number + 1 :]:
@@ -198,7 +198,7 @@ def _type_changes(source: Source, table: LevelTable, cell: Quoted) -> Iterator[C
 # Rows and columns: the raw cells between the pipes of a Markdown row, or the texts of a row that has none.
 
 
-def _with_cells(source: Source, row: Row, edit: Callable[[list[str]], list[str]]) -> bytes:
+def _with_cells(source: Source, row: LevelRow, edit: Callable[[list[str]], list[str]]) -> bytes:
     line = source.line(row.place)
     if "|" in line:
         head, *cells, tail = [""] * (not line.startswith("|")) + line.split("|")
@@ -384,27 +384,7 @@ def random_mutations(data: bytes, seed: int, count: int) -> Iterator[Mutation]:
     """Pages with several random edits of characters, words and lines each; the same for the same seed."""
     chooser = random.Random(seed)
     text = data.decode()
-    pieces = [
-        "|",
-        "`",
-        "*",
-        "\n",
-        "#",
-        "<span",
-        "</span>",
-        "```",
-        "[",
-        "{",
-        "}",
-        "(",
-        ",",
-        "、",
-        "0",
-        "\\",
-        "---",
-        " ",
-        "",
-    ]
+    pieces = [*"|`*\n#[{}(,、0\\ ", "<span", "</span>", "```", "---", ""]
     for number in range(count):
         edited = text
         for _ in range(chooser.randint(1, 8)):

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from dml_conformance.reports.cases import Cases
 from dml_conformance.reports.records import (
     Caches,
     Campaign,
@@ -28,7 +29,9 @@ from dml_conformance.reports.records import (
     Verdict,
     describe_rules,
 )
-from dml_conformance.reports.stream import Consumer
+from dml_conformance.reports.report import CampaignReport
+from dml_conformance.reports.stream import Consumer, FanOut
+from dml_conformance.reports.summary import Summary
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.forms import desc_to_json
@@ -156,6 +159,20 @@ def feed(consumer: Consumer, records: Iterable[Record], **changes: Any) -> None:
     for row in throughputs():
         consumer.throughput(row)
     consumer.finish(ending())
+
+
+def summary_of(records: Iterable[Record], **changes: Any) -> Summary:
+    """Of a complete run with measurements."""
+    summary = Summary()
+    feed(FanOut(summary), records, **changes)
+    return summary
+
+
+def report_of(records: Iterable[Record], **changes: Any) -> CampaignReport:
+    """Of the same, with its cases."""
+    summary, cases = Summary(), Cases()
+    feed(FanOut(summary, cases), records, **changes)
+    return CampaignReport([summary], [cases])
 
 
 def _records(count: int, seed: int, backend: Backend) -> Iterator[Record]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from dml_conformance.conformance.campaign.sweep import Block
 from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusReader, Header, Shard, corpus_lines, in_blocks
+from dml_conformance.conformance.workers.tasks import CaseBlock
 from dml_conformance.reports.digests import Digests
 from dml_conformance.reports.records import Record
 from dml_conformance.spec.levels import Level
@@ -27,9 +27,11 @@ def reader(
     return CorpusReader(name, io.BytesIO(b"".join(corpus_lines(Header.of(cases, seed, operators, levels, shard)))))
 
 
-def blocks(size: int = 7, cases: int = 60, operators: Sequence[str] = (), levels: Sequence[Level] = ()) -> list[Block]:
+def blocks(
+    size: int = 7, cases: int = 60, operators: Sequence[str] = (), levels: Sequence[Level] = ()
+) -> list[CaseBlock]:
     lines = reader(cases, operators=operators, levels=levels).lines()
-    return [Block.of("a.jsonl", each) for each in in_blocks(lines, size)]
+    return [CaseBlock.of_lines("a.jsonl", each) for each in in_blocks(lines, size)]
 
 
 def untimed(judged: Iterator[list[list[Record]]]) -> list[list[Record]]:

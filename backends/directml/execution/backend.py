@@ -13,7 +13,7 @@ from dml_conformance.backends.directml import process as without_device
 from dml_conformance.backends.directml.backend import Decider, DirectmlBackend
 from dml_conformance.backends.directml.errors import LibraryCrash
 from dml_conformance.backends.directml.execution.loader import choose, names_device
-from dml_conformance.backends.directml.execution.process import DeviceProcess, NoMemory, Resource, start
+from dml_conformance.backends.directml.execution.process import BoundResource, DeviceProcess, NoMemory, start
 from dml_conformance.backends.directml.headers import OperatorType
 from dml_conformance.backends.directml.profiles import PROFILES
 from dml_conformance.backends.directml.structs import Packer, tensor_members
@@ -142,14 +142,14 @@ def _explained(task: str) -> Iterator[None]:
 
 def _resources(
     desc: OperatorDesc, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
-) -> tuple[list[Resource | None], list[Resource | None]]:
+) -> tuple[list[BoundResource | None], list[BoundResource | None]]:
     """The tensors' resources in the order of the operator's struct. A tensor left out keeps its place."""
 
-    def resource(attribute: str, bindings: Mapping[str, Binding]) -> Resource | None:
+    def resource(attribute: str, bindings: Mapping[str, Binding]) -> BoundResource | None:
         tensor = getattr(desc, attribute)
         if tensor is None:
             return None
-        return Resource(bindings[attribute], bool(tensor.flags & TensorFlag.OWNED_BY_DML))
+        return BoundResource(bindings[attribute], bool(tensor.flags & TensorFlag.OWNED_BY_DML))
 
     named_inputs, named_outputs = tensor_members(type(desc))
     return [resource(name, inputs) for name in named_inputs], [resource(name, outputs) for name in named_outputs]

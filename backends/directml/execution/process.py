@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import threading
-import weakref
-from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import IO, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 import msgspec
 
 from dml_conformance.backends.base import Binding
-from dml_conformance.backends.directml import process as decisions
+from dml_conformance.backends.directml import protocol as decisions
 from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
 from dml_conformance.backends.directml.execution.loader import Setup
 from dml_conformance.backends.directml.execution.protocol import (
     Buffer,
     Copy,
+    CreationResult,
     Decide,
-    Decision,
-    Done,
-    Execute,
-    Failed,
-    Problem,
+    ExecutionProblem,
+    ProblemKind,
     Ready,
     Reply,
     Request,
-    read_into,
-    receive,
-    send,
+    RunOperator,
+    RunTimes,
+    decode_ready,
+    decode_reply,
+    encode,
 )
-
-STOP_SECONDS = 10.0
-LAST_WORDS = 500  # characters of what a process that died had to say
+from dml_conformance.backends.directml.process import LibraryProcess, module_code
+from dml_conformance.backends.processes.framing import Receiver, WireError, send, write
 
 
 class ExecutionError(RuntimeError):
@@ -48,7 +39,7 @@ class NoMemory(RuntimeError):
     """The device has no memory for it."""
 
 
-class Resource(NamedTuple):
+class BoundResource(NamedTuple):
     """A resource to execute on.
 
     Attributes:
@@ -67,14 +58,14 @@ def start(setup: Setup) -> DeviceProcess:
         DirectmlError: see `DeviceProcess`.
     """
     arguments = msgspec.json.encode(setup).decode()
-    return DeviceProcess([sys.executable, "-m", "dml_conformance.backends.directml.execution.worker", arguments])
+    return DeviceProcess(module_code("dml_conformance.backends.directml.execution.server", arguments))
 
 
-class DeviceProcess:
+class DeviceProcess(LibraryProcess):
     """One running worker. Once a call has raised `LibraryCrash`, or it has been closed, it is of no use any more.
 
     Args:
-        command: its command line.
+        code: Python that it runs.
 
     Attributes:
         hello: what it said of itself.
@@ -84,27 +75,9 @@ class DeviceProcess:
         DirectmlError: it could not be started, or says why it cannot work.
     """
 
-    def __init__(self, command: Sequence[str]) -> None:
-        # The worker finds the modules that this process found, wherever it was started from.
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        try:
-            process = subprocess.Popen(  # noqa: S603
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=environment,
-                start_new_session=True,  # an interrupt from the terminal is for this process alone
-            )
-        except OSError as error:
-            raise DirectmlError(f"the process that executes cannot be started: {error}") from error
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        self._process = process
-        self._requests, self._replies = process.stdin, process.stdout
-        self._words = _LastWords(process.stderr)
-        self._stop = weakref.finalize(self, _stop, process)
+    def __init__(self, code: str) -> None:
+        super().__init__(code, "the process that executes")
+        self._receiver = Receiver(self._child.replies, in_turn=False)
         self.is_running = True
         self.hello = self._hello()
 
@@ -119,14 +92,14 @@ class DeviceProcess:
         """
         self._send(Decide(len(block)), [block])
         reply = self._receive()
-        assert isinstance(reply, Decision), reply
+        assert isinstance(reply, CreationResult), reply
         return decisions.Reply(reply.code, "")
 
     def execute(
         self,
         block: bytes | bytearray,
-        inputs: Sequence[Resource | None],
-        outputs: Sequence[Resource | None],
+        inputs: Sequence[BoundResource | None],
+        outputs: Sequence[BoundResource | None],
         repeats: int = 0,
     ) -> list[float]:
         """Run an operator on resources, which get what the device left in them.
@@ -146,12 +119,12 @@ class DeviceProcess:
             LibraryCrash: the process is gone.
         """
         resources = [resource.binding for resource in (*inputs, *outputs) if resource is not None]
-        request = Execute(len(block), _described(inputs), _described(outputs), repeats)
-        self._send(request, [block, *(binding.buffer for binding in resources)])
+        request = RunOperator(len(block), _described(inputs), _described(outputs), repeats)
+        self._send(request, [block, *(binding.buffer.data for binding in resources)])
         done = self._done()
         try:
             for binding in resources:
-                read_into(self._replies, binding.buffer.data)
+                self._receiver.read_into(binding.buffer.data)
         except EOFError:
             self._gone()
         return done.seconds
@@ -168,98 +141,56 @@ class DeviceProcess:
     def close(self) -> None:
         """End the process."""
         self.is_running = False
-        self._stop()
+        super().close()
 
     def _hello(self) -> Ready:
         try:
-            ready = receive(self._replies, Ready)
-        except msgspec.DecodeError as error:
+            received = self._receiver.receive()
+            if received is None:
+                raise DirectmlError(f"{self._name} {self._end()}")
+            ready = decode_ready(received[1])
+        except (WireError, msgspec.MsgspecError):
             self.close()
-            raise DirectmlError(f"the process that executes does not speak as expected: {error}") from None
-        if ready is None:
-            raise DirectmlError(f"the process that executes {self._end()}")
+            raise DirectmlError(f"{self._name} does not speak as expected") from None
         if ready.error:
             self.close()
             raise DirectmlError(ready.error)
         return ready
 
-    def _send(self, request: Request, blocks: Sequence[object]) -> None:
+    def _send(self, request: Request, blocks: Sequence[bytes | bytearray | memoryview]) -> None:
         try:
-            send(self._requests, request)
+            send(self._child.requests, encode(request))
             for block in blocks:
-                self._requests.write(block)  # type: ignore[call-overload]  # bytes, or an array of bytes
-            self._requests.flush()
+                write(self._child.requests, block)
         except OSError:  # a broken pipe, under whatever name the system has for it
             self._gone()
 
     def _receive(self) -> Reply:
-        reply: Reply | None = receive(self._replies, Reply)  # type: ignore[arg-type]  # a union
-        if reply is None:
+        received = self._receiver.receive()
+        if received is None:
             self._gone()
-        return reply
+        return decode_reply(received[1])
 
-    def _done(self) -> Done:
+    def _done(self) -> RunTimes:
         reply = self._receive()
-        if isinstance(reply, Failed):
-            if reply.problem is Problem.NO_MEMORY:
+        if isinstance(reply, ExecutionProblem):
+            if reply.problem is ProblemKind.NO_MEMORY:
                 raise NoMemory(reply.message)
-            if reply.problem is Problem.DEVICE_REMOVED:
+            if reply.problem is ProblemKind.DEVICE_REMOVED:
                 self.close()
             raise ExecutionError(reply.message)
-        assert isinstance(reply, Done), reply
+        assert isinstance(reply, RunTimes), reply
         return reply
 
     def _gone(self) -> NoReturn:
+        self.is_running = False
         raise LibraryCrash(self._end())
 
-    def _end(self) -> str:
-        """Wait for the process, which is dead or dying. Returns how it ended, and its last words."""
-        self.close()
-        code = self._process.returncode
-        how = f"died of {_signal_name(-code)}" if code < 0 else f"ended with code {code}"
-        words = self._words.all()
-        return f"{how}: {words}" if words else how
 
-
-class _LastWords:
-    """The end of what a process writes to a pipe, however much it writes."""
-
-    def __init__(self, pipe: IO[bytes]) -> None:
-        self._lines: deque[bytes] = deque(maxlen=16)
-        self._thread = threading.Thread(target=self._read, args=(pipe,), daemon=True)
-        self._thread.start()
-
-    def all(self) -> str:
-        """What is left of it, once the process has ended."""
-        self._thread.join(STOP_SECONDS)
-        return " ".join(b"".join(self._lines).decode(errors="replace").split())[-LAST_WORDS:]
-
-    def _read(self, pipe: IO[bytes]) -> None:
-        with pipe:
-            self._lines.extend(pipe)
-
-
-def _described(resources: Sequence[Resource | None]) -> tuple[Buffer | None, ...]:
+def _described(resources: Sequence[BoundResource | None]) -> tuple[Buffer | None, ...]:
     return tuple(
         None
         if resource is None
         else Buffer(len(resource.binding.buffer), resource.binding.offset, resource.binding.size, resource.is_owned)
         for resource in resources
     )
-
-
-def _signal_name(number: int) -> str:
-    return signal.Signals(number).name if number in signal.valid_signals() else f"signal {number}"
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with suppress(OSError):  # what it was to be told may still lie in the buffer, and nobody be left to be told
-        process.stdin.close()  # the worker ends when its requests do
-    process.stdout.close()
-    try:
-        process.wait(timeout=STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

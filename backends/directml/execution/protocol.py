@@ -1,13 +1,14 @@
 """What the process that executes and the one that asks it say to each other, over two pipes.
 
-A message is a line of JSON that says what follows it: blocks of `structs.Packer`, and resources as they lie in memory.
-The worker starts with a `Ready`; after that it answers each request with one reply.
+Messages are those of `backends.processes.framing`, in MessagePack, and say what follows them: blocks of
+`structs.Packer`, and resources as they lie in memory, which may be large. The worker starts with a `Ready`; after that
+it answers each request with one reply.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
-from typing import IO, TypeVar
 
 import msgspec
 
@@ -36,13 +37,13 @@ class Buffer(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Decide(msgspec.Struct, frozen=True, tag=True):
-    """Create an operator. Its block follows, of `block` bytes; the reply is a `Decision`."""
+    """Create an operator. Its block follows, of `block` bytes; the reply is a `CreationResult`."""
 
     block: int
 
 
-class Execute(msgspec.Struct, frozen=True, tag=True):
-    """Run an operator. Its block follows, then its resources; the reply is a `Done`, then the resources.
+class RunOperator(msgspec.Struct, frozen=True, tag=True):
+    """Run an operator. Its block follows, then its resources; the reply is a `RunTimes`, then the resources.
 
     Attributes:
         block: bytes of the block.
@@ -62,25 +63,25 @@ class Execute(msgspec.Struct, frozen=True, tag=True):
 
 
 class Copy(msgspec.Struct, frozen=True, tag=True):
-    """Time copies of `size` bytes on the device; the reply is a `Done`."""
+    """Time copies of `size` bytes on the device; the reply is a `RunTimes`."""
 
     size: int
     repeats: int
 
 
-class Decision(msgspec.Struct, frozen=True, tag=True):
+class CreationResult(msgspec.Struct, frozen=True, tag=True):
     """The HRESULT of CreateOperator."""
 
     code: int
 
 
-class Done(msgspec.Struct, frozen=True, tag=True):
+class RunTimes(msgspec.Struct, frozen=True, tag=True):
     """Seconds of each timed run."""
 
     seconds: list[float] = []
 
 
-class Problem(StrEnum):
+class ProblemKind(StrEnum):
     """Why something was not done."""
 
     FAILED = "failed"
@@ -88,41 +89,15 @@ class Problem(StrEnum):
     DEVICE_REMOVED = "device removed"  # the worker ends after that
 
 
-class Failed(msgspec.Struct, frozen=True, tag=True):
-    problem: Problem
+class ExecutionProblem(msgspec.Struct, frozen=True, tag=True):
+    problem: ProblemKind
     message: str
 
 
-Request = Decide | Execute | Copy
-Reply = Decision | Done | Failed
+Request = Decide | RunOperator | Copy
+Reply = CreationResult | RunTimes | ExecutionProblem
 
-_M = TypeVar("_M")
-
-
-def send(stream: IO[bytes], message: msgspec.Struct) -> None:
-    """Write a message; what follows it is written, and the stream flushed, by the caller."""
-    stream.write(msgspec.json.encode(message) + b"\n")
-
-
-def receive(stream: IO[bytes], kind: type[_M]) -> _M | None:
-    """Read a message, None at the end of the stream.
-
-    Raises:
-        msgspec.DecodeError: it is not one of this kind.
-    """
-    line = stream.readline()
-    return msgspec.json.decode(line, type=kind) if line.endswith(b"\n") else None
-
-
-def read_into(stream: IO[bytes], memory: memoryview) -> None:
-    """Fill memory from the stream.
-
-    Raises:
-        EOFError: the stream has ended.
-    """
-    filled = 0
-    while filled < len(memory):
-        count = stream.readinto(memory[filled:])  # type: ignore[attr-defined]  # every buffered reader has it
-        if not count:
-            raise EOFError
-        filled += count
+encode = msgspec.msgpack.Encoder().encode
+decode_ready: Callable[[bytes], Ready] = msgspec.msgpack.Decoder(Ready).decode
+decode_request: Callable[[bytes], Request] = msgspec.msgpack.Decoder(Request).decode
+decode_reply: Callable[[bytes], Reply] = msgspec.msgpack.Decoder(Reply).decode

@@ -22,9 +22,9 @@ from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.model_files import (
     MAX_BYTES,
-    Located,
+    LocatedOperator,
     ModelError,
-    Skipped,
+    SkippedOperator,
     member_path,
     parse_document,
     read_parsed,
@@ -64,7 +64,7 @@ class ImportedModel(NamedTuple):
     """What a model holds, in its order."""
 
     cases: tuple[Imported, ...]
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedOperator, ...]
 
 
 class _NoData(ValueError):
@@ -110,7 +110,7 @@ class _Importer:
         self._folder = folder
         self._note = note
 
-    def case(self, located: Located, asked: Level | None) -> Imported:
+    def case(self, located: LocatedOperator, asked: Level | None) -> Imported:
         desc, spec = located.desc, spec_of(located.desc)
         level = asked or self._noted_level() or HIGHEST
         rule = self._note.get("rule", "")
@@ -145,7 +145,7 @@ class _Importer:
         except ValueError:
             return None
 
-    def _bindings(self, located: Located) -> dict[str, Any]:
+    def _bindings(self, located: LocatedOperator) -> dict[str, Any]:
         """What is bound to an operator's tensors: at its initialisation, and by the first command that runs it."""
         commands = self._root.get("commands", [])
         if not isinstance(commands, list):

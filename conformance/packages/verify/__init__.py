@@ -38,7 +38,7 @@ from dml_conformance.conformance.packages.verify.replayed import ReplayedJudge
 from dml_conformance.conformance.packages.verify.rerun import Rerun, rerun_sample
 from dml_conformance.conformance.packages.verify.searched import searched_cases
 from dml_conformance.conformance.packages.verify.verdicts import VerdictCheck
-from dml_conformance.reports.package import STATEMENT, FormError
+from dml_conformance.reports.package import STATEMENT, PackageFormError
 from dml_conformance.reports.package.archive import Snapshot, take_snapshot
 from dml_conformance.reports.package.forms import Statement
 from dml_conformance.reports.records import Phase, Record, Verdict
@@ -117,7 +117,7 @@ def verify(
             try:
                 with Store(snapshot.folder / RESULTS) as store:
                     summary = _check_store(store, snapshot, today, rerun, progress, findings)
-            except (StoreError, StreamError, FormError) as error:
+            except (StoreError, StreamError, PackageFormError) as error:
                 problem = str(error).replace(f"{snapshot.folder}/", "")
                 findings.add(RECORDS, RESULTS, "", problem)
     verifies = findings.total == 0 and summary is not None

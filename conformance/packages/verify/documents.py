@@ -5,15 +5,15 @@ from __future__ import annotations
 from datetime import date, datetime
 from pathlib import Path
 
-from dml_conformance.conformance.campaign.certify import ZLIB, environment
 from dml_conformance.conformance.packages.profiles import ClaimsProfile
 from dml_conformance.conformance.packages.statements import CaseDigests, statement_of
 from dml_conformance.conformance.packages.verify.files import read_document
 from dml_conformance.conformance.packages.verify.findings import Findings, expected
 from dml_conformance.conformance.packages.waivers import Waivers, illegal
+from dml_conformance.conformance.workers.environment import ZLIB, environment
 from dml_conformance.reports.package import CASES, STATEMENT, WAIVERS
 from dml_conformance.reports.package.archive import Snapshot
-from dml_conformance.reports.package.forms import CaseList, Document, Statement, WaiverList
+from dml_conformance.reports.package.forms import CaseList, PackageDocument, Statement, WaiverList
 from dml_conformance.reports.records import Campaign
 from dml_conformance.reports.summary import Summary
 from dml_conformance.reports.writing import CERTIFICATE, JUNIT, REPORT
@@ -82,7 +82,7 @@ def check_documents(
     findings.end(DOCUMENTS, f"follow from the records: {compared}")
 
 
-def _compare(name: str, wanted: Document, found: Document, findings: Findings) -> None:
+def _compare(name: str, wanted: PackageDocument, found: PackageDocument, findings: Findings) -> None:
     for field in wanted.__struct_fields__:
         if getattr(wanted, field) != getattr(found, field):
             problem = expected(getattr(wanted, field), getattr(found, field))

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dml_conformance.conformance.packages.statements import predicate_of
 from dml_conformance.conformance.packages.verify.findings import Findings, expected
-from dml_conformance.reports.package import LISTED, MANIFEST, SIGNATURE, FormError
+from dml_conformance.reports.package import LISTED, MANIFEST, SIGNATURE, PackageFormError
 from dml_conformance.reports.package.archive import Snapshot
-from dml_conformance.reports.package.forms import Document, Manifest, Statement
+from dml_conformance.reports.package.forms import Manifest, PackageDocument, Statement
 from dml_conformance.reports.store import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION, expected_schema
 from dml_conformance.reports.writing import RESULTS
 
@@ -31,7 +31,7 @@ _STATISTICS = {  # what ANALYZE makes
     "sqlite_stat4": "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
 }
 
-_D = TypeVar("_D", bound=Document)
+_D = TypeVar("_D", bound=PackageDocument)
 
 
 def read_document(snapshot: Snapshot, name: str, kind: type[_D], check: str, findings: Findings) -> _D | None:
@@ -41,7 +41,7 @@ def read_document(snapshot: Snapshot, name: str, kind: type[_D], check: str, fin
     content = (snapshot.folder / name).read_bytes()
     try:
         document = kind.from_json(content)
-    except FormError as error:
+    except PackageFormError as error:
         findings.add(check, name, "", f"not of the form that it should have: {error}")
         return None
     if document.to_json() != content:
@@ -116,7 +116,7 @@ def check_signature(
 
     try:
         signature = opened((snapshot.folder / SIGNATURE).read_bytes())
-    except FormError as error:
+    except PackageFormError as error:
         findings.add(SIGNED, SIGNATURE, "", f"not of the form that it should have: {error}")
         findings.end(SIGNED, "cannot be read")
         return

@@ -13,13 +13,13 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from dml_conformance.conformance.campaign.certify import HYPOTHESIS, PYTHON, environment
 from dml_conformance.conformance.campaign.engine import SHRINK_EXAMPLES, Engine
-from dml_conformance.conformance.campaign.search import search
-from dml_conformance.conformance.campaign.units import Sought
 from dml_conformance.conformance.judge.judge import Judge, Judgement
+from dml_conformance.conformance.judge.search import search
 from dml_conformance.conformance.packages.verify.cases import CHECK, FoundCases
 from dml_conformance.conformance.packages.verify.findings import Findings, expected
+from dml_conformance.conformance.workers.environment import HYPOTHESIS, PYTHON, environment
+from dml_conformance.conformance.workers.tasks import SearchTask
 from dml_conformance.reports.records import Phase, Record, Verdict
 from dml_conformance.reports.writing import RESULTS
 from dml_conformance.spec.case import Case
@@ -124,7 +124,7 @@ class _PassingJudge(Judge):
         return self.describe(case, phase, Judgement(Verdict.PASS, case.rule))
 
 
-def _tried(judge: Judge, unit: Sought, fails_after: int | None) -> list[Case]:
+def _tried(judge: Judge, unit: SearchTask, fails_after: int | None) -> list[Case]:
     """The cases that a search tries, up to the one that fails."""
     passing = _PassingJudge(judge, fails_after)
     try:
@@ -157,7 +157,7 @@ def _check_counts(engine: Engine, found: FoundCases, findings: Findings) -> None
             least, most = wanted, wanted + SHRINK_EXAMPLES
         else:
             least = most = wanted
-        unit = Sought("", operator, level, rule, wanted, engine.search_seed(operator, level, rule))
+        unit = SearchTask("", operator, level, rule, wanted, engine.search_seed(operator, level, rule))
         if count < least and len(_tried(engine.judge, unit, None)) < least:
             least = 1  # There are not that many. Another Hypothesis may give up sooner or later than ours.
         if not least <= count <= most:

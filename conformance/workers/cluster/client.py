@@ -8,43 +8,55 @@ their number, nor how many of them are lost on the way.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 import uuid
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
 from contextlib import suppress
-from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.loading import BackendError
-from dml_conformance.conformance.campaign.sweep import Block, Setup, WorkerError
 from dml_conformance.conformance.exchange.corpus import CorpusError
-from dml_conformance.conformance.workers.block_executor import Elsewhere
-from dml_conformance.conformance.workers.cluster import worker
-from dml_conformance.conformance.workers.cluster.connection import connected
-from dml_conformance.conformance.workers.cluster.errors import ClusterError, ClusterLost, told
-from dml_conformance.conformance.workers.cluster.identity import environment_of, first_difference
-from dml_conformance.conformance.workers.cluster.members import Member, named
-from dml_conformance.conformance.workers.cluster.messages import (
-    Introduction,
+from dml_conformance.conformance.workers.cluster import tasks
+from dml_conformance.conformance.workers.cluster.identity import (
     Order,
-    decode_introduction,
+    WorkerIdentity,
+    decode_identity,
     decode_losses,
     encode,
+    environment_of,
+    first_difference,
 )
-from dml_conformance.conformance.workers.messages import Failed, Judged, Loaded, Losses, Reply, decode_reply
-from dml_conformance.reports.encoded import decoded_records
+from dml_conformance.conformance.workers.cluster.scheduler import (
+    ClusterError,
+    ClusterLost,
+    ClusterMember,
+    connected,
+    in_one_line,
+    named,
+)
+from dml_conformance.conformance.workers.executor import RemoteExecutor
+from dml_conformance.conformance.workers.messages import (
+    Reply,
+    TaskOutcome,
+    WorkerClaims,
+    WorkerFault,
+    decode_reply,
+    packed,
+)
+from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
+from dml_conformance.conformance.workers.tasks import CaseBlock, Task
+from dml_conformance.reports.encoded import EncodedRecord, decode_records
 from dml_conformance.reports.release import suite_version
-from dml_conformance.reports.stream import Written
 
 if TYPE_CHECKING:
     from distributed import Future
 
-BLOCKS_AHEAD = 3  # for each block that can be judged at once, so that no worker waits for the one that reads and writes
+TASKS_AHEAD = 3  # for each block that can be judged at once, so that no worker waits for the one that reads and writes
 PATIENCE = 60.0  # seconds to wait for a worker where there is none
 LOOK_SECONDS = 5.0  # between two looks at which workers there are
 MOST_KILLED = 3  # times that Dask may give up a block since its workers died
@@ -53,16 +65,8 @@ CANCELLED = (asyncio.CancelledError, futures.CancelledError)  # one of which is 
 _T = TypeVar("_T")
 
 
-class _Task(NamedTuple):
-    """A block that is being judged, and how often it had to be given to the cluster anew."""
-
-    block: Block
-    future: Future[bytes]
-    killed: int = 0
-
-
-class Cluster(Elsewhere):
-    """The workers of a Dask scheduler, which judge blocks as those of `conformance.workers` do.
+class Cluster(RemoteExecutor["Future[bytes]"]):
+    """The workers of a Dask scheduler, which judge as the processes of one machine do.
 
     Args:
         setup: what they need; a backend's file must be at the same place on every worker.
@@ -74,8 +78,7 @@ class Cluster(Elsewhere):
 
     Attributes:
         environment: of the workers, where it is not that of this process; for the certificate.
-        losses: of processes that judged, by how they ended; known after `close`.
-        given_up: why not all blocks were judged; "" if they were.
+        losses: known after `close`.
 
     Raises:
         BackendError: a worker cannot have a backend.
@@ -86,7 +89,7 @@ class Cluster(Elsewhere):
 
     def __init__(
         self,
-        setup: Setup,
+        setup: JudgeSetup,
         address: str,
         resources: Mapping[str, float] | None = None,
         *,
@@ -97,66 +100,36 @@ class Cluster(Elsewhere):
         self.address = address
         self._resources = dict(resources or {})
         self._patience = patience
-        self._numbers = count()
-        self.losses: Counter[str] = Counter()
+        self._numbers = itertools.count()
         self._order = Order(uuid.uuid4().hex, setup, suite_version())
         self._client = connected(address)
         try:
             self._members = self._found(tell)
             self._looked = time.monotonic()
-            introductions = self._introductions()
+            identities = self._identities()
             self._claims = self._claimed()
         except BaseException:
             self.close()
             raise
-        self.environment = environment_of(introductions)
+        self.environment = environment_of(identities)
         self._order = msgspec.structs.replace(self._order, claims=tuple(self._claims))
 
     def capabilities(self) -> list[Capabilities]:
         """What each backend claims, the same on every worker."""
         return self._claims
 
-    def written(self, blocks: Iterable[Block]) -> Iterator[list[list[Written]]]:
-        """For each backend the records of each block, in order; a few blocks are taken ahead for each worker.
-
-        It ends early, and `given_up` says why, where a backend took down too many processes of its own.
-
-        Raises:
-            BackendError: a backend cannot be had on a worker.
-            ClusterError: a worker has come that is not like the others.
-            ClusterLost: the scheduler is gone, or all workers are.
-            CorpusError: a line is not as it was written.
-            WorkerError: processes were lost over the same block again and again.
-        """
-        self.given_up = ""
-        losses = [Losses()] * len(self._setup.backends)
-        under_way: deque[_Task] = deque()
-        blocks = iter(blocks)
-        try:
-            while True:
-                while len(under_way) <= self._most_under_way() and (block := next(blocks, None)) is not None:
-                    under_way.append(self._submitted(block))
-                if not under_way:
-                    return
-                judged, records = self._judged(under_way)
-                yield records
-                if self._gives_up(losses, judged):
-                    return
-        finally:
-            self._let_go(under_way)
-
     def close(self) -> None:
         """Have the workers let go of what they have loaded, and leave them."""
         with suppress(Exception):  # whatever is lost by now is no loss any more
             if self._client.status == "running":
-                answers = self._client.run(worker.leave, self._order.run, on_error="ignore")
+                answers = self._client.run(tasks.leave, self._order.run, on_error="ignore")
                 for answer in answers.values():
                     self.losses.update(decode_losses(answer))
         self._client.close()
 
     # --- who takes part ---
 
-    def _found(self, tell: Callable[[str], None]) -> list[Member]:
+    def _found(self, tell: Callable[[str], None]) -> list[ClusterMember]:
         """The workers that have the resources; waits for one if there is none at all."""
         deadline = time.monotonic() + self._patience
         is_told = False
@@ -179,37 +152,37 @@ class Cluster(Elsewhere):
             )
         return members
 
-    def _present(self) -> list[Member]:
+    def _present(self) -> list[ClusterMember]:
         """All workers at this moment, in the order of their names."""
         workers = self._ask_scheduler(lambda: self._client.scheduler_info(n_workers=-1)["workers"])
         there = [
-            Member(address, str(about["name"]), about["resources"], about["nthreads"])
+            ClusterMember(address, str(about["name"]), about["resources"], about["nthreads"])
             for address, about in workers.items()
         ]
         return sorted(there, key=lambda member: (member.name, member.address))
 
-    def _introductions(self) -> list[Introduction]:
+    def _identities(self) -> list[WorkerIdentity]:
         """What the workers say of themselves."""
         found = []
-        for member, answer in self._answers(worker.introduce):
+        for member, answer in self._answers(tasks.introduce):
             if isinstance(answer, Exception):
                 needed = f"no dml-conformance {suite_version()} that works"
-                raise ClusterError(f"worker {member} has {needed}: {told(answer)}")
-            introduction = _decoded(decode_introduction, answer, f"worker {member}")
-            if introduction.suite_version != suite_version():
+                raise ClusterError(f"worker {member} has {needed}: {in_one_line(answer)}")
+            identity = _decoded(decode_identity, answer, f"worker {member}")
+            if identity.suite_version != suite_version():
                 raise ClusterError(
-                    f"worker {member} has dml-conformance {introduction.suite_version}; expected {suite_version()}, "
+                    f"worker {member} has dml-conformance {identity.suite_version}; expected {suite_version()}, "
                     "which this is"
                 )
-            found.append(introduction)
+            found.append(identity)
         return found
 
     def _claimed(self) -> list[Capabilities]:
         """What the backends claim on all workers."""
-        first: tuple[Member, list[Capabilities]] | None = None
-        for member, answer in self._answers(worker.claims, encode(self._order)):
+        first: tuple[ClusterMember, list[Capabilities]] | None = None
+        for member, answer in self._answers(tasks.claims, encode(self._order)):
             reply = _decoded(decode_reply, answer, f"worker {member}")
-            if not isinstance(reply, Loaded) or len(reply.capabilities) != len(self._setup.backends):
+            if not isinstance(reply, WorkerClaims) or len(reply.capabilities) != len(self.setup.backends):
                 raise _error(reply, f"worker {member}")
             claims = list(reply.capabilities)
             if first is None:
@@ -219,7 +192,7 @@ class Cluster(Elsewhere):
         assert first is not None
         return first[1]
 
-    def _answers(self, function: Callable[..., Any], *arguments: Any) -> list[tuple[Member, Any]]:
+    def _answers(self, function: Callable[..., Any], *arguments: Any) -> list[tuple[ClusterMember, Any]]:
         """What a function gives on each worker, or raises there.
 
         A worker that dies meanwhile is left out: when it comes again, it is held to what the others say.
@@ -232,7 +205,7 @@ class Cluster(Elsewhere):
         answers = [(member, answer) for member, answer in there if not isinstance(answer, OSError)]
         if not answers:
             member, error = there[0]
-            raise ClusterLost(f"all workers were lost at the start; the first of them, {member}: {told(error)}")
+            raise ClusterLost(f"all workers were lost at the start; the first of them, {member}: {in_one_line(error)}")
         return answers
 
     def _ask_scheduler(self, question: Callable[[], Any]) -> Any:
@@ -242,55 +215,58 @@ class Cluster(Elsewhere):
             raise self._scheduler_lost(error) from error
 
     def _scheduler_lost(self, error: BaseException) -> ClusterLost:
-        return ClusterLost(f"the scheduler at {self.address} is gone, so the run is incomplete: {told(error)}")
+        return ClusterLost(f"the scheduler at {self.address} is gone, so the run is incomplete: {in_one_line(error)}")
 
     def _most_under_way(self) -> int:
         """Blocks to have taken ahead, by the workers that there are now or were a moment ago."""
         if time.monotonic() - self._looked > LOOK_SECONDS:
             self._look()
-        return BLOCKS_AHEAD * max(1, sum(member.slots(self._resources) for member in self._members))
+        return TASKS_AHEAD * max(1, sum(member.slots(self._resources) for member in self._members))
 
     def _look(self) -> None:
         self._members = [member for member in self._present() if member.slots(self._resources)]
         self._looked = time.monotonic()
 
-    # --- blocks ---
+    # --- tasks ---
 
-    def _submitted(self, block: Block, killed: int = 0) -> _Task:
-        future = self._client.submit(
-            worker.judge,
+    def _submit(self, task: Task, *, quarantine: bool = False) -> Future[bytes]:
+        return self._client.submit(
+            tasks.judge,
             encode(self._order),
-            encode(block),
-            carefully=killed > 0,
+            packed(task),
+            quarantine=quarantine,
             key=f"dml-conformance-{self._order.run}-{next(self._numbers)}",
             resources=self._resources or None,
             pure=False,
         )
-        return _Task(block, future, killed)
 
-    def _judged(self, under_way: deque[_Task]) -> tuple[Judged, list[list[Written]]]:
-        """The outcome of the first block, and its records."""
+    def _outcome(self, task: Task, pending: Future[bytes]) -> tuple[TaskOutcome, list[list[EncodedRecord]]]:
+        """As `RemoteExecutor` has it.
+
+        Raises:
+            ClusterError: a worker has come that is not like the others.
+            ClusterLost: the scheduler is gone, or all workers are.
+        """
         from distributed import KilledWorker
 
-        while True:
-            task = under_way.popleft()
+        for killed in itertools.count(1):
             try:
-                content = self._content(task.future)
+                content = self._content(pending)
+                break
             except KilledWorker as error:
-                # The workers that died may have died of another block, or of something else altogether.
-                if task.killed + 1 >= MOST_KILLED:
-                    raise WorkerError(_about_killed(task.block, error)) from error
-                under_way.appendleft(self._submitted(task.block, task.killed + 1))
-                continue
-            reply = _decoded(decode_reply, content, "a worker")
-            if not isinstance(reply, Judged):
-                raise _error(reply, self._whose(task.future))
-            records = [_decoded(decoded_records, each, "a worker") for each in reply.records]
-            expected = [len(task.block.numbers)] * len(self._setup.backends)
-            if not reply.given_up and [len(each) for each in records] != expected:
-                raise _error(reply, self._whose(task.future))
-            task.future.release()
-            return reply, records
+                # The workers that died may have died of another task, or of something else altogether.
+                if killed >= MOST_KILLED:
+                    raise WorkerError(_about_killed(task, error)) from error
+                pending = self._submit(task, quarantine=True)
+        reply = _decoded(decode_reply, content, "a worker")
+        if not isinstance(reply, TaskOutcome):
+            raise _error(reply, self._whose(pending))
+        records = [_decoded(decode_records, each, "a worker") for each in reply.records]
+        expected = [task.size] * len(records) if isinstance(task, CaseBlock) and not reply.given_up else None
+        if len(records) != len(self.setup.backends) or expected not in (None, [len(each) for each in records]):
+            raise _error(reply, self._whose(pending))
+        pending.release()
+        return reply, records
 
     def _content(self, future: Future[bytes]) -> bytes:
         """What a task has given, when it has; waits as long as there are workers.
@@ -322,12 +298,10 @@ class Cluster(Elsewhere):
         there = [f"worker {member}" for member in self._present() if member.address in addresses]
         return there[0] if there else "a worker that is gone"
 
-    def _let_go(self, tasks: Iterable[_Task]) -> None:
-        """Nobody waits for these any more."""
-        unwanted = [task.future for task in tasks]
-        if unwanted and self._client.status == "running":
+    def _let_go(self, pending: Sequence[Future[bytes]]) -> None:
+        if pending and self._client.status == "running":
             with suppress(Exception):  # the scheduler may be gone, which is told already
-                self._client.cancel(unwanted, force=True)
+                self._client.cancel(pending, force=True)
 
 
 def _decoded(decode: Callable[[bytes], _T], answer: object, whose: str) -> _T:
@@ -342,7 +316,7 @@ def _decoded(decode: Callable[[bytes], _T], answer: object, whose: str) -> _T:
 
 def _error(reply: Reply, whose: str) -> Exception:
     """The exception that an answer stands for."""
-    if not isinstance(reply, Failed):
+    if not isinstance(reply, WorkerFault):
         return ClusterLost(f"{whose} gave another answer than was asked for")
     if reply.kind == CorpusError.__name__:
         return CorpusError(reply.text)
@@ -355,6 +329,6 @@ def _error(reply: Reply, whose: str) -> Exception:
     return ClusterLost(f"{whose}: {reply.kind}: {reply.text}")
 
 
-def _about_killed(block: Block, error: Exception) -> str:
-    first, last = block.numbers[0], block.numbers[-1]
-    return f"{block.file}: lines {first} to {last}: workers die of it again and again: {told(error)}"
+def _about_killed(task: Task, error: Exception) -> str:
+    lines = f": lines {task.numbers[0]} to {task.numbers[-1]}" if isinstance(task, CaseBlock) and task.numbers else ""
+    return f"{task.name}{lines}: workers die of it again and again: {in_one_line(error)}"

@@ -1,12 +1,57 @@
-"""Whether workers are alike: results of unlike ones would be no results of one backend."""
+"""Whether workers are alike, as results of unlike ones would be no results of one backend; and what goes to Dask's
+workers to find out: bytes, and bytes come back, decoded with all types checked. Tasks and answers are those of any
+process of `conformance.workers`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from dml_conformance.backends.base import Capabilities
-from dml_conformance.conformance.workers.cluster.messages import Introduction
+from dml_conformance.conformance.workers.environment import environment
+from dml_conformance.conformance.workers.setup import JudgeSetup
+from dml_conformance.reports.release import suite_version
+
+
+class WorkerIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a worker says of itself before it is given anything to do.
+
+    Attributes:
+        suite_version: of this package.
+        environment: as a certificate has it.
+    """
+
+    suite_version: str
+    environment: dict[str, str]
+
+    @classmethod
+    def own(cls) -> WorkerIdentity:
+        """That of this process."""
+        return cls(suite_version(), environment())
+
+
+class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a run asks of every worker.
+
+    Attributes:
+        run: a name of its own, so that no run gets a backend that was loaded for another.
+        setup: what cases are judged by.
+        suite_version: of this package, where it was asked.
+        claims: what each backend has to claim; empty where that is what is asked.
+    """
+
+    run: str
+    setup: JudgeSetup
+    suite_version: str
+    claims: tuple[Capabilities, ...] = ()
+
+
+encode = msgspec.msgpack.Encoder().encode
+decode_identity: Callable[[bytes], WorkerIdentity] = msgspec.msgpack.Decoder(WorkerIdentity).decode
+decode_order: Callable[[bytes], Order] = msgspec.msgpack.Decoder(Order).decode
+decode_losses: Callable[[bytes], dict[str, int]] = msgspec.msgpack.Decoder(dict[str, int]).decode
 
 
 def first_difference(expected: Sequence[Capabilities], found: Sequence[Capabilities]) -> str:
@@ -40,14 +85,14 @@ def _entries(values: Mapping[str, Any], keys: Sequence[str]) -> str:
     return ", ".join(f"{key} {values[key]}" if key in values else f"no {key}" for key in keys)
 
 
-def environment_of(introductions: Sequence[Introduction]) -> dict[str, str]:
+def environment_of(identities: Sequence[WorkerIdentity]) -> dict[str, str]:
     """What a certificate has to tell of the workers: where their environment is not that of this process.
 
     How many workers there are is no part of it, so that it is the same for any number of like ones.
     """
     found = {}
-    for what, own in Introduction.own().environment.items():
-        there = {introduction.environment.get(what, "unknown") for introduction in introductions}
+    for what, own in WorkerIdentity.own().environment.items():
+        there = {identity.environment.get(what, "unknown") for identity in identities}
         if there - {own}:
             found[f"{what} of workers"] = ", ".join(sorted(there))
     return found

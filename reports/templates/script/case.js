@@ -25,39 +25,15 @@ const ruleText = (cases, id) => {
 // As one word of a POSIX shell.
 const quoted = (text) => `'${text.replaceAll("'", "'\"'\"'")}'`;
 
-// A button that saves what `made` gives, as {name, blob}, or says why there is nothing.
-const saving = (title, made) => {
-  const button = element("button", { type: "button" }, title);
+// A button that saves the case as it was recorded.
+const saving = (name, json) => {
+  const button = element("button", { type: "button" }, "Download the case");
   button.addEventListener("click", () => {
-    try {
-      const { name, blob } = made();
-      const address = URL.createObjectURL(blob);
-      element("a", { href: address, download: name }).click();
-      setTimeout(() => URL.revokeObjectURL(address), 10_000);
-    } catch (error) {
-      button.replaceWith(element("span", { role: "status" }, `It cannot be made here: ${error.message}.`));
-    }
+    const address = URL.createObjectURL(new Blob([json], { type: "application/json" }));
+    element("a", { href: address, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 10_000);
   });
-  return button;
-};
-
-// The case as a DxDispatch model: to download or, where this page cannot make it, by a command, with the reason.
-const modelParts = (cases, row, content, whole) => {
-  const digest = cases.digest(row);
-  const { rules } = cases.head;
-  const command = commandOf("Write it as a DxDispatch model", `dml-conformance export-model ${quoted(whole.json)} --out case-${digest}`);
-  try {
-    checkedForModel(content, whole, digest, rules);
-  } catch (error) {
-    const reason = error instanceof NoSuchData || error instanceof NotExpressible ? error.message : "it has not the form of a case";
-    const isNever = error instanceof NotExpressible;
-    return [element("p", {}, isNever ? `There is no DxDispatch model of it: ${reason}.` : `This page cannot make a DxDispatch model of it: ${reason}.`), isNever ? [] : command].flat();
-  }
-  const made = () => {
-    const { name, files } = dxdispatchModel(content, whole, cases.label(row, "verdict"), digest, rules);
-    return { name: `${name}.zip`, blob: zipped(files.map(([file, bytes]) => [`${name}/${file}`, bytes])) };
-  };
-  return [command, element("p", { class: "actions" }, saving("Download the DxDispatch model", made))];
+  return element("p", { class: "actions" }, button);
 };
 
 const answersElsewhere = (cases, row, addressFor) => {
@@ -103,25 +79,20 @@ const caseView = async (cases, row, addressFor) => {
     return [...head, element("p", { class: "left-out" }, "The page has no room for the rest of this case; results.sqlite has it.")];
   }
   const content = parseExactly(whole.json);
-  const desc = content instanceof Map ? content.get("desc") : undefined;
-  const tensors = tensorsOf(desc);
+  const tensors = tensorsOf(content?.desc);
   const output = tensors.find(({ name }) => name === "OutputTensor");
-  const isPlaced = output && whole.differences.every((d) => d.coordinates.length === output.sizes.length);
-  const differing = whole.differences.length
-    ? [
-        isPlaced ? differenceGrid(output, whole.differences, whole.differenceCount, expectedIn(content, whole)) : [],
-        differenceTable(isPlaced ? output : undefined, whole.differences, whole.differenceCount),
-      ]
-    : [];
+  const { differences, differenceCount, reason, reproduce } = whole;
+  const isPlaced = output && differences.every((d) => d.coordinates.length === output.sizes.length);
   return [
     ...head,
-    whole.reason ? element("p", { class: "reason" }, whole.reason) : [],
-    ...differing.flat(),
-    whole.reproduce ? commandOf("Reproduce", whole.reproduce) : [],
-    element("p", { class: "actions" }, saving("Download the case", () => ({ name: `case-${digest}.json`, blob: new Blob([whole.json], { type: "application/json" }) }))),
-    ...modelParts(cases, row, content, whole),
+    reason ? element("p", { class: "reason" }, reason) : [],
+    differences.length && isPlaced ? differenceGrid(output, differences, differenceCount) : [],
+    differences.length ? differenceTable(isPlaced ? output : undefined, differences, differenceCount) : [],
+    reproduce ? commandOf("Reproduce", reproduce) : [],
+    commandOf("Write it as a DxDispatch model", `dml-conformance export-model ${quoted(whole.json)} --out case-${digest}`),
+    saving(`case-${digest}.json`, whole.json),
     tensors.length ? tensorTable(tensors) : [],
-    ...tensors.flatMap((tensor) => memoryPicture(tensor, tensor === output ? whole.differences : [])),
+    ...tensors.flatMap((tensor) => memoryPicture(tensor, tensor === output ? differences : [])),
     figureOf("Case", laidOut(content)),
   ].flat();
 };

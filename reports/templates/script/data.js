@@ -8,9 +8,9 @@ const inflated = async (base64) => {
 // A line of a block: a case as its JSON text, and what came of it.
 const wholeCase = (line) => {
   const tab = line.indexOf("\t");
-  const [reason, differenceCount, told, reproduce, seconds, expect] = JSON.parse(line.slice(tab + 1));
+  const [reason, differenceCount, told, reproduce] = JSON.parse(line.slice(tab + 1));
   const differences = told.map(([coordinates, expected, expected_bits, actual, actual_bits]) => ({ coordinates, expected, expected_bits, actual, actual_bits }));
-  return { json: line.slice(0, tab), reason, differenceCount, differences, reproduce, seconds, expect };
+  return { json: line.slice(0, tab), reason, differenceCount, differences, reproduce };
 };
 
 class Cases {

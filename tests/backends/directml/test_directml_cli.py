@@ -11,7 +11,7 @@ from directml_fakes import fake_worker
 
 from dml_conformance.backends.directml.errors import DirectmlError
 from dml_conformance.backends.directml.library import RELEASES, LibraryFile, Release
-from dml_conformance.backends.directml.process import Worker
+from dml_conformance.backends.directml.process import DecisionProcess
 from dml_conformance.backends.directml.profiles import PROFILES, Profile
 from dml_conformance.conformance.cli.directml import directml
 from dml_conformance.spec.levels import Level
@@ -50,7 +50,7 @@ def started(no_cache: None, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Profiles that workers were started with; on `least` FLOAT64 is missing and a call is not provided for."""
     profiles: list[str] = []
 
-    def start(library: LibraryFile, profile: Profile) -> Worker:
+    def start(library: LibraryFile, profile: Profile) -> DecisionProcess:
         profiles.append(profile.name)
         types = "tuple(t for t in range(1, 12) if t != 9)" if profile.name == "least" else "tuple(range(1, 12))"
         calls = "('ID3D12Device5::CreateFence',)" if profile.name == "least" else "()"

@@ -21,8 +21,8 @@ from dml_conformance.backends.directml.execution.loader import Setup
 from dml_conformance.backends.directml.execution.process import DeviceProcess, ExecutionError, NoMemory
 from dml_conformance.backends.directml.execution.protocol import Ready
 from dml_conformance.backends.directml.library import LibraryFile
-from dml_conformance.backends.directml.process import Reply
 from dml_conformance.backends.directml.profiles import PROFILES, Profile
+from dml_conformance.backends.directml.protocol import Reply
 from dml_conformance.backends.directml.structs import OPERATOR_DESC_AT
 from dml_conformance.spec.datatypes import DataType, TensorFlag
 from dml_conformance.spec.levels import Level

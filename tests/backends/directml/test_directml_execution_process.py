@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import io
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import numpy as np
 import pytest
@@ -21,24 +21,29 @@ from dml_conformance.backends.directml.com import HResult
 from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
 from dml_conformance.backends.directml.execution.loader import Setup
 from dml_conformance.backends.directml.execution.opening import ExecutionDevice
-from dml_conformance.backends.directml.execution.process import DeviceProcess, ExecutionError, NoMemory, Resource, start
+from dml_conformance.backends.directml.execution.process import (
+    BoundResource,
+    DeviceProcess,
+    ExecutionError,
+    NoMemory,
+    start,
+)
 from dml_conformance.backends.directml.execution.protocol import (
     Buffer,
     Copy,
+    CreationResult,
     Decide,
-    Decision,
-    Done,
-    Execute,
-    Failed,
-    Problem,
-    Reply,
-    read_into,
-    receive,
-    send,
+    ExecutionProblem,
+    ProblemKind,
+    RunOperator,
+    RunTimes,
+    decode_reply,
+    encode,
 )
-from dml_conformance.backends.directml.execution.worker import TOOK_TOO_LONG, Server, Watchdog
-from dml_conformance.backends.directml.process import Reply as DecisionReply
+from dml_conformance.backends.directml.execution.server import TOOK_TOO_LONG, DeadlineTimer, Server
+from dml_conformance.backends.directml.protocol import Reply as DecisionReply
 from dml_conformance.backends.directml.structs import BLOCK_SIZE, Packer
+from dml_conformance.backends.processes.framing import Receiver, send, write
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 
@@ -56,37 +61,39 @@ def fake_process(answers: str, hello: str = "address=4096, level=0x6200, data_ty
 import os, sys
 from dml_conformance.backends.directml.execution.protocol import *
 
-requests, replies = sys.stdin.buffer, sys.stdout.buffer
+from dml_conformance.backends.processes.framing import Receiver, send, write
+
+receiver = Receiver(0, in_turn=False)
 
 def reply(message, *resources):
-    send(replies, message)
+    send(1, encode(message))
     for data in resources:
-        replies.write(data)
-    replies.flush()
+        write(1, data)
 
 reply(Ready({hello}))
-while (request := receive(requests, Request)) is not None:
+while (received := receiver.receive()) is not None:
+    request = decode_request(received[1])
     block = bytearray(getattr(request, "block", 0))
-    read_into(requests, memoryview(block))
+    receiver.read_into(memoryview(block))
     resources = [bytearray(buffer.length) for buffer in getattr(request, "resources", [])]
     for data in resources:
-        read_into(requests, memoryview(data))
+        receiver.read_into(memoryview(data))
     {answers}
 """
-    return DeviceProcess([sys.executable, "-c", script])
+    return DeviceProcess(script)
 
 
-def resource(content: bytes, *, is_owned: bool = False) -> Resource:
+def resource(content: bytes, *, is_owned: bool = False) -> BoundResource:
     """A resource whose middle is bound."""
     buffer = np.frombuffer(b"<" * 16 + content + b">" * 16, np.uint8).copy()
-    return Resource(Binding(buffer, 16, len(content)), is_owned)
+    return BoundResource(Binding(buffer, 16, len(content)), is_owned)
 
 
 # --- the side that asks ------------------------------------------------------------------------------------------
 
 
 def test_decisions_are_asked_with_the_block() -> None:
-    process = fake_process("reply(Decision(-1 if bytes(block) == bytes(range(40)) else 0))")
+    process = fake_process("reply(CreationResult(-1 if bytes(block) == bytes(range(40)) else 0))")
     assert process.hello.data_types == (1, 2)
     assert process.ask(BLOCK) == DecisionReply(-1, "")
     assert process.ask(BLOCK[1:]) == DecisionReply(0, "")
@@ -96,7 +103,8 @@ def test_decisions_are_asked_with_the_block() -> None:
 
 def test_resources_come_back_into_the_callers_memory() -> None:
     process = fake_process(
-        "for n, data in enumerate(resources): data[0] = 65 + n\n    reply(Done([0.5] * request.repeats), *resources)"
+        "for n, data in enumerate(resources): data[0] = 65 + n\n"
+        "    reply(RunTimes([0.5] * request.repeats), *resources)"
     )
     data, output = resource(b"d" * 8), resource(b"o" * 4)
     assert process.execute(BLOCK, [data, None], [output]) == []
@@ -107,7 +115,7 @@ def test_resources_come_back_into_the_callers_memory() -> None:
 
 
 def test_what_the_worker_is_told_of_resources() -> None:
-    process = fake_process("reply(Failed(Problem.FAILED, repr((request.inputs, request.outputs))))")
+    process = fake_process("reply(ExecutionProblem(ProblemKind.FAILED, repr((request.inputs, request.outputs))))")
     with pytest.raises(ExecutionError) as told:
         process.execute(BLOCK, [resource(b"d" * 8, is_owned=True), None], [resource(b"o" * 4)])
     inputs = (Buffer(40, 16, 8, True), None)
@@ -116,7 +124,7 @@ def test_what_the_worker_is_told_of_resources() -> None:
 
 
 def test_large_resources_pass() -> None:
-    process = fake_process("reply(Done(), *reversed(resources))")
+    process = fake_process("reply(RunTimes(), *reversed(resources))")
     one, other = resource(b"1" * 3_000_000), resource(b"2" * 3_000_000)
     process.execute(BLOCK, [one], [other])
     assert (one.binding.view == ord("2")).all()
@@ -125,13 +133,15 @@ def test_large_resources_pass() -> None:
 
 
 def test_copies_are_timed() -> None:
-    process = fake_process("reply(Done([request.size / 1000] * request.repeats))")
+    process = fake_process("reply(RunTimes([request.size / 1000] * request.repeats))")
     assert process.copy(500, 2) == [0.5, 0.5]
     process.close()
 
 
 def test_problems_are_told_apart() -> None:
-    process = fake_process("reply(Failed(Problem(('no memory', 'failed', 'device removed')[block[0]]), 'as it is'))")
+    process = fake_process(
+        "reply(ExecutionProblem(ProblemKind(('no memory', 'failed', 'device removed')[block[0]]), 'as it is'))"
+    )
     with pytest.raises(NoMemory, match="as it is"):
         process.execute(bytes([0]), [], [])
     with pytest.raises(ExecutionError, match="as it is"):
@@ -147,8 +157,8 @@ def test_problems_are_told_apart() -> None:
     [
         ("sys.stderr.write('broken\\n' * 9); sys.stderr.flush(); os.abort()", r"^died of SIGABRT: .*broken broken$"),
         ("os._exit(3)", r"^ended with code 3$"),
-        ("replies.write(b'half a line'); replies.flush(); os._exit(3)", r"^ended with code 3$"),
-        ("send(replies, Done()); replies.flush(); os._exit(3)", r"^ended with code 3$"),  # and no resources
+        ("os.write(1, b'half'); os._exit(3)", r"^ended with code 3$"),
+        ("reply(RunTimes()); os._exit(3)", r"^ended with code 3$"),  # and no resources
     ],
 )
 def test_a_process_that_dies_is_told_with_its_last_words(answer: str, how: str) -> None:
@@ -160,30 +170,26 @@ def test_a_process_that_dies_is_told_with_its_last_words(answer: str, how: str) 
 
 def test_a_process_that_was_dead_already_is_told() -> None:
     process = fake_process("pass")
-    process._process.kill()
-    process._process.wait()
+    process._child.process.kill()
+    process._child.process.wait()
     with pytest.raises(LibraryCrash, match="died of SIGKILL"):
         process.execute(BLOCK, [resource(b"d" * 1_000_000)], [])
 
 
 def test_only_the_end_of_many_words_is_kept() -> None:
-    process = fake_process("[print('word', n, file=sys.stderr) for n in range(100_000)]; reply(Decision(0))")
-    assert process.ask(BLOCK).code == 0
-    process.close()
-    words = process._words.all()
-    assert len(words) < 500
-    assert words.endswith("word 99999")
+    process = fake_process("[print('word', n, file=sys.stderr) for n in range(100_000)]; os._exit(3)")
+    with pytest.raises(LibraryCrash, match=r"word 99999$") as told:
+        process.ask(BLOCK)
+    assert len(str(told.value)) < 500
 
 
 def test_why_a_device_cannot_be_had_is_told() -> None:
     with pytest.raises(DirectmlError, match=r"^no such device$"):
         fake_process("", hello="error='no such device'")
     with pytest.raises(DirectmlError, match=r"^the process that executes ended with code 5$"):
-        DeviceProcess([sys.executable, "-c", "raise SystemExit(5)"])
+        DeviceProcess("raise SystemExit(5)")
     with pytest.raises(DirectmlError, match="does not speak as expected"):
-        DeviceProcess([sys.executable, "-c", "print('hello')"])
-    with pytest.raises(DirectmlError, match="cannot be started"):
-        DeviceProcess(["/no/such/python"])
+        DeviceProcess("print('hello, who is there?')")
 
 
 def test_the_real_worker_tells_what_is_missing(tmp_path: Path) -> None:
@@ -207,29 +213,36 @@ class FakeDirectml:
         return -1 if ctypes.string_at(desc, 1) == b"!" else 0
 
 
+def asked(*requests: tuple[Any, bytes]) -> IO[bytes]:
+    """Requests in a file, each with what follows it."""
+    file = TemporaryFile(buffering=0)  # noqa: SIM115 - closed by whoever asks
+    for request, blocks in requests:
+        send(file.fileno(), encode(request))
+        write(file.fileno(), blocks)
+    file.seek(0)
+    return file
+
+
 def serve(world: World, *requests: tuple[Any, bytes]) -> list[tuple[Any, bytes]]:
     """The worker's replies, each with what follows it, to requests, each with what follows it."""
-    asked, replies = io.BytesIO(), io.BytesIO()
-    for request, blocks in requests:
-        send(asked, request)
-        asked.write(blocks)
-    asked.seek(0)
     memory = ctypes.create_string_buffer(BLOCK_SIZE)
     opened = ExecutionDevice(world.gpu, FakeDirectml(memory), "made up", {}, ())  # type: ignore[arg-type]
-    Server(opened, memory, asked, replies, Watchdog()).serve()
-    replies.seek(0)
     found = []
-    resources = iter(request.resources if isinstance(request, Execute) else [] for request, _ in requests)
-    while (reply := receive(replies, Reply)) is not None:  # type: ignore[arg-type]  # a union
-        wanted = next(resources)
-        data = bytearray(sum(buffer.length for buffer in wanted) if isinstance(reply, Done) else 0)
-        read_into(replies, memoryview(data))
-        found.append((reply, bytes(data)))
-    assert replies.read() == b""
+    with asked(*requests) as file, TemporaryFile(buffering=0) as replies:
+        Server(opened, memory, file.fileno(), replies.fileno(), DeadlineTimer()).serve()
+        replies.seek(0)
+        receiver = Receiver(replies.fileno(), in_turn=False)
+        resources = iter(request.resources if isinstance(request, RunOperator) else [] for request, _ in requests)
+        while (received := receiver.receive()) is not None:
+            reply = decode_reply(received[1])
+            wanted = next(resources)
+            data = bytearray(sum(buffer.length for buffer in wanted) if isinstance(reply, RunTimes) else 0)
+            receiver.read_into(memoryview(data))
+            found.append((reply, bytes(data)))
     return found
 
 
-EXECUTE = Execute(8, (Buffer(48, 16, 16), None), (Buffer(32, 16, 16),))
+EXECUTE = RunOperator(8, (Buffer(48, 16, 16), None), (Buffer(32, 16, 16),))
 RESOURCES = b"<" * 16 + b"0123456789abcdef" + b">" * 16 + b"?" * 32
 
 
@@ -243,31 +256,31 @@ def test_requests_are_answered_in_turn() -> None:
         (Copy(100, 2), b""),
         (Decide(16), b"length..accepted"),
     ) == [
-        (Decision(0), b""),
-        (Decision(-1), b""),
-        (Done(), RESOURCES[:48] + b"?" * 16 + b"0123456789abcdef"),
-        (Done([0.025, 0.025]), b""),
-        (Decision(0), b""),
+        (CreationResult(0), b""),
+        (CreationResult(-1), b""),
+        (RunTimes(), RESOURCES[:48] + b"?" * 16 + b"0123456789abcdef"),
+        (RunTimes([0.025, 0.025]), b""),
+        (CreationResult(0), b""),
     ]
     world.gpu.close()
     assert world.alive == []
 
 
 def test_timed_runs_are_answered_with_their_seconds_and_resources() -> None:
-    timed = Execute(8, EXECUTE.inputs, EXECUTE.outputs, repeats=3)
+    timed = RunOperator(8, EXECUTE.inputs, EXECUTE.outputs, repeats=3)
     ((reply, resources),) = serve(World(), (timed, b"block..." + RESOURCES))
-    assert (reply, resources[-16:]) == (Done([0.025] * 3), b"0123456789abcdef")
+    assert (reply, resources[-16:]) == (RunTimes([0.025] * 3), b"0123456789abcdef")
 
 
 def test_a_problem_is_answered_and_the_next_request_too() -> None:
     world = World()
     world.fails["CompileOperator"] = HResult.E_INVALIDARG
-    refused = Failed(Problem.FAILED, "IDMLDevice::CompileOperator answered E_INVALIDARG")
+    refused = ExecutionProblem(ProblemKind.FAILED, "IDMLDevice::CompileOperator answered E_INVALIDARG")
     replies = serve(world, (EXECUTE, b"block..." + RESOURCES), (Decide(16), b"length..accepted"))
-    assert replies == [(refused, b""), (Decision(0), b"")]
+    assert replies == [(refused, b""), (CreationResult(0), b"")]
     world.fails = {"CreateCommittedResource": HResult.E_OUTOFMEMORY}
     ((reply, _),) = serve(world, (Copy(100, 2), b""))
-    assert reply == Failed(Problem.NO_MEMORY, "the device has no memory for a buffer of 100 bytes")
+    assert reply == ExecutionProblem(ProblemKind.NO_MEMORY, "the device has no memory for a buffer of 100 bytes")
 
 
 @pytest.mark.parametrize("fails", [{}, {"CompileOperator": HResult.E_FAIL}])
@@ -275,7 +288,7 @@ def test_nothing_is_answered_after_the_device_is_gone(fails: dict[str, HResult])
     world = World()
     world.removed, world.fails = HResult.DXGI_ERROR_DEVICE_REMOVED, fails
     ((reply, _),) = serve(world, (EXECUTE, b"block..." + RESOURCES), (Decide(16), b"length..accepted"))
-    assert reply.problem is Problem.DEVICE_REMOVED
+    assert reply.problem is ProblemKind.DEVICE_REMOVED
     assert "the device was removed: ID3D12Device::GetDeviceRemovedReason answered DXGI_ERROR_DEVICE_R" in reply.message
     assert ("CompileOperator answered E_FAIL" in reply.message) is bool(fails)
 
@@ -287,10 +300,6 @@ def test_requests_that_break_off_end_the_worker() -> None:
 def test_the_block_lies_where_the_packer_was_told() -> None:
     memory = ctypes.create_string_buffer(BLOCK_SIZE)
     block = Packer(ctypes.addressof(memory)).pack(GATHER)
-    asked = io.BytesIO()
-    send(asked, Decide(len(block)))
-    asked.write(block)
-    asked.seek(0)
     seen: list[int] = []
 
     class Directml:
@@ -300,15 +309,16 @@ def test_the_block_lies_where_the_packer_was_told() -> None:
 
     world = World()
     opened = ExecutionDevice(world.gpu, Directml(), "made up", {}, ())  # type: ignore[arg-type]
-    Server(opened, memory, asked, io.BytesIO(), Watchdog()).serve()
+    with asked((Decide(len(block)), bytes(block))) as file, TemporaryFile() as replies:
+        Server(opened, memory, file.fileno(), replies.fileno(), DeadlineTimer()).serve()
     assert seen == [67], "the type of GATHER"
 
 
 def test_what_takes_too_long_ends_the_process() -> None:
     script = """
 import sys, time
-from dml_conformance.backends.directml.execution.worker import Watchdog
-dog = Watchdog(0.3)
+from dml_conformance.backends.directml.execution.server import DeadlineTimer
+dog = DeadlineTimer(0.3)
 with dog:
     pass
 time.sleep(0.6)  # nothing is awaited now
@@ -328,7 +338,7 @@ def test_the_worker_tells_of_itself_and_ends_with_its_requests() -> None:
 import sys
 sys.path.insert(0, {str(SUPPORT)!r})
 from directml_execution_fakes import World
-from dml_conformance.backends.directml.execution import worker
+from dml_conformance.backends.directml.execution import server
 from dml_conformance.backends.directml.execution.opening import ExecutionDevice
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
@@ -343,10 +353,10 @@ def open_device(setup):
     print("noise on standard output", setup.d3d12, flush=True)
     return ExecutionDevice(World().gpu, Directml(), "made up", {{"driver": "1.2"}}, ())
 
-worker.open_device = open_device
-worker.main(sys.argv[1])
+server.open_device = open_device
+server.main('{{"directml": "a.so", "d3d12": "b.so"}}')
 """
-    process = DeviceProcess([sys.executable, "-c", script, '{"directml": "a.so", "d3d12": "b.so"}'])
+    process = DeviceProcess(script)
     hello = process.hello
     assert (hello.level, hello.data_types) == (Level.L6_2, (DataType.FLOAT32, DataType.UINT8))
     assert (hello.device, hello.versions) == ("made up", {"driver": "1.2"})
@@ -354,6 +364,4 @@ worker.main(sys.argv[1])
     output = resource(b"?" * 16)
     process.execute(BLOCK, [resource(b"0123456789abcdef")], [output])
     assert output.binding.view.tobytes() == b"0123456789abcdef"
-    process.close()
-    assert process._process.returncode == 0
-    assert process._words.all() == "noise on standard output b.so closed"
+    assert process._end() == "ended with code 0: noise on standard output b.so closed"

@@ -61,7 +61,7 @@ def test_the_library_calls_nothing_that_the_null_device_lacks(level: Level) -> N
     for profile in PROFILES.values():
         worker = start(library, profile)
         assert worker.hello.unexpected == ()
-        assert len(list(Path(f"/proc/{worker._process.pid}/task").iterdir())) == 1, "it forks, and has threads"
+        assert len(list(Path(f"/proc/{worker._child.process.pid}/task").iterdir())) == 1, "it forks, and has threads"
         worker.close()
 
 

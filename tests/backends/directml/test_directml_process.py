@@ -15,7 +15,8 @@ from dml_conformance.backends.base import Answer, Backend, Unsupported
 from dml_conformance.backends.directml import DirectmlBackend, DirectmlError, LibraryCrash
 from dml_conformance.backends.directml import backend as backend_module
 from dml_conformance.backends.directml.library import RELEASES, LibraryFile
-from dml_conformance.backends.directml.process import Reply, Worker
+from dml_conformance.backends.directml.process import DecisionProcess
+from dml_conformance.backends.directml.protocol import Reply
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES
@@ -29,26 +30,6 @@ def test_an_answer_comes_back() -> None:
     worker = fake_worker("reply(len(block), text=b'what was called')")
     assert worker.hello.level == 0x6200
     assert worker.ask(b"12345") == Reply(5, "what was called")
-    worker.close()
-
-
-def test_large_blocks_arrive_whole() -> None:
-    worker = fake_worker("\n    while len(block) < 200_000: block += os.read(0, 1 << 16)\n    reply(len(block))")
-    assert worker.ask(bytes(200_000)).code == 200_000
-    worker.close()
-
-
-def test_an_answer_in_pieces_is_put_together() -> None:
-    worker = fake_worker("for byte in REPLY.pack(1, 0, 2) + b'ab': os.write(1, bytes([byte])); time.sleep(0.005)")
-    assert worker.ask(b"1") == Reply(1, "ab")
-    worker.close()
-
-
-def test_a_question_is_sent_whole_though_the_pipe_takes_it_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    worker = fake_worker("\n    while len(block) < 20: block += os.read(0, 1 << 16)\n    reply(block.count(b'x'))")
-    write = os.write
-    monkeypatch.setattr("dml_conformance.backends.directml.process.os.write", lambda file, data: write(file, data[:7]))
-    assert worker.ask(b"x" * 20).code == 20
     worker.close()
 
 
@@ -83,28 +64,34 @@ def test_a_worker_that_is_gone_is_told() -> None:
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        ("print('hello')", "said b'hello.n'"),
-        ("import sys; sys.exit('no module')", "ended with code 1: no module"),
-        ('print(\'{"error": "no device"}\')', "^no device$"),
+        ("print('hello')", "ended with code 0$"),
+        ("print('hello, who is there?', flush=True)", "does not speak as expected$"),
+        ("sys.exit('no module')", "ended with code 1: no module"),
     ],
 )
 def test_a_worker_that_does_not_start_says_why(script: str, reason: str) -> None:
     with pytest.raises(DirectmlError, match=reason):
-        Worker([sys.executable, "-c", script])
+        DecisionProcess(script)
 
 
-def test_a_worker_that_cannot_be_started_at_all_is_told(tmp_path: Path) -> None:
+def test_a_library_that_does_not_run_here_is_told() -> None:
+    with pytest.raises(DirectmlError, match=r"^no device$"):
+        fake_worker(REJECT, hello="error='no device'")
+
+
+def test_a_worker_that_cannot_be_started_at_all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(DirectmlError, match="cannot be started"):
-        Worker([str(tmp_path / "nothing")])
+        DecisionProcess("pass")
 
 
 def test_the_process_ends_with_its_owner_and_not_with_an_interrupt() -> None:
     worker = fake_worker("reply(0)")
-    process = worker._process
+    process = worker._child.process
     assert os.getpgid(process.pid) != os.getpgid(0)  # where an interrupt from the terminal goes
     del worker
     gc.collect()
-    assert process.returncode == 0
+    assert process.poll() == 0
 
 
 # --- the backend ------------------------------------------------------------------------------------------------

@@ -21,11 +21,11 @@ from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.losses import MOST_FORGIVEN, Loss, LossCause
 from dml_conformance.backends.processes.oom import OomKills, cause_of
 from dml_conformance.backends.reference import ReferenceBackend
-from dml_conformance.conformance.campaign.units import UnitJudge
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.judge.blame import MOST_REPEATED, Blame
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import with_losses
+from dml_conformance.conformance.workers.tasks import TaskJudge
 from dml_conformance.reports.certificate import Certificate
 from dml_conformance.reports.records import Ending, Record, Repeated, Verdict
 from dml_conformance.reports.store import Store
@@ -203,21 +203,21 @@ def test_a_run_that_is_resumed_keeps_what_was_lost_before(
 ) -> None:
     """The first part is forgiven so many that the second is blamed."""
     times(MOST_FORGIVEN)
-    whole = UnitJudge.records
+    whole = TaskJudge.records
     units: list[str] = []
 
-    def interrupted(self: UnitJudge, unit: Any) -> Iterator[Record]:
+    def interrupted(self: TaskJudge, unit: Any) -> Iterator[Record]:
         units.append(unit.name)
         if len(units) == 14:
             raise KeyboardInterrupt
         return whole(self, unit)
 
-    monkeypatch.setattr(UnitJudge, "records", interrupted)
+    monkeypatch.setattr(TaskJudge, "records", interrupted)
     monkeypatch.setattr("dml_conformance.reports.store.COMMIT_SECONDS", 0.0)
     assert certify("IsKilledOnce").exit_code not in (0, 1)
     assert not list((here / "times").iterdir())
     times(1)
-    monkeypatch.setattr(UnitJudge, "records", whole)
+    monkeypatch.setattr(TaskJudge, "records", whole)
     result = certify("IsKilledOnce", "--resume")
     assert result.exit_code == 1, result.output
     found = certificate()

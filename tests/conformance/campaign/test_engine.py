@@ -16,9 +16,9 @@ from dml_conformance.backends.base import Answer
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.campaign.budget import BUDGETS, MIB, Budget
 from dml_conformance.conformance.campaign.engine import Engine, example_cases
-from dml_conformance.conformance.campaign.search import search
-from dml_conformance.conformance.campaign.units import UNIT_CASES
 from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.judge.search import search
+from dml_conformance.conformance.workers.tasks import BLOCK_CASES
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.examples import examples
@@ -296,13 +296,17 @@ def all_but_times(records: Iterable[Record]) -> list[Record]:
 
 @pytest.fixture(scope="module")
 def broken_engine() -> Callable[[], Engine]:
-    budget = dataclasses.replace(BUDGETS["quick"], sweep=2 * UNIT_CASES + 5)
+    budget = dataclasses.replace(BUDGETS["quick"], sweep=2 * BLOCK_CASES + 5)
     return lambda: Engine(Judge(BrokenInPlaces(), "mine"), ("TILE",), (Level.L1_0, Level.L2_1), budget, 0)
+
+
+def settled(engine: Engine, records: Iterable[Record]) -> list[Record]:
+    return [engine.settled(record) for record in records]
 
 
 def test_units_are_the_campaign_and_no_two_have_a_name(broken_engine: Callable[[], Engine]) -> None:
     engine = broken_engine()
-    units = [(unit.name, list(engine.judged(unit))) for unit in engine.units()]
+    units = [(unit.name, list(engine.judged(unit))) for unit in engine.tasks()]
     assert all_but_times(record for _, unit in units for record in unit) == all_but_times(broken_engine().records())
     assert len({name for name, _ in units}) == len(units)
     assert all(len({record.phase for record in unit}) <= 1 for _, unit in units)
@@ -314,7 +318,7 @@ def test_after_any_unit_a_campaign_goes_on_as_if_it_had_not_been_interrupted(
     broken_engine: Callable[[], Engine], waived: bool
 ) -> None:
     engine = broken_engine()
-    whole = [(unit.name, list(engine.judged(unit))) for unit in engine.units()]
+    whole = [(unit.name, list(engine.judged(unit))) for unit in engine.tasks()]
     search = [n for n, (name, _) in enumerate(whole) if name.startswith("search")]
     # All around the phases' ends, where what is known of failures matters, and some more.
     stops = {0, 1, *search[:6], *search[6::9], search[-1] + 1, len(whole) - 1, len(whole)}
@@ -328,8 +332,8 @@ def test_after_any_unit_a_campaign_goes_on_as_if_it_had_not_been_interrupted(
                 for record in done
             ]
         engine = broken_engine()
-        assert list(engine.resume(iter(done), {name for name, _ in whole[:stop]})) == done
-        left = [(unit.name, all_but_times(engine.judged(unit))) for unit in engine.units()]
+        assert settled(engine, engine.resume(iter(done), {name for name, _ in whole[:stop]})) == done
+        left = [(unit.name, all_but_times(engine.judged(unit))) for unit in engine.tasks()]
         assert left == [(name, all_but_times(unit)) for name, unit in whole[stop:]], stop
 
 
@@ -337,20 +341,20 @@ def test_what_the_sweep_breaks_is_not_searched_for_when_a_campaign_is_resumed(
     broken_engine: Callable[[], Engine],
 ) -> None:
     engine = broken_engine()
-    whole = [(unit.name, list(engine.judged(unit))) for unit in engine.units()]
+    whole = [(unit.name, list(engine.judged(unit))) for unit in engine.tasks()]
     done = [record for _, unit in whole[:-1] for record in unit]
     assert done[-1].phase is Phase.SWEEP
     broken = {**done[-1].case_json, "rule": "TENSOR.flags"}
     done[-1] = msgspec.structs.replace(done[-1], verdict=Verdict.FAIL, case_json=broken)
     engine = broken_engine()
-    assert list(engine.resume(done, {name for name, _ in whole[:-1]})) == done
-    assert [unit.name for unit in engine.units()] == [whole[-1][0]]
+    assert settled(engine, engine.resume(done, {name for name, _ in whole[:-1]})) == done
+    assert [unit.name for unit in engine.tasks()] == [whole[-1][0]]
 
 
 def test_units_end_at_the_same_cases_wherever_a_campaign_is_resumed(broken_engine: Callable[[], Engine]) -> None:
     """So that batches have the same cases, also where they were not judged in batches before."""
-    records = list(islice(broken_engine().records(), UNIT_CASES + 7))
+    records = list(islice(broken_engine().records(), BLOCK_CASES + 7))
     engine = broken_engine()
-    assert list(engine.resume(records, ())) == records
-    first, second = islice(engine.units(), 2)
-    assert [first.name, second.name] == [f"boundaries up to {2 * UNIT_CASES}", f"boundaries up to {3 * UNIT_CASES}"]
+    assert settled(engine, engine.resume(records, ())) == records
+    first, second = islice(engine.tasks(), 2)
+    assert [first.name, second.name] == [f"boundaries up to {2 * BLOCK_CASES}", f"boundaries up to {3 * BLOCK_CASES}"]

@@ -475,7 +475,7 @@ def test_a_backend_that_was_edited_is_another(runs: Runs, monkeypatch: pytest.Mo
 
 def test_another_device_or_release_is_another_run(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = interrupted(runs)
-    monkeypatch.setattr("dml_conformance.conformance.campaign.certify.suite_version", lambda: "99.0")
+    monkeypatch.setattr("dml_conformance.conformance.campaign.driver.suite_version", lambda: "99.0")
     result = command(ran.here, *SOUND, "--resume", monkeypatch=monkeypatch)
     assert result.exit_code == 2
     assert "suite_version was " in result.stderr

@@ -1,4 +1,4 @@
-"""Corpora judged by this process, and what a run of them is about; `test_pool` has them judged by others."""
+"""Corpora judged by this process, and what a run of them is about; `test_workers` has them judged by others."""
 
 from __future__ import annotations
 
@@ -8,29 +8,24 @@ from pathlib import Path
 import pytest
 from sweep_support import blocks, reader, untimed
 
-from dml_conformance.conformance.campaign.sweep import (
-    BLOCK_LINES,
-    Block,
-    InProcess,
-    Setup,
-    blocks_of,
-    describe_sweep,
-    planned_cases,
-)
+from dml_conformance.conformance.campaign.driver import BLOCK_LINES, blocks_of, describe_sweep, planned_cases
 from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusError, Header, Shard
-from dml_conformance.reports.encoded import decoded_records, encoded_records
+from dml_conformance.conformance.workers.executor import InProcess
+from dml_conformance.conformance.workers.setup import JudgeSetup
+from dml_conformance.conformance.workers.tasks import CaseBlock
+from dml_conformance.reports.encoded import decode_records, encode_records
 from dml_conformance.reports.records import Verdict
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading
 
-REFERENCE = Setup(("reference",))
+REFERENCE = JudgeSetup(("reference",))
 
 
 # --- what is judged ---------------------------------------------------------------------------------------------------
 
 
 def test_each_backend_has_a_record_of_each_case() -> None:
-    judged = untimed(InProcess(Setup(("reference", "torch:cpu")).judges()).judged(blocks()))
+    judged = untimed(InProcess(JudgeSetup(("reference", "torch:cpu")).judges()).judged(blocks()))
     assert [len(records) for records in judged] == [60, 60]
     assert {record.verdict for records in judged for record in records} == {Verdict.PASS, Verdict.OBSERVED}
 
@@ -44,7 +39,7 @@ def test_blocks_are_taken_as_they_are_needed() -> None:
     """However long a corpus is, no more than one block of it is in memory."""
     taken = []
 
-    def watched() -> Iterator[Block]:
+    def watched() -> Iterator[CaseBlock]:
         for block in blocks():
             taken.append(block)
             yield block
@@ -55,7 +50,8 @@ def test_blocks_are_taken_as_they_are_needed() -> None:
 
 def test_cases_are_judged_in_the_reading_asked_for() -> None:
     one, other = (
-        untimed(InProcess(Setup(("reference",), reading).judges()).judged(blocks(60, 300)))[0] for reading in Reading
+        untimed(InProcess(JudgeSetup(("reference",), reading).judges()).judged(blocks(60, 300)))[0]
+        for reading in Reading
     )
     assert {record.verdict for record in one} != {record.verdict for record in other}
 
@@ -72,7 +68,7 @@ def test_cases_are_executed_as_often_as_asked_for(tmp_path: Path) -> None:
     )
     counts = []
     for repeat in (1, 3):
-        (judge,) = Setup((f"{path}:Counting",), repeat=repeat).judges()
+        (judge,) = JudgeSetup((f"{path}:Counting",), repeat=repeat).judges()
         list(InProcess([judge]).judged(blocks()))
         counts.append(judge.backend.count)  # type: ignore[attr-defined]
     assert counts[1] >= 3 * counts[0] > 0
@@ -82,12 +78,12 @@ def test_a_damaged_line_is_told() -> None:
     damaged = blocks(60)[0]
     damaged = damaged._replace(contents=(*damaged.contents[:9], b"{}\n", *damaged.contents[10:]))
     with pytest.raises(CorpusError, match=r"^a\.jsonl: line 11: expected a case with its check: Object missing"):
-        InProcess(REFERENCE.judges()).records(damaged)
+        list(InProcess(REFERENCE.judges()).judged([damaged]))
 
 
 def test_records_travel_as_they_are() -> None:
     (records,) = untimed(InProcess(REFERENCE.judges()).judged(blocks(60)))
-    assert [written.whole() for written in decoded_records(encoded_records(records))] == records
+    assert [written.whole() for written in decode_records(encode_records(records))] == records
 
 
 # --- what is run ------------------------------------------------------------------------------------------------------
@@ -95,7 +91,7 @@ def test_records_travel_as_they_are() -> None:
 
 def test_corpora_come_one_after_the_other() -> None:
     found = list(blocks_of([reader(BLOCK_LINES + 3), reader(5, seed=1, name="b.jsonl")], WHOLE))
-    assert [(block.file, len(block.numbers)) for block in found] == [
+    assert [(block.name, len(block.numbers)) for block in found] == [
         ("a.jsonl", BLOCK_LINES),
         ("a.jsonl", 3),
         ("b.jsonl", 5),
@@ -113,7 +109,7 @@ def test_the_number_of_cases_is_known_beforehand(own: Shard, part: Shard) -> Non
 
 
 def test_a_campaign_names_its_corpora() -> None:
-    setup = Setup(("reference",), Reading.OBSERVED, repeat=5)
+    setup = JudgeSetup(("reference",), Reading.OBSERVED, repeat=5)
     claims = InProcess(setup.judges()).capabilities()[0]
     one, other = Header.of(3, 4, ["TILE"], [Level.L6_4]), Header.of(3, 5, ["GATHER"], [Level.L2_1])
     campaign = describe_sweep(claims, setup, [one, other], ["aa", "bb"], Shard(3, 16))
@@ -128,6 +124,6 @@ def test_a_campaign_names_its_corpora() -> None:
 
 
 def test_processes_take_places_in_turn() -> None:
-    setup = Setup(("a", "b"), places=(("a:0", "b"), ("a:1", "b")))
+    setup = JudgeSetup(("a", "b"), places=(("a:0", "b"), ("a:1", "b")))
     assert [setup.at(n).loaded_names for n in range(3)] == [("a:0", "b"), ("a:1", "b"), ("a:0", "b")]
-    assert Setup(("a", "b")).at(3).loaded_names == ("a", "b")
+    assert JudgeSetup(("a", "b")).at(3).loaded_names == ("a", "b")

@@ -12,17 +12,16 @@ import jsonschema
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
-from places import ROOT
+from places import ROOT, SUPPORT
 
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.errors import Exit
-from dml_conformance.documents.check import check_pages, statements
+from dml_conformance.documents.check import CheckedPages, statements
 from dml_conformance.documents.check.model import PageFinding, Severity
-from dml_conformance.documents.check.report import PageFindings, PageReport
 from dml_conformance.documents.read import MAX_BYTES, read_page
+from dml_conformance.documents.read.collect import OtherFile, UnreadableFile, collect
 from dml_conformance.documents.read.model import Page, Place
-from dml_conformance.documents.report import CheckedPages, Failure, Skipped, collect, sarif
-from dml_conformance.documents.report.text import count_line, finding_lines
+from dml_conformance.documents.report import count_line, finding_lines, sarif
 
 EXAMPLES = ROOT / "docs" / "examples" / "pages"
 REAL = ROOT.parent / "shared" / "spec-pages"
@@ -185,7 +184,7 @@ def test_a_folder_that_may_not_be_read(folder: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(os, "scandir", refusing)
     collection = collect([Path("pages")])
-    assert collection.failures == (Failure("pages/closed", "pages/closed cannot be read: Permission denied"),)
+    assert collection.failures == (UnreadableFile("pages/closed", "pages/closed cannot be read: Permission denied"),)
     assert len(collection.pages) == 2
 
 
@@ -316,12 +315,11 @@ def finding(name: str = "example-values", severity: Severity = Severity.ERROR, *
     return PageFinding(**fields)
 
 
-def checked(*found: PageFinding, ignore_known: bool = False, failures: tuple[Failure, ...] = ()) -> CheckedPages:
-    counts = {str(severity): sum(f.severity is severity for f in found) for severity in Severity}
-    pages = (PageFindings("pages/tile.md", "TILE", found),)
-    empty = check_pages([]).overview
-    report = PageReport(1, not counts["error"], counts, True, None, pages, empty)
-    return CheckedPages.of(report, (Skipped("a.md", "no page"),), failures, ignore_known=ignore_known)
+def checked(*found: PageFinding, ignore_known: bool = False, failures: tuple[UnreadableFile, ...] = ()) -> CheckedPages:
+    pages = [page_at("pages/tile.md")]
+    return CheckedPages.of(
+        pages, [found], ignore_known=ignore_known, skipped=(OtherFile("a.md", "no page"),), failures=failures
+    )
 
 
 def test_known_errata_count_unless_they_are_to_be_ignored() -> None:
@@ -329,7 +327,7 @@ def test_known_errata_count_unless_they_are_to_be_ignored() -> None:
     assert not checked(known).ok
     assert checked(known, ignore_known=True).ok
     assert not checked(known, new, ignore_known=True).ok
-    assert not checked(failures=(Failure("x.md", "x.md cannot be read"),), ignore_known=True).ok
+    assert not checked(failures=(UnreadableFile("x.md", "x.md cannot be read"),), ignore_known=True).ok
     assert checked(finding(severity=Severity.WARNING), finding(severity=Severity.NOTE)).ok
     assert checked(known, new).known == {"error": 1, "warning": 0, "note": 0}
 
@@ -353,163 +351,7 @@ def test_text_has_nothing_that_steers_a_terminal() -> None:
 
 # --- SARIF --------------------------------------------------------------------------------------------------------
 
-# What the SARIF 2.1.0 standard asks of the parts that are written here.
-MESSAGE = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
-LOCATION = {
-    "type": "object",
-    "required": ["uri"],
-    "properties": {"uri": {"type": "string", "format": "uri-reference"}, "uriBaseId": {"type": "string"}},
-    "if": {"required": ["uriBaseId"]},
-    "then": {"properties": {"uri": {"pattern": "^(?!/)(?!.*://)(?!(.*/)?\\.\\.(/|$))"}}},
-    "else": {"properties": {"uri": {"pattern": "^file:///"}}},
-    "additionalProperties": False,
-}
-REGION = {
-    "type": "object",
-    "required": ["startLine", "startColumn"],
-    "properties": {
-        "startLine": {"type": "integer", "minimum": 1},
-        "startColumn": {"type": "integer", "minimum": 1},
-        "endColumn": {"type": "integer", "minimum": 2},
-        "snippet": MESSAGE,
-    },
-    "additionalProperties": False,
-}
-RESULT = {
-    "type": "object",
-    "required": ["ruleId", "ruleIndex", "level", "message", "locations", "partialFingerprints"],
-    "properties": {
-        "ruleId": {"type": "string"},
-        "ruleIndex": {"type": "integer", "minimum": 0},
-        "level": {"enum": ["none", "note", "warning", "error"]},
-        "message": MESSAGE,
-        "locations": {
-            "type": "array",
-            "minItems": 1,
-            "items": {
-                "type": "object",
-                "required": ["physicalLocation"],
-                "properties": {
-                    "physicalLocation": {
-                        "type": "object",
-                        "required": ["artifactLocation", "region"],
-                        "properties": {"artifactLocation": LOCATION, "region": REGION},
-                        "additionalProperties": False,
-                    }
-                },
-                "additionalProperties": False,
-            },
-        },
-        "partialFingerprints": {"type": "object", "minProperties": 1, "additionalProperties": {"type": "string"}},
-        "suppressions": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["kind"],
-                "properties": {
-                    "kind": {"enum": ["inSource", "external"]},
-                    "status": {"enum": ["accepted", "underReview", "rejected"]},
-                    "justification": {"type": "string"},
-                },
-                "additionalProperties": False,
-            },
-        },
-        "properties": {"type": "object"},
-    },
-    "additionalProperties": False,
-}
-RULE = {
-    "type": "object",
-    "required": ["id", "shortDescription", "help", "defaultConfiguration"],
-    "properties": {
-        "id": {"type": "string", "minLength": 1},
-        "shortDescription": MESSAGE,
-        "help": MESSAGE,
-        "defaultConfiguration": {"type": "object", "properties": {"level": {"enum": ["note", "warning", "error"]}}},
-    },
-    "additionalProperties": False,
-}
-SARIF = {
-    "type": "object",
-    "required": ["version", "runs"],
-    "properties": {
-        "$schema": {"type": "string", "format": "uri"},
-        "version": {"const": "2.1.0"},
-        "runs": {
-            "type": "array",
-            "minItems": 1,
-            "items": {
-                "type": "object",
-                "required": ["tool", "results", "columnKind"],
-                "properties": {
-                    "tool": {
-                        "type": "object",
-                        "required": ["driver"],
-                        "properties": {
-                            "driver": {
-                                "type": "object",
-                                "required": ["name", "semanticVersion", "rules"],
-                                "properties": {
-                                    "name": {"type": "string"},
-                                    "semanticVersion": {"type": "string", "pattern": "^\\d+\\.\\d+\\.\\d+"},
-                                    "rules": {"type": "array", "items": RULE, "uniqueItems": True},
-                                },
-                                "additionalProperties": False,
-                            }
-                        },
-                        "additionalProperties": False,
-                    },
-                    "invocations": {
-                        "type": "array",
-                        "items": {
-                            "type": "object",
-                            "required": ["executionSuccessful"],
-                            "properties": {
-                                "executionSuccessful": {"type": "boolean"},
-                                "toolExecutionNotifications": {
-                                    "type": "array",
-                                    "items": {
-                                        "type": "object",
-                                        "required": ["message"],
-                                        "properties": {
-                                            "level": {"enum": ["note", "warning", "error"]},
-                                            "message": MESSAGE,
-                                            "locations": {"type": "array"},
-                                        },
-                                        "additionalProperties": False,
-                                    },
-                                },
-                            },
-                            "additionalProperties": False,
-                        },
-                    },
-                    "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
-                    "originalUriBaseIds": {"type": "object"},
-                    "artifacts": {
-                        "type": "array",
-                        "uniqueItems": True,
-                        "items": {
-                            "type": "object",
-                            "required": ["location"],
-                            "properties": {
-                                "location": LOCATION,
-                                "hashes": {
-                                    "type": "object",
-                                    "properties": {"sha-256": {"type": "string", "pattern": "^[0-9a-f]{64}$"}},
-                                    "additionalProperties": False,
-                                },
-                            },
-                            "additionalProperties": False,
-                        },
-                    },
-                    "results": {"type": "array", "items": RESULT},
-                },
-                "additionalProperties": False,
-            },
-        },
-    },
-    "additionalProperties": False,
-}
+SARIF = json.loads((SUPPORT / "sarif.schema.json").read_text("utf-8"))
 
 
 def log_of(*args: str) -> dict[str, Any]:

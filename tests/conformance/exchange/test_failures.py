@@ -14,13 +14,13 @@ from click.testing import CliRunner, Result
 from report_data import plain
 
 from dml_conformance.conformance.campaign.budget import BUDGETS
-from dml_conformance.conformance.campaign.certify import describe_campaign
+from dml_conformance.conformance.campaign.driver import describe_campaign
 from dml_conformance.conformance.campaign.engine import Engine
-from dml_conformance.conformance.campaign.search import search
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.errors import CommandState
 from dml_conformance.conformance.exchange.failures import read_failures, save_failure
 from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.judge.search import search
 from dml_conformance.reports.failures import FAILURES, failing_cases
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.reports.store import Store

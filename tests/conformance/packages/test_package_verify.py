@@ -24,8 +24,8 @@ from strength import mutants
 
 from dml_conformance.backends.base import Answer, Binding, Capabilities, Unsupported
 from dml_conformance.backends.reference import ReferenceBackend
-from dml_conformance.conformance.campaign.search import search
 from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.judge.search import search
 from dml_conformance.conformance.packages.make import manifest_of
 from dml_conformance.conformance.packages.profiles import ClaimsProfile
 from dml_conformance.conformance.packages.verify import Verification, rerun, verdicts

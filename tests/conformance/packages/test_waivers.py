@@ -1,4 +1,4 @@
-"""Waivers and statements: what a file may say, with the line of what it may not; and what waivers cover."""
+"""Waivers and statements: what a file may say, with the entry of what it may not; and what waivers cover."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from package_support import STATED, WAIVER
 
 from dml_conformance.conformance.packages.statements import read_stated
-from dml_conformance.conformance.packages.toml_files import MOST_BYTES, TomlError, TomlFile
+from dml_conformance.conformance.packages.toml import MOST_BYTES, TomlError
 from dml_conformance.conformance.packages.waivers import WaiverError, Waivers, read_waivers, waived_reason
 from dml_conformance.reports.package.forms import Waiver
 from dml_conformance.reports.records import Phase, Record, Verdict
@@ -78,25 +78,25 @@ def test_waivers_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("operators = ", "operator = ", "line 14: waiver[2].operator: there is no such key"),
-        ('owner = "k', 'colour = "k', "line 7: waiver[1].colour: there is no such key"),
-        ('reason = "Indices of 64 bits are cut"\n', "", "line 3: waiver[1]: the key reason is missing"),
-        ("expires = 2027-01-31", 'expires = "soon"', "line 8: waiver[1].expires: invalid"),
-        ('"0123*",\n', "17,\n", "line 11: waiver[2].cases[1]: expected `str`, got `int`"),
-        ('"https://example.com/issues/17"', '"tracker 17"', "line 6: waiver[1].link: expected `str` matching"),
-        ('"Indices of 64 bits are cut"', '""', "line 5: waiver[1].reason: expected `str` of length >= 1"),
-        ("expires = 2026-11-21", "expires = 2026-11-20", "line 19: waiver[2].expires: expired on 2026-11-20"),
-        ('["GATHER.*"]', '["*"]', "line 4: waiver[1].rules: '*' covers everything"),
-        ('["GATHER.*"]', '["GATHER.*", "**?"]', "line 4: waiver[1].rules: '**?' covers everything"),
-        ('rules = ["GATHER.*"]\n', "", "line 3: waiver[1]: a waiver says what it covers"),
-        ('["TILE"]', '["TILES"]', "line 14: waiver[2].operators: there is no operator 'TILES'"),
-        ('["3_0"]', '["9_0"]', "line 15: waiver[2].levels: there is no feature level '9_0'"),
-        ('["3_0"]', '["three"]', "line 15: waiver[2].levels[1]: expected `str` matching"),
-        ("# Known differences.", "author = 1", "line 1: author: there is no such key"),
+        ("operators = ", "operator = ", "waiver[2].operator: there is no such key"),
+        ('owner = "k', 'colour = "k', "waiver[1].colour: there is no such key"),
+        ('reason = "Indices of 64 bits are cut"\n', "", "waiver[1]: the key reason is missing"),
+        ("expires = 2027-01-31", 'expires = "soon"', "waiver[1].expires: invalid"),
+        ('"0123*",\n', "17,\n", "waiver[2].cases[1]: expected `str`, got `int`"),
+        ('"https://example.com/issues/17"', '"tracker 17"', "waiver[1].link: expected `str` matching"),
+        ('"Indices of 64 bits are cut"', '""', "waiver[1].reason: expected `str` of length >= 1"),
+        ("expires = 2026-11-21", "expires = 2026-11-20", "waiver[2].expires: expired on 2026-11-20"),
+        ('["GATHER.*"]', '["*"]', "waiver[1].rules: '*' covers everything"),
+        ('["GATHER.*"]', '["GATHER.*", "**?"]', "waiver[1].rules: '**?' covers everything"),
+        ('rules = ["GATHER.*"]\n', "", "waiver[1]: a waiver says what it covers"),
+        ('["TILE"]', '["TILES"]', "waiver[2].operators: there is no operator 'TILES'"),
+        ('["3_0"]', '["9_0"]', "waiver[2].levels: there is no feature level '9_0'"),
+        ('["3_0"]', '["three"]', "waiver[2].levels[1]: expected `str` matching"),
+        ("# Known differences.", "author = 1", "author: there is no such key"),
         ("[[waiver]]\nrules", "[waiver]\nrules", "expected TOML"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_what_is_wrong_is_told_with_its_entry(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in GOOD
     with pytest.raises((TomlError, WaiverError)) as caught:
         read(tmp_path, GOOD.replace(old, new, 1))
@@ -106,23 +106,28 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str,
 def test_a_file_without_waivers_is_a_mistake(tmp_path: Path) -> None:
     with pytest.raises(TomlError, match="the key waiver is missing"):
         read(tmp_path, "")
-    with pytest.raises(TomlError, match="line 1: waiver: expected `array` of length >= 1"):
+    with pytest.raises(TomlError, match="waiver: expected `array` of length >= 1"):
         read(tmp_path, "waiver = []")
 
 
-def test_what_is_no_toml_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"\xff\xfe", "expected TOML"),
+        (b"#" * (MOST_BYTES + 1), "at most 262,144 bytes"),
+        (b"x = " + b"[" * 4_000 + b"]" * 4_000, "expected TOML"),
+        (b"# first\n" + b"a." * 100_000 + b"a = 1\n", "line 2: expected at most 10,000 characters"),  # takes minutes
+        (None, "cannot be read"),
+    ],
+    ids=["not-text", "large", "deep", "long-line", "missing"],
+)
+def test_what_is_no_toml_is_refused(tmp_path: Path, content: bytes | None, problem: str) -> None:
     path = tmp_path / "x.toml"
-    path.write_bytes(b"\xff\xfe")
-    with pytest.raises(TomlError, match="expected TOML"):
-        TomlFile(path)
-    path.write_bytes(b"#" * (MOST_BYTES + 1))
-    with pytest.raises(TomlError, match="at most"):
-        TomlFile(path)
-    with pytest.raises(TomlError, match="cannot be read"):
-        TomlFile(tmp_path / "none.toml")
-    path.write_text("x = " + "[" * 4_000 + "]" * 4_000)
-    with pytest.raises(TomlError, match="expected TOML"):
-        TomlFile(path)
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(TomlError, match=problem) as caught:
+        read_waivers(path, DAY)
+    assert str(caught.value).startswith(f"{path}: ")
 
 
 # --- what they cover ----------------------------------------------------------------------------------------------
@@ -166,10 +171,10 @@ def test_failures_are_waived_and_nothing_else(verdict: Verdict) -> None:
 
 
 def test_the_first_waiver_that_covers_a_failure_applies() -> None:
-    waivers = Waivers([WAIVER, replace(WAIVER, reason="another")], ["line 1", "line 9"])
+    waivers = Waivers([WAIVER, replace(WAIVER, reason="another")], ["waiver[1]", "waiver[2]"])
     assert WAIVER.reason in waivers.apply(failed()).reason
-    assert waivers.unused() == ["line 9"]
-    with pytest.raises(WaiverError, match="line 9: this waiver covers no failure of this run; remove it"):
+    assert waivers.unused() == ["waiver[2]"]
+    with pytest.raises(WaiverError, match=r"waiver\[2\]: this waiver covers no failure of this run; remove it"):
         waivers.check_used()
 
 
@@ -188,11 +193,11 @@ def test_statements_are_read(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ('vendor = "a"\nproduct = "b"\n', "the key product_version is missing"),
-        ('vendor = "a"\n\n# why\nprodukt = "b"\n', "line 4: produkt: there is no such key"),
-        ('vendor = 3\nproduct = "b"\nproduct_version = "1"\n', "line 1: vendor: expected `str`, got `int`"),
+        ('vendor = "a"\n\n# why\nprodukt = "b"\n', "produkt: there is no such key"),
+        ('vendor = 3\nproduct = "b"\nproduct_version = "1"\n', "vendor: expected `str`, got `int`"),
     ],
 )
-def test_a_wrong_statement_is_told_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+def test_a_wrong_statement_is_told_with_its_key(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "statement.toml"
     path.write_text(text)
     with pytest.raises(TomlError) as caught:

@@ -23,25 +23,29 @@ import msgspec
 import psutil
 import pytest
 from click.testing import CliRunner, Result
-from sweep_support import untimed
+from sweep_support import blocks, untimed
 
 from dml_conformance.backends import load_backend
 from dml_conformance.backends.loading import BackendError
 from dml_conformance.backends.reference import ReferenceBackend
-from dml_conformance.conformance.campaign.sweep import Block, InProcess, Setup, WorkerError, read_cases
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.exchange.corpus import CorpusError, Header, corpus_lines
 from dml_conformance.conformance.exchange.corpus_files import write_corpus
 from dml_conformance.conformance.workers.cluster import client as client_module
-from dml_conformance.conformance.workers.cluster import worker
+from dml_conformance.conformance.workers.cluster import tasks
 from dml_conformance.conformance.workers.cluster.client import Cluster
-from dml_conformance.conformance.workers.cluster.errors import ClusterError, ClusterLost
-from dml_conformance.conformance.workers.cluster.identity import environment_of, first_difference
-from dml_conformance.conformance.workers.cluster.members import Member
-from dml_conformance.conformance.workers.cluster.messages import Introduction, Order, encode
-from dml_conformance.conformance.workers.messages import Failed, Judged, decode_reply
-from dml_conformance.reports.digests import Digests
-from dml_conformance.reports.encoded import decoded_records
+from dml_conformance.conformance.workers.cluster.identity import (
+    Order,
+    WorkerIdentity,
+    encode,
+    environment_of,
+    first_difference,
+)
+from dml_conformance.conformance.workers.cluster.scheduler import ClusterError, ClusterLost, ClusterMember
+from dml_conformance.conformance.workers.executor import InProcess
+from dml_conformance.conformance.workers.messages import TaskOutcome, WorkerFault, decode_reply, packed
+from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
+from dml_conformance.reports.encoded import decode_records
 from dml_conformance.reports.records import Record, Verdict
 from dml_conformance.reports.release import suite_version
 from dml_conformance.spec.levels import Level
@@ -51,7 +55,7 @@ pytest.importorskip("distributed")
 import dask
 from distributed import Client, KilledWorker, Nanny, Scheduler, Security, SpecCluster, Worker
 
-REFERENCE = Setup(("reference",))
+REFERENCE = JudgeSetup(("reference",))
 CUDA = {"cuda": 1.0}
 QUICK = {"distributed.comm.timeouts.connect": "1s"}
 PATIENT = {"distributed.deploy.lost-worker-timeout": "1h"}  # a nanny whose worker is away for a moment is no lost one
@@ -91,23 +95,6 @@ def address(dask_client: Client) -> str:
     """Of the scheduler, which has its two workers again."""
     dask_client.wait_for_workers(2, timeout=120)
     return str(dask_client.scheduler.address)
-
-
-def blocks(size: int = 7, cases: int = 60) -> list[Block]:
-    header = Header.of(cases, 0)
-    lines = list(corpus_lines(header))[1:-1]
-    return [
-        Block("a.jsonl", tuple(range(start + 2, start + 2 + len(part))), tuple(part))
-        for start in range(0, cases, size)
-        if (part := lines[start : start + size])
-    ]
-
-
-def digest_of(records: list[Record]) -> str:
-    digests = Digests()
-    for record in records:
-        digests.record(record)
-    return digests.results
 
 
 def pids(client: Client) -> dict[str, int]:
@@ -168,7 +155,7 @@ def test_workers_give_what_one_process_gives(address: str, alone: list[Record], 
 def test_a_resource_says_who_judges(dask_client: Client, address: str) -> None:
     """Only the workers that have it load anything, and after the run nobody keeps what was loaded."""
     with closing(Cluster(REFERENCE, address, CUDA)) as cluster:
-        list(cluster.written(blocks(3)))
+        list(cluster.encoded(blocks(3)))
         own = dask_client.run(children)
         assert {at for at, processes in own.items() if processes} == {worker_named(dask_client, "other")}
     assert not any(dask_client.run(children).values())
@@ -176,19 +163,6 @@ def test_a_resource_says_who_judges(dask_client: Client, address: str) -> None:
 
 def children() -> list[int]:
     return [process.pid for process in psutil.Process().children(recursive=True)]
-
-
-def test_blocks_are_taken_as_they_are_needed(address: str) -> None:
-    taken = []
-
-    def watched() -> Iterator[Block]:
-        for block in blocks():
-            taken.append(block)
-            yield block
-
-    with closing(Cluster(REFERENCE, address, CUDA)) as cluster:
-        next(cluster.written(watched()))
-    assert len(taken) == 4
 
 
 def test_a_damaged_line_is_told_by_whoever_reads_it(address: str) -> None:
@@ -240,9 +214,11 @@ def test_workers_that_die_change_nothing(dask_client: Client, address: str, alon
 def test_a_backend_that_crashes_takes_no_worker_with_it(
     dask_client: Client, address: str, tmp_path: Path, alone: list[Record]
 ) -> None:
-    executed = [case for block in blocks() for case in read_cases(block) if case.data and not case.broken]
+    executed = [case for block in blocks() for case in block.read().cases if case.data and not case.broken]
     guilty = executed[len(executed) // 2]
-    setup = Setup((backend(tmp_path, f"repr(desc) == {repr(guilty.desc)!r} and os.kill(os.getpid(), signal.SIGSEGV)"),))
+    setup = JudgeSetup(
+        (backend(tmp_path, f"repr(desc) == {repr(guilty.desc)!r} and os.kill(os.getpid(), signal.SIGSEGV)"),)
+    )
     before = pids(dask_client)
     with closing(Cluster(setup, address)) as cluster:
         (records,) = untimed(cluster.judged(blocks(20)))
@@ -289,7 +265,7 @@ def test_a_block_that_every_worker_dies_of_ends_the_run(address: str, monkeypatc
         closing(Cluster(REFERENCE, address)) as cluster,
         pytest.raises(WorkerError, match=r"^a\.jsonl: lines 2 to 8: workers die of it again and again: .*a:1"),
     ):
-        list(cluster.written(blocks()))
+        list(cluster.encoded(blocks()))
     assert len(set(asked)) == len(asked) == 3
 
 
@@ -303,7 +279,7 @@ def test_a_worker_that_dies_at_the_start_is_done_without(
 ) -> None:
     there = worker_named(dask_client, "other")
     dask_client.run(be_of_device, "none", workers=[there])
-    with closing(Cluster(Setup((backend(tmp_path),)), address)) as cluster:
+    with closing(Cluster(JudgeSetup((backend(tmp_path),)), address)) as cluster:
         assert [record.verdict for record in untimed(cluster.judged(blocks()))[0]] == [r.verdict for r in alone]
     assert there not in pids(dask_client)
 
@@ -314,7 +290,7 @@ def test_the_end_of_all_workers_is_the_end(monkeypatch: pytest.MonkeyPatch) -> N
         spec_cluster(Worker, one={}) as small,
         closing(Cluster(REFERENCE, small.scheduler_address, patience=0.2)) as cluster,
     ):
-        judged = cluster.written(blocks(2))
+        judged = cluster.encoded(blocks(2))
         next(judged)
         small.scale(0)
         with pytest.raises(ClusterLost, match=r"^no worker is left at tcp://.*, so the run is incomplete$"):
@@ -323,7 +299,7 @@ def test_the_end_of_all_workers_is_the_end(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_end_of_the_scheduler_is_the_end() -> None:
     with spec_cluster(Worker, one={}) as small, closing(Cluster(REFERENCE, small.scheduler_address)) as cluster:
-        judged = cluster.written(blocks(2))
+        judged = cluster.encoded(blocks(2))
         next(judged)
         small.close()
         with pytest.raises(ClusterLost, match=r"^the scheduler at tcp://.* is gone, so the run is incomplete: "):
@@ -385,7 +361,7 @@ def test_a_backend_that_a_worker_cannot_have(address: str) -> None:
     with pytest.raises(
         BackendError, match=r"^worker one \(tcp://.*\): unknown backend 'refernce': did you mean reference"
     ):
-        Cluster(Setup(("refernce",)), address)
+        Cluster(JudgeSetup(("refernce",)), address)
 
 
 def worker_named(client: Client, name: str) -> str:
@@ -406,9 +382,9 @@ def changed(client: Client, name: str, change: Callable[..., None], *arguments: 
 
 
 def be_of_version(version: str) -> None:
-    from dml_conformance.conformance.workers.cluster import messages
+    from dml_conformance.conformance.workers.cluster import identity
 
-    messages.suite_version = lambda: version
+    identity.suite_version = lambda: version
 
 
 def be_of_device(device: str) -> None:
@@ -436,7 +412,7 @@ def test_workers_whose_backends_differ(dask_client: Client, address: str, tmp_pa
             rf"{re.escape(repr(device))}, found 'another device'$",
         ),
     ):
-        Cluster(Setup((backend(tmp_path),)), address)
+        Cluster(JudgeSetup((backend(tmp_path),)), address)
 
 
 def test_a_worker_that_comes_later_is_held_to_the_same() -> None:
@@ -449,8 +425,8 @@ def test_a_worker_that_comes_later_is_held_to_the_same() -> None:
             "reference: levels: expected nothing else, found 1_0, 2_0, 3_0,",
         ),
     ):
-        reply = decode_reply(worker.judge(encode(order), encode(block), carefully=False))
-        assert isinstance(reply, Failed)
+        reply = decode_reply(tasks.judge(encode(order), packed(block), quarantine=False))
+        assert isinstance(reply, WorkerFault)
         assert reply.kind == "ClusterError"
         assert reply.text.startswith(told)
         error = client_module._error(reply, "worker late")
@@ -458,23 +434,23 @@ def test_a_worker_that_comes_later_is_held_to_the_same() -> None:
         assert str(error).startswith(f"worker late has come, and is not like the others: {told}")
 
 
-def test_a_block_can_be_judged_carefully_from_the_start() -> None:
+def test_a_block_can_be_judged_in_quarantine_from_the_start() -> None:
     order = Order("careful", REFERENCE, suite_version(), (load_backend("reference").capabilities(),))
     (block,) = blocks(20, 20)
     try:
-        replies = [decode_reply(worker.judge(encode(order), encode(block), carefully=how)) for how in (False, True)]
+        replies = [decode_reply(tasks.judge(encode(order), packed(block), quarantine=how)) for how in (False, True)]
         records = []
         for reply in replies:
-            assert isinstance(reply, Judged)
-            records.append([written.whole() for written in decoded_records(reply.records[0])])
+            assert isinstance(reply, TaskOutcome)
+            records.append([written.whole() for written in decode_records(reply.records[0])])
         assert untimed(iter([[records[0]]])) == untimed(iter([[records[1]]]))
         assert len(records[0]) == 20
     finally:
-        worker._runs.end("careful")
+        tasks._runs.end("careful")
 
 
 def test_answers_that_make_no_sense_end_the_run() -> None:
-    for answer in (b"", b"\x80", b"\xff" * 20, encode({"type": "Judged"}), encode(7), None, "text", {"a": 1}):
+    for answer in (b"", b"\x80", b"\xff" * 20, encode({"type": "TaskOutcome"}), encode(7), None, "text", {"a": 1}):
         with pytest.raises(ClusterLost, match=r"^worker a gave "):
             client_module._decoded(decode_reply, answer, "worker a")
 
@@ -484,8 +460,8 @@ def test_an_answer_that_leaves_cases_out_ends_the_run(address: str, monkeypatch:
 
     def shortened(self: Cluster, future: Any) -> bytes:
         reply = decode_reply(content(self, future))
-        assert isinstance(reply, Judged)
-        records = encode(decoded_records(reply.records[0])[1:])
+        assert isinstance(reply, TaskOutcome)
+        records = encode(decode_records(reply.records[0])[1:])
         return encode(msgspec.structs.replace(reply, records=(records,)))
 
     monkeypatch.setattr(Cluster, "_content", shortened)
@@ -493,7 +469,7 @@ def test_an_answer_that_leaves_cases_out_ends_the_run(address: str, monkeypatch:
         closing(Cluster(REFERENCE, address)) as cluster,
         pytest.raises(ClusterLost, match=r"^worker \w+ \(tcp://.*\) gave another answer than was asked for$"),
     ):
-        list(cluster.written(blocks()))
+        list(cluster.encoded(blocks()))
 
 
 # --- who is like whom -------------------------------------------------------------------------------------------------
@@ -517,7 +493,7 @@ def test_a_difference_is_told_by_its_part() -> None:
 
 
 def test_a_certificate_tells_how_workers_differ_and_not_how_many_they_are() -> None:
-    own = Introduction.own()
+    own = WorkerIdentity.own()
     other = msgspec.structs.replace(own, environment={**own.environment, "numpy": "1.0"})
     assert environment_of([own]) == environment_of([own] * 16) == {}
     assert environment_of([own, other, other]) == {"numpy of workers": f"1.0, {own.environment['numpy']}"}
@@ -525,15 +501,15 @@ def test_a_certificate_tells_how_workers_differ_and_not_how_many_they_are() -> N
 
 
 def test_how_many_blocks_a_worker_takes_at_once() -> None:
-    member = Member("tcp://a:1", "a", {"cuda": 2.0, "memory": 100.0}, 8)
+    member = ClusterMember("tcp://a:1", "a", {"cuda": 2.0, "memory": 100.0}, 8)
     for wanted, slots in (({}, 8), ({"cuda": 1}, 2), ({"cuda": 1, "memory": 60}, 1), ({"cuda": 3}, 0), ({"npu": 1}, 0)):
         assert member.slots(wanted) == slots
 
 
 def test_what_nobody_asks_for_any_more_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that ended without a word holds no device for ever."""
-    monkeypatch.setattr(worker, "IDLE_SECONDS", 0.05)
-    runs = worker._Runs()
+    monkeypatch.setattr(tasks, "IDLE_SECONDS", 0.05)
+    runs = tasks._LoadedRuns()
     runs.get(Order("gone", REFERENCE, suite_version()))
     deadline = time.monotonic() + 30
     while runs._runs and time.monotonic() < deadline:
@@ -543,7 +519,7 @@ def test_what_nobody_asks_for_any_more_is_let_go(monkeypatch: pytest.MonkeyPatch
 
 def test_a_run_that_has_ended_is_not_loaded_again() -> None:
     """A block that comes late, after the run was broken off, holds no device either."""
-    runs, order = worker._Runs(), Order("over", REFERENCE, suite_version())
+    runs, order = tasks._LoadedRuns(), Order("over", REFERENCE, suite_version())
     runs.end("over")
     with pytest.raises(ClusterError, match=r"^the run has ended$"):
         runs.get(order)

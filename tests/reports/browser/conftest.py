@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
+# Milliseconds until a browser or a page is given up; a busy machine may need minutes, and no test asserts on speed.
+LONGEST = 300_000
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
@@ -56,7 +59,7 @@ def browser() -> Iterator[Any]:
     from playwright import sync_api as playwright
 
     with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS), timeout=LONGEST)
         yield opened
         opened.close()
 
@@ -74,7 +77,7 @@ def show(browser: Any) -> Iterator[Callable[..., Any]]:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
         context.grant_permissions(["clipboard-read", "clipboard-write"])
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(LONGEST)
         watched = Watched()
         page.on("console", lambda message: watched.messages.append(message.text))
         page.on("pageerror", lambda error: watched.messages.append(str(error)))
@@ -93,10 +96,34 @@ def show(browser: Any) -> Iterator[Callable[..., Any]]:
         assert {url.partition("#")[0] for url in watched.requests} == {address}
 
 
+# A place that scrolls is reached by the Tab key, so that it can be scrolled without a mouse (WCAG 2.1.1). The engine
+# wants such a place to be a control, which it is not.
+SCROLLS = "element_tabbable_role_valid"
+
+
 @pytest.fixture
-def accessibility_engine() -> Path:
-    """The program that looks for faults of accessibility in a page: `ace.js` of accessibility-checker-engine (npm)."""
+def assert_accessible() -> Callable[..., None]:
+    """Lets IBM's engine, which is not installed with the other tests, look for faults of accessibility in a page.
+
+    The program is `ace.js` of accessibility-checker-engine (npm). The page is opened with `bypass_csp`; `scrolling` is
+    a pattern of the elements that scroll, and `least` how much there is to be checked.
+    """
     engine = Path(os.environ.get("ACCESSIBILITY_ENGINE") or "nowhere")
     if not engine.is_file():
         missing("no accessibility engine: ACCESSIBILITY_ENGINE names ace.js of accessibility-checker-engine (npm)")
-    return engine
+
+    def check(page: Any, scrolling: str, least: int) -> None:
+        page.add_script_tag(content=f"{engine.read_text(encoding='utf-8')}\nwindow.ace = ace;")
+        checked, faults = page.evaluate(
+            """async () => {
+              console.log = console.info = () => {};
+              const { results } = await new ace.Checker().check(document, ["IBM_Accessibility"]);
+              const faults = results.filter(({ value }) => value[0] === "VIOLATION" && value[1] === "FAIL");
+              return [results.length, faults.map(({ ruleId, message, snippet }) => [ruleId, message, snippet])];
+            }"""
+        )
+        assert checked > least
+        assert [fault for fault in faults if fault[0] != SCROLLS] == []
+        assert [snippet for _, _, snippet in faults if not re.search(scrolling, snippet)] == []
+
+    return check

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from dml_conformance.backends.base import Answer, Binding
 from dml_conformance.backends.reference import layout
-from dml_conformance.documents.consistency.printed import gather_nd_sizes
+from dml_conformance.documents.consistency.printed import printed_sizes
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operators._gather_nd import unpadded_sizes
 from dml_conformance.spec.rules import ACCEPTANCE
@@ -57,7 +57,7 @@ class PrintedSizeFormula(Mutant):
 
     def validate(self, desc: Any, level: Level) -> Answer:
         answer = super().validate(desc, level)
-        if answer.accepted and gather_nd_sizes(desc) != desc.output_tensor.sizes:
+        if answer.accepted and printed_sizes(desc) != desc.output_tensor.sizes:
             return Answer(False, "OutputTensor.Sizes")
         return answer
 

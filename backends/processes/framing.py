@@ -1,0 +1,102 @@
+"""Messages over pipes, between the harness and all processes that it starts.
+
+A message is a header and content, mostly MessagePack. What the harness sends can be trusted; what comes from a process
+that a backend runs in cannot, as the backend may have written over anything there, so it is decoded with all types
+checked and never unpickled.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+
+# Of every message: a mark by which chance output is told from it, its length without the header, and a number, which an
+# answer repeats where each request has one.
+HEADER = struct.Struct("=IIQ")
+MARK = 0x4C4D4443
+LONGEST = 2**32 - 1  # bytes of content
+
+
+class WireError(Exception):
+    """What came is no message."""
+
+
+def send(file: int, content: bytes, number: int = 0) -> None:
+    """Write a message to a pipe.
+
+    Raises:
+        OSError: nobody reads it any more.
+    """
+    write(file, HEADER.pack(MARK, len(content), number) + content)
+
+
+def write(file: int, data: bytes | bytearray | memoryview) -> None:
+    """Write bytes to a pipe, all of them; errors as of `send`."""
+    # A pipe takes as much as a message has at once, mostly; a signal may still cut it short.
+    sent = os.write(file, data)
+    while sent < len(data):
+        sent += os.write(file, memoryview(data)[sent:])
+
+
+class Receiver:
+    """Takes messages out of a pipe.
+
+    Args:
+        file: the pipe.
+        most: bytes that a message may have.
+        in_turn: whether each message is answered before the next is sent, so that nothing may follow one.
+    """
+
+    def __init__(self, file: int, most: int = LONGEST, *, in_turn: bool = True) -> None:
+        self._file = file
+        self._most = most
+        self._in_turn = in_turn
+        self._rest = b""
+
+    def receive(self) -> tuple[int, bytes] | None:
+        """Wait for a message.
+
+        Returns:
+            Its number and content; None at the end of the stream.
+
+        Raises:
+            WireError: what came is no message.
+        """
+        data, self._rest = self._rest, b""
+        while len(data) < HEADER.size:
+            if not (more := os.read(self._file, 1 << 16)):
+                return None
+            data += more
+        mark, length, number = HEADER.unpack_from(data)
+        if mark != MARK or length > self._most:
+            raise WireError
+        total = HEADER.size + length
+        if len(data) < total:
+            parts, received = [data], len(data)
+            while received < total:
+                if not (more := os.read(self._file, 1 << 20)):
+                    return None
+                parts.append(more)
+                received += len(more)
+            data = b"".join(parts)
+        if len(data) > total:
+            if self._in_turn:
+                raise WireError
+            self._rest = data[total:]
+        return number, data[HEADER.size : total]
+
+    def read_into(self, memory: memoryview) -> None:
+        """Fill memory with the bytes that follow the last message, and that are none.
+
+        Raises:
+            EOFError: the stream has ended.
+        """
+        filled = min(len(self._rest), len(memory))
+        memory[:filled], self._rest = self._rest[:filled], self._rest[filled:]
+        with io.FileIO(self._file, closefd=False) as stream:
+            while filled < len(memory):
+                count = stream.readinto(memory[filled:])
+                if not count:
+                    raise EOFError
+                filled += count

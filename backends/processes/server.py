@@ -1,0 +1,217 @@
+"""The process that a backend runs in: it loads the backend, and answers requests until there are no more.
+
+Nothing that the backend prints comes near the answers, and nothing that it raises ends the process. What does end it,
+such as a crash in native code, is found by the process that asks.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+from dml_conformance.backends.base import Answer, Backend, Binding, Bytes, Execution, Unsupported, takes_batches
+from dml_conformance.backends.foreign_text import encodable
+from dml_conformance.backends.loading import BackendError, load_backend
+from dml_conformance.backends.processes.arena import ArenaView
+from dml_conformance.backends.processes.child_process import DUMP
+from dml_conformance.backends.processes.framing import Receiver, send
+from dml_conformance.backends.processes.wire import (
+    LONGEST_TEXT,
+    BackendException,
+    BackendInfo,
+    Bound,
+    Completion,
+    DecisionReply,
+    EncodedDesc,
+    Execute,
+    ExecuteBatch,
+    ExecutionReply,
+    Job,
+    LoadError,
+    NoAnswer,
+    Question,
+    Request,
+    TimeCopy,
+    TimeExecution,
+    Validate,
+    WireAnswer,
+    decode_request,
+    descriptor,
+    encode,
+)
+from dml_conformance.backends.timing import time_copy, time_execution
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+
+STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR = range(3)
+
+
+def main(name: str, place: str, harness: int) -> None:
+    """Answer requests from standard input on standard output until it ends.
+
+    Args:
+        name: of the backend.
+        place: of the shared memory.
+        harness: process that asks; 0 where something else sees to it that none outlives it.
+    """
+    requests, replies = os.dup(STANDARD_INPUT), os.dup(STANDARD_OUTPUT)
+    settle()
+    if harness:
+        threading.Thread(target=_end_with, args=(harness,), daemon=True).start()
+    memory = ArenaView(place)
+    try:
+        backend = load_backend(name)
+        hello = BackendInfo(backend.capabilities(), takes_batches(backend))
+        first = encode(hello)
+    except BackendError as error:
+        send(replies, encode(LoadError(encodable(str(error)))))
+        return
+    except BaseException as error:
+        send(replies, encode(LoadError(encodable(f"backend {name!r} cannot be made: {_told(error)}"))))
+        return
+    send(replies, first)
+    server = BackendServer(backend, memory)
+    receiver = Receiver(requests)
+    gc.freeze()  # what is loaded stays, so no collection has to look at it
+    while (received := receiver.receive()) is not None:
+        number, content = received
+        send(replies, encode(server.answer(decode_request(content))), number)
+
+
+class BackendServer:
+    """A backend and what it shares with the process that asks."""
+
+    def __init__(self, backend: Backend, memory: ArenaView) -> None:
+        self._backend: Any = backend
+        self._memory = memory
+        self._last: OperatorDesc | None = None
+
+    def answer(self, request: Request) -> tuple[DecisionReply, ...] | ExecutionReply:
+        if isinstance(request, Validate):
+            return tuple([self._validated(question) for question in request.questions])
+        try:
+            return self._done(request)
+        except BaseException as error:
+            return _raised(error)
+
+    def _validated(self, question: Question) -> DecisionReply:
+        try:
+            answer = self._backend.validate(self._descriptor(question.desc), Level(question.level))
+            if isinstance(answer, Answer):
+                return WireAnswer(bool(answer.accepted), _words(answer.reason))
+            return NoAnswer(_words(answer, repr))
+        except BaseException as error:
+            return _raised(error)
+
+    def _done(self, request: Execute | ExecuteBatch | TimeExecution | TimeCopy) -> Completion:
+        if isinstance(request, TimeCopy):
+            return _timed(time_copy(self._backend, request.size, request.repeats, cold=request.cold))
+        memory, resources = self._memory.memory(request.memory), dict[tuple[int, int, bool], Bytes]()
+        if isinstance(request, ExecuteBatch):
+            executions = [self._arguments(job, memory, resources) for job in request.jobs]
+            self._validate_first(executions if request.validate else ())
+            self._backend.execute_batch(executions)
+            return Completion()
+        execution = self._arguments(request.job, memory, resources)
+        if isinstance(request, TimeExecution):
+            return _timed(time_execution(self._backend, execution, request.repeats, cold=request.cold))
+        self._validate_first((execution,) if request.validate else ())
+        self._backend.execute(*execution)
+        return Completion()
+
+    def _validate_first(self, executions: Sequence[Execution]) -> None:
+        """A backend is only asked to execute what it has accepted, in this process too."""
+        for execution in executions:
+            with suppress(Exception):  # the answer was given before
+                self._backend.validate(execution.desc, execution.level)
+
+    def _arguments(self, job: Job, memory: Bytes, resources: dict[tuple[int, int, bool], Bytes]) -> Execution:
+        def bindings(bounds: tuple[Bound, ...]) -> dict[str, Binding]:
+            found = {}
+            for name, start, length, offset, size, writeable in bounds:
+                key = start, length, writeable
+                resource = resources.get(key)
+                if resource is None:
+                    resource = memory[start : start + length]
+                    if not writeable:
+                        resource.flags.writeable = False
+                    resources[key] = resource
+                found[name] = Binding(resource, offset, size)
+            return found
+
+        return Execution(self._descriptor(job.desc), Level(job.level), bindings(job.inputs), bindings(job.outputs))
+
+    def _descriptor(self, described: EncodedDesc) -> OperatorDesc:
+        if described.content or self._last is None:
+            self._last = descriptor(described)
+        return self._last
+
+
+def settle() -> None:
+    """Make this process one that nothing is lost of, and that disturbs nobody."""
+    # Standard error is a file already; what is printed goes there too.
+    os.dup2(STANDARD_ERROR, STANDARD_OUTPUT)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, STANDARD_INPUT)
+    os.close(nothing)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")
+    remarks = os.dup(STANDARD_ERROR)  # a backend may close its own
+    faulthandler.enable(remarks)
+    if hasattr(faulthandler, "register"):
+        faulthandler.register(DUMP, remarks)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is an answer here; nobody wants its core
+    with suppress(OSError):
+        # Where memory runs out, the system had better end this process than the one that asks.
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def _end_with(harness: int) -> None:
+    """End this process and those that it started when another one has ended."""
+    import psutil  # not needed on most systems
+
+    with suppress(psutil.Error):
+        psutil.Process(harness).wait()
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            process.kill()
+    os._exit(1)
+
+
+def _timed(seconds: Iterable[float]) -> Completion:
+    return Completion(tuple(map(float, seconds)))
+
+
+def _raised(error: BaseException) -> BackendException:
+    kind = "Exception"
+    if isinstance(error, Unsupported):
+        kind = "Unsupported"
+    elif isinstance(error, MemoryError):
+        kind = "MemoryError"
+    return BackendException(kind, encodable(type(error).__name__), _words(error))
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {_words(error)}"
+
+
+def _words(value: object, render: Callable[[object], str] = str) -> str:
+    """What something of the backend's says; to say it is to run its code."""
+    try:
+        text = render(value)
+    except BaseException as error:
+        text = f"<{type(value).__name__}, which cannot be shown: {type(error).__name__}>"
+    return encodable(text[:LONGEST_TEXT])

@@ -1,0 +1,134 @@
+"""Tasks: the parts that a campaign is cut into. Each is judged by itself, in this process or in another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from dml_conformance.backends.processes.backend import IsolatedBackend
+from dml_conformance.conformance.exchange.corpus import CorpusLine, read_case
+from dml_conformance.conformance.judge.batch import MOST_CASES, BatchJudge
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.judge.losses import with_losses
+from dml_conformance.conformance.judge.prefetch import prefetch_decisions
+from dml_conformance.conformance.judge.search import search
+from dml_conformance.reports.records import Phase, Record
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.levels import Level
+
+# Cases of a block that are judged one by one; a slow backend has lost no more of them when a run is interrupted.
+BLOCK_CASES = 32
+
+
+class CaseBlock(NamedTuple):
+    """Cases that are known beforehand: a stretch of a campaign's phase, or lines of a corpus.
+
+    Attributes:
+        name: in a campaign the same in every run; of lines, the corpus's file.
+        phase: that they belong to.
+        cases: in order.
+        numbers: of the lines, where the cases are read by whoever judges them.
+        contents: of each line.
+    """
+
+    name: str
+    phase: Phase
+    cases: tuple[Case, ...] = ()
+    numbers: Sequence[int] = ()
+    contents: Sequence[bytes] = ()
+
+    @classmethod
+    def of_lines(cls, file: str, lines: Iterable[CorpusLine]) -> CaseBlock:
+        """Lines of a corpus, in a form that is quickly sent to another process."""
+        numbers, contents = zip(*lines, strict=True)
+        return cls(file, Phase.SWEEP, (), numbers, contents)
+
+    @property
+    def size(self) -> int:
+        """How many cases there are."""
+        return len(self.cases) or len(self.numbers)
+
+    def read(self) -> CaseBlock:
+        """The same with the cases of its lines.
+
+        Raises:
+            CorpusError: a line is not as it was written.
+        """
+        if self.cases:
+            return self
+        lines = zip(self.numbers, self.contents, strict=True)
+        return self._replace(cases=tuple([read_case(self.name, CorpusLine(*line)) for line in lines]))
+
+    def __str__(self) -> str:
+        return f"the same {self.size} cases" if self.numbers else repr(self.name)
+
+
+class SearchTask(NamedTuple):
+    """Cases that the search comes upon.
+
+    Attributes:
+        name: the same in every run of the campaign.
+        operator: that they are about.
+        level: that they are for.
+        rule: id of the rule that they break, or are about.
+        examples: how many are tried.
+        seed: of the search.
+    """
+
+    name: str
+    operator: str
+    level: Level
+    rule: str
+    examples: int
+    seed: int
+
+    def read(self) -> SearchTask:
+        """Itself; its cases are made when it is judged."""
+        return self
+
+    def __str__(self) -> str:
+        return repr(self.name)
+
+
+Task = CaseBlock | SearchTask
+
+
+class TaskJudge:
+    """Judges tasks on one backend.
+
+    Args:
+        judge: holds the backend.
+        one_by_one: execute every case alone, also on a backend that takes batches.
+    """
+
+    def __init__(self, judge: Judge, *, one_by_one: bool = False) -> None:
+        self.judge = judge
+        self._batches = BatchJudge(judge, one_by_one=one_by_one)
+
+    def block_size(self, phase: Phase) -> int:
+        """How many cases a block of a phase should have."""
+        return MOST_CASES if phase is Phase.SWEEP and self._batches.in_batches else BLOCK_CASES
+
+    def records(self, task: Task) -> Iterator[Record]:
+        """The records of a task, judged as they are asked for, each with the processes that were lost over it.
+
+        Raises:
+            CorpusError: a line is not as it was written.
+            GivenUp: the backend is not asked any more.
+        """
+        records = self._records(task.read())
+        if not isinstance(self.judge.backend, IsolatedBackend):
+            return records
+        return with_losses(records, self.judge.backend, in_the_end=isinstance(task, SearchTask))
+
+    def _records(self, task: Task) -> Iterator[Record]:
+        if isinstance(task, SearchTask):
+            return search(self.judge, task.operator, task.level, task.rule, task.examples, task.seed)
+        if task.phase is Phase.SWEEP:
+            return self._batches.records(task.cases, task.phase)
+        return self._one_by_one(task)
+
+    def _one_by_one(self, block: CaseBlock) -> Iterator[Record]:
+        prefetch_decisions(self.judge, block.cases)
+        for case in block.cases:
+            yield self.judge.record(case, block.phase)

@@ -1,0 +1,35 @@
+"""What a campaign finds is the same from release to release, unless a release says why not.
+
+Searches are left out, which depend on the versions of Hypothesis and Python. Cases are known by their digests.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from dml_conformance.backends.loading import load_backend
+from dml_conformance.conformance.campaign.budget import BUDGETS
+from dml_conformance.conformance.campaign.engine import Engine
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.workers.tasks import CaseBlock
+from dml_conformance.reports.digests import Digests
+from dml_conformance.reports.records import Verdict
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operators
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["reference", "torch:cpu"])
+def test_a_standard_campaign_finds_what_it_found(name: str) -> None:
+    """At all levels, with seed 0: as in the certificates of 0.1.0, `e13c4c12...` with their searches."""
+    engine = Engine(Judge(load_backend(name), name), tuple(operators()), tuple(Level), BUDGETS["standard"], 0)
+    digests, verdicts = Digests(), Counter[Verdict]()
+    for unit in engine.tasks():
+        if isinstance(unit, CaseBlock):
+            for record in engine.judged(unit):
+                digests.record(record)
+                verdicts[record.verdict] += 1
+    assert verdicts == {Verdict.PASS: 103_455, Verdict.OBSERVED: 2_516}
+    assert digests.results == "56896f7501f9304d7c5d3565a46dfbbfa9f968da739cd1bd9ff5045561cd4c58"

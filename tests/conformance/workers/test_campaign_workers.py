@@ -1,0 +1,328 @@
+"""Campaigns that several processes judge: nothing depends on how many there are, nor on what becomes of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import psutil
+import pytest
+from click.testing import CliRunner, Result
+
+from dml_conformance.backends.base import Capabilities
+from dml_conformance.backends.processes import backend as isolated_backend
+from dml_conformance.backends.processes.backend import IsolatedBackend
+from dml_conformance.backends.processes.limits import Limits
+from dml_conformance.conformance.campaign.budget import BUDGETS
+from dml_conformance.conformance.campaign.engine import Engine
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.workers import Workers
+from dml_conformance.conformance.workers import workers as workers_module
+from dml_conformance.conformance.workers.messages import Reply
+from dml_conformance.conformance.workers.process import WorkerProcess
+from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
+from dml_conformance.conformance.workers.tasks import SearchTask, Task
+from dml_conformance.reports.encoded import encode_record
+from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.reports.store import Store
+from dml_conformance.reports.writing import CERTIFICATE, RESULTS
+from dml_conformance.spec.levels import Level
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="what is done to processes here is done on POSIX")
+
+# Wrong in what the boundaries find, so that the search has something to make smaller; and deadly.
+BACKEND = """\
+import os
+import signal
+from dml_conformance.backends.base import Answer
+from dml_conformance.backends.reference import ReferenceBackend
+
+class Wrong(ReferenceBackend):
+    def validate(self, desc, level):
+        answer = super().validate(desc, level)
+        if desc.output_tensor is not None and desc.output_tensor.guaranteed_base_offset_alignment == 3:
+            return Answer(True)
+        return answer
+
+class Deadly(Wrong):
+    def execute(self, desc, level, inputs, outputs):
+        if desc.output_tensor.sizes[-1] == 9 and desc.output_tensor.data_type.name == "FLOAT32":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        super().execute(desc, level, inputs, outputs)
+
+class Dead(ReferenceBackend):
+    def execute(self, desc, level, inputs, outputs):
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+class Once(ReferenceBackend):
+    def __init__(self):
+        super().__init__()
+        os.mkdir("there")
+"""
+LEVELS = (Level.L1_0, Level.L2_1)
+GONE_SECONDS = 60.0
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "wrong.py").write_text(BACKEND)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def engine_of(backend: Any, name: str, levels: tuple[Level, ...] = LEVELS) -> Engine:
+    return Engine(Judge(backend, name), ("TILE",), levels, BUDGETS["quick"], 0)
+
+
+@pytest.fixture
+def workers() -> Iterator[Callable[..., tuple[Engine, Workers]]]:
+    """Makes campaigns and the workers for them, which are closed in the end."""
+    made: list[IsolatedBackend | Workers] = []
+
+    def make(name: str, count: int, levels: tuple[Level, ...] = LEVELS) -> tuple[Engine, Workers]:
+        backend = IsolatedBackend(name)
+        engine = engine_of(backend, name, levels)
+        made.append(backend)
+        several = Workers(JudgeSetup.of(engine.judge, Limits()), count)
+        made.append(several)
+        return engine, several
+
+    yield make
+    for each in made:
+        each.close()
+
+
+Making = Callable[..., tuple[Engine, Workers]]
+Units = list[tuple[str, list[Record]]]
+
+
+def without_times(records: Iterator[Record]) -> list[Record]:
+    """As they are when they have been written down and read."""
+    return [msgspec.structs.replace(encode_record(record).whole(), seconds=0.0) for record in records]
+
+
+def alone(name: str, levels: tuple[Level, ...] = LEVELS) -> Units:
+    backend = IsolatedBackend(name)
+    try:
+        engine = engine_of(backend, name, levels)
+        return [(task.name, without_times(engine.judged(task))) for task in engine.tasks()]
+    finally:
+        backend.close()
+
+
+def judged(engine: Engine, several: Workers) -> Iterator[tuple[Task, Iterator[Record]]]:
+    """Every task that is left, with its records, which are settled as they are asked for."""
+    for stage in engine.stages():
+        for task, (records,) in several.encoded(filter(engine.wants, stage), engine.wants):
+            yield task, (engine.settled(written.whole()) for written in records)
+        if several.given_up:
+            return
+
+
+def together(engine: Engine, several: Workers) -> Iterator[tuple[str, list[Record]]]:
+    for task, records in judged(engine, several):
+        yield task.name, without_times(records)
+
+
+def wait_until(holds: Callable[[], object]) -> None:
+    until = time.monotonic() + GONE_SECONDS
+    while not holds():
+        assert time.monotonic() < until, "it did not come to that"
+        time.sleep(0.02)
+
+
+def certify(*arguments: str, code: int) -> Result:
+    scope = ("--operator", "TILE", "--budget", "quick")
+    result = CliRunner().invoke(main, ["certify", *scope, *arguments], catch_exceptions=False)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def told(out: Path) -> dict[str, Any]:
+    """What a run found, without what it measured."""
+    certificate = json.loads((out / CERTIFICATE).read_text())
+    with Store(out / RESULTS) as store:
+        records = without_times(store.records())
+    names = ("outcome", "headline", "counts", "failures", "why_incomplete")
+    return {name: certificate.get(name) for name in names} | {
+        "results": certificate["digests"]["results"],
+        "records": records,
+    }
+
+
+def test_the_units_and_their_records_are_those_of_one_process(workers: Making) -> None:
+    level = LEVELS[:1]
+    plain = alone("wrong.py:Deadly", level)
+    for count in (1, 3):
+        assert list(together(*workers("wrong.py:Deadly", count, level))) == plain
+    records = [record for _, unit in plain for record in unit]
+    assert {Verdict.CRASH, Verdict.FAIL, Verdict.PASS} <= {record.verdict for record in records}
+    assert {record.phase for record in records} == set(Phase)
+
+
+def test_what_a_search_finds_is_not_searched_for_again_though_it_was_begun(workers: Making) -> None:
+    """Later levels of the same rule are judged ahead, before it is known that they are not wanted."""
+
+    def names(engine: Engine, units: Iterator[tuple[Any, Iterator[Any]]]) -> list[str]:
+        found = []
+        for unit, records in units:
+            for _ in records:
+                pass
+            found.append(unit.name)
+            if isinstance(unit, SearchTask) and unit.level is LEVELS[0]:
+                about = {"rule": unit.rule}
+                engine.note(
+                    Record(
+                        "", "TILE", "1_0", Phase.SEARCH, unit.rule, Verdict.FAIL, "REJECT", "accept", case_json=about
+                    )
+                )
+        return found
+
+    engine, several = workers("reference", 3)
+    ahead = names(engine, judged(engine, several))
+    plain = engine_of(engine.judge.backend, "reference")
+    assert ahead == names(plain, ((unit, plain.judged(unit)) for unit in plain.tasks()))
+    searched = [name for name in ahead if name.startswith("search")]
+    assert searched
+    assert all(" at 1_0, " in name for name in searched)
+
+
+def test_processes_that_are_killed_change_nothing(workers: Making) -> None:
+    engine, several = workers("wrong.py:Wrong", 2, (Level.L1_0,))
+    found: Units = []
+    wait_until(lambda: len(several._claims) == 2)  # the first processes are through with their start
+    for number, unit in enumerate(together(engine, several)):
+        found.append(unit)
+        if number in (0, 5, 12, 13):
+            for pid in several.pids[: 1 + number % 2]:
+                os.kill(pid, signal.SIGKILL)
+    assert several.losses.total() >= 3
+    assert found == alone("wrong.py:Wrong", (Level.L1_0,))
+
+
+def test_a_task_over_which_every_process_is_killed(workers: Making, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers_module, "MOST_LOST", 2)
+    receive = WorkerProcess.receive
+
+    def killed(process: WorkerProcess) -> Reply:
+        if process.requests:
+            process.kill()
+        process.requests += 1
+        return receive(process)
+
+    monkeypatch.setattr(WorkerProcess, "requests", 0, raising=False)
+    monkeypatch.setattr(WorkerProcess, "receive", killed)
+    engine, several = workers("reference", 1)
+    several.capabilities()
+    monkeypatch.setattr(WorkerProcess, "requests", 1)
+    with pytest.raises(WorkerError, match=r"2 worker processes .* over 'examples up to \d+', .* --resume"):
+        next(judged(engine, several))
+
+
+def test_losses_of_all_processes_count_together(workers: Making, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, several = workers("wrong.py:Dead", 2)
+    monkeypatch.setattr(isolated_backend, "MOST_LOST", 5)
+    records: list[Record] = []
+
+    for _, unit in together(engine, several):
+        records.extend(unit)
+    assert re.search(r"lost \d+ times", several.given_up)
+    assert 0 < sum(record.verdict is Verdict.CRASH for record in records) < 5 + 32
+
+
+def test_a_backend_that_cannot_be_had_again_is_told(here: Path) -> None:
+    result = certify("--backend", "wrong.py:Once", "-n", "1", "--out", "out", code=2)
+    assert "wrong.py:Once" in result.output
+    assert "there" in result.output
+    assert "Traceback" not in result.output
+    assert not (here / "out" / CERTIFICATE).exists()
+
+
+@pytest.mark.parametrize(("backend", "code"), [("wrong.py:Wrong", 1), ("reference", 0)])
+def test_a_certificate_is_the_same(here: Path, backend: str, code: int) -> None:
+    certify("--backend", backend, "--level", "1_0", "--out", "one", code=code)
+    certify("--backend", backend, "--level", "1_0", "--out", "two", "-n", "2", code=code)
+    assert told(here / "one") == told(here / "two")
+
+
+# Tells of its processes after some units, and interrupts itself.
+INTERRUPTED = """
+import os, signal, sys, time
+import psutil
+from dml_conformance.conformance.cli import main
+from dml_conformance.conformance.workers import Workers
+
+count = 0
+
+def encoded(self, tasks, wants, whole=Workers.encoded):
+    global count
+    for each in whole(self, tasks, wants):
+        if count == 12:
+            time.sleep(1)  # the next mark is kept at once
+        if count == 14:
+            pids = [child.pid for child in psutil.Process().children(recursive=True)]
+            print("processes:", *pids, file=sys.stderr, flush=True)
+            os.kill(os.getpid(), sent)
+        count += 1
+        yield each
+
+sent = getattr(signal, sys.argv.pop())
+signal.signal(signal.SIGINT, signal.default_int_handler)
+Workers.encoded = encoded
+main()
+"""
+
+
+def test_an_interrupted_run_goes_on_with_another_number_and_leaves_no_process(here: Path) -> None:
+    command = ["certify", "--operator", "TILE", "--level", "1_0", "--budget", "quick", "--backend", "wrong.py:Wrong"]
+    for sent in ("SIGINT", "SIGKILL"):
+        interrupted = [sys.executable, "-c", INTERRUPTED, *command, "-n", "2", "--out", sent, sent]
+        run = subprocess.run(interrupted, capture_output=True, text=True)
+        assert run.returncode in (3, -getattr(signal, sent)), run.stderr
+        (line,) = (line for line in run.stderr.splitlines() if line.startswith("processes:"))
+        pids = [int(pid) for pid in line.split()[1:]]
+        assert len(pids) >= 5  # two that judge, their backends', and the backend of the one that measures
+        wait_until(lambda pids=pids: not any(map(_lives, pids)))
+        result = CliRunner().invoke(main, [*command, "--out", sent, "-n", "3", "--resume"])
+        assert result.exit_code == 1, result.output
+        assert "Resuming after" in result.stderr
+    assert CliRunner().invoke(main, [*command, "--out", "whole"]).exit_code == 1
+    assert told(here / "SIGINT") == told(here / "SIGKILL") == told(here / "whole")
+
+
+def _lives(pid: int) -> bool:
+    with suppress(psutil.Error):
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    return False
+
+
+def test_in_process_there_are_none() -> None:
+    result = certify("--backend", "reference", "-n", "2", "--in-process", "--out", "out", code=2)
+    assert "--workers and --in-process exclude each other" in result.output
+
+
+def test_a_judge_in_another_process_is_the_same() -> None:
+    backend = IsolatedBackend("reference")
+    claims: Capabilities = msgspec.structs.replace(backend.capabilities(), operators=("TILE",))
+    judge = Judge(backend, "reference", claims=claims, digests_outputs=True, repeat=5)
+    (other,) = JudgeSetup.of(judge, Limits(7.0)).judges()
+    assert isinstance(other.backend, IsolatedBackend)
+    told = [
+        (each.backend_name, each.reading, each.capabilities, each.digests_outputs, each.repeat)
+        for each in (judge, other)
+    ]
+    assert told[0] == told[1]
+    assert other.backend.limits == Limits(7.0)
+    backend.close()
+    other.backend.close()

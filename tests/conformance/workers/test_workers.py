@@ -1,0 +1,521 @@
+"""Corpora judged by processes that die: who is blamed, that nobody else is, and that nothing else changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from xml.etree import ElementTree
+
+import psutil
+import pytest
+from hostile_backends import write_backend
+from places import ROOT, SUPPORT
+from sweep_support import blocks, digest_of, untimed
+
+from dml_conformance.backends.loading import BackendError
+from dml_conformance.backends.loading import devices_of as backend_devices
+from dml_conformance.backends.processes.limits import Limits
+from dml_conformance.conformance.exchange.corpus import CorpusError
+from dml_conformance.conformance.workers import Workers, devices_of, places_on, quarantine
+from dml_conformance.conformance.workers import executor as executor_module
+from dml_conformance.conformance.workers.executor import InProcess
+from dml_conformance.conformance.workers.messages import LossTally, Suspicion
+from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
+from dml_conformance.conformance.workers.tasks import CaseBlock
+from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.validator import Reading
+
+REFERENCE = JudgeSetup(("reference",))
+GIB = 2**30
+
+
+def tiles(cases: int = 60, size: int = 20) -> list[CaseBlock]:
+    """A corpus of one operator at one level: half of it is executed."""
+    return blocks(size, cases, ["TILE"], [Level.L6_4])
+
+
+def judged_by(setup: JudgeSetup, work: list[CaseBlock], count: int = 1) -> list[Record]:
+    with closing(Workers(setup, count)) as workers:
+        (records,) = untimed(workers.judged(work))
+    return records
+
+
+def passed_by_all(work: list[CaseBlock]) -> list[Record]:
+    """The records of a backend that does no harm."""
+    (records,) = untimed(InProcess(REFERENCE.judges()).judged(work))
+    return records
+
+
+def guilty(record: Record, every: int = 720) -> bool:
+    """Whether `write_backend` has the backend do harm on the case."""
+    if record.verdict is not Verdict.PASS or not record.case_json.get("data"):
+        return False
+    sizes = record.case_json["desc"]["OutputTensor"]["Sizes"]
+    count = 1
+    for size in sizes:
+        count *= size
+    return count % every == 0
+
+
+# --- without harm -----------------------------------------------------------------------------------------------------
+
+
+def test_workers_give_what_one_process_gives() -> None:
+    setup = JudgeSetup(("reference", "torch:cpu"))
+    alone = untimed(InProcess(setup.judges()).judged(blocks()))
+    for count in (1, 2):
+        with closing(Workers(setup, count)) as workers:
+            assert [claims.name for claims in workers.capabilities()] == ["reference", "torch:cpu"]
+            together = untimed(workers.judged(blocks()))
+            assert together == alone
+            assert untimed(workers.judged(blocks(60))) == alone  # once more, in one block
+            assert not workers.losses
+    assert digest_of(alone[0]) == digest_of(together[0]) == digest_of(alone[1])
+
+
+def test_blocks_are_taken_as_they_are_needed() -> None:
+    """However long a corpus is, no more than a few blocks of it are in memory."""
+    taken = []
+
+    def watched() -> Iterator[CaseBlock]:
+        for block in blocks():
+            taken.append(block)
+            yield block
+
+    with closing(Workers(REFERENCE, 1)) as workers:
+        next(workers.judged(watched()))
+        assert len(taken) == 4
+
+
+def test_what_nobody_waits_for_is_forgotten() -> None:
+    with closing(Workers(REFERENCE, 1)) as workers:
+        abandoned = workers.judged(blocks())
+        next(abandoned)
+        abandoned.close()  # type: ignore[attr-defined]
+        assert untimed(workers.judged(blocks())) == untimed(InProcess(REFERENCE.judges()).judged(blocks()))
+
+
+def test_a_reading_is_the_workers_too() -> None:
+    setup = JudgeSetup(("reference",), Reading.OBSERVED)
+    assert [judged_by(setup, blocks(60, 300))] == untimed(InProcess(setup.judges()).judged(blocks(60, 300)))
+
+
+def test_one_by_one_is_asked_of_workers_too(tmp_path: Path) -> None:
+    name = write_backend(tmp_path, "pass", batches=True, first="raise ValueError('a batch')")
+    for one_by_one, found in ((True, False), (False, True)):
+        records = judged_by(JudgeSetup((name,), one_by_one=one_by_one), tiles())
+        assert (Verdict.CRASH in {record.verdict for record in records}) == found
+
+
+def test_a_damaged_line_is_told() -> None:
+    damaged = blocks(60)[0]
+    damaged = damaged._replace(contents=(*damaged.contents[:9], b"{}\n", *damaged.contents[10:]))
+    with closing(Workers(REFERENCE, 2)) as workers:
+        judged = workers.judged([*blocks(60), damaged, *blocks(60)])
+        next(judged)  # what comes before it is not lost
+        with pytest.raises(CorpusError, match=r"^a\.jsonl: line 11: expected a case with its check: Object missing"):
+            next(judged)
+
+
+# --- who is blamed ----------------------------------------------------------------------------------------------------
+
+HARM = {
+    "segmentation fault": ("ctypes.string_at(0)", "died of SIGSEGV", Verdict.CRASH),
+    "abort": ("os.abort()", "died of SIGABRT", Verdict.CRASH),
+    "exit": ("os._exit(7)", "ended with code 7", Verdict.CRASH),
+    "system exit": ("sys.exit(7)", "SystemExit", Verdict.CRASH),
+    "kill": ("os.kill(os.getpid(), signal.SIGKILL)", "died of SIGKILL", Verdict.CRASH),
+    "memory": ("filler = b'1' * 2**30; time.sleep(60)", "memory limit of 512 MiB", Verdict.CRASH),
+    "hang": ("time.sleep(1000)", "took more than 0.5 s", Verdict.TIMEOUT),
+    "hang that lets nobody else run": ("ctypes.PyDLL(None).sleep(1000)", "took more than 0.5 s", Verdict.TIMEOUT),
+}
+
+
+@pytest.mark.parametrize(
+    ("harm", "batches"), [*((harm, False) for harm in HARM), ("segmentation fault", True), ("hang", True)]
+)
+def test_the_guilty_are_blamed_and_nobody_else(tmp_path: Path, harm: str, batches: bool) -> None:
+    does, told, verdict = HARM[harm]
+    every = 27 if "took" in told or "memory" in told else 720  # the first take their time
+    limits = Limits(0.5, 2**29) if verdict is Verdict.TIMEOUT or "memory" in told else Limits()
+    if harm == "memory":
+        limits = Limits(30, 2**29)
+    setup = JudgeSetup((write_backend(tmp_path, does, every=every, batches=batches),), limits=limits)
+    fine = passed_by_all(tiles())
+    found = judged_by(setup, tiles())
+    assert [record.case for record in found] == [record.case for record in fine]
+    blamed = [record for record in found if record.verdict is not Verdict.PASS]
+    assert blamed
+    assert [record.case for record in blamed] == [record.case for record in fine if guilty(record, every)]
+    for record in blamed:
+        assert record.verdict is verdict
+        assert told in record.reason
+        assert record.reproduce
+
+
+def test_a_crash_in_a_decision(tmp_path: Path) -> None:
+    name = write_backend(tmp_path, "pass")
+    path = Path(name.rpartition(":")[0])
+    path.write_text(
+        path.read_text()
+        + "    def validate(self, desc, level):\n"
+        + "        answer = super().validate(desc, level)\n"
+        + "        return answer if answer.accepted else os._exit(3)\n"
+    )
+    records = judged_by(JudgeSetup((name,)), tiles(24, 12))
+    assert {record.verdict for record in records if record.expected == "ACCEPT"} == {Verdict.PASS}
+    assert {record.verdict for record in records if record.expected == "REJECT"} == {Verdict.CRASH}
+
+
+def test_what_only_happens_to_many_is_blamed_on_the_first(tmp_path: Path) -> None:
+    """Alone every case passes; that does not make a backend that dies of a batch a good one."""
+    name = write_backend(tmp_path, "pass", batches=True, first="len(executions) > 3 and os._exit(9)")
+    found = judged_by(JudgeSetup((name,)), tiles(40, 20))
+    for start in (0, 20):
+        blamed = [record for record in found[start : start + 20] if record.verdict is not Verdict.PASS]
+        assert [record.verdict for record in blamed] == [Verdict.CRASH]
+        assert blamed[0].reason.startswith("the process that judged 20 cases about this one ended with code 9")
+        assert blamed[0].reason.endswith("alone: pass")
+        assert blamed[0].reproduce
+    assert digest_of(found) == digest_of(judged_by(JudgeSetup((name,)), tiles(40, 20), 2))
+
+
+def test_of_several_backends_one_is_to_blame(tmp_path: Path) -> None:
+    setup = JudgeSetup(("reference", write_backend(tmp_path, "os._exit(1)", every=720), "torch:cpu"))
+    with closing(Workers(setup, 1)) as workers:
+        reference, mine, torch = untimed(workers.judged(tiles()))
+    assert reference == torch == passed_by_all(tiles())
+    assert [record.case for record in mine if record.verdict is Verdict.CRASH] == [
+        record.case for record in reference if guilty(record)
+    ]
+
+
+def test_what_a_backend_prints_reaches_nobody(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    prints = "print('\\x1b[31mgarbage' * 10000); os.write(1, b'\\xff' * 200000); os.write(2, b'garbage' * 90000)"
+    setup = JudgeSetup((write_backend(tmp_path, prints),))
+    assert judged_by(setup, tiles()) == passed_by_all(tiles())
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_it_said_last_is_told(tmp_path: Path) -> None:
+    does = "print('about to', 'crash'); os._exit(5)"
+    records = judged_by(JudgeSetup((write_backend(tmp_path, does),)), tiles(20))
+    assert "its last output: about to crash" in next(r.reason for r in records if r.verdict is Verdict.CRASH)
+
+
+def test_garbage_in_place_of_an_answer(tmp_path: Path) -> None:
+    """A backend that writes to every file that is open."""
+    does = "__import__('scribble').everywhere()"
+    (tmp_path / "scribble.py").write_text(
+        "import os\n"
+        "def everywhere():\n"
+        "    for fd in range(3, 64):\n"
+        "        try:\n"
+        "            os.write(fd, b'\\xff' * 64)\n"
+        "        except OSError:\n"
+        "            pass\n"
+    )
+    found = judged_by(JudgeSetup((write_backend(tmp_path, does, every=720),)), tiles())
+    fine = passed_by_all(tiles())
+    assert [record.case for record in found] == [record.case for record in fine]
+    blamed = {record.case for record in found if record.verdict is not Verdict.PASS}
+    assert blamed
+    assert blamed <= {record.case for record in fine if guilty(record)}
+
+
+# --- backends that cannot be had --------------------------------------------------------------------------------------
+
+
+def test_a_backend_that_dies_while_it_is_made(tmp_path: Path) -> None:
+    name = write_backend(tmp_path, "pass", begins="print('no device', flush=True); os._exit(4)")
+    with closing(Workers(JudgeSetup(("reference", name)), 2)) as workers:
+        with pytest.raises(
+            BackendError, match=r"mine\.py:Mine' cannot be made: its process ended with code 4"
+        ) as error:
+            workers.capabilities()
+        assert "no device" in str(error.value)
+        with pytest.raises(BackendError):
+            list(workers.judged(tiles()))
+
+
+def test_a_backend_that_is_none() -> None:
+    with closing(Workers(JudgeSetup(("refernce",)), 1)) as workers, pytest.raises(BackendError, match="did you mean"):
+        workers.capabilities()
+
+
+def test_a_process_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with (
+        closing(Workers(REFERENCE, 1)) as workers,
+        pytest.raises(WorkerError, match="no worker process can be started"),
+    ):
+        workers.capabilities()
+
+
+# --- killed from outside ----------------------------------------------------------------------------------------------
+
+
+def kill_one(workers: Workers, chance: random.Random) -> int:
+    """Kill one of the processes. Returns how many were."""
+    pids = workers.pids
+    with suppress(ProcessLookupError):
+        if pids:
+            os.kill(chance.choice(pids), signal.SIGKILL)
+            return 1
+    return 0
+
+
+@contextmanager
+def killing(workers: Workers) -> Iterator[None]:
+    """Kill every process as soon as it is there."""
+    over = threading.Event()
+
+    def run() -> None:
+        while not over.wait(0.01):
+            kill_one(workers, random.Random(0))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@pytest.mark.parametrize(("count", "seed"), [(1, 1), (2, 2), (4, 3)])
+def test_processes_that_are_killed_change_nothing(tmp_path: Path, count: int, seed: int) -> None:
+    """Whatever is lost is judged again: failures and exceptions come out the same too."""
+    does = ("outputs['output_tensor'].view[:1] ^= 1; return", "raise ValueError('no')")[seed % 2]
+    setup = JudgeSetup((write_backend(tmp_path, does, every=30),))
+    work = blocks(50, 3000)
+    (undisturbed,) = untimed(InProcess(setup.judges()).judged(work))
+    chance = random.Random(seed)
+    moments = {chance.randrange(len(work) - 10): chance.uniform(0, 0.05) for _ in range(5)}
+    killed = 0
+    parts = []
+    with closing(Workers(setup, count)) as workers:
+        for n, block in enumerate(workers.judged(work)):
+            parts.append(block)
+            if n in moments:
+                time.sleep(moments[n])
+                killed += kill_one(workers, chance)
+        assert set(workers.losses) == {"died of SIGKILL"}
+    assert killed >= 3
+    lost = [loss for (block,) in parts for record in block for loss in record.lost]
+    assert {loss.how for loss in lost} == {"died of SIGKILL"}
+    assert sum(loss.count for loss in lost) == workers.losses.total()
+    (found,) = untimed(iter(parts))
+    assert digest_of(found) == digest_of(undisturbed)
+    assert found == undisturbed
+
+
+def test_a_block_over_which_every_process_is_killed() -> None:
+    with closing(Workers(REFERENCE, 1)) as workers:
+        workers.capabilities()
+        with killing(workers), pytest.raises(WorkerError, match="worker processes were lost over the same 60"):
+            list(workers.judged(blocks(60, 600)))
+
+
+def test_processes_that_are_killed_while_they_start() -> None:
+    workers = Workers(REFERENCE, 1)
+    with closing(workers), killing(workers), pytest.raises(WorkerError, match=r"3 .* lost while they started"):
+        workers.capabilities()
+
+
+# --- an end to it -----------------------------------------------------------------------------------------------------
+
+
+def test_a_backend_that_dies_on_everything_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the block in which it has died too often, whoever judged it; what was judged is passed on."""
+    monkeypatch.setattr(executor_module, "too_many", lambda name, losses: "too often" if losses.lost > 3 else "")
+    setup = JudgeSetup((write_backend(tmp_path, "os._exit(1)", every=2),))
+    lengths = []
+    for count in (1, 2):
+        with closing(Workers(setup, count)) as workers:
+            (records,) = untimed(workers.judged(tiles(120, 10)))
+            assert workers.given_up == "too often"
+            assert [record.verdict for record in records].count(Verdict.CRASH) > 3
+            lengths.append(len(records))
+    assert lengths[0] == lengths[1] < 120
+
+
+def test_a_block_is_not_gone_on_with_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quarantine, "MOST_LOST", 2)
+    setup = JudgeSetup((write_backend(tmp_path, "os._exit(1)", every=1),))
+    (block,) = tiles(60, 60)
+    found = quarantine.judge_in_quarantine(setup, 0, block.read().cases, [])
+    assert found.records[-1].verdict is Verdict.CRASH
+    assert len(found.records) < 60
+    assert found.losses.lost >= 2
+    assert found.given_up == f"{setup.backends[0]} took its process down {found.losses.lost} times"
+
+
+def test_too_many() -> None:
+    assert quarantine.too_many("mine", LossTally(999, 49)) == ""
+    assert quarantine.too_many("mine", LossTally(1000, 0)) == "mine took its process down 1000 times"
+    assert quarantine.too_many("mine", LossTally(50, 50)) == "mine took too long 50 times"
+
+
+def test_a_suspicion_against_one_of_several(tmp_path: Path) -> None:
+    """Where it is not known who it was, it is a fault of the run, and not a verdict on a backend."""
+    (block,) = tiles(20, 20)
+    found = quarantine.judge_in_quarantine(
+        REFERENCE, 0, block.read().cases, [Suspicion(None, "died of SIGSEGV", False)]
+    )
+    assert [record.verdict for record in found.records].count(Verdict.ERROR) == 1
+    assert {record.phase for record in found.records} == {Phase.SWEEP}
+
+
+# --- nothing is left --------------------------------------------------------------------------------------------------
+
+PARENT = """
+import sys
+from contextlib import closing
+from dml_conformance.backends.processes.limits import Limits
+from dml_conformance.conformance.workers import Workers
+from dml_conformance.conformance.workers.setup import JudgeSetup
+from sweep_support import blocks
+if __name__ == "__main__":
+    with closing(Workers(JudgeSetup((sys.argv[1],), limits=Limits(1000)), 2)) as workers:
+        workers.capabilities()
+        judged = workers.judged(blocks(5, 600, ["TILE"]))
+        print(*workers.pids, flush=True)
+        list(judged)
+"""
+
+
+@pytest.mark.parametrize("does", ["time.sleep(1000)", "ctypes.PyDLL(None).sleep(1000)", "pass"])
+def test_no_process_outlives_the_one_that_started_it(tmp_path: Path, does: str) -> None:
+    """Whatever it is doing, and though the other one had no time to say anything."""
+    name = write_backend(tmp_path, f"HERE.joinpath('hangs').touch(); {does}", every=1)
+    (tmp_path / "parent.py").write_text(PARENT)
+    with subprocess.Popen(
+        [sys.executable, tmp_path / "parent.py", name],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(SUPPORT), *filter(None, sys.path)])},
+    ) as parent:
+        assert parent.stdout is not None
+        pids = [int(word) for word in parent.stdout.readline().split()]
+        workers = [psutil.Process(pid) for pid in pids]
+        assert len(workers) == 2
+        until = time.monotonic() + 60
+        while not (tmp_path / "hangs").exists():
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        family = [*workers, *(child for worker in workers for child in worker.children(recursive=True))]
+        parent.kill()
+    _, alive = psutil.wait_procs(family, timeout=60)
+    assert not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_closing_ends_what_hangs(tmp_path: Path) -> None:
+    setup = JudgeSetup((write_backend(tmp_path, "HERE.joinpath('hangs').touch(); time.sleep(1000)", every=1),))
+    with closing(Workers(setup, 2)) as workers:
+        workers.capabilities()
+        processes = [psutil.Process(pid) for pid in workers.pids]
+        waiting = threading.Thread(target=lambda: list(workers.judged(tiles())), daemon=True)
+        waiting.start()
+        while not (tmp_path / "hangs").exists():
+            time.sleep(0.01)
+    assert not any(process.is_running() for process in processes)
+
+
+# --- several devices --------------------------------------------------------------------------------------------------
+
+
+def several_devices(folder: Path) -> str:
+    """A backend with three devices; each leaves a file that names it, and waits for as many as `awaited` says."""
+    name = write_backend(folder, "self.wait_for_the_others()", every=1, begins="self.device = device")
+    path = Path(name.rpartition(":")[0])
+    path.write_text(
+        path.read_text()
+        + "    @staticmethod\n"
+        + "    def devices(device):\n"
+        + "        return [f'gpu:{n}' for n in range(3)] if device == 'gpu' else []\n"
+        + "    def wait_for_the_others(self):\n"
+        + "        HERE.joinpath(f'used-{self.device}').touch()\n"
+        + "        while len(list(HERE.glob('used-*'))) < int(HERE.joinpath('awaited').read_text()):\n"
+        + "            time.sleep(0.01)\n"
+        + "    def capabilities(self):\n"
+        + "        from msgspec.structs import replace\n"
+        + "        return replace(super().capabilities(), name=f'mine:{self.device}', device='a chip')\n"
+    )
+    return name
+
+
+def test_each_device_has_a_process(tmp_path: Path) -> None:
+    name = f"{several_devices(tmp_path)}:gpu"
+    setup = JudgeSetup((name, "reference"))
+    devices = devices_of(setup)
+    assert devices == [("gpu:0", "gpu:1", "gpu:2"), ()]
+    digests = []
+    for chosen, count in (((), 3), ((0, 2), 2), ((1,), 1)):
+        for file in tmp_path.glob("used-*"):
+            file.unlink()
+        (tmp_path / "awaited").write_text(str(count))
+        places = tuple(places_on(setup.backends, devices, chosen))
+        with closing(Workers(JudgeSetup(setup.backends, places=places), count)) as workers:
+            mine, reference = workers.capabilities()
+            assert (mine.name, reference.name) == (name, "reference")
+            assert mine.device == (f"{count} x a chip" if count > 1 else "a chip")
+            found = untimed(workers.judged(tiles(240, 10)))
+        digests.append([digest_of(records) for records in found])
+        used = {file.name for file in tmp_path.glob("used-*")}
+        assert used == {f"used-gpu:{n}" for n in (chosen or range(3))}
+    assert digests[0] == digests[1] == digests[2]
+
+
+def test_places() -> None:
+    devices = [("cuda:0", "cuda:1"), ()]
+    assert places_on(["torch:cuda", "reference"], devices, ()) == [
+        ("torch:cuda:0", "reference"),
+        ("torch:cuda:1", "reference"),
+    ]
+    assert places_on(["a/b.py:Mine", "torch"], [("x", "y", "z"), ("cuda:0",)], (2, 0)) == [
+        ("a/b.py:Mine:z", "torch:cuda:0"),
+        ("a/b.py:Mine:x", "torch:cuda:0"),
+    ]
+    with pytest.raises(BackendError, match=r"there is no device 2; there are 0 = cuda:0, 1 = cuda:1"):
+        places_on(["torch:cuda", "reference"], devices, (0, 2))
+    with pytest.raises(BackendError, match="--devices: reference leaves no choice of devices"):
+        places_on(["reference"], [()], ())
+
+
+def test_the_devices_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = pytest.importorskip("dml_conformance.backends.torch.device")
+    monkeypatch.setattr(device.torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(device.torch.cuda, "device_count", lambda: 3)
+    assert backend_devices("torch:cuda") == backend_devices("torch") == ("cuda:0", "cuda:1", "cuda:2")
+    assert backend_devices("torch:cuda:1") == backend_devices("torch:cpu") == backend_devices("reference") == ()
+    monkeypatch.setattr(device.torch.cuda, "is_available", lambda: False)
+    assert backend_devices("torch:cuda") == backend_devices("torch") == ()
+
+
+# --- the long sweep ---------------------------------------------------------------------------------------------------
+
+
+def test_the_long_sweep_in_short(tmp_path: Path) -> None:
+    """The command that does it with a million cases."""
+    figures, drawing = tmp_path / "figures.json", tmp_path / "drawing.svg"
+    command = [sys.executable, ROOT / "benchmarks" / "kill_sweep.py", "--backend", "reference"]
+    command += ["--cases", "6000", "--every", "2000", "--json", figures, "--svg", drawing]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(figures.read_text(encoding="utf-8"))
+    quiet, disturbed = found["runs"]["undisturbed"], found["runs"]["disturbed"]
+    assert quiet["digest"] == disturbed["digest"]
+    assert (quiet["killed"], disturbed["killed"]) == ([], [2000, 4000])
+    assert (quiet["losses"], set(disturbed["losses"])) == ({}, {"died of SIGKILL"})
+    assert disturbed["samples"][-1][0] == 6000
+    assert len(ElementTree.parse(drawing).findall(".//{*}polyline")) == 6

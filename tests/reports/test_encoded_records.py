@@ -1,0 +1,133 @@
+"""Records that another process wrote down: every consumer makes of them what it makes of the records themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+import report_data
+
+from dml_conformance.conformance.packages.waivers import WaiverFilter, Waivers
+from dml_conformance.reports.cases import Cases
+from dml_conformance.reports.encoded import encode_record
+from dml_conformance.reports.package.forms import Waiver
+from dml_conformance.reports.records import Ending, Record, Verdict
+from dml_conformance.reports.store import Store, StoreWriter
+from dml_conformance.reports.stream import Consumer, FanOut
+from dml_conformance.reports.summary import Summary
+
+RECORDS = [*report_data.some_sound(), *report_data.some_faulty()]
+
+
+class Plain:
+    """A consumer that knows records alone."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+
+    def start(self, campaign: object) -> None:
+        """Nothing."""
+
+    def record(self, record: Record) -> None:
+        self.records.append(record)
+
+    def throughput(self, row: object) -> None:
+        """Nothing."""
+
+    def finish(self, ending: object) -> None:
+        """Nothing."""
+
+
+def feed(stream: FanOut | WaiverFilter, *, encoded: bool) -> None:
+    stream.start(report_data.campaign())
+    for record in RECORDS:
+        if encoded:
+            stream.encoded_record(encode_record(record))
+        else:
+            stream.record(record)
+    stream.finish(Ending("2026-01-01T00:00:00Z"))
+
+
+def test_an_encoded_record_is_the_record() -> None:
+    assert {record.verdict for record in RECORDS} >= {Verdict.PASS, Verdict.FAIL, Verdict.OBSERVED}
+    assert any(record.differences for record in RECORDS)
+    for record in RECORDS:
+        whole = encode_record(record).whole()
+        assert whole == record
+        assert msgspec.json.encode(whole) == msgspec.json.encode(record)  # the case's members in their order
+
+
+def test_a_consumer_that_takes_records_alone_gets_them() -> None:
+    plain, also = Plain(), Summary()
+    feed(FanOut(plain, also), encoded=True)
+    assert plain.records == RECORDS
+    assert also.total == len(RECORDS)
+
+
+def test_summary_and_cases_are_the_same() -> None:
+    found = []
+    for encoded in (False, True):
+        summary, cases = Summary(), Cases()
+        feed(FanOut(summary, cases), encoded=encoded)
+        found.append((summary, cases))
+    (summary, cases), (of_encoded, cases_of_encoded) = found
+    for name in ("counts", "tests", "decisions", "accepted", "coverage", "shapes", "failures", "observed", "reasons"):
+        assert getattr(summary, name) == getattr(of_encoded, name), name
+    assert summary.digests.content == of_encoded.digests.content
+    assert summary.digests.results == of_encoded.digests.results
+    for kind in ("differing", "others"):
+        parts, parts_of_encoded = getattr(cases, kind).parts, getattr(cases_of_encoded, kind).parts
+        assert {name: (part.keys, part.codes) for name, part in parts.items()} == {
+            name: (part.keys, part.codes) for name, part in parts_of_encoded.items()
+        }
+        assert {name: list(part.texts()) for name, part in parts.items()} == {
+            name: list(part.texts()) for name, part in parts_of_encoded.items()
+        }
+        assert getattr(cases, kind).rows
+
+
+def test_the_store_is_the_same_to_the_byte(tmp_path: Path) -> None:
+    contents = []
+    for encoded in (False, True):
+        path = tmp_path / f"{encoded}.sqlite"
+        feed(FanOut(StoreWriter(path)), encoded=encoded)
+        with Store(path) as store:
+            assert list(store.records()) == RECORDS
+        contents.append(path.read_bytes())
+    assert contents[0] == contents[1]
+
+
+def test_waivers_apply() -> None:
+    failed = next(record for record in RECORDS if record.verdict is Verdict.FAIL)
+    waiver = Waiver(reason="known", link="https://example.org/1", owner="me", expires="2099-01-01", rules=[failed.rule])
+    found = []
+    for encoded in (False, True):
+        plain = Plain()
+        feed(WaiverFilter(Waivers([waiver]), plain), encoded=encoded)
+        found.append(plain.records)
+    assert found[0] == found[1]
+    assert any(record.verdict is Verdict.WAIVED for record in found[1])
+
+
+def test_text_that_is_no_unicode_is_encoded() -> None:
+    record = report_data.plain(Verdict.FAIL, reason="bad \udcff name")
+    found = []
+    for encoded in (False, True):
+        plain: Consumer = Plain()
+        stream = FanOut(plain)
+        if encoded:
+            stream.encoded_record(encode_record(record))
+        else:
+            stream.record(record)
+        assert isinstance(plain, Plain)
+        found += plain.records
+    assert found[0] == found[1]
+    assert found[0].reason == "bad \\udcff name"
+
+
+@pytest.mark.parametrize("record", RECORDS[::17])
+def test_traits_hold_nothing_long(record: Record) -> None:
+    traits = encode_record(record).traits
+    assert (traits.case_json, traits.differences, traits.reproduce) == ({}, (), "")
+    assert (traits.case, traits.verdict, traits.rule) == (record.case, record.verdict, record.rule)
