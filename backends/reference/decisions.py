@@ -26,7 +26,7 @@ MOST_ELEMENTS = 2**32 - 1
 MOST_INTERLEAVED = 2**27
 
 
-class LevelRow(NamedTuple):
+class TypeTableRow(NamedTuple):
     """One table of a page: what holds from a level on.
 
     Attributes:
@@ -250,26 +250,26 @@ class OperatorDecisions(NamedTuple):
     where the attributes or sizes allow no output.
     """
 
-    rows: tuple[LevelRow, ...]
+    rows: tuple[TypeTableRow, ...]
     tensors: tuple[str, ...]
     output_sizes: Callable[[Any], Sizes]
 
 
 _INDEXING_TENSORS = ("input_tensor", "indices_tensor", "output_tensor")
 _FROM_3_0 = (
-    LevelRow(Level.L3_0, UP_TO_EIGHT, 4, 4, wide_indices=True),
-    LevelRow(Level.L4_1, UP_TO_EIGHT, 8, 8, wide_indices=True),
+    TypeTableRow(Level.L3_0, UP_TO_EIGHT, 4, 4, wide_indices=True),
+    TypeTableRow(Level.L4_1, UP_TO_EIGHT, 8, 8, wide_indices=True),
 )
-_FROM_2_1 = (LevelRow(Level.L2_1, FOUR, 4, 4), *_FROM_3_0)
+_FROM_2_1 = (TypeTableRow(Level.L2_1, FOUR, 4, 4), *_FROM_3_0)
 
 OPERATORS: Mapping[str, OperatorDecisions] = {
-    "GATHER": OperatorDecisions((LevelRow(Level.L1_0, FOUR, 0, 4), *_FROM_2_1), _INDEXING_TENSORS, _gather_sizes),
+    "GATHER": OperatorDecisions((TypeTableRow(Level.L1_0, FOUR, 0, 4), *_FROM_2_1), _INDEXING_TENSORS, _gather_sizes),
     "TILE": OperatorDecisions(
         (
-            LevelRow(Level.L1_0, FOUR, 0, 4),
-            LevelRow(Level.L2_1, FOUR, 4, 4),
-            LevelRow(Level.L3_1, UP_TO_EIGHT, 4, 4),
-            LevelRow(Level.L4_1, UP_TO_EIGHT, 8, 4),
+            TypeTableRow(Level.L1_0, FOUR, 0, 4),
+            TypeTableRow(Level.L2_1, FOUR, 4, 4),
+            TypeTableRow(Level.L3_1, UP_TO_EIGHT, 4, 4),
+            TypeTableRow(Level.L4_1, UP_TO_EIGHT, 8, 4),
         ),
         ("input_tensor", "output_tensor"),
         _tile_sizes,

@@ -12,7 +12,7 @@ from dml_conformance.conformance.cli.files import OutputFile, output_options
 from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.options import LEVEL
 from dml_conformance.conformance.exchange.dxdispatch import MODEL_FILE
-from dml_conformance.conformance.exchange.dxdispatch.exporting import Exported, NotExpressible, export
+from dml_conformance.conformance.exchange.dxdispatch.exporting import ExportedModel, NotExpressible, export
 from dml_conformance.conformance.exchange.dxdispatch.importing import import_model
 from dml_conformance.reports.console import Steps
 from dml_conformance.reports.text import pretty_json
@@ -54,14 +54,14 @@ def export_model(cases: tuple[str, ...], folder: Path, inline: bool) -> None:
             echo(remark, indent=2)
 
 
-def _exported(named: NamedCase, inline: bool) -> Exported:
+def _exported(named: NamedCase, inline: bool) -> ExportedModel:
     try:
         return export(named.case, named.record, inline=inline)
     except NotExpressible as error:
         raise FormError(named.name, f"cannot be a DxDispatch model: {error}") from None
 
 
-def _write(models: Sequence[Exported], folder: Path, shown: Path, *, inline: bool) -> None:
+def _write(models: Sequence[ExportedModel], folder: Path, shown: Path, *, inline: bool) -> None:
     try:
         for model in models:
             if inline:

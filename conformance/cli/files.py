@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import io
-import secrets
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO, TypeVar, cast
 
 import click
 
+from dml_conformance.reports.whole_file import checked_target, whole_file
 from dml_conformance.reports.writing import OutputError
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -35,9 +34,11 @@ class OutputFile:
     def __init__(self, path: Path, *, replace: bool = False, signature: bytes = b"") -> None:
         self.path = path
         self.is_stdout = path == STDOUT
-        self._replace = replace
-        self._signature = signature
-        self._target = self._checked()
+        self._is_device = not self.is_stdout and path.exists() and not path.is_file() and not path.is_dir()
+        kind = _NAMES.get(signature, "file that this command wrote")
+        self._conditions: dict[str, Any] = {"replace": replace, "signatures": (signature,), "kind": kind}
+        if not (self.is_stdout or self._is_device):
+            checked_target(path, **self._conditions)
 
     def write(self, text: str) -> None:
         """Write it into a hidden sibling, which is then given its name.
@@ -52,47 +53,18 @@ class OutputFile:
         if self.is_stdout:
             writing(cast(TextIO, _Standard()))
             return
-        target = self._target
         try:
-            if target is None:
+            if self._is_device:
                 with self.path.open("w", encoding="utf-8", newline="") as stream:
                     writing(stream)
                 return
-            partial = target.with_name(f".{target.name}.partial-{secrets.token_hex(4)}")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                with partial.open("x", encoding="utf-8", newline="") as stream:
-                    writing(stream)
-                self._checked()
-                partial.replace(target)
-            finally:
-                with suppress(FileNotFoundError):
-                    partial.unlink()
+            with (
+                whole_file(self.path, **self._conditions) as file,
+                io.TextIOWrapper(file, encoding="utf-8", newline="") as text,
+            ):
+                writing(text)
         except OSError as error:
             raise OutputError(f"{self.path}: cannot be written: {error.strerror or error}") from error
-
-    def _checked(self) -> Path | None:
-        """The file itself, behind links; None where it is no file."""
-        if self.is_stdout:
-            return None
-        try:
-            if self.path.exists() and not self.path.is_file() and not self.path.is_dir():
-                return None
-            target = self.path.resolve()
-            if not target.exists():
-                return target
-            if target.is_dir():
-                raise OutputError(f"{self.path}: is a folder; name a file in it")
-            if not self._replace:
-                raise OutputError(f"{self.path}: exists; name another file, or replace it (--replace)")
-            with target.open("rb") as file:
-                begins = file.read(len(self._signature)).lower()
-        except (OSError, RuntimeError) as error:  # RuntimeError: a link that leads to itself
-            raise OutputError(f"{self.path}: cannot be read: {error}") from error
-        if begins != self._signature.lower():
-            what = _NAMES.get(self._signature, "file that this command wrote")
-            raise OutputError(f"{self.path}: is no {what}; it is not replaced")
-        return target
 
 
 class _Standard(io.TextIOBase):

@@ -7,10 +7,9 @@ the Zstandard library makes the same bytes of them; another one may make others,
 from __future__ import annotations
 
 import io
-import secrets
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -18,7 +17,7 @@ from typing import Any, BinaryIO, cast
 import zstandard
 
 from dml_conformance.conformance.exchange.corpus import CorpusError, CorpusReader
-from dml_conformance.reports.writing import OutputError
+from dml_conformance.reports.whole_file import whole_file
 
 SUFFIX = ".zst"
 STANDARD_STREAM = "-"
@@ -44,7 +43,7 @@ def write_corpus(path: Path, lines: Iterable[bytes], *, replace: bool = False) -
         sys.stdout.buffer.writelines(lines)
         sys.stdout.buffer.flush()
         return
-    with _whole_file(path, replace=replace) as file:
+    with whole_file(path, replace=replace, signatures=(_FRAME, _PLAIN), kind="corpus") as file:
         if path.suffix != SUFFIX:
             file.writelines(lines)
             return
@@ -95,37 +94,3 @@ class _DecompressedStream(io.RawIOBase):
             return int(self._unpacked.readinto(buffer))
         except (zstandard.ZstdError, MemoryError) as error:
             raise OSError(f"it cannot be unpacked, so it is damaged ({error})") from error
-
-
-@contextmanager
-def _whole_file(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
-    """A file that appears under its name when all of it is written: until then it is a hidden sibling."""
-    try:
-        target = path.resolve()
-    except (OSError, RuntimeError) as error:  # a link that leads to itself
-        raise OutputError(f"{path}: cannot be resolved: {error}") from error
-    try:
-        _check_target(path, target, replace=replace)
-        partial = target.with_name(f".{target.name}.partial-{secrets.token_hex(4)}")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with partial.open("xb") as file:
-                yield file
-            _check_target(path, target, replace=replace)  # something may have come there in the meantime
-            partial.replace(target)
-        finally:
-            with suppress(FileNotFoundError):
-                partial.unlink()
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
-
-
-def _check_target(path: Path, target: Path, *, replace: bool) -> None:
-    if not target.exists():
-        return
-    if not replace:
-        raise OutputError(f"{path}: exists; name another file, or replace it (--replace)")
-    with target.open("rb") as file:
-        start = file.read(len(_PLAIN))
-    if not start.startswith((_FRAME, _PLAIN)):
-        raise OutputError(f"{path}: is no corpus; it is not replaced")

@@ -210,7 +210,6 @@ class CommandList(Interface, of=headers.ID3D12_GRAPHICS_COMMAND_LIST):
 
 
 class Fence(Interface, of=headers.ID3D12_FENCE):
-    get_completed_value = Function("GetCompletedValue", UINT64)
     set_event_on_completion = Function("SetEventOnCompletion", RESULT, UINT64, POINTER)
 
 

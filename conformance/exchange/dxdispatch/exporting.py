@@ -37,7 +37,7 @@ class NotExpressible(ValueError):
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportedModel:
     """A case as files.
 
     Attributes:
@@ -61,7 +61,7 @@ class Exported:
         return {MODEL_FILE: self.model_text.encode(), **self.files}
 
 
-def export(case: Case, record: Record | None = None, *, inline: bool = False) -> Exported:
+def export(case: Case, record: Record | None = None, *, inline: bool = False) -> ExportedModel:
     """A case as a model.
 
     A case that is executed gets its buffers, whole, as they lie in memory: the inputs with what their padding holds,
@@ -104,7 +104,7 @@ def export(case: Case, record: Record | None = None, *, inline: bool = False) ->
         NOTE: note,
     }
     remarks = tuple(_remarks(case, memory))
-    exported = Exported(name, model, files, remarks)
+    exported = ExportedModel(name, model, files, remarks)
     if not inline:
         exported.files[README_FILE] = _readme(case, record, memory, remarks).encode()
     return exported

@@ -46,7 +46,7 @@ MAX_DATA_BYTES = 2**28  # of one buffer
 _DATA_TYPE, _TENSOR_TYPE = "initialValuesDataType", "DML_TENSOR_DATA_TYPE_"
 
 
-class Imported(NamedTuple):
+class ImportedCase(NamedTuple):
     """One operator of a model as a case.
 
     Attributes:
@@ -63,7 +63,7 @@ class Imported(NamedTuple):
 class ImportedModel(NamedTuple):
     """What a model holds, in its order."""
 
-    cases: tuple[Imported, ...]
+    cases: tuple[ImportedCase, ...]
     skipped: tuple[SkippedOperator, ...]
 
 
@@ -110,7 +110,7 @@ class _Importer:
         self._folder = folder
         self._note = note
 
-    def case(self, located: LocatedOperator, asked: Level | None) -> Imported:
+    def case(self, located: LocatedOperator, asked: Level | None) -> ImportedCase:
         desc, spec = located.desc, spec_of(located.desc)
         level = asked or self._noted_level() or HIGHEST
         rule = self._note.get("rule", "")
@@ -119,7 +119,7 @@ class _Importer:
         origin = f"{Path(self._name).name}:{located.where}"
         plain = Case.of(desc, level, rule=rule, origin=origin)
         if plain.broken:
-            return Imported(located.where, plain)
+            return ImportedCase(located.where, plain)
         try:
             bindings = self._bindings(located)
             tensors = {field.attribute: getattr(desc, field.attribute) for field in spec.input_fields}
@@ -136,8 +136,8 @@ class _Importer:
                     limits, beside = spec.index.limits(desc), None
                 data[field.attribute] = self._recipe(field.name, tensor, content, limits, beside)
         except _NoData as error:
-            return Imported(located.where, plain, str(error))
-        return Imported(located.where, Case.of(desc, level, data, rule=rule, origin=origin))
+            return ImportedCase(located.where, plain, str(error))
+        return ImportedCase(located.where, Case.of(desc, level, data, rule=rule, origin=origin))
 
     def _noted_level(self) -> Level | None:
         try:

@@ -12,7 +12,7 @@ from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.validator import Reading
 
 
-class _Replayed:
+class _AnswersOnRecord:
     """A backend that gives the answer that it is told to give; it is never executed."""
 
     def __init__(self, claims: Capabilities) -> None:
@@ -42,7 +42,7 @@ class ReplayedJudge(Judge):
     """
 
     def __init__(self, claims: Capabilities, reading: Reading) -> None:
-        self._replayed = _Replayed(claims)
+        self._replayed = _AnswersOnRecord(claims)
         super().__init__(self._replayed, claims.name, reading)
 
     def take(self, answered: str, verdict: Verdict, reason: str) -> None:

@@ -96,11 +96,11 @@ def _difference(wanted: Sequence[str], there: Sequence[str]) -> str:
     return f"case {n + 1}: {expected(wanted[n], there[n])}"
 
 
-class _Ended(BaseException):
+class _SearchEnd(BaseException):
     """The case that was tried now failed. No `Exception`, of which Hypothesis would look for the smallest case."""
 
 
-class _Passing(Judge):
+class _PassingJudge(Judge):
     """Gives every case a pass, as many times as none fails.
 
     Args:
@@ -118,7 +118,7 @@ class _Passing(Judge):
 
     def record(self, case: Case, phase: Phase) -> Record:
         if len(self.tried) == self._fails_after:
-            raise _Ended
+            raise _SearchEnd
         case = case.read(self.reading)
         self.tried.append(case)
         return self.describe(case, phase, Judgement(Verdict.PASS, case.rule))
@@ -126,11 +126,11 @@ class _Passing(Judge):
 
 def _tried(judge: Judge, unit: SearchTask, fails_after: int | None) -> list[Case]:
     """The cases that a search tries, up to the one that fails."""
-    passing = _Passing(judge, fails_after)
+    passing = _PassingJudge(judge, fails_after)
     try:
         for _ in search(passing, unit.operator, unit.level, unit.rule, unit.examples, unit.seed):
             pass
-    except _Ended:
+    except _SearchEnd:
         pass
     return passing.tried
 

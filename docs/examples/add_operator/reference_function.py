@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dml_conformance.backends.reference import decisions, layout, operators
-from dml_conformance.backends.reference.decisions import FOUR, LevelRow, Rejection, Sizes
+from dml_conformance.backends.reference.decisions import FOUR, Rejection, Sizes, TypeTableRow
 from dml_conformance.backends.reference.layout import Bits
 from dml_conformance.spec.levels import Level
 
@@ -29,7 +29,7 @@ def space_to_depth_sizes(desc: Any) -> Sizes:
 
 COMPUTED = operators.OperatorFunction(space_to_depth, {"input_tensor": layout.bits})
 DECIDED = decisions.OperatorDecisions(
-    (LevelRow(Level.L1_0, FOUR, 0, 4), LevelRow(Level.L2_1, FOUR, 4, 4), LevelRow(Level.L5_0, FOUR, 8, 8)),
+    (TypeTableRow(Level.L1_0, FOUR, 0, 4), TypeTableRow(Level.L2_1, FOUR, 4, 4), TypeTableRow(Level.L5_0, FOUR, 8, 8)),
     ("input_tensor", "output_tensor"),
     space_to_depth_sizes,
 )

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from dml_conformance.backends.directml import com, headers
+from dml_conformance.backends.directml import com
 from dml_conformance.backends.directml.com import ComObject, HResult, implements, method
 
 IID = UUID("00112233-4455-6677-8899-aabbccddeeff")
@@ -201,27 +201,3 @@ def test_a_method_must_be_of_the_interface() -> None:
 
     with pytest.raises(AssertionError, match="Wrong has no function Nowhere"):
         Wrong([])
-
-
-# The slots are those that DirectML was seen to call by number, and the ends of the tables.
-@pytest.mark.parametrize(
-    ("table", "name", "slot"),
-    [
-        (headers.ID3D12_DEVICE5, "CheckFeatureSupport", 13),
-        (headers.ID3D12_DEVICE5, "GetResourceAllocationInfo", 25),
-        (headers.ID3D12_DEVICE5, "GetDeviceRemovedReason", 37),
-        (headers.ID3D12_DEVICE5, "GetAdapterLuid", 43),
-        (headers.ID3D12_DEVICE5, "EnumerateMetaCommands", 59),
-        (headers.ID3D12_DEVICE5, "CheckDriverMatchingIdentifier", 64),
-        (headers.IDXCORE_ADAPTER_FACTORY, "GetAdapterByLuid", 4),
-        (headers.IDXCORE_ADAPTER, "GetProperty", 6),
-        (headers.IDXCORE_ADAPTER, "GetPropertySize", 7),
-        (headers.IDXCORE_ADAPTER, "GetFactory", 12),
-        (headers.IDML_DEVICE, "CheckFeatureSupport", 7),
-        (headers.IDML_DEVICE, "CreateOperator", 8),
-        (headers.IDML_DEVICE, "GetParentDevice", 16),
-    ],
-)
-def test_slots(table: tuple[str, ...], name: str, slot: int) -> None:
-    assert table.index(name) == slot
-    assert len(set(table)) == len(table)

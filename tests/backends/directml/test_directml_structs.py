@@ -50,39 +50,20 @@ class DmlTensorDesc(Structure):
 TENSOR = POINTER(DmlTensorDesc)
 
 
-def structure(*fields: tuple[str, Any]) -> type[Structure]:
-    return type("Desc", (Structure,), {"_fields_": list(fields)})
+def structure(members: str) -> type[Structure]:
+    """A struct as DirectML.h has it: tensors are pointers, `Repeats` is one to numbers, all others are UINTs."""
+    kinds = {"Repeats": POINTER(c_uint32)}
+    fields = [(name, TENSOR if name.endswith("Tensor") else kinds.get(name, c_uint32)) for name in members.split()]
+    return type("Desc", (Structure,), {"_fields_": fields})
 
 
-# As DirectML.h has them.
-STRUCTS: dict[str, type[Structure]] = {
-    "GATHER": structure(
-        ("InputTensor", TENSOR),
-        ("IndicesTensor", TENSOR),
-        ("OutputTensor", TENSOR),
-        ("Axis", c_uint32),
-        ("IndexDimensions", c_uint32),
-    ),
-    "TILE": structure(
-        ("InputTensor", TENSOR), ("OutputTensor", TENSOR), ("RepeatsCount", c_uint32), ("Repeats", POINTER(c_uint32))
-    ),
-    "GATHER_ELEMENTS": structure(
-        ("InputTensor", TENSOR), ("IndicesTensor", TENSOR), ("OutputTensor", TENSOR), ("Axis", c_uint32)
-    ),
-    "GATHER_ND": structure(
-        ("InputTensor", TENSOR),
-        ("IndicesTensor", TENSOR),
-        ("OutputTensor", TENSOR),
-        ("InputDimensionCount", c_uint32),
-        ("IndicesDimensionCount", c_uint32),
-    ),
+STRUCTS = {
+    "GATHER": structure("InputTensor IndicesTensor OutputTensor Axis IndexDimensions"),
+    "TILE": structure("InputTensor OutputTensor RepeatsCount Repeats"),
+    "GATHER_ELEMENTS": structure("InputTensor IndicesTensor OutputTensor Axis"),
+    "GATHER_ND": structure("InputTensor IndicesTensor OutputTensor InputDimensionCount IndicesDimensionCount"),
     "GATHER_ND1": structure(
-        ("InputTensor", TENSOR),
-        ("IndicesTensor", TENSOR),
-        ("OutputTensor", TENSOR),
-        ("InputDimensionCount", c_uint32),
-        ("IndicesDimensionCount", c_uint32),
-        ("BatchDimensionCount", c_uint32),
+        "InputTensor IndicesTensor OutputTensor InputDimensionCount IndicesDimensionCount BatchDimensionCount"
     ),
 }
 

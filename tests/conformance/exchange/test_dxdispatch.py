@@ -18,7 +18,7 @@ from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.errors import CommandState
 from dml_conformance.conformance.exchange.dxdispatch import NOTE
-from dml_conformance.conformance.exchange.dxdispatch.exporting import Exported, NotExpressible, export, is_executed
+from dml_conformance.conformance.exchange.dxdispatch.exporting import ExportedModel, NotExpressible, export, is_executed
 from dml_conformance.conformance.exchange.dxdispatch.importing import import_document, import_model
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType, TensorFlag
@@ -64,7 +64,7 @@ def gather(data_type: DataType) -> Case:
     return Case.of(desc, HIGHEST, data, rule="GATHER.values")
 
 
-def saved(exported: Exported, folder: Path) -> Path:
+def saved(exported: ExportedModel, folder: Path) -> Path:
     folder.mkdir()
     for name, content in exported.all_files().items():
         (folder / name).write_bytes(content)
