@@ -80,6 +80,7 @@ def test_it_shares_nothing_with_the_other_books() -> None:
 # --- conformant -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("operator", NAMES)
 def test_a_campaign_at_all_levels_finds_nothing(operator: str) -> None:
     records = list(Engine(Judge(AddressMachine(), NAME), (operator,), tuple(Level), BUDGETS["quick"], 0).records())
@@ -89,6 +90,7 @@ def test_a_campaign_at_all_levels_finds_nothing(operator: str) -> None:
     assert {record.level for record in records} == {level.label for level in Level}
 
 
+@pytest.mark.slow
 def test_it_is_certified(tmp_path: Path) -> None:
     """In a process of its own, with reports, timing and all."""
     arguments = ("--backend", NAME, "--level", "2_0", "--level", "6_4", "--budget", "quick")
@@ -99,6 +101,7 @@ def test_it_is_certified(tmp_path: Path) -> None:
     assert {verdict for verdict, count in certificate["counts"].items() if count} == {"pass", "observed"}
 
 
+@pytest.mark.slow
 def test_the_gate_lets_it_through(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         dedent(f"""
@@ -305,6 +308,7 @@ def large_cases() -> dict[str, tuple[Any, DataType | None]]:
 LARGE = large_cases()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", LARGE)
 def test_large_outputs_are_right_in_little_memory(name: str) -> None:
     desc, kind = LARGE[name]

@@ -215,6 +215,7 @@ BRANCHES: dict[str, tuple[OperatorDesc, str, dict[str, int]]] = {
 }
 
 
+@pytest.mark.few(30)
 @pytest.mark.parametrize("case", BRANCHES)
 def test_each_branch_is_taken_and_comes_to_the_bytes_of_eager_torch(
     pair: Pair, case: str, monkeypatch: pytest.MonkeyPatch

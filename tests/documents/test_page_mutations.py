@@ -113,6 +113,7 @@ def tell(path: Path, what: str, count: int) -> None:
     print(f"{path.name}: {count} {what}, all reported")
 
 
+@pytest.mark.few(2)
 @own_pages
 def test_mutations_of_every_kind_in_the_tables_are_reported(path: Path) -> None:
     unreported, count = unreported_in_tables(path, 1)
@@ -151,6 +152,7 @@ def is_known_to_something(mutation: Mutation, page: Page) -> bool:
     return mutation.kind != "type of a section" or bool(page.declarations)
 
 
+@pytest.mark.few(2)
 @all_pages
 def test_mutations_of_fields_sections_intervals_and_levels_are_reported(path: Path) -> None:
     data, page, _ = original(path)
@@ -180,6 +182,7 @@ def changes_nothing(mutation: Mutation, page: Page) -> bool:
     return False
 
 
+@pytest.mark.few(2)
 @all_pages
 def test_mutations_of_examples_are_reported(path: Path) -> None:
     data, page, _ = original(path)
@@ -221,6 +224,7 @@ def survives(mutations: Iterable[Mutation], name: str) -> int:
     return len(every)
 
 
+@pytest.mark.few(2)
 @own_pages
 def test_any_line_may_be_lost_doubled_or_moved(path: Path) -> None:
     data, page, _ = original(path)

@@ -76,6 +76,7 @@ def read(text: str) -> None:
         assert not start or rest.startswith((start[0], "&", "\\")), (kind, start, rest)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("path", OWN_PAGES, ids=lambda path: path.name)
 @SETTINGS
 @given(edits=edits)

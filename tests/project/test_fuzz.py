@@ -54,6 +54,7 @@ def test_files_that_are_fine_are_taken(seeds: Seeds, workplace: Workplace) -> No
             assert outcome.code in (0, 1) or good.command[0] == "run", (good, outcome)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("kind", KINDS)
 def test_hostile_files_are_refused_or_taken(kind: str, seeds: Seeds, workplace: Workplace) -> None:
     @settings(

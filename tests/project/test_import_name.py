@@ -48,6 +48,7 @@ def run(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "command",
     [(sys.executable, "-m", "pytest"), (Path(sysconfig.get_path("scripts"), "pytest"),)],

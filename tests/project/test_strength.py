@@ -136,6 +136,7 @@ def test_witnesses_are_valid(operator: str) -> None:
         assert all(decide(desc, level).outcome is Decided.ACCEPT for desc in witnesses(operator, level))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("operator", operators())
 def test_what_is_left_out_is_left_out_for_the_reason_given(operator: str) -> None:
     """The reasons are held against every neighbour of the boundary cases, which the derivation does not look at."""
@@ -244,6 +245,7 @@ def test_a_certificate_says_how_strong_the_suite_is(budget: str, measured: str) 
 # --- coverage ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("operator", operators())
 def test_the_cases_reach_what_the_specification_tells_apart(operator: str) -> None:
     found = Coverage()

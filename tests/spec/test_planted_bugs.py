@@ -64,6 +64,7 @@ def broken_rules(records: list[Record]) -> set[str]:
     return {record.rule for record in records if record.verdict in NOT_CONFORMANT}
 
 
+@pytest.mark.few(60)
 @pytest.mark.parametrize(("mutant", "operator", "level"), PLANTED)
 def test_a_planted_bug_is_found(mutant: type[Mutant], operator: str, level: Level) -> None:
     """At a rule that names it, by each operator alone; the campaign is stopped there."""
@@ -96,6 +97,7 @@ def killed(one: Planted, operator: str, level: Level) -> bool:
     )
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("operator", operators())
 @pytest.mark.parametrize("kind", [FORGETS, LOOSENS, OVER_APPLIES])
 def test_what_is_done_to_a_rule_is_found(kind: str, operator: str) -> None:
@@ -120,6 +122,7 @@ def test_everything_planted_anywhere_is_found(operator: str, is_exhaustive: bool
     assert missed == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("operator", operators())
 def test_an_honest_backend_has_no_failure(operator: str) -> None:
     """Nor is one told from it by what is derived: each kind is at hand for some rule, and none is right."""
@@ -145,6 +148,7 @@ OVER_ACCEPTING = [
 ]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("mutant", OVER_ACCEPTING)
 def test_a_wrong_acceptance_is_blamed_on_its_rule_alone(mutant: type[Mutant]) -> None:
     for operator in mutant.operators():

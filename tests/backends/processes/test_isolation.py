@@ -119,6 +119,7 @@ def wait_until(holds: Callable[[], object]) -> None:
 HUNG = Limits(2.0)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("name", "verdict", "reason", "limits"),
     [
@@ -783,6 +784,7 @@ class TestMine(ConformanceSuite):
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("backend", "is_isolated", "more"),
     [("Mine", True, []), ("Mine", False, ["--dml-in-process"]), ("Mine()", False, []), ("make()", False, [])],

@@ -101,6 +101,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
 @pytest.mark.parametrize(("name", "cause", "how", "scope"), WAYS, ids=[way[0] for way in WAYS])
 def test_a_backend_that_keeps_losing_its_process_is_not_certified(
@@ -153,6 +154,7 @@ def test_a_sound_backend_has_none(here: Path) -> None:
 # --- packages and runs that are resumed -------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["DiesInThe300thDecision", "KillsInThe40thExecution"])
 def test_a_package_with_losses_verifies_and_without_them_does_not(name: str, here: Path) -> None:
     assert certify(name, "--package", scope=LEVELS).exit_code == 1
@@ -292,6 +294,7 @@ GATE = (
 )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "cause"), [way[:2] for way in WAYS[::2]], ids=[way[0] for way in WAYS[::2]])
 def test_the_gate_fails_a_backend_that_keeps_losing_its_process(
     name: str, cause: str, pytester: pytest.Pytester
@@ -302,6 +305,7 @@ def test_the_gate_fails_a_backend_that_keeps_losing_its_process(
     result.stdout.fnmatch_lines(["*processes of the backend were lost*", "*no case is blamed for*"])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("more", [(), ("-n", "2")], ids=["alone", "xdist"])
 def test_the_gate_forgives_a_few_and_tells_of_them(
     more: tuple[str, ...], pytester: pytest.Pytester, times: Callable[[int], None]
@@ -313,6 +317,7 @@ def test_the_gate_forgives_a_few_and_tells_of_them(
     result.stdout.fnmatch_lines([f"*{MOST_FORGIVEN} processes of the backend were lost*", "*no case is blamed for 3"])
 
 
+@pytest.mark.slow
 def test_losses_of_all_processes_of_the_tests_count_together(
     pytester: pytest.Pytester, times: Callable[[int], None]
 ) -> None:

@@ -213,6 +213,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("how", "kinds", "times"), WAYS)
 def test_killed_at_any_moment_a_run_is_completed(runs: Runs, how: int, kinds: Sequence[str], times: int) -> None:
     whole, expected = undisturbed(runs, *SOUND)
@@ -228,6 +229,7 @@ def test_killed_at_any_moment_a_run_is_completed(runs: Runs, how: int, kinds: Se
         assert_completed(ran, whole, expected)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("how", "step"), [(signal.SIGKILL, 1), (signal.SIGINT, 4)])
 def test_killed_at_any_step_in_its_files_a_run_is_completed(runs: Runs, how: int, step: int) -> None:
     whole, expected = undisturbed(runs, *SOUND)
@@ -550,6 +552,7 @@ def test_on_a_full_disk_a_run_stops_and_is_completed_when_there_is_room(runs: Ru
         assert_completed(ran, whole, expected)
 
 
+@pytest.mark.slow
 def test_no_file_at_all_needs_room_without_that_being_told(runs: Runs) -> None:
     """From one file on the disk is full, whichever it is."""
     whole, expected = undisturbed(runs, *WRONG)
@@ -591,6 +594,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("arguments", "folders"), [(RUN, ["out"]), (TWO, ["out/wrong.py-Wrong", "out/reference"])])
 def test_a_sweep_is_completed(runs: Runs, corpus: Path, arguments: Sequence[str], folders: Sequence[str]) -> None:
     runs.given.append(corpus)

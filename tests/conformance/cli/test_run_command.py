@@ -293,6 +293,7 @@ def test_in_process(tmp_path: Path, tile: Path) -> None:
         )
 
 
+@pytest.mark.slow
 def test_several_devices(tmp_path: Path, tile: Path) -> None:
     """The campaign is about the backend that was asked for, and about the hardware of all its devices."""
     path = tmp_path / "many.py"

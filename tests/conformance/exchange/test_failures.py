@@ -175,6 +175,7 @@ def test_certify_leaves_failures_and_runs_them_first(backends: Path, tmp_path: P
     assert records[0].case_json["origin"].startswith("failures/TILE-")
 
 
+@pytest.mark.slow
 def test_the_same_saved_cases_make_the_same_certificate(backends: Path, tmp_path: Path) -> None:
     certify(f"{backends}:Wrong", tmp_path / "first")
     digests = []
@@ -241,6 +242,7 @@ def gate(pytester: pytest.Pytester) -> Gate:
     return run
 
 
+@pytest.mark.slow
 def test_the_gate_saves_what_it_finds_and_tries_it_first(gate: Gate, backends: Path, pytester: pytest.Pytester) -> None:
     gate(f"{backends}:Wrong").assert_outcomes(failed=4, passed=20)
     saved = read_failures(pytester.path / "saved")

@@ -203,6 +203,7 @@ COUNTS_CASES = """
 """
 
 
+@pytest.mark.slow
 def test_a_hypothesis_seed_repeats_a_run(gate: Run, pytester: pytest.Pytester) -> None:
     """And another one is another run; without examples only the fixed cases are left, the same every time."""
 

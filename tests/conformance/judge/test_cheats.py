@@ -127,6 +127,7 @@ def test_a_campaign_finds_it(cheat: type[Cheat], operator: str) -> None:
     assert first_failure(campaign(cheat(), operator)) is not None
 
 
+@pytest.mark.few(5)
 @each_cheat
 def test_a_campaign_finds_it_in_its_own_process(cheat: type[Cheat], isolated: Isolated) -> None:
     backend = isolated(cheat)
@@ -134,6 +135,7 @@ def test_a_campaign_finds_it_in_its_own_process(cheat: type[Cheat], isolated: Is
     assert backend.losses == 0
 
 
+@pytest.mark.few(5)
 @each_cheat
 def test_a_sweep_in_batches_finds_it(cheat: type[Cheat], isolated: Isolated) -> None:
     backend = isolated(cheat)
@@ -158,6 +160,7 @@ FEW = [
 few_cheats = pytest.mark.parametrize("cheat", FEW, ids=lambda cheat: cheat.__name__)
 
 
+@pytest.mark.few(2)
 @few_cheats
 def test_it_is_not_certified(cheat: type[Cheat], tmp_path: Path) -> None:
     result = certify(cheat, tmp_path)
@@ -186,6 +189,7 @@ def test_what_was_declined_is_said_of_who_executes_little(tmp_path: Path) -> Non
     )
 
 
+@pytest.mark.few(2)
 @few_cheats
 @pytest.mark.parametrize("how", [(), ("--one-by-one",)], ids=["batches", "one-by-one"])
 def test_a_run_finds_it(cheat: type[Cheat], how: Sequence[str], tmp_path: Path) -> None:
@@ -202,6 +206,7 @@ def test_a_run_finds_it(cheat: type[Cheat], how: Sequence[str], tmp_path: Path) 
     assert result.exit_code == 1, result.output
 
 
+@pytest.mark.few(1)
 @few_cheats
 def test_the_gate_stops_it(cheat: type[Cheat], pytester: pytest.Pytester) -> None:
     options = ("--dml-backend", name_of(cheat), "--dml-operator", "TILE", "--dml-level", "3_0", "--dml-examples", "2")

@@ -239,6 +239,7 @@ def test_packages_of_other_claims_and_readings_verify(
 # --- damage -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", [*LISTED, MANIFEST])
 @pytest.mark.parametrize("part", [0.0, 0.37, 0.99])
 def test_a_byte_changed_in_any_file_is_found(honest: Path, tmp_path: Path, name: str, part: float) -> None:
@@ -500,6 +501,7 @@ def test_an_edited_label_of_a_case_is_found(honest: Path, tmp_path: Path, label:
 EXECUTED = {"expected": "ACCEPT", "rule": "TILE.values"}
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("traits", "changes", "message"),
     [
@@ -678,6 +680,7 @@ def test_a_profile_that_was_not_judged_is_found(tmp_path: Path) -> None:
     assert "documents: statement.json: profile:" in told(found)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", [STATEMENT, CASES, WAIVERS, MANIFEST])
 @pytest.mark.parametrize(
     "change",
@@ -865,6 +868,7 @@ SPELLINGS: Mapping[str, Callable[[bytes], bytes]] = {
 }  # fmt: skip
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("key", [None, KEY.public_key()], ids=["without a key", "with its key"])
 @pytest.mark.parametrize("name", SPELLINGS)
 def test_a_signature_that_is_spelled_otherwise_is_found(signed: Path, tmp_path: Path, name: str, key: Any) -> None:

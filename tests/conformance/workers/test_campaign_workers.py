@@ -198,6 +198,7 @@ def test_what_a_search_finds_is_not_searched_for_again_though_it_was_begun(worke
     assert all(" at 1_0, " in name for name in searched)
 
 
+@pytest.mark.few(1)
 def test_processes_that_are_killed_change_nothing(workers: Making) -> None:
     engine, several = workers("wrong.py:Wrong", 2, (Level.L1_0,))
     found: Units = []
@@ -249,6 +250,7 @@ def test_a_backend_that_cannot_be_had_again_is_told(here: Path) -> None:
     assert not (here / "out" / CERTIFICATE).exists()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("backend", "code"), [("wrong.py:Wrong", 1), ("reference", 0)])
 def test_a_certificate_is_the_same(here: Path, backend: str, code: int) -> None:
     certify("--backend", backend, "--level", "1_0", "--out", "one", code=code)

@@ -402,6 +402,7 @@ def test_a_worker_of_another_release(dask_client: Client, address: str) -> None:
         Cluster(REFERENCE, address)
 
 
+@pytest.mark.slow
 def test_workers_whose_backends_differ(dask_client: Client, address: str, tmp_path: Path) -> None:
     device = load_backend("reference").capabilities().device
     with (

@@ -141,6 +141,7 @@ HARM = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("harm", "batches"), [*((harm, False) for harm in HARM), ("segmentation fault", True), ("hang", True)]
 )
@@ -190,6 +191,7 @@ def test_what_only_happens_to_many_is_blamed_on_the_first(tmp_path: Path) -> Non
     assert digest_of(found) == digest_of(judged_by(JudgeSetup((name,)), tiles(40, 20), 2))
 
 
+@pytest.mark.slow
 def test_of_several_backends_one_is_to_blame(tmp_path: Path) -> None:
     setup = JudgeSetup(("reference", write_backend(tmp_path, "os._exit(1)", every=720), "torch:cpu"))
     with closing(Workers(setup, 1)) as workers:
@@ -213,6 +215,7 @@ def test_what_it_said_last_is_told(tmp_path: Path) -> None:
     assert "its last output: about to crash" in next(r.reason for r in records if r.verdict is Verdict.CRASH)
 
 
+@pytest.mark.slow
 def test_garbage_in_place_of_an_answer(tmp_path: Path) -> None:
     """A backend that writes to every file that is open."""
     does = "__import__('scribble').everywhere()"
@@ -293,6 +296,7 @@ def killing(workers: Workers) -> Iterator[None]:
         thread.join()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("count", "seed"), [(1, 1), (2, 2), (4, 3)])
 def test_processes_that_are_killed_change_nothing(tmp_path: Path, count: int, seed: int) -> None:
     """Whatever is lost is judged again: failures and exceptions come out the same too."""
@@ -505,6 +509,7 @@ def test_the_devices_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- the long sweep ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_long_sweep_in_short(tmp_path: Path) -> None:
     """The command that does it with a million cases."""
     figures, drawing = tmp_path / "figures.json", tmp_path / "drawing.svg"

@@ -474,6 +474,7 @@ def test_a_repair_is_found_by_its_link(show: Show, compared: Path) -> None:
 # Everyone.
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_page_fits_its_window(

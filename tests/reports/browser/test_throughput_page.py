@@ -64,6 +64,7 @@ OUTSIDE = """figures => figures.flatMap(svg => {
 })"""
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("name", ["report", "history"])
