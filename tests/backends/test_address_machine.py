@@ -80,7 +80,7 @@ def test_it_shares_nothing_with_the_other_books() -> None:
 # --- conformant -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", NAMES)
 def test_a_campaign_at_all_levels_finds_nothing(operator: str) -> None:
     records = list(Engine(Judge(AddressMachine(), NAME), (operator,), tuple(Level), BUDGETS["quick"], 0).records())

@@ -303,6 +303,7 @@ def run_and_check(
 # --- execution --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_bytes_agree_with_numpy(backend: TorchBackend, name: str) -> None:
     for rng, desc, level in descs(name, 100):

@@ -441,6 +441,7 @@ def test_the_default_is_what_the_documentation_promises() -> None:
 # --- the real library ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.directml
 @pytest.mark.parametrize("level", [Level.L5_0, Level.L5_2, Level.L6_2], ids=str)
 def test_the_real_library_is_as_on_record(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -184,6 +184,7 @@ def certification(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("block", [b for b in blocks("python") if b.mark == "run"], ids=str)
 def test_code_runs(block: Block, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(request.getfixturevalue({"": "examples", "certificate": "certification"}[block.argument]))

@@ -72,6 +72,7 @@ def test_the_streams_are_the_cases_of_a_campaign(seed: int) -> None:
     assert found == [(record.phase, record.case) for record in engine.records()]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mutant", [LastElementUnwritten, lambda: Forgets("TILE.repeats")])
 def test_a_campaign_needs_as_many_cases(mutant: type[Mutant]) -> None:
     """The number that is measured is that of the first failing record of a campaign."""
@@ -115,6 +116,7 @@ def test_a_forgotten_rule_is_forgotten_and_no_other(operator: str) -> None:
                 assert not loosens.validate(desc, HIGHEST).accepted or other == rule
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("operator", operators())
 def test_what_is_over_applied_refuses_some_valid_descriptors_and_not_all(operator: str) -> None:
     made = 0
@@ -217,6 +219,7 @@ def test_the_page_shows_the_recorded_score() -> None:
     assert f"what it finds of {totals.mutants} backends" in " ".join(readme.split())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("module", "name", "changed"),
     [

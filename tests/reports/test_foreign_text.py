@@ -157,6 +157,7 @@ def commands(path: Path, folder: Path) -> Iterator[tuple[object, ...]]:
     yield "export-model", path, "-o", folder / "models"
 
 
+@pytest.mark.few(1)
 def test_no_command_prints_what_a_results_file_says_as_it_is(results: Path, tmp_path: Path) -> None:
     for arguments in commands(results, tmp_path):
         assert_harmless(invoke(*arguments))
@@ -263,6 +264,7 @@ _TEXT = "n" * (LONGEST_NAME + 1)
 _FOUND = f"found {LONGEST_NAME + 1:,}"
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("claims", "told"),
     [

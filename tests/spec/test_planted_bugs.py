@@ -64,7 +64,7 @@ def broken_rules(records: list[Record]) -> set[str]:
     return {record.rule for record in records if record.verdict in NOT_CONFORMANT}
 
 
-@pytest.mark.few(60)
+@pytest.mark.few(25)
 @pytest.mark.parametrize(("mutant", "operator", "level"), PLANTED)
 def test_a_planted_bug_is_found(mutant: type[Mutant], operator: str, level: Level) -> None:
     """At a rule that names it, by each operator alone; the campaign is stopped there."""
@@ -191,6 +191,7 @@ def kinds(operator: str, level: Level) -> Iterator[tuple[str, str]]:
     return ((one.kind, one.rule) for one in derived(operator, level))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("operator", operators())
 def test_every_rule_is_forgotten_and_over_applied(operator: str) -> None:
     """Every rule that applies has both, made or left out for a reason; so a new operator has its own."""

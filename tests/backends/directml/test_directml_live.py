@@ -55,6 +55,7 @@ def test_the_library_says_the_level_that_it_was_chosen_for(backend: DirectmlBack
     assert own_level(backend) in LEVELS
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("level", LEVELS, ids=str)
 def test_the_library_calls_nothing_that_the_null_device_lacks(level: Level) -> None:
     library = library_or_skip(level)

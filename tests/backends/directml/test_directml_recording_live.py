@@ -289,6 +289,7 @@ def dispatch(place: int, start: int, groups: int) -> tuple[SetComputeRoot32BitCo
 # --- every operator -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(4)
 @OPERATORS
 def test_every_data_type_and_index_type(recorder: Recorder, operator: str) -> None:
     level = level_of(recorder)

@@ -562,6 +562,7 @@ execute(backend, CASES[2])
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["Sleeps", "Stops", "HogsInAChild", "IgnoresItsEnd"])
 def test_no_process_survives_a_killed_harness(name: str, marked: Callable[[], list[psutil.Process]]) -> None:
     folders = (str(SUPPORT), str(Path(__file__).parent))
@@ -784,7 +785,7 @@ class TestMine(ConformanceSuite):
 """
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("backend", "is_isolated", "more"),
     [("Mine", True, []), ("Mine", False, ["--dml-in-process"]), ("Mine()", False, []), ("make()", False, [])],

@@ -230,6 +230,7 @@ def test_a_run_that_is_resumed_keeps_what_was_lost_before(
 # --- failures that are repeated ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
 def test_what_fails_again_and_what_does_not_are_told_apart(
     workers: tuple[str, ...], here: Path, times: Callable[[int], None]
@@ -247,6 +248,7 @@ def test_what_fails_again_and_what_does_not_are_told_apart(
     assert "did not fail again" in Path("out", REPORT).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_only_so_many_of_a_rule_are_repeated(here: Path) -> None:
     result = certify("IsWrong")
     assert result.exit_code == 1, result.output
@@ -294,7 +296,7 @@ GATE = (
 )
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "cause"), [way[:2] for way in WAYS[::2]], ids=[way[0] for way in WAYS[::2]])
 def test_the_gate_fails_a_backend_that_keeps_losing_its_process(
     name: str, cause: str, pytester: pytest.Pytester
@@ -332,6 +334,7 @@ def test_a_failure_at_the_gate_is_repeated(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*; repeated in a new process it failed again"])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["KillsInThe40thExecution", "KillsItsGroupInThe40thExecution"])
 def test_a_sweep_tells_of_them_too(name: str, here: Path) -> None:
     corpus = ["generate", "--cases", "600", "--operator", "TILE", "--level", "6_4", "-o", "corpus.jsonl"]

@@ -313,6 +313,7 @@ def test_units_are_the_campaign_and_no_two_have_a_name(broken_engine: Callable[[
     assert {"search, known", "search, unknown"} <= {name.partition(":")[0] for name, _ in units}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("waived", [False, True])
 def test_after_any_unit_a_campaign_goes_on_as_if_it_had_not_been_interrupted(
     broken_engine: Callable[[], Engine], waived: bool

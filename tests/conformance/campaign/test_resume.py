@@ -229,7 +229,7 @@ def test_killed_at_any_moment_a_run_is_completed(runs: Runs, how: int, kinds: Se
         assert_completed(ran, whole, expected)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("how", "step"), [(signal.SIGKILL, 1), (signal.SIGINT, 4)])
 def test_killed_at_any_step_in_its_files_a_run_is_completed(runs: Runs, how: int, step: int) -> None:
     whole, expected = undisturbed(runs, *SOUND)
@@ -243,6 +243,7 @@ def test_killed_at_any_step_in_its_files_a_run_is_completed(runs: Runs, how: int
         assert_completed(ran, whole, expected)
 
 
+@pytest.mark.slow
 def test_killed_again_and_again_a_failing_package_is_completed_and_verifies(runs: Runs) -> None:
     whole, expected = undisturbed(runs, *WRONG)
     assert {str(record.verdict) for record in expected["records"]} >= {"pass", "fail", "waived"}
@@ -264,6 +265,7 @@ def test_killed_again_and_again_a_failing_package_is_completed_and_verifies(runs
     assert "out.tar.zst: verifies." in result.output
 
 
+@pytest.mark.slow
 def test_killed_between_folder_and_archive_a_package_gets_its_archive(runs: Runs) -> None:
     whole, expected = undisturbed(runs, *WRONG)
     last = moments_of(runs, *WRONG, kinds=[FILE])
@@ -282,6 +284,7 @@ def test_killed_between_folder_and_archive_a_package_gets_its_archive(runs: Runs
 # As it is in earnest: processes of their own, a backend in another one, moments that nobody chose.
 
 
+@pytest.mark.slow
 def test_interrupted_whenever_it_happens_a_run_is_completed(tmp_path: Path, runs: Runs) -> None:
     arguments = [word for word in SOUND if word != "--in-process"]
     _, expected = undisturbed(runs, *SOUND)
@@ -537,6 +540,7 @@ def test_what_is_damaged_is_told(runs: Runs, monkeypatch: pytest.MonkeyPatch, da
 # Full disks.
 
 
+@pytest.mark.slow
 def test_on_a_full_disk_a_run_stops_and_is_completed_when_there_is_room(runs: Runs) -> None:
     whole, expected = undisturbed(runs, *WRONG)
     sizes = sorted({path.stat().st_size for path in whole.here.rglob("*") if path.is_file()})
@@ -570,6 +574,7 @@ def test_no_file_at_all_needs_room_without_that_being_told(runs: Runs) -> None:
         assert_completed(ran, whole, expected)
 
 
+@pytest.mark.slow
 def test_results_for_which_there_is_no_room_are_told(runs: Runs) -> None:
     whole, expected = undisturbed(runs, *SOUND)
     scenarios = [[attempt(*SOUND, pages=pages), attempt(*SOUND, resumes=True)] for pages in (9, 13, 17)]
@@ -621,6 +626,7 @@ def test_a_sweep_is_completed(runs: Runs, corpus: Path, arguments: Sequence[str]
         assert left_in(ran.here) == ["out"]
 
 
+@pytest.mark.slow
 def test_a_sweep_by_several_processes_is_completed_by_any_number_of_them(runs: Runs, corpus: Path) -> None:
     runs.given.append(corpus)
     (whole,) = runs([[attempt(*RUN)]])

@@ -110,6 +110,7 @@ def test_a_backend_that_passes_nothing_is_incomplete(tmp_path: Path) -> None:
     assert run(path, "--backend", "reference").exit_code == 3
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_several_backends_in_one_go(tmp_path: Path, tile: Path, workers: str) -> None:
     """Each is judged on every case and has a folder of its own; the worst outcome is the exit code."""
@@ -141,6 +142,7 @@ def test_several_corpora_in_one_go(tmp_path: Path, tile: Path) -> None:
     assert [len(digest) for digest in digests] == [64, 64]
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_workers(tmp_path: Path, tile: Path) -> None:
     found = []
     for n, more in enumerate(([], ["--workers", "2"], ["--one-by-one"])):

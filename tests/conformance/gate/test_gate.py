@@ -181,6 +181,7 @@ def test_junit(gate: Run, pytester: pytest.Pytester) -> None:
     assert len(names) == len(cases) == len(applicable_rules("TILE", Level.L3_0)) + 1
 
 
+@pytest.mark.slow
 def test_in_parallel(gate: Run) -> None:
     """pytest-xdist compares the ids that its workers find, so they must not depend on anything random."""
     pytest.importorskip("xdist")
@@ -333,6 +334,7 @@ def pytest_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_a_stranger_s_repository(tmp_path: Path) -> None:
     """Its own `backends` folder is no match for ours; what it does not claim is skipped, with the reason."""
     for folder in ("backends", "tests"):
@@ -366,6 +368,7 @@ def test_a_stranger_s_repository(tmp_path: Path) -> None:
     assert "not claimed: category tensor-desc is not claimed" in found.stdout
 
 
+@pytest.mark.slow
 def test_a_subclass_takes_a_class_an_instance_or_a_name(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         dedent(FLIPS_A_BIT)

@@ -29,6 +29,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Outputs:
     return outputs_of(tmp_path_factory.mktemp("nasty"))
 
 
+@pytest.mark.slow
 def test_the_words_are_there(outputs: Outputs) -> None:
     """What follows would hold of outputs that leave them out."""
     shown = [name for name, text in outputs.texts.items() if "alert(1)" in text]

@@ -175,6 +175,7 @@ def test_waived_failures_do_not_count() -> None:
     assert Verdict.FAIL not in verdicts
 
 
+@pytest.mark.slow
 def test_waivers_are_part_of_a_package() -> None:
     write_waiver()
     assert certify("--package", "--waivers", "waivers.toml", backend="wrong.py:Wrong").exit_code == 0

@@ -190,6 +190,7 @@ ARCHIVES: Mapping[str, tuple[Callable[[bytes], bytes], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", ARCHIVES)
 def test_unused_content_of_an_archive_is_named(honest: Path, tmp_path: Path, name: str) -> None:
     change, message = ARCHIVES[name]

@@ -161,6 +161,7 @@ def told(out: Path) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_the_units_and_their_records_are_those_of_one_process(workers: Making) -> None:
     level = LEVELS[:1]
     plain = alone("wrong.py:Deadly", level)
@@ -286,6 +287,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_with_another_number_and_leaves_no_process(here: Path) -> None:
     command = ["certify", "--operator", "TILE", "--level", "1_0", "--budget", "quick", "--backend", "wrong.py:Wrong"]
     for sent in ("SIGINT", "SIGKILL"):

@@ -142,6 +142,7 @@ def alone() -> list[Record]:
 # --- the same as in one process ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resources", [CUDA, {}], ids=["one worker", "two workers"])
 def test_workers_give_what_one_process_gives(address: str, alone: list[Record], resources: dict[str, float]) -> None:
     with closing(Cluster(REFERENCE, address, resources)) as cluster:

@@ -70,6 +70,7 @@ def guilty(record: Record, every: int = 720) -> bool:
 # --- without harm -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_workers_give_what_one_process_gives() -> None:
     setup = JudgeSetup(("reference", "torch:cpu"))
     alone = untimed(InProcess(setup.judges()).judged(blocks()))
@@ -178,6 +179,7 @@ def test_a_crash_in_a_decision(tmp_path: Path) -> None:
     assert {record.verdict for record in records if record.expected == "REJECT"} == {Verdict.CRASH}
 
 
+@pytest.mark.slow
 def test_what_only_happens_to_many_is_blamed_on_the_first(tmp_path: Path) -> None:
     """Alone every case passes; that does not make a backend that dies of a batch a good one."""
     name = write_backend(tmp_path, "pass", batches=True, first="len(executions) > 3 and os._exit(9)")
@@ -340,6 +342,7 @@ def test_processes_that_are_killed_while_they_start() -> None:
 # --- an end to it -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_backend_that_dies_on_everything_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the block in which it has died too often, whoever judged it; what was judged is passed on."""
     monkeypatch.setattr(executor_module, "too_many", lambda name, losses: "too often" if losses.lost > 3 else "")
@@ -399,6 +402,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("does", ["time.sleep(1000)", "ctypes.PyDLL(None).sleep(1000)", "pass"])
 def test_no_process_outlives_the_one_that_started_it(tmp_path: Path, does: str) -> None:
     """Whatever it is doing, and though the other one had no time to say anything."""
@@ -458,6 +462,7 @@ def several_devices(folder: Path) -> str:
     return name
 
 
+@pytest.mark.slow
 def test_each_device_has_a_process(tmp_path: Path) -> None:
     name = f"{several_devices(tmp_path)}:gpu"
     setup = JudgeSetup((name, "reference"))

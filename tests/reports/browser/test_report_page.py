@@ -152,6 +152,7 @@ def test_a_cell_of_the_matrix_leads_to_its_cases(show: Show, single: Path) -> No
     assert page.locator("#cases-title").bounding_box()["y"] < 900
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("title", "value", "traits"),
     [

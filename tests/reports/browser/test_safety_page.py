@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hostile_outputs import outputs_of, pages
 
 
+@pytest.mark.slow
 def test_nothing_of_what_comes_from_outside_runs(tmp_path: Path, show: Callable[..., Any]) -> None:
     """`show` sees to it that no page opens a dialog, asks for anything or says anything on the console."""
     outputs = outputs_of(tmp_path)
