@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import sys
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 
 import click
@@ -37,7 +40,8 @@ def main(workers: int, only: tuple[str, ...], again: bool, sessions: Path) -> No
     run_mutants(list(files.values()), asked, workers)
     record = Record.of(files, asked.timeout)
     if not only:
-        PAGE.write_text(FIGURES.sub(record.figures(known), PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+        figures = f"{record.figures(known)}\nRecorded on {datetime.now(UTC).date()}, with {_tools()}.\n"
+        PAGE.write_text(FIGURES.sub(lambda _: figures, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     left, unused = record.unexplained(known), [] if only else record.unused(known)
     for mutant in left:
         click.echo(f"{mutant.module}:{mutant.line}: {mutant.operator} in {mutant.definition or 'the module'}")
@@ -49,6 +53,12 @@ def main(workers: int, only: tuple[str, ...], again: bool, sessions: Path) -> No
         f"{killed + survived} mutants, {killed} killed, {survived - len(left)} explained, {len(left)} unexplained"
     )
     sys.exit(1 if left or unused else 0)
+
+
+def _tools() -> str:
+    python = ".".join(platform.python_version_tuple()[:2])
+    tools = (f"{name} {version(name)}" for name in ("cosmic-ray", "hypothesis", "numpy", "pytest"))
+    return ", ".join((f"Python {python}", *tools))
 
 
 if __name__ == "__main__":

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import platform
 import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from fnmatch import fnmatch
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -154,17 +151,11 @@ class Record:
         return [entry for entry in explained if id(entry) not in used]
 
     def figures(self, explained: Sequence[Explanation]) -> str:
-        """The table of docs/mutation.md, with what it was made with."""
+        """The table of docs/mutation.md."""
         survived = Counter(mutant.module for mutant in self.survivors)
         left = Counter(mutant.module for mutant in self.unexplained(explained))
         rows = [(f"`{name}`", killed, survived[name] - left[name], left[name]) for name, killed in self.killed.items()]
         rows.append(("all", *(sum(row[column] for row in rows) for column in (1, 2, 3))))
         lines = ["| module | mutants | killed | survive, explained | survive, unexplained |", "| --- " * 5 + "|"]
         lines += [f"| {name} | {k + e + u:,} | {k:,} | {e:,} | {u:,} |" for name, k, e, u in rows]
-        python = ".".join(platform.python_version_tuple()[:2])
-        tools = ", ".join(f"{name} {version(name)}" for name in ("cosmic-ray", "hypothesis", "numpy", "pytest"))
-        return (
-            "\n".join(lines)
-            + f"\n\nNot counted are {self.not_made} mutants that Cosmic Ray could not make.\n\n"
-            + f"Recorded on {datetime.now(UTC).date()}, with Python {python}, {tools}.\n"
-        )
+        return "\n".join(lines) + f"\n\nNot counted are {self.not_made} mutants that Cosmic Ray could not make.\n"
