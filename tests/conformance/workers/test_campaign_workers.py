@@ -217,7 +217,8 @@ def test_processes_that_are_killed_change_nothing(workers: Making) -> None:
         found.append(unit)
         if number in (0, 5, 12, 13):
             for pid in several.pids[: 1 + number % 2]:
-                os.kill(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # one that was killed before is not always replaced yet
+                    os.kill(pid, signal.SIGKILL)
     assert several.losses.total() >= 3
     assert found == alone("wrong.py:Wrong", (Level.L1_0,))
 
