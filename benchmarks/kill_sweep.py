@@ -37,8 +37,8 @@ from dml_conformance.conformance.workers import Workers
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.conformance.workers.tasks import CaseBlock
 from dml_conformance.reports.encoded import EncodedRecord
-from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
-from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.records import Ending, Record
+from dml_conformance.reports.stream import Consumer, FanOut
 from dml_conformance.reports.writing import OutputFolder, ReportFolder
 
 SAMPLES = 100
@@ -85,7 +85,7 @@ class Run(msgspec.Struct):
     worker_peak: int
 
 
-class Watcher:
+class Watcher(Consumer):
     """A consumer that takes samples, and kills workers.
 
     Args:
@@ -106,20 +106,11 @@ class Watcher:
         self.worker_peak = 0
         self.samples = [self._sample()]
 
-    def start(self, campaign: Campaign) -> None:
-        """Nothing: the first case is what counts."""
-
     def record(self, record: Record) -> None:
         self._next()
 
     def encoded_record(self, record: EncodedRecord) -> None:
         self._next()
-
-    def throughput(self, row: Throughput) -> None:
-        """Nothing: there is none."""
-
-    def finish(self, ending: Ending) -> None:
-        """Nothing: samples end with the last case."""
 
     def _next(self) -> None:
         self._count += 1

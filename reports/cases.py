@@ -26,12 +26,11 @@ from dml_conformance.reports.records import (
     NOT_CONFORMANT,
     TRAITS,
     Campaign,
-    Ending,
     Record,
-    Throughput,
     Verdict,
 )
 from dml_conformance.reports.sample import ALWAYS, BLOCK, KEY_BITS, CaseSample, Codes, SamplePart
+from dml_conformance.reports.stream import Consumer
 
 MAX_ROWS = 120_000  # rows of a page's list of cases
 MAX_HELD = 12 << 20  # bytes of compressed cases held in memory for each sample of a campaign; a page has half of that
@@ -53,7 +52,7 @@ _traits = attrgetter(*TRAITS)
 _encode = msgspec.json.Encoder().encode
 
 
-class Cases:
+class Cases(Consumer):
     """A consumer that keeps the cases a page may show, in bounded memory.
 
     Args:
@@ -82,12 +81,6 @@ class Cases:
 
     def encoded_record(self, record: EncodedRecord) -> None:
         self._add(record.traits, record.whole)
-
-    def throughput(self, row: Throughput) -> None:
-        """Nothing: measurements are no cases."""
-
-    def finish(self, ending: Ending) -> None:
-        """Nothing is left to do."""
 
     def _add(self, record: Record, whole: Callable[[], Record]) -> None:
         """Take a record, of which the case is looked at in the whole one alone."""

@@ -28,6 +28,7 @@ from dml_conformance.reports.records import (
     Throughput,
     Verdict,
 )
+from dml_conformance.reports.stream import Consumer
 from dml_conformance.reports.summary import Cell, CellVerdict, Conformance, FailureGroup, FailureKind, Summary
 from dml_conformance.reports.text import (
     counts_text,
@@ -68,7 +69,7 @@ OUTCOME_STYLES = {
 }
 
 
-class Progress:
+class Progress(Consumer):
     """A consumer that shows how far the run is: in a terminal a bar for each phase, elsewhere a line now and then.
 
     Args:

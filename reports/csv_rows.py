@@ -11,7 +11,8 @@ from operator import attrgetter
 from typing import TextIO
 
 from dml_conformance.backends.foreign_text import one_line
-from dml_conformance.reports.records import TRAITS, Campaign, Ending, Record, Throughput
+from dml_conformance.reports.records import TRAITS, Campaign, Record
+from dml_conformance.reports.stream import Consumer
 
 COLUMNS = (
     "backend",
@@ -28,7 +29,7 @@ _traits = attrgetter(*TRAITS)
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # the wide forms count too
 
 
-class CsvWriter:
+class CsvWriter(Consumer):
     """A consumer that writes rows to a text stream opened without newline translation.
 
     Args:
@@ -61,12 +62,6 @@ class CsvWriter:
                 cell(record.reproduce),
             )
         )
-
-    def throughput(self, row: Throughput) -> None:
-        """Nothing: a measurement is no case."""
-
-    def finish(self, ending: Ending) -> None:
-        """Nothing: the stream is its owner's to close."""
 
 
 def cell(text: str) -> str:

@@ -10,9 +10,10 @@ import hashlib
 
 from dml_conformance.reports.encoded import EncodedRecord, content_line
 from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
+from dml_conformance.reports.stream import Consumer
 
 
-class Digests:
+class Digests(Consumer):
     """A consumer that digests the stream.
 
     `results` covers what was tested and how it came out: for each record the line `CASE VERDICT`, where CASE is the

@@ -162,7 +162,7 @@ _BLOCK_DECODER: msgspec.json.Decoder[list[msgspec.Raw]] = msgspec.json.Decoder(
 _BODY_DECODER = msgspec.json.Decoder(Body)
 
 
-class StoreWriter:
+class StoreWriter(Consumer):
     """A consumer that writes the stream to a new file, or goes on with one that an interrupted run left.
 
     While the run goes on the file is in WAL mode. It is committed every 1024 records, and at the end of a unit of work

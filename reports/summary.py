@@ -39,7 +39,7 @@ from dml_conformance.reports.records import (
     Verdict,
 )
 from dml_conformance.reports.store import Store
-from dml_conformance.reports.stream import StreamError
+from dml_conformance.reports.stream import Consumer, StreamError
 from dml_conformance.reports.text import count_of
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.rules import Category
@@ -241,7 +241,7 @@ class RuleCoverage:
         return ("none", "one way", "both ways")[seen]
 
 
-class Summary:
+class Summary(Consumer):
     """A consumer that counts. Every report is written from one of these.
 
     Attributes:

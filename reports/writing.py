@@ -15,14 +15,13 @@ import msgspec
 from dml_conformance.reports.cases import Cases
 from dml_conformance.reports.certificate import Certificate
 from dml_conformance.reports.ctrf import ctrf_json
-from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.failures import FAILURES, failing_cases, holds_failures_alone
 from dml_conformance.reports.html import report_html
 from dml_conformance.reports.junit import junit_xml
 from dml_conformance.reports.locking import LockedError, LockedFile
 from dml_conformance.reports.malformed import MALFORMED
 from dml_conformance.reports.markdown import markdown
-from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
+from dml_conformance.reports.records import Campaign, Ending
 from dml_conformance.reports.report import CampaignReport
 from dml_conformance.reports.resuming import PartialRun, ResumeError, check_same, check_same_campaign, damaged, is_begun
 from dml_conformance.reports.store import StoreError, StoreWriter
@@ -225,7 +224,7 @@ class OutputFolder:
 _STARTING = b"-"
 
 
-class ReportFolder:
+class ReportFolder(FanOut):
     """A consumer that leaves results, certificate, JUnit file and page in an output folder.
 
     Where the folder is resumed, the stream is given from its start once more: first what is `begun`, and then the rest.
@@ -262,7 +261,7 @@ class ReportFolder:
             given = msgspec.json.decode(msgspec.json.encode(self._conditions))
             check_same(output.path, output.conditions, given)
         self._store = StoreWriter(results)
-        self._stream = FanOut(self._store, self.summary, self._cases)
+        super().__init__(self._store, self.summary, self._cases)
 
     def start(self, campaign: Campaign) -> None:
         """Begin, or go on with what is begun.
@@ -274,7 +273,7 @@ class ReportFolder:
         before = self.begun.campaign
         if before is None:
             self._output.begin(self._conditions)
-            self._stream.start(campaign)
+            super().start(campaign)
             self._output.keeps = True
             return
         check_same_campaign(self._output.path, before, campaign)
@@ -284,19 +283,7 @@ class ReportFolder:
             if isinstance(error.__cause__, sqlite3.OperationalError):  # the disk is full, say: the file may be sound
                 raise
             raise damaged(self._output.path, error) from error
-        self._stream.start(before)
-
-    def record(self, record: Record) -> None:
-        self._stream.record(record)
-
-    def encoded_record(self, record: EncodedRecord) -> None:
-        self._stream.encoded_record(record)
-
-    def mark(self, unit: str) -> None:
-        self._stream.mark(unit)
-
-    def throughput(self, row: Throughput) -> None:
-        self._stream.throughput(row)
+        super().start(before)
 
     def finish(self, ending: Ending) -> None:
         """Write what is left and put the folder in its place.
@@ -304,7 +291,7 @@ class ReportFolder:
         Raises:
             OutputError, StoreError: it cannot be written.
         """
-        self._stream.finish(ending)
+        super().finish(ending)
         write_reports(self.summary, self._cases, self._output.folder, self._output.path)
         if self._complete is None:
             write_for_ci(self.summary, self._output.folder, self._output.path)

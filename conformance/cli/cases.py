@@ -20,7 +20,7 @@ from dml_conformance.reports.console import Steps
 from dml_conformance.reports.malformed import MALFORMED
 from dml_conformance.reports.package import SUFFIX
 from dml_conformance.reports.package.archive import take_snapshot
-from dml_conformance.reports.records import NOT_CONFORMANT, Campaign, Ending, Record, Throughput, Verdict
+from dml_conformance.reports.records import NOT_CONFORMANT, Record, Verdict
 from dml_conformance.reports.store import Store, StoreError
 from dml_conformance.reports.stream import Consumer, FanOut
 from dml_conformance.reports.summary import FailureGroup, failure_kind
@@ -170,20 +170,11 @@ def replay_shown(store: Store, consumer: Consumer) -> None:
         store.replay(FanOut(consumer, Advancing(steps)))
 
 
-class Advancing:
+class Advancing(Consumer):
     """A consumer that takes a step for each record."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
 
-    def start(self, campaign: Campaign) -> None:
-        """Nothing: no record has been read."""
-
     def record(self, record: Record) -> None:
         self._steps.advance()
-
-    def throughput(self, row: Throughput) -> None:
-        """Nothing: these are few."""
-
-    def finish(self, ending: Ending) -> None:
-        """Nothing: the steps are closed by whoever opened them."""

@@ -47,8 +47,9 @@ from dml_conformance.conformance.workers.cluster.client import Cluster
 from dml_conformance.conformance.workers.executor import BlockExecutor, InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.reports.console import Progress, Steps, print_summary
-from dml_conformance.reports.records import Campaign, Ending, Phase, Throughput
-from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.encoded import EncodedRecord
+from dml_conformance.reports.records import Campaign, Phase, Record
+from dml_conformance.reports.stream import Consumer, FanOut
 from dml_conformance.reports.summary import Conformance
 from dml_conformance.reports.writing import OutputFolder, ReportFolder
 from dml_conformance.spec.validator import Reading
@@ -217,21 +218,17 @@ def _target(campaign: Campaign, output: OutputFolder, same: dict[str, Any]) -> S
 _NOT_OF_THE_RUN = ("corpora", "folder", "replace", "workers", "devices", "scheduler", "resources", "in_process")
 
 
-class _Records:
+class _Records(Consumer):
     """A consumer that passes records on, and nothing else: of several streams that share a progress, all but one."""
 
     def __init__(self, progress: Progress) -> None:
-        self.record = progress.record
-        self.encoded_record = progress.encoded_record
+        self._progress = progress
 
-    def start(self, campaign: Campaign) -> None:
-        """Nothing: it was started already."""
+    def record(self, record: Record) -> None:
+        self._progress.record(record)
 
-    def throughput(self, row: Throughput) -> None:
-        """Nothing: there is none in a sweep."""
-
-    def finish(self, ending: Ending) -> None:
-        """Nothing: it is finished by another."""
+    def encoded_record(self, record: EncodedRecord) -> None:
+        self._progress.encoded_record(record)
 
 
 def _checked(path: Path) -> str:

@@ -16,7 +16,7 @@ from dml_conformance.reports.package.archive import write_archive
 from dml_conformance.reports.package.forms import Manifest, ManifestEntry, Stated, WaiverList
 from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
 from dml_conformance.reports.resuming import ResumeError
-from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.stream import Consumer, FanOut
 from dml_conformance.reports.writing import OutputError, OutputFolder, ReportFolder, WriteError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _FRAME = b"\x28\xb5\x2f\xfd"
 
 
-class PackageFolder:
+class PackageFolder(Consumer):
     """A consumer that leaves a certification package: a folder and, beside it, an archive of it.
 
     Args:

@@ -22,7 +22,7 @@ from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.conformance.workers.tasks import Task, TaskJudge
 from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.records import Record
-from dml_conformance.reports.stream import Stream
+from dml_conformance.reports.stream import Consumer
 
 _P = TypeVar("_P")
 
@@ -58,7 +58,7 @@ class BlockExecutor(ABC):
         """For each backend the records of each task, in order."""
 
     @abstractmethod
-    def feed(self, tasks: Iterable[Task], streams: Sequence[Stream], wants: Callable[[Task], bool] = _always) -> str:
+    def feed(self, tasks: Iterable[Task], streams: Sequence[Consumer], wants: Callable[[Task], bool] = _always) -> str:
         """Judge tasks, and tell the stream of each backend: records in order, and a mark after each task.
 
         Args:
@@ -100,7 +100,7 @@ class InProcess(BlockExecutor):
             read = task.read()
             yield [list(judge.records(read)) for judge in self._judges]
 
-    def feed(self, tasks: Iterable[Task], streams: Sequence[Stream], wants: Callable[[Task], bool] = _always) -> str:
+    def feed(self, tasks: Iterable[Task], streams: Sequence[Consumer], wants: Callable[[Task], bool] = _always) -> str:
         """As `BlockExecutor` has it, record by record; errors as for `judged`."""
         self.given_up, self.unrecorded = "", ()
         for task in filter(wants, tasks):
@@ -174,7 +174,7 @@ class RemoteExecutor(BlockExecutor, Generic[_P]):
         for _, by_backend in self.encoded(tasks):
             yield [[record.whole() for record in records] for records in by_backend]
 
-    def feed(self, tasks: Iterable[Task], streams: Sequence[Stream], wants: Callable[[Task], bool] = _always) -> str:
+    def feed(self, tasks: Iterable[Task], streams: Sequence[Consumer], wants: Callable[[Task], bool] = _always) -> str:
         """As `BlockExecutor` has it; errors as for `encoded`."""
         for task, by_backend in self.encoded(tasks, wants):
             for stream, records in zip(streams, by_backend, strict=True):
