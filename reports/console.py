@@ -55,13 +55,6 @@ STYLES = {
     CellVerdict.OBSERVED_ONLY: "blue",
     CellVerdict.NOT_SUPPORTED: "dim",
 }
-LETTERS = {
-    CellVerdict.CONFORMANT: "+",
-    CellVerdict.NOT_CONFORMANT: "X",
-    CellVerdict.INCOMPLETE: "?",
-    CellVerdict.OBSERVED_ONLY: "o",
-    CellVerdict.NOT_SUPPORTED: "-",
-}
 OUTCOME_STYLES = {
     Conformance.CONFORMANT: "bold green",
     Conformance.NOT_CONFORMANT: "bold red",
@@ -274,7 +267,8 @@ def print_summary(summary: Summary, console: Console | None = None, *, output: s
         output: the folder that the reports are in, to be named at the end.
     """
     console = console or Console()
-    symbols = LETTERS if console.options.ascii_only else {verdict: verdict.symbol for verdict in CellVerdict}
+    is_ascii = console.options.ascii_only
+    symbols = {verdict: verdict.letter if is_ascii else verdict.symbol for verdict in CellVerdict}
     conformance = summary.conformance
     parts: list[RenderableType] = [Text(), _matrix(console, summary, symbols), _legend(summary, symbols), Text()]
     failures = list(summary.failure_groups(*FailureKind))

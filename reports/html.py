@@ -41,13 +41,6 @@ STATIC_SCRIPTS = ("copy", "print")
 CASE_SCRIPTS = (*STATIC_SCRIPTS, "elements", "data", "json", "state", "list", "tensors", "case", "explorer")
 MAX_REASON, BRIEF_REASON = 400, 120  # characters
 
-CELL_MEANINGS = {
-    CellVerdict.CONFORMANT: "at least one case passed, none failed",
-    CellVerdict.NOT_CONFORMANT: "a case failed, crashed or timed out",
-    CellVerdict.INCOMPLETE: "claimed, but the run broke off, had a fault of its own, or judged nothing",
-    CellVerdict.OBSERVED_ONLY: "the specification leaves every case open",
-    CellVerdict.NOT_SUPPORTED: "the backend does not claim it",
-}
 VERDICT_MEANINGS = {
     Verdict.PASS: "as the specification says",
     Verdict.FAIL: "wrong decision, wrong value, or memory touched that is not the output’s",
@@ -65,7 +58,7 @@ def report_html(report: CampaignReport) -> str:
     values: dict[str, Any] = {
         "report": report,
         "levels_seen": Counter(cell.verdict for _, rows in report.matrix for _, row in rows for cell in row if cell),
-        "cell_meanings": CELL_MEANINGS,
+        "cell_verdicts": list(CellVerdict),
         "verdict_meanings": VERDICT_MEANINGS,
         "most_forgiven": MOST_FORGIVEN,
         "speeds": [(label, speed_tables(summary.throughputs)) for label, summary in report.campaigns],

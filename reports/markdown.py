@@ -26,7 +26,6 @@ MAX_LINE = 3_000  # of a reproducing line; with more explicit values than that i
 MAX_REASON = 300
 SHOWN_DIFFERENCES = 3
 SHOWN_TIMED, MAX_LABEL = 20, 60
-_SYMBOLS = {Conformance.CONFORMANT: "✓", Conformance.NOT_CONFORMANT: "✗", Conformance.INCOMPLETE: "?"}
 _MARKUP = re.compile(r"([\\`*{}\[\]()#+!|~<>&@$]|(?<!\w)_|_(?!\w))")
 
 
@@ -52,7 +51,7 @@ def markdown(summary: Summary, most: int = MAX_CHARACTERS) -> str:
 
 def _head(summary: Summary) -> Iterator[str]:
     campaign, outcome = summary.campaign, summary.conformance
-    yield f"# {_SYMBOLS[outcome]} {_plain(campaign.backend['name'])}: {outcome}\n"
+    yield f"# {CellVerdict(outcome.value).symbol} {_plain(campaign.backend['name'])}: {outcome}\n"
     yield f"{_plain(summary.headline())}\n"
     if outcome is Conformance.INCOMPLETE:
         yield from (f"- {_plain(reason)}" for reason in summary.why_incomplete())

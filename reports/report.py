@@ -7,16 +7,17 @@ wrong, the report tells what each of the others made of the very same case.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
-from typing import NamedTuple, TypeVar
+from itertools import chain, product
+from typing import NamedTuple
 
 import msgspec
 
 from dml_conformance.reports.cases import SHOWN_DIGITS, Cases
 from dml_conformance.reports.changes import CHANGE_MEANINGS, CaseChange, ChangeKind, changes, differing
+from dml_conformance.reports.grouping import distinct, grouped
 from dml_conformance.reports.records import NOT_CONFORMANT, Caches, Record, Room, Throughput, Timing, Verdict
 from dml_conformance.reports.store import Store, StoreError
 from dml_conformance.reports.stream import Consumer, FanOut, StreamError
@@ -39,21 +40,12 @@ from dml_conformance.spec.validator import Outcome
 MAX_FIRST = 5  # groups of failures named beside the matrix
 MAX_CASES = 4  # of a group of failures that are shown, beside the smallest one of each campaign
 
+Tally = Counter[tuple[str, str, Verdict]]  # decisions: expected, answered, what came of it
 Answers = Mapping[str, tuple[Verdict, str]]  # verdict and answer by the case's digest
-_T = TypeVar("_T", bound=Hashable)
-
 _CACHES = list(Caches)
 _SPOKEN = {"accept": "accepted", "reject": "rejected"}
 _CONFORMS, _DIFFERS, _UNSURE, _OPEN, _NONE = CellVerdict
 
-# A word that fits under a symbol in the matrix.
-CELL_WORDS = {
-    CellVerdict.CONFORMANT: "conforms",
-    CellVerdict.NOT_CONFORMANT: "differs",
-    CellVerdict.INCOMPLETE: "incomplete",
-    CellVerdict.OBSERVED_ONLY: "observed",
-    CellVerdict.NOT_SUPPORTED: "unsupported",
-}
 DIFFERENCE_TITLES = {
     "Decisions": (FailureKind.DECISION,),
     "Outputs": (FailureKind.OUTPUT,),
@@ -96,9 +88,6 @@ class RuleText(NamedTuple):
     statement: str = ""
     source: str = ""
     erratum: str = ""
-
-
-_ANY_RULE = RuleText("no rule in particular", "a descriptor that breaks no rule is accepted")
 
 
 class SharedCase(NamedTuple):
@@ -228,10 +217,10 @@ class CampaignReport:
         self.changed = changed
         self.rules = {rule["id"]: rule for s in reversed(summaries) for rule in s.campaign.rules}
         self._answers = answers
-        order = _merged([rule["id"] for rule in summary.campaign.rules] for summary in summaries)
+        order = distinct([rule["id"] for rule in summary.campaign.rules] for summary in summaries)
         self._rank = {rule_id: i for i, rule_id in enumerate(order)}
-        self.operators = _merged(summary.campaign.operators for summary in summaries)
-        asked = _merged(summary.campaign.levels for summary in summaries)
+        self.operators = distinct(summary.campaign.operators for summary in summaries)
+        asked = distinct(summary.campaign.levels for summary in summaries)
         self.levels = [level.label for level in Level if level.label in asked]
 
     @classmethod
@@ -344,7 +333,7 @@ class CampaignReport:
             ("Accelerated", self._facts(lambda s: "yes" if s.campaign.backend.get("accelerated") else "no")),
             ("Finished", self._facts(lambda s: s.ending.finished if s.ending and s.ending.finished else "never")),
         ]
-        for name in _merged(summary.campaign.environment for summary in self.summaries):
+        for name in distinct(summary.campaign.environment for summary in self.summaries):
             rows.append((name, [CampaignCell(s.campaign.environment.get(name, "unknown")) for s in self.summaries]))
         return rows
 
@@ -355,11 +344,11 @@ class CampaignReport:
 
     def changes(self) -> list[ChangeRow]:
         """What changed, by campaign, operator and rule; regressions first, the most frequent first."""
-        groups: dict[tuple[str, ChangeKind, str, str], list[CaseChange]] = {}
-        for label, found in zip(self.labels, self.changed, strict=False):
-            for change in found:
-                groups.setdefault((label, change.kind, change.operator, change.rule), []).append(change)
-        rows = [ChangeRow(*key, len(group), group[0], self._holder(key[0], key[1])) for key, group in groups.items()]
+        rows = [
+            ChangeRow(label, kind, *about, len(group), group[0], self._holder(label, kind))
+            for label, found in zip(self.labels, self.changed, strict=False)
+            for (kind, *about), group in grouped(found, lambda c: (c.kind, c.operator, c.rule)).items()
+        ]
         return sorted(rows, key=lambda row: (list(ChangeKind).index(row.kind), -row.count, row.operator, row.rule))
 
     def change_counts(self) -> list[tuple[ChangeKind, int, str]]:
@@ -394,7 +383,7 @@ class CampaignReport:
         ]
 
     def _level_cell(self, label: str, cell: Cell, split: Collection[tuple[str, str]]) -> CampaignCell:
-        word = f"{cell.failures:,} differ" if cell.failures else CELL_WORDS[cell.verdict]
+        word = f"{cell.failures:,} differ" if cell.failures else cell.verdict.word
         told = f"{cell.operator} at {cell.level}: {cell.verdict}; {counts_text(cell.counts) or 'no cases'}"
         verdict = "differs" if cell.failures else ""
         traits = self._traits(label, operator=cell.operator, level=cell.level, verdict=verdict) if cell.counts else {}
@@ -425,7 +414,7 @@ class CampaignReport:
         found = [(label, summary.phases()) for label, summary in self.campaigns]
         return [
             (phase, [self._phase_cell(label, phases.get(phase, Test()), phase) for label, phases in found])
-            for phase in _merged(phases for _, phases in found)
+            for phase in distinct(phases for _, phases in found)
         ]
 
     def _phase_cell(self, label: str, test: Test, phase: str) -> CampaignCell:
@@ -441,21 +430,15 @@ class CampaignReport:
     def decisions(self) -> list[RuleRow]:
         """The rules on which a campaign decided otherwise than the specification, crashed, or made no promise."""
         rows = []
-        for rule_id, expected in sorted(
-            {(rule_id, expected) for tallies in self._tallies for rule_id, expected in tallies},
-            key=lambda key: (self._place(key[0]), key),
-        ):
-            if expected not in (Outcome.ACCEPT, Outcome.REJECT):
-                continue
-            tallies = [of.get((rule_id, expected), Counter()) for of in self._tallies]
-            weights = [_wrong_decisions(expected, tally) for tally in tallies]
-            unclaimed = any(verdict not in JUDGED for tally in tallies for _, verdict in tally)
-            if any(weights) or unclaimed:
-                cells = [_decided(tally, weight) for tally, weight in zip(tallies, weights, strict=True)]
+        rules = sorted({rule_id for of in self._tallies for rule_id in of}, key=self._place)
+        for rule_id, expected in product(rules, (Outcome.ACCEPT, Outcome.REJECT)):
+            tallies = [_of_outcome(of.get(rule_id, Tally()), expected) for of in self._tallies]
+            weight = sum(map(_wrong_decisions, tallies))
+            if weight or any(verdict not in JUDGED for tally in tallies for _, _, verdict in tally):
+                cells = [_decided(tally) for tally in tallies]
                 if rule_id:
                     cells = self._led(cells, rule=rule_id, expected=expected)
-                rule = self._rule(rule_id) if rule_id else _ANY_RULE
-                rows.append(RuleRow(rule, expected.lower(), cells, sum(weights)))
+                rows.append(RuleRow(self._rule(rule_id), expected.lower(), cells, weight))
         return sorted(rows, key=lambda row: -row.weight)
 
     def executed(self) -> list[tuple[str, list[CampaignCell]]]:
@@ -563,38 +546,14 @@ class CampaignReport:
         """The rules that leave something open, and what each campaign did; where they disagree comes first."""
         rows = []
         for rule_id in sorted({rule for s in self.summaries for _, rule in s.observed}, key=self._place):
-            cells = [
-                self._observed(summary, tallies, rule_id)
-                for summary, tallies in zip(self.summaries, self._tallies, strict=True)
-            ]
-            answers = [_open_answers(of.get((rule_id, Outcome.UNSPECIFIED), Counter())) for of in self._tallies]
-            is_split = len({frozenset(found) for found in answers if found}) > 1
+            tallies = [of.get(rule_id, Tally()) for of in self._tallies]
+            cells = [_observed(*found, rule_id) for found in zip(self.summaries, tallies, strict=True)]
+            is_split = len(set(filter(None, map(_open_answers, tallies)))) > 1
             cases = [self._open_case(rule_id)] if is_split else []
             operators = {operator for s in self.summaries for operator, rule in s.observed if rule == rule_id}
             about = ", ".join(operator for operator in self.operators if operator in operators)
             rows.append(RuleRow(self._rule(rule_id), about, cells, is_split=is_split, cases=cases))
         return sorted(rows, key=lambda row: (not row.is_split, row.rule.erratum))
-
-    def _observed(
-        self, summary: Summary, tallies: Mapping[tuple[str, str], Counter[tuple[str, Verdict]]], rule_id: str
-    ) -> CampaignCell:
-        left_open = tallies.get((rule_id, Outcome.UNSPECIFIED))
-        if left_open:
-            groups = [group for (_, rule), group in summary.observed.items() if rule == rule_id]
-            reasons = sum((group.reasons for group in groups), Counter[str]())
-            why = [reason for reason, _ in reasons.most_common() if reason not in (*_SPOKEN.values(), OTHER_REASONS)]
-            levels = sum((group.levels for group in groups), Counter[str]())
-            where = f"at {level_ranges(levels, summary.campaign.levels)}" if levels else ""
-            cell = _decided(left_open, _wrong_decisions(Outcome.UNSPECIFIED, left_open))
-            return replace(cell, more="; ".join(filter(None, (where, *why[:1]))))
-        judged = Counter[tuple[str, Verdict]]()
-        wrong = 0
-        for (rule, expected), tally in tallies.items():
-            if rule == rule_id:
-                judged.update(tally)
-                wrong += _wrong_decisions(expected, tally)
-        more = f"judged: the specification is read as {summary.campaign.spec}" if judged else ""
-        return replace(_decided(judged, wrong), more=more)
 
     def _open_case(self, rule_id: str) -> SharedCase:
         """A case that a rule leaves open, of those at hand one on which the campaigns disagree the most."""
@@ -612,15 +571,13 @@ class CampaignReport:
     def throughput(self) -> dict[str, list[TimingRow]]:
         """The measurements by operator, data type, state of the caches and size."""
         columns = [{row.timing: row for row in summary.throughputs} for summary in self.summaries]
-        order = {of: i for i, of in enumerate(_merged([(t.operator, t.data_type) for t in c] for c in columns))}
-        found: dict[str, list[TimingRow]] = {}
-        room = Room()
-        for timing in sorted(
-            filter(room.takes, _merged(columns)), key=lambda t: (order[t[:2]], _CACHES.index(t.caches), t.size)
-        ):
-            rows = [column.get(timing) for column in columns]
-            found.setdefault(timing.operator, []).append(TimingRow(timing, rows))
-        return found
+        order = {of: i for i, of in enumerate(distinct([(t.operator, t.data_type) for t in c] for c in columns))}
+        timings = filter(Room().takes, distinct(columns))
+        rows = [
+            TimingRow(timing, [column.get(timing) for column in columns])
+            for timing in sorted(timings, key=lambda t: (order[t[:2]], _CACHES.index(t.caches), t.size))
+        ]
+        return grouped(rows, lambda row: row.timing.operator)
 
     def throughput_at_once(self) -> dict[str, list[TimingRow]]:
         """Of each operator and data type one size: the largest of those that the most campaigns have."""
@@ -629,10 +586,7 @@ class CampaignReport:
             of = row.timing.operator, row.timing.data_type, row.timing.caches
             if of not in best or row.weight >= best[of].weight:
                 best[of] = row
-        found: dict[str, list[TimingRow]] = {}
-        for (operator, _, _), row in best.items():
-            found.setdefault(operator, []).append(row)
-        return found
+        return grouped(best.values(), lambda row: row.timing.operator)
 
     # Cases that several campaigns have.
 
@@ -660,23 +614,19 @@ class CampaignReport:
         return len({answers[case][1] for answers in self._answers if case in answers})
 
     @cached_property
-    def _tallies(self) -> list[dict[tuple[str, str], Counter[tuple[str, Verdict]]]]:
-        """For each campaign, by rule and expectation, how often which decision had which verdict."""
+    def _tallies(self) -> list[dict[str, Tally]]:
+        """For each campaign the decisions by rule: on a valid descriptor, unless it says so, none in particular."""
         found = []
         for summary in self.summaries:
-            tallies: dict[tuple[str, str], Counter[tuple[str, Verdict]]] = {}
+            tallies: dict[str, Tally] = {}
             for (rule, expected, answered, verdict), count in summary.decisions.items():
-                about = self._decision_rule(rule, expected)
-                if about != rule and answered == "accept":
-                    verdict = Verdict.PASS  # of the decision; what came of executing it is another matter
-                tallies.setdefault((about, expected), Counter())[answered, verdict] += count
+                if rule and expected == Outcome.ACCEPT and self._kind(rule) in ("acceptance", "execution"):
+                    rule = ""
+                    if answered == "accept":
+                        verdict = Verdict.PASS  # of the decision; what came of executing it is another matter
+                tallies.setdefault(rule, Tally())[expected, answered, verdict] += count
             found.append(tallies)
         return found
-
-    def _decision_rule(self, rule_id: str, expected: str) -> str:
-        """The rule that a decision is about: on a valid descriptor, unless it says so, none in particular."""
-        is_valid = expected == Outcome.ACCEPT and self._kind(rule_id) in ("acceptance", "execution")
-        return "" if is_valid else rule_id
 
     def _kind(self, rule_id: str) -> str:
         return str(self.rules[rule_id]["kind"]) if rule_id in self.rules else ""
@@ -684,7 +634,7 @@ class CampaignReport:
     def _rule(self, rule_id: str) -> RuleText:
         rule = self.rules.get(rule_id)
         if rule is None:
-            return RuleText(rule_id or _ANY_RULE.id)
+            return RuleText(rule_id or "no rule in particular")
         return RuleText(rule_id, rule["statement"], rule["source"], rule["erratum"])
 
     def _place(self, rule_id: str) -> tuple[int, str]:
@@ -741,11 +691,6 @@ def _baseline_label(summary: Summary, others: Collection[str]) -> str:
     return label
 
 
-def _merged(sequences: Iterable[Iterable[_T]]) -> list[_T]:
-    """What is in any of them, once, in the order of its first appearance."""
-    return list(dict.fromkeys(chain.from_iterable(sequences)))
-
-
 def _listed(paths: Mapping[str, str]) -> str:
     return "; ".join(f"{part}: {path}" for part, path in paths.items())
 
@@ -778,13 +723,33 @@ def _is_wrong_decision(expected: str, answered: str, verdict: Verdict) -> bool:
     return verdict in NOT_CONFORMANT and answered != "accept"
 
 
-def _open_answers(tally: Counter[tuple[str, Verdict]]) -> set[str]:
+def _of_outcome(tally: Tally, expected: str) -> Tally:
+    """The decisions where the specification expects this."""
+    return Tally({decision: count for decision, count in tally.items() if decision[0] == expected})
+
+
+def _open_answers(tally: Tally) -> frozenset[str]:
     """What a campaign answered where it could do as it liked; "" for a crash or none in time."""
-    return {answered for answered, verdict in tally if verdict in (Verdict.OBSERVED, *NOT_CONFORMANT)}
+    decisions = _of_outcome(tally, Outcome.UNSPECIFIED)
+    return frozenset(answered for _, answered, v in decisions if v in (Verdict.OBSERVED, *NOT_CONFORMANT))
 
 
-def _wrong_decisions(expected: str, tally: Counter[tuple[str, Verdict]]) -> int:
-    return sum(n for (answered, verdict), n in tally.items() if _is_wrong_decision(expected, answered, verdict))
+def _wrong_decisions(tally: Tally) -> int:
+    return sum(count for decision, count in tally.items() if _is_wrong_decision(*decision))
+
+
+def _observed(summary: Summary, tally: Tally, rule_id: str) -> CampaignCell:
+    """What a campaign did with the cases about a rule that leaves something open."""
+    left_open = _of_outcome(tally, Outcome.UNSPECIFIED)
+    if not left_open:
+        more = f"judged: the specification is read as {summary.campaign.spec}" if tally else ""
+        return replace(_decided(tally), more=more)
+    groups = [group for (_, rule), group in summary.observed.items() if rule == rule_id]
+    reasons = sum((group.reasons for group in groups), Counter[str]())
+    why = [reason for reason, _ in reasons.most_common() if reason not in (*_SPOKEN.values(), OTHER_REASONS)]
+    levels = sum((group.levels for group in groups), Counter[str]())
+    where = f"at {level_ranges(levels, summary.campaign.levels)}" if levels else ""
+    return replace(_decided(left_open), more="; ".join(filter(None, (where, *why[:1]))))
 
 
 _TALLIED = {
@@ -796,10 +761,10 @@ _TALLIED = {
 }
 
 
-def _phrases(tally: Counter[tuple[str, Verdict]]) -> Iterator[str]:
+def _phrases(tally: Tally) -> Iterator[str]:
     """How often what happened; a case that crashed after it was accepted was decided on."""
     told: Counter[str] = Counter()
-    for (answered, verdict), count in tally.items():
+    for (_, answered, verdict), count in tally.items():
         decided = verdict not in _TALLIED or (verdict in NOT_CONFORMANT and answered == "accept")
         told[_SPOKEN.get(answered, answered) if decided else _TALLIED[verdict]] += count
     order = [*_SPOKEN.values(), *_TALLIED.values()]
@@ -807,13 +772,13 @@ def _phrases(tally: Counter[tuple[str, Verdict]]) -> Iterator[str]:
         yield f"{told[word]:,} {word}"
 
 
-def _decided(tally: Counter[tuple[str, Verdict]], wrong: int) -> CampaignCell:
-    """The decisions of one campaign on the cases about a rule, `wrong` of which were wrong."""
+def _decided(tally: Tally) -> CampaignCell:
+    """The decisions of one campaign on the cases about a rule."""
     text = ", ".join(_phrases(tally))
     if not text:
         return CampaignCell("no case")
-    verdicts = {verdict for _, verdict in tally}
-    if wrong:
+    verdicts = {verdict for _, _, verdict in tally}
+    if _wrong_decisions(tally):
         return CampaignCell(text, _DIFFERS)
     if Verdict.ERROR in verdicts:
         return CampaignCell(text, _UNSURE)

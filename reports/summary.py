@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -70,27 +70,37 @@ class Conformance(StrEnum):
 
 
 class CellVerdict(StrEnum):
-    """What the cases of one operator at one level come to."""
+    """What the cases of one operator at one level come to.
 
-    CONFORMANT = "conformant"
-    NOT_CONFORMANT = "not conformant"
-    INCOMPLETE = "incomplete"
-    OBSERVED_ONLY = "observed only"
-    NOT_SUPPORTED = "not supported"
+    Attributes:
+        symbol: one character, so that no report tells verdicts apart by colour alone.
+        letter: the same in ASCII.
+        word: short enough to stand under the symbol.
+        meaning: in a few words.
+    """
 
-    @property
-    def symbol(self) -> str:
-        """One character, so that no report tells verdicts apart by colour alone."""
-        return _SYMBOLS[self]
+    symbol: str
+    letter: str
+    word: str
+    meaning: str
 
+    def __new__(cls, name: str, symbol: str, letter: str, word: str, meaning: str) -> Self:
+        verdict = str.__new__(cls, name)
+        verdict._value_ = name
+        verdict.symbol, verdict.letter, verdict.word, verdict.meaning = symbol, letter, word, meaning
+        return verdict
 
-_SYMBOLS = {
-    CellVerdict.CONFORMANT: "✓",
-    CellVerdict.NOT_CONFORMANT: "✗",
-    CellVerdict.INCOMPLETE: "?",
-    CellVerdict.OBSERVED_ONLY: "○",
-    CellVerdict.NOT_SUPPORTED: "–",
-}
+    CONFORMANT = "conformant", "✓", "+", "conforms", "at least one case passed, none failed"
+    NOT_CONFORMANT = "not conformant", "✗", "X", "differs", "a case failed, crashed or timed out"
+    INCOMPLETE = (
+        "incomplete",
+        "?",
+        "?",
+        "incomplete",
+        "claimed, but the run broke off, had a fault of its own, or judged nothing",
+    )
+    OBSERVED_ONLY = "observed only", "○", "o", "observed", "the specification leaves every case open"
+    NOT_SUPPORTED = "not supported", "–", "-", "unsupported", "the backend does not claim it"
 
 
 class FailureKind(StrEnum):

@@ -19,7 +19,7 @@ from dml_conformance.reports import html as html_module
 from dml_conformance.reports.cases import Cases
 from dml_conformance.reports.html import MAX_PAGE, report_html
 from dml_conformance.reports.records import Caches, Caveat, Record, Verdict, at_largest_size
-from dml_conformance.reports.report import CELL_WORDS, CampaignReport
+from dml_conformance.reports.report import CampaignReport
 from dml_conformance.reports.stream import FanOut
 from dml_conformance.reports.summary import CellVerdict, Conformance, FailureKind, Summary
 from dml_conformance.reports.text import brief_seconds, share_of_copy
@@ -258,15 +258,15 @@ def test_the_matrix_tells_verdicts_in_words_and_symbols(page: Page) -> None:
     for (attributes, text), cell in zip(cells, summary.matrix(), strict=True):
         assert attributes["title"].startswith(f"{cell.operator} at {cell.level}: {cell.verdict}; ")
         assert text.startswith(cell.verdict.symbol)
-        word = f"{cell.failures:,} differ" if cell.failures else CELL_WORDS[cell.verdict]
+        word = f"{cell.failures:,} differ" if cell.failures else cell.verdict.word
         assert text.endswith(word)
 
 
 def test_every_verdict_of_a_cell_has_a_word_a_meaning_and_a_colour() -> None:
     style = html_module._text("report.css")
     for verdict in CellVerdict:
-        assert CELL_WORDS[verdict]
-        assert html_module.CELL_MEANINGS[verdict]
+        assert verdict.word
+        assert verdict.meaning
         assert f".{str(verdict).replace(' ', '-')} {{ --tone" in style
     for conformance in Conformance:
         assert f".{str(conformance).replace(' ', '-')} {{ --tone" in style

@@ -1,0 +1,22 @@
+"""Items put together by what they have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import TypeVar
+
+_T = TypeVar("_T")
+_K = TypeVar("_K", bound=Hashable)
+
+
+def grouped(items: Iterable[_T], key: Callable[[_T], _K]) -> dict[_K, list[_T]]:
+    """The items by what `key` gives for them; groups and items in the order in which they come."""
+    found: dict[_K, list[_T]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
+
+
+def distinct(sequences: Iterable[Iterable[_K]]) -> list[_K]:
+    """What is in any of the sequences, once, in the order of its first appearance."""
+    return list(dict.fromkeys(item for sequence in sequences for item in sequence))
