@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import attrgetter
 from types import TracebackType
 from typing import TypeVar
 
@@ -19,6 +20,7 @@ from rich.text import Text
 
 from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.reports.encoded import EncodedRecord
+from dml_conformance.reports.grouping import grouped
 from dml_conformance.reports.records import (
     NOT_CONFORMANT,
     Campaign,
@@ -29,7 +31,7 @@ from dml_conformance.reports.records import (
     Verdict,
 )
 from dml_conformance.reports.stream import Consumer
-from dml_conformance.reports.summary import Cell, CellVerdict, Conformance, FailureGroup, FailureKind, Summary
+from dml_conformance.reports.summary import CellVerdict, Conformance, FailureGroup, FailureKind, Summary
 from dml_conformance.reports.text import (
     counts_text,
     difference_text,
@@ -308,9 +310,7 @@ def _failure(console: Console, summary: Summary, group: FailureGroup) -> list[Re
 
 def _matrix(console: Console, summary: Summary, symbols: Mapping[CellVerdict, str]) -> RenderableType:
     """Operators by levels; where that is too wide, for each operator the levels of each verdict."""
-    cells: dict[str, list[Cell]] = {}
-    for cell in summary.matrix():
-        cells.setdefault(cell.operator, []).append(cell)
+    cells = grouped(summary.matrix(), attrgetter("operator"))
     levels = summary.campaign.levels
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("operator", no_wrap=True)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dml_conformance.reports.grouping import grouped
 from dml_conformance.reports.records import Phase
 from dml_conformance.reports.summary import FACETS, JUDGED, RuleCoverage, Summary
 from dml_conformance.spec.levels import Level
@@ -85,10 +86,7 @@ def types_by_rank_and_level(summary: Summary) -> list[tuple[str, Heat]]:
 
 def by_subject(rules: Sequence[RuleCoverage]) -> dict[str, list[RuleCoverage]]:
     """How often rules were held against the backend, by what their ids begin with."""
-    found: dict[str, list[RuleCoverage]] = {}
-    for coverage in rules:
-        found.setdefault(coverage.rule["id"].partition(".")[0], []).append(coverage)
-    return found
+    return grouped(rules, lambda coverage: coverage.rule["id"].partition(".")[0])
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,11 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from statistics import median
 
 from dml_conformance.backends.foreign_text import one_line
+from dml_conformance.reports.grouping import grouped
 from dml_conformance.reports.records import Caches, Throughput, at_largest_size
 from dml_conformance.reports.text import binary_size, brief_seconds, rate, share_of_copy
 
@@ -149,29 +151,26 @@ def roofline(caches: Caches, rows: Sequence[Throughput]) -> Roofline | None:
 
 def _grouped(rows: Iterable[Throughput]) -> dict[tuple[str, int], list[Throughput]]:
     """Rows by operator, in their order, and width of the type, ascending."""
-    order = {operator: i for i, operator in enumerate(dict.fromkeys(row.operator for row in rows))}
-    found: dict[tuple[str, int], list[Throughput]] = {}
-    for row in rows:
-        found.setdefault((row.operator, _bits(row)), []).append(row)
-    return dict(sorted(found.items(), key=lambda item: (order[item[0][0]], item[0][1])))
+    return {
+        (operator, bits): found
+        for operator, own in grouped(rows, attrgetter("operator")).items()
+        for bits, found in sorted(grouped(own, _bits).items())
+    }
 
 
 def _panel(title: str, rows: Sequence[Throughput], scale: PanelScale, kinds: Mapping[str, int]) -> Panel:
     lines, told = [], []
-    by_type: dict[str, list[Throughput]] = {}
-    for row in rows:
-        by_type.setdefault(row.data_type, []).append(row)
-    for data_type, found in by_type.items():
+    for data_type, found in grouped(rows, attrgetter("data_type")).items():
         own = sorted(found, key=lambda row: row.size)
         points = [_point(row, scale) for row in own]
         lines.append(Curve(kinds[_kind(own[0])], _path([(point.x, point.y) for point in points]), points))
         ends = [f"{rate(row.bytes_per_second)} at {binary_size(row.size)}" for row in own[:: max(len(own) - 1, 1)]]
         label, share = one_line(data_type, LONGEST_LABEL), share_of_copy(own[-1], " of the copy")
         told.append(f"{label} {' to '.join(ends)}, {share}")
-    copies: dict[int, list[float]] = {}
-    for row in rows:
-        copies.setdefault(row.size, []).append(row.copy_bytes_per_second)
-    limit = [(scale.across(size), scale.up(median(copies[size]))) for size in sorted(copies)]
+    limit = [
+        (scale.across(size), scale.up(median(row.copy_bytes_per_second for row in of_size)))
+        for size, of_size in sorted(grouped(rows, attrgetter("size")).items())
+    ]
     return Panel(title, f"{title}: {'; '.join(told)}", lines, _path(limit), limit[-1], scale.x_ticks())
 
 
@@ -278,15 +277,13 @@ def speed_tables(rows: Sequence[Throughput]) -> list[SpeedTable]:
 
 def _speed_table(caches: Caches, rows: Sequence[Throughput]) -> SpeedTable:
     sizes = sorted({row.size for row in rows})
-    largest: dict[str, list[Throughput]] = {}
-    for row in at_largest_size(rows):
-        largest.setdefault(row.operator, []).append(row)
-    shown = [row for found in largest.values() for row in found]
-    widest = max(max(row.fastest_bytes_per_second, row.copy_bytes_per_second) for row in shown)
-    by_type: dict[tuple[str, str], dict[int, Throughput]] = {}
-    for row in rows:
-        by_type.setdefault((row.operator, row.data_type), {})[row.size] = row
-    by_size: dict[str, list[tuple[str, list[Throughput | None]]]] = {}
-    for (operator, data_type), found in by_type.items():
-        by_size.setdefault(operator, []).append((data_type, [found.get(size) for size in sizes]))
-    return SpeedTable(caches, roofline(caches, rows), largest, widest, sizes, by_size)
+    largest = at_largest_size(rows)
+    widest = max(max(row.fastest_bytes_per_second, row.copy_bytes_per_second) for row in largest)
+    by_size = {
+        operator: [
+            (data_type, [{row.size: row for row in of_type}.get(size) for size in sizes])
+            for data_type, of_type in grouped(found, attrgetter("data_type")).items()
+        ]
+        for operator, found in grouped(rows, attrgetter("operator")).items()
+    }
+    return SpeedTable(caches, roofline(caches, rows), grouped(largest, attrgetter("operator")), widest, sizes, by_size)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
 from dml_conformance.backends.foreign_text import UNPRINTABLE, one_line
+from dml_conformance.reports.grouping import grouped
 from dml_conformance.reports.records import Caches, Difference, Throughput, Verdict, at_largest_size
 
 SHOWN_SIZES = 8  # of outputs that were timed, in a line
@@ -89,11 +91,10 @@ def largest_sizes(rows: Iterable[Throughput]) -> tuple[str, dict[str, list[Throu
     timed = [row for row in at_largest_size(rows) if row.caches is Caches.WARM]
     sizes = [binary_size(size) for size in sorted({row.size for row in timed})]
     more = [f"{len(sizes) - SHOWN_SIZES} more sizes"] if len(sizes) > SHOWN_SIZES else []
-    found: dict[str, list[Throughput]] = {}
-    for row in sorted(timed, key=lambda row: row.fraction_of_copy):
-        found.setdefault(row.operator, []).append(row)
-    order = dict.fromkeys(row.operator for row in timed)
-    return " and ".join([*sizes[:SHOWN_SIZES], *more]), {operator: found[operator] for operator in order}
+    by_operator = grouped(timed, attrgetter("operator"))
+    return " and ".join([*sizes[:SHOWN_SIZES], *more]), {
+        operator: sorted(found, key=attrgetter("fraction_of_copy")) for operator, found in by_operator.items()
+    }
 
 
 def level_ranges(levels: Collection[str], order: Sequence[str]) -> str:
