@@ -6,9 +6,11 @@ comes up twice in a run counts with the worse of its verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec.structs import replace
 
 from dml_conformance.reports.records import NOT_CONFORMANT, Record, Verdict
 from dml_conformance.reports.store import Store
@@ -51,21 +53,12 @@ def differing(store: Store) -> dict[str, Record]:
     Raises:
         StoreError: it cannot be read.
     """
-    return {record.case: _light(record) for record in store.records(verdict=NOT_CONFORMANT)}
+    return {record.case: _brief(record) for record in store.records(verdict=NOT_CONFORMANT)}
 
 
-def _light(record: Record) -> Record:
-    """What a comparison needs of it: it may be one of a million."""
-    return Record(
-        record.case,
-        record.operator,
-        record.level,
-        record.phase,
-        record.rule,
-        record.verdict,
-        record.expected,
-        record.answered,
-    )
+def _brief(record: Record) -> Record:
+    """The record without what is long: it may be one of a million."""
+    return replace(record, reason="", case_json={}, differences=(), reproduce="")
 
 
 def changes(
@@ -82,32 +75,21 @@ def changes(
         seen_before: the baseline's verdicts on those of the new run's differing cases that it has.
         seen_after: the new run's verdicts on those of the baseline's differing cases that it has.
     """
-    found = [*_worsened(before, after, seen_before), *_bettered(before, after, seen_after)]
+    found = []
+    for case, record in {**after, **before}.items():
+        if case not in before or case not in after:
+            was = record.verdict if case in before else seen_before.get(case)
+            now = record.verdict if case in after else seen_after.get(case)
+            about = (_kind(was, now), case, record.operator, record.rule)
+            found.append(CaseChange(*about, str(was or ""), str(now or "")))
     order = list(ChangeKind).index
     return sorted(found, key=lambda changed: order(changed.kind))
 
 
-def _worsened(
-    before: Mapping[str, Record], after: Mapping[str, Record], seen_before: Mapping[str, Verdict]
-) -> Iterable[CaseChange]:
-    for case, record in after.items():
-        if case not in before:
-            earlier = seen_before.get(case)
-            kind = ChangeKind.NEW if earlier is None else ChangeKind.REGRESSION
-            yield CaseChange(kind, case, record.operator, record.rule, str(earlier or ""), str(record.verdict))
-
-
-def _bettered(
-    before: Mapping[str, Record], after: Mapping[str, Record], seen_after: Mapping[str, Verdict]
-) -> Iterable[CaseChange]:
-    for case, record in before.items():
-        if case not in after:
-            later = seen_after.get(case)
-            kind = (
-                ChangeKind.GONE
-                if later is None
-                else ChangeKind.REPAIR
-                if later is Verdict.PASS
-                else ChangeKind.WITHDRAWN
-            )
-            yield CaseChange(kind, case, record.operator, record.rule, str(record.verdict), str(later or ""))
+def _kind(was: Verdict | None, now: Verdict | None) -> ChangeKind:
+    """What became of a case that differs in one of the runs; None: a run does not have it."""
+    if now in NOT_CONFORMANT:
+        return ChangeKind.NEW if was is None else ChangeKind.REGRESSION
+    if now is None:
+        return ChangeKind.GONE
+    return ChangeKind.REPAIR if now is Verdict.PASS else ChangeKind.WITHDRAWN

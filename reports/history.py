@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from dml_conformance.reports.databases import ADDING, DatabaseFile, DatabaseReader, UnreadableError, guard
+from dml_conformance.reports.grouping import grouped
 from dml_conformance.reports.records import NOT_CONFORMANT, Caches, Timing, Verdict
 from dml_conformance.reports.stored_forms import LONGEST_FACT, check_length, check_lengths
 from dml_conformance.reports.summary import Summary
@@ -86,7 +87,6 @@ class HistoryRun(msgspec.Struct, frozen=True):
             Counts of runs with the same setup can be compared with each other.
         counts: records by operator and verdict.
         throughput: median bytes per second, by what was timed; of runs that an older release added the size is 0.
-        fractions: the same as a share of the best copy.
     """
 
     digest: str
@@ -99,7 +99,6 @@ class HistoryRun(msgspec.Struct, frozen=True):
     setup: str
     counts: dict[str, dict[str, int]]
     throughput: dict[Timing, float]
-    fractions: dict[Timing, float]
 
     def failed(self, operator: str) -> int:
         """Cases of an operator that failed, crashed or timed out."""
@@ -118,8 +117,9 @@ class _About(msgspec.Struct, frozen=True):
 
 
 # What a row has, unless the file is damaged: SQLite takes any value into any column.
+_RUN_TEXTS = ("digest", "backend", "device", "started", "outcome")
 _RunRow = tuple[int, str, str, str, str, str, str]
-_TimingRow = tuple[str, str, int, str, float, float]
+_TimingRow = tuple[str, str, int, str, float]
 
 
 class HistoryFile(DatabaseReader):
@@ -207,27 +207,20 @@ class HistoryFile(DatabaseReader):
         self._connection.executemany(
             "INSERT INTO throughput VALUES (?, ?, ?, ?, ?, ?, ?)",
             [
-                (new[0], of.operator, of.data_type, of.size, str(of.caches), rate, run.fractions[of])
-                for of, rate in run.throughput.items()
+                (new[0], *row.timing[:3], str(row.caches), row.bytes_per_second, row.fraction_of_copy)
+                for row in {row.timing: row for row in summary.throughputs}.values()
             ],
         )
         return True
 
     def series(self) -> dict[tuple[str, str], list[HistoryRun]]:
         """The runs of each backend on each device, in the order of their start."""
-        found: dict[tuple[str, str], list[HistoryRun]] = {}
+        found: list[HistoryRun] = []
         with self._using():
-            columns = "id, digest, backend, device, started, outcome, json"
-            query = f"SELECT {columns} FROM run ORDER BY backend, device, started, id"  # noqa: S608 - constants only
+            query = f"SELECT id, {', '.join(_RUN_TEXTS)}, json FROM run ORDER BY backend, device, started, id"  # noqa: S608 - constants only
             rows = msgspec.convert(self._connection.execute(query).fetchall(), list[_RunRow])
-            for identity, digest, backend, device, started, outcome, about in rows:
-                names: dict[str, Any] = {
-                    "backend": backend,
-                    "device": device,
-                    "started": started,
-                    "outcome": outcome,
-                    "digest": digest,
-                }
+            for identity, *texts, about in rows:
+                names: dict[str, Any] = dict(zip(_RUN_TEXTS, texts, strict=True))
                 for field, text in names.items():
                     check_length(field, text)
                 rest = msgspec.json.decode(about, type=_About)
@@ -239,29 +232,24 @@ class HistoryFile(DatabaseReader):
                 for operator, verdict, count in msgspec.convert(counted, list[tuple[str, str, int]]):
                     check_lengths("verdicts", (operator, verdict))
                     counts.setdefault(operator, {})[verdict] = count
-                timings = self._timings(identity)
                 run = HistoryRun(
-                    **names,
-                    **msgspec.structs.asdict(rest),
-                    counts=counts,
-                    throughput={timing: rate for timing, rate, _ in timings},
-                    fractions={timing: fraction for timing, _, fraction in timings},
+                    **names, **msgspec.structs.asdict(rest), counts=counts, throughput=self._throughput(identity)
                 )
-                found.setdefault((backend, device), []).append(run)
-        return found
+                found.append(run)
+        return grouped(found, lambda run: (run.backend, run.device))
 
-    def _timings(self, run: int) -> list[tuple[Timing, float, float]]:
-        """What was timed in a run, with bytes per second and the share of the copy, by size within each type."""
+    def _throughput(self, run: int) -> dict[Timing, float]:
+        """What was timed in a run, with bytes per second, by size within each type."""
         key = "output_bytes, caches" if self._version >= 2 else "0, 'warm'"
-        columns = f"operator, data_type, {key}, bytes_per_second, fraction_of_copy"
+        columns = f"operator, data_type, {key}, bytes_per_second"
         query = f"SELECT {columns} FROM throughput WHERE run = ? ORDER BY 1, 2, 4, 3"  # noqa: S608 - constants only
         rows = msgspec.convert(self._connection.execute(query, (run,)).fetchall(), list[_TimingRow])
         for row in rows:
             check_lengths("throughput", row[:2])
-        return [
-            (Timing(operator, data_type, size, Caches(caches)), _positive(rate), _positive(fraction))
-            for operator, data_type, size, caches, rate, fraction in rows
-        ]
+        return {
+            Timing(operator, data_type, size, Caches(caches)): _positive(rate)
+            for operator, data_type, size, caches, rate in rows
+        }
 
     @contextmanager
     def _using(self) -> Iterator[None]:
@@ -308,5 +296,4 @@ def run_of(summary: Summary) -> HistoryRun:
         "; ".join(filter(None, setup)),
         counts,
         {row.timing: row.bytes_per_second for row in summary.throughputs},
-        {row.timing: row.fraction_of_copy for row in summary.throughputs},
     )

@@ -31,6 +31,7 @@ from dml_conformance.reports.summary import (
     FailureKind,
     Summary,
     Test,
+    is_contrary,
 )
 from dml_conformance.reports.text import count_of, counts_text, duration, level_ranges
 from dml_conformance.spec.levels import Level
@@ -719,7 +720,7 @@ def _output_failures(group: FailureGroup) -> int:
 def _is_wrong_decision(expected: str, answered: str, verdict: Verdict) -> bool:
     """Whether it failed by the decision on its descriptor: a wrong one, or none for a crash."""
     if verdict is Verdict.FAIL:
-        return (expected, answered) in ((Outcome.ACCEPT, "reject"), (Outcome.REJECT, "accept"))
+        return is_contrary(expected, answered)
     return verdict in NOT_CONFORMANT and answered != "accept"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -51,12 +51,9 @@ class PartialRun:
         Raises:
             ResumeError: it is damaged.
         """
-        try:
-            with Store(results, in_place=True) as store:  # it is ours, and written to next
-                ended = store.ending is not None
-                return cls(results, shown, store.campaign, store.marks(), store.ending, _length=len(store) * ended)
-        except StoreError as error:
-            raise damaged(shown, error) from error
+        with _opened(results, shown) as store:
+            ended = store.ending is not None
+            return cls(results, shown, store.campaign, store.marks(), store.ending, _length=len(store) * ended)
 
     @property
     def last(self) -> Mark | None:
@@ -86,21 +83,25 @@ class PartialRun:
             ResumeError: the file is damaged.
         """
         if self.campaign is not None:
-            try:
-                with Store(self.results, in_place=True) as store:
-                    yield from store.records()
-            except StoreError as error:
-                raise damaged(self.shown, error) from error
+            with _opened(self.results, self.shown) as store:
+                yield from store.records()
 
     def throughputs(self) -> tuple[Throughput, ...]:
         """The measurements that are kept; as `records`."""
         if self.campaign is None:
             return ()
-        try:
-            with Store(self.results, in_place=True) as store:
-                return store.throughputs()
-        except StoreError as error:
-            raise damaged(self.shown, error) from error
+        with _opened(self.results, self.shown) as store:
+            return store.throughputs()
+
+
+@contextmanager
+def _opened(results: Path, shown: Path) -> Iterator[Store]:
+    """The results file of an interrupted run; what is wrong with it is a ResumeError."""
+    try:
+        with Store(results, in_place=True) as store:  # it is ours, and written to next
+            yield store
+    except StoreError as error:
+        raise damaged(shown, error) from error
 
 
 def is_begun(results: Path) -> bool:

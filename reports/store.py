@@ -103,6 +103,7 @@ CREATE TABLE mark (
 );
 """
 _INSERT = f"INSERT INTO record VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - constants only
+_INSERT_THROUGHPUT = f"INSERT INTO throughput VALUES (NULL{', ?' * len(Throughput.__struct_fields__)})"  # noqa: S608
 
 
 def _throughput_of(row: Sequence[Any]) -> Throughput:
@@ -280,20 +281,12 @@ class StoreWriter(Consumer):
         if self._throughputs <= self._kept.throughputs:
             return
         with self._writing() as connection:
-            connection.execute(
-                "INSERT INTO throughput VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    row.operator,
-                    row.data_type,
-                    row.shape,
-                    row.useful_bytes,
-                    _ENCODER.encode(row.seconds).decode(),
-                    row.copy_bytes_per_second,
-                    row.output_bytes,
-                    str(row.caches),
-                    _ENCODER.encode(row.caveats).decode(),
-                ),
-            )
+            # The table has a column for each field, in their order.
+            values = [
+                _ENCODER.encode(value).decode() if isinstance(value, tuple) else value
+                for value in msgspec.structs.astuple(row)
+            ]
+            connection.execute(_INSERT_THROUGHPUT, values)
 
     def finish(self, ending: Ending) -> None:
         if not self._has_ending:

@@ -113,19 +113,16 @@ class FailureKind(StrEnum):
     ERROR = "error"
 
 
-_KIND_OF_VERDICT = {
-    Verdict.CRASH: FailureKind.CRASH,
-    Verdict.TIMEOUT: FailureKind.TIMEOUT,
-    Verdict.ERROR: FailureKind.ERROR,
-}
-
-
 def failure_kind(record: Record) -> FailureKind:
     """The kind of a record that failed, crashed, timed out or broke the harness."""
     if record.verdict is not Verdict.FAIL:
-        return _KIND_OF_VERDICT[record.verdict]
-    wrong = {(Outcome.ACCEPT, "reject"), (Outcome.REJECT, "accept")}
-    return FailureKind.DECISION if (record.expected, record.answered) in wrong else FailureKind.OUTPUT
+        return FailureKind(record.verdict.value)
+    return FailureKind.DECISION if is_contrary(record.expected, record.answered) else FailureKind.OUTPUT
+
+
+def is_contrary(expected: str, answered: str) -> bool:
+    """Whether a decision is the contrary of what the specification expects."""
+    return (expected, answered) in ((Outcome.ACCEPT, "reject"), (Outcome.REJECT, "accept"))
 
 
 def case_size(record: Record) -> int:

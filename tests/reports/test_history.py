@@ -111,7 +111,6 @@ def test_a_run_is_kept_once_and_comes_back(tmp_path: Path) -> None:
     assert runs[1].digest == summary_of(2, failing=3).digests.content
     rows = {row.timing: row for row in report_data.throughputs()}
     assert runs[0].throughput == {key: row.bytes_per_second for key, row in rows.items()}
-    assert runs[0].fractions == {key: row.fraction_of_copy for key, row in rows.items()}
 
 
 def test_devices_are_series_of_their_own(tmp_path: Path) -> None:
