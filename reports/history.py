@@ -104,8 +104,9 @@ class HistoryRun(msgspec.Struct, frozen=True):
         """Cases of an operator that failed, crashed or timed out."""
         return sum(self.counts.get(operator, {}).get(str(verdict), 0) for verdict in NOT_CONFORMANT)
 
-    def total(self, verdict: Verdict) -> int:
-        return sum(of_operator.get(str(verdict), 0) for of_operator in self.counts.values())
+    def total(self, *verdicts: Verdict) -> int:
+        """Cases that ended in one of these."""
+        return sum(of_operator.get(str(verdict), 0) for of_operator in self.counts.values() for verdict in verdicts)
 
 
 class _About(msgspec.Struct, frozen=True):

@@ -5,11 +5,12 @@ It needs no script. Everything drawn stands beside it in figures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from dml_conformance.backends.foreign_text import one_line
+from dml_conformance.reports.grouping import grouped
 from dml_conformance.reports.html import render
 from dml_conformance.reports.plots import LONGEST_LABEL, Area, Tick
 from dml_conformance.reports.records import NOT_CONFORMANT, Timing, Verdict
@@ -60,16 +61,6 @@ class Chart:
     y_ticks: Sequence[Tick]
 
 
-class Spark(NamedTuple):
-    """A measurement as a line of a table: a small chart, and its steps in words."""
-
-    about: str
-    values: Sequence[float]
-    path: str
-    marks: Sequence[float]
-    steps: str
-
-
 @dataclass(frozen=True)
 class _Axes:
     """Where runs and figures lie: runs one by one, figures from 0 on, so that a small change looks small."""
@@ -114,7 +105,9 @@ def history_html(trends: Sequence[Trend]) -> str:
         step_count=sum(len(of["steps"]) for of in shown),
         panel=PANEL,
         spark=SPARK,
-        max_panels=MAX_PANELS,
+        outcomes={str(verdict): verdict for verdict in CellVerdict},
+        passed=(Verdict.PASS,),
+        failed=NOT_CONFORMANT,
     )
 
 
@@ -129,23 +122,16 @@ def _shown(number: int, trend: Trend, most_sparks: int) -> dict[str, Any]:
         "id": f"series-{number}",
         "backend": runs[0].backend,
         "device": runs[0].device,
-        "runs": [
-            {
-                "run": run,
-                "passed": run.total(Verdict.PASS),
-                "failed": sum(run.total(verdict) for verdict in NOT_CONFORMANT),
-                "verdict": CellVerdict(run.outcome) if run.outcome in list(CellVerdict) else None,
-                "is_other": at > 0 and run.setup != runs[at - 1].setup,
-            }
-            for at, run in enumerate(runs)
-        ],
+        "runs": runs,
         "changes": trend.changes,
         "steps": trend.stepped_together(),
         "timing": _about,
         "verdicts": _verdict_charts(trend),
         "stepped": [_rate_chart(rates, len(runs)) for rates in stepped[:MAX_PANELS]],
         "stepped_count": len(stepped),
-        "sparks": _sparks(trend.rates[:most_sparks], len(runs)),
+        "sparks": grouped(trend.rates[:most_sparks], lambda rates: rates.timing.operator),
+        "spark_axes": lambda rates: _Axes(SPARK, len(runs), max(rates.values)),
+        "step_texts": _step_texts,
         "sparks_left_out": trend.left_out + max(0, len(trend.rates) - most_sparks),
         "operators_left_out": max(0, len(_operators(trend)) - MAX_PANELS),
     }
@@ -185,7 +171,7 @@ def _rate_chart(rates: Rates, runs: int) -> Chart:
     marks = [axes.mark(rates.runs[step.at], f"{step.change:+.0%}", 0.1, step.confirmed) for step in rates.steps]
     title = f"{one_line(rates.timing.operator, LONGEST_LABEL)} {_about(rates.timing)}"
     told = f"{title}: {rate(rates.values[0])} in run {rates.runs[0]}, {rate(rates.values[-1])} in run {rates.runs[-1]}"
-    told += "".join(f"; {_step_told(rates, at)}" for at in range(len(rates.steps)))
+    told = "; ".join([told, *_step_texts(rates)])
     return Chart(
         title, told, axes.path(rates.runs, rates.values), points, _levels(rates, axes), marks, *axes.ticks(rate)
     )
@@ -202,27 +188,12 @@ def _levels(rates: Rates, axes: _Axes) -> str:
     )
 
 
-def _sparks(shown: Iterable[Rates], runs: int) -> Mapping[str, Sequence[Spark]]:
-    """The measurements, by operator."""
-    found: dict[str, list[Spark]] = {}
-    for rates in shown:
-        axes = _Axes(SPARK, runs, max(rates.values))
-        found.setdefault(rates.timing.operator, []).append(
-            Spark(
-                _about(rates.timing),
-                rates.values,
-                axes.path(rates.runs, rates.values),
-                [axes.across(rates.runs[step.at] - 0.5) for step in rates.steps],
-                ", ".join(_step_told(rates, at) for at in range(len(rates.steps))),
-            )
-        )
-    return found
-
-
-def _step_told(rates: Rates, at: int) -> str:
-    step = rates.steps[at]
-    sure = "" if step.confirmed else ", not yet confirmed"
-    return f"{step.change:+.0%} at run {rates.runs[step.at]}{sure}"
+def _step_texts(rates: Rates) -> list[str]:
+    """`-30% at run 7`, of each step."""
+    return [
+        f"{step.change:+.0%} at run {rates.runs[step.at]}{'' if step.confirmed else ', not yet confirmed'}"
+        for step in rates.steps
+    ]
 
 
 def _about(timing: Timing) -> str:

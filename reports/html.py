@@ -26,7 +26,7 @@ from dml_conformance.backends.foreign_text import one_line, printable
 from dml_conformance.backends.processes.losses import MOST_FORGIVEN
 from dml_conformance.reports.cases import all_of, embed
 from dml_conformance.reports.coverage import by_subject, facets, rules_by_phase, types_by_rank_and_level
-from dml_conformance.reports.plots import PANEL, speed_tables
+from dml_conformance.reports.plots import PANEL, measurement_text, speed_tables
 from dml_conformance.reports.records import Caveat, Record, Verdict
 from dml_conformance.reports.report import CampaignReport
 from dml_conformance.reports.summary import CellVerdict, Summary
@@ -136,6 +136,8 @@ def _environment() -> Environment:
         gigabytes=lambda rate, digits=4: f"{rate / 1e9:,.{digits}g}",
         brief_time=brief_seconds,
         share_of_copy=share_of_copy,
+        measurement=measurement_text,
+        place="{:.1f}".format,
         rate=rate,
         sentence=lambda text: f"{text[:1].upper()}{text[1:]}.",
         breakable=lambda name: escape(printable(name)).replace("_", Markup("_<wbr>")),

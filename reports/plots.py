@@ -60,29 +60,18 @@ class Tick:
 
 
 @dataclass(frozen=True)
-class Point:
-    """One measurement: its place, how far its slowest and fastest run lie from it, and what it tells in words."""
-
-    x: float
-    y: float
-    slowest: float
-    fastest: float
-    told: str
-
-
-@dataclass(frozen=True)
 class Curve:
     """The measurements of one data type.
 
     Attributes:
         kind: number of its kind of data type, which marker and dashes go by.
-        path: through its points.
-        points: by size.
+        path: through them.
+        rows: by size.
     """
 
     kind: int
     path: str
-    points: Sequence[Point]
+    rows: Sequence[Throughput]
 
 
 @dataclass(frozen=True)
@@ -95,7 +84,6 @@ class Panel:
         curves: a line for each data type.
         limit: through the copy's speed at each size.
         limit_end: where its name stands.
-        x_ticks: of its axis of sizes.
     """
 
     title: str
@@ -103,7 +91,6 @@ class Panel:
     curves: Sequence[Curve]
     limit: str
     limit_end: tuple[float, float]
-    x_ticks: Sequence[Tick]
 
 
 @dataclass(frozen=True)
@@ -114,15 +101,15 @@ class Roofline:
 
     Attributes:
         caches: their state.
-        operators: for each operator a panel for each width of its data types; all panels have the same axes.
-        y_ticks: of the axis of speed.
+        operators: for each operator a panel for each width of its data types.
+        scale: of all panels.
         kinds: the kinds of data types with their markers, in the order of their numbers.
         left_out: measurements that have no place here, as their size or a figure is unknown or there is no room.
     """
 
     caches: Caches
     operators: Mapping[str, Sequence[Panel]]
-    y_ticks: Sequence[Tick]
+    scale: PanelScale
     kinds: Sequence[tuple[str, str]]
     left_out: int
 
@@ -143,7 +130,7 @@ def roofline(caches: Caches, rows: Sequence[Throughput]) -> Roofline | None:
     return Roofline(
         caches,
         panels,
-        scale.y_ticks(),
+        scale,
         [(one_line(kind, LONGEST_LABEL), MARKERS[i % len(MARKERS)]) for kind, i in kinds.items()],
         len(rows) - sum(map(len, shown.values())),
     )
@@ -162,8 +149,8 @@ def _panel(title: str, rows: Sequence[Throughput], scale: PanelScale, kinds: Map
     lines, told = [], []
     for data_type, found in grouped(rows, attrgetter("data_type")).items():
         own = sorted(found, key=lambda row: row.size)
-        points = [_point(row, scale) for row in own]
-        lines.append(Curve(kinds[_kind(own[0])], _path([(point.x, point.y) for point in points]), points))
+        path = _path([(scale.across(row.size), scale.up(row.bytes_per_second)) for row in own])
+        lines.append(Curve(kinds[_kind(own[0])], path, own))
         ends = [f"{rate(row.bytes_per_second)} at {binary_size(row.size)}" for row in own[:: max(len(own) - 1, 1)]]
         label, share = one_line(data_type, LONGEST_LABEL), share_of_copy(own[-1], " of the copy")
         told.append(f"{label} {' to '.join(ends)}, {share}")
@@ -171,18 +158,15 @@ def _panel(title: str, rows: Sequence[Throughput], scale: PanelScale, kinds: Map
         (scale.across(size), scale.up(median(row.copy_bytes_per_second for row in of_size)))
         for size, of_size in sorted(grouped(rows, attrgetter("size")).items())
     ]
-    return Panel(title, f"{title}: {'; '.join(told)}", lines, _path(limit), limit[-1], scale.x_ticks())
+    return Panel(title, f"{title}: {'; '.join(told)}", lines, _path(limit), limit[-1])
 
 
-def _point(row: Throughput, scale: PanelScale) -> Point:
+def measurement_text(row: Throughput) -> str:
+    """`INT8, 64 KiB: 2.1 GB/s, 20 % of the copy, 31.2 µs`."""
     share = share_of_copy(row, " of the copy")
-    return Point(
-        scale.across(row.size),
-        scale.up(row.bytes_per_second),
-        scale.up(row.slowest_bytes_per_second),
-        scale.up(row.fastest_bytes_per_second),
+    return (
         f"{one_line(row.data_type, LONGEST_LABEL)}, {binary_size(row.size)}: {rate(row.bytes_per_second)}, {share}, "
-        f"{brief_seconds(row.median_seconds)}",
+        f"{brief_seconds(row.median_seconds)}"
     )
 
 

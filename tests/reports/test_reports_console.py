@@ -10,7 +10,7 @@ import report_data
 from report_data import plain
 from rich.console import Console
 
-from dml_conformance.reports.console import LINE_INTERVAL, SHOWN_FAILURES, Progress, Steps, print_summary
+from dml_conformance.reports.console import LINE_INTERVAL, SHOWN_FAILURES, STYLES, Progress, Steps, print_summary
 from dml_conformance.reports.records import Caches, Phase, Verdict, at_largest_size
 from dml_conformance.reports.stream import FanOut
 from dml_conformance.reports.summary import CellVerdict, Summary

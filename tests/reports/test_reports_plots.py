@@ -47,13 +47,15 @@ def test_a_line_runs_from_size_to_size_and_the_limit_lies_where_the_copy_does() 
     plot = drawn(*reversed(rows))
     ((panel,),) = plot.operators.values()
     (line,) = panel.curves
-    assert [point.x for point in line.points] == pytest.approx([PANEL.across(share) for share in (0, 0.5, 1)])
-    assert places(line.path) == [(round(point.x, 1), round(point.y, 1)) for point in line.points]
-    decade = plot.y_ticks[0].at - plot.y_ticks[1].at
+    assert line.rows == rows
+    points = places(line.path)
+    assert [x for x, _ in points] == pytest.approx([PANEL.across(share) for share in (0, 0.5, 1)], abs=0.05)
+    ticks = plot.scale.y_ticks()
+    decade = ticks[0].at - ticks[1].at
     limit = places(panel.limit)
-    for n, point in enumerate(line.points):  # a tenth of 1 GB/s each, below copies of 1, 10 and 100 GB/s
-        assert point.y == pytest.approx(line.points[0].y)
-        assert point.y - limit[n][1] == pytest.approx((n + 1) * decade, abs=0.1)
+    for n, (_, y) in enumerate(points):  # a tenth of 1 GB/s each, below copies of 1, 10 and 100 GB/s
+        assert y == points[0][1]
+        assert y - limit[n][1] == pytest.approx((n + 1) * decade, abs=0.11)
     assert panel.limit_end == pytest.approx(limit[-1], abs=0.1)
 
 
@@ -61,7 +63,7 @@ def test_the_limit_of_a_size_is_the_median_of_its_copies() -> None:
     rows = [at(MIB, 1.0, data_type=t, copy_bytes_per_second=c) for t, c in (("INT8", 1e9), ("UINT8", 1e10))]
     rows.append(at(MIB, 1.0, data_type="UINT8", operator="TILE", copy_bytes_per_second=1e12))
     plot = drawn(*rows, at(MIB, 1.0, data_type="FLOAT8", copy_bytes_per_second=1e11))
-    ticks = {tick.text: tick.at for tick in plot.y_ticks}
+    ticks = {tick.text: tick.at for tick in plot.scale.y_ticks()}
     ((panel,), (other,)) = plot.operators.values()
     assert panel.limit_end[1] == pytest.approx(ticks["10 GB/s"])
     assert other.limit_end[1] == pytest.approx(ticks["1 TB/s"])
@@ -71,12 +73,13 @@ def test_whiskers_reach_from_the_slowest_to_the_fastest_run_but_do_not_stretch_t
     slow = {"copy_bytes_per_second": 2e8}
     plot = drawn(timed(**slow), timed(data_type="INT32", seconds=(1e-3, 2e-3, 1e6), **slow))
     ((panel,),) = plot.operators.values()
-    (point,), (held_up,) = (curve.points for curve in panel.curves)
-    octave = abs(plot.y_ticks[1].at - plot.y_ticks[0].at) * math.log10(2)
-    assert point.y - point.fastest == pytest.approx(octave)
-    assert point.slowest - point.y == pytest.approx(octave)
-    assert held_up.slowest == PANEL.height - PANEL.bottom
-    assert plot.y_ticks[0].text == "100 MB/s"
+    (row,), (held_up,) = (curve.rows for curve in panel.curves)
+    up, ticks = plot.scale.up, plot.scale.y_ticks()
+    octave = abs(ticks[1].at - ticks[0].at) * math.log10(2)
+    assert up(row.bytes_per_second) - up(row.fastest_bytes_per_second) == pytest.approx(octave)
+    assert up(row.slowest_bytes_per_second) - up(row.bytes_per_second) == pytest.approx(octave)
+    assert up(held_up.slowest_bytes_per_second) == PANEL.height - PANEL.bottom
+    assert ticks[0].text == "100 MB/s"
 
 
 def test_a_panel_for_each_operator_and_width_and_a_marker_for_each_kind() -> None:
@@ -107,11 +110,14 @@ def test_ticks_and_points_stay_within_the_axes() -> None:
     sizes = [KIB << n for n in range(0, 20, 2)]
     plot = drawn(*(at(size, 1e-5 + size / 1e9) for size in sizes))
     ((panel,),) = plot.operators.values()
-    for point in panel.curves[0].points:
-        assert PANEL.left <= point.x <= PANEL.width - PANEL.right
-        assert PANEL.top <= point.y <= PANEL.height - PANEL.bottom
-    assert len(panel.x_ticks) == len(sizes)
-    assert [tick.text for tick in panel.x_ticks if tick.text] == ["256 MiB", "16 MiB", "1 MiB", "64 KiB", "4 KiB"]
+    points = places(panel.curves[0].path)
+    assert len(points) == len(sizes)
+    for x, y in points:
+        assert PANEL.left <= x <= PANEL.width - PANEL.right
+        assert PANEL.top <= y <= PANEL.height - PANEL.bottom
+    ticks = plot.scale.x_ticks()
+    assert len(ticks) == len(sizes)
+    assert [tick.text for tick in ticks if tick.text] == ["256 MiB", "16 MiB", "1 MiB", "64 KiB", "4 KiB"]
 
 
 def test_what_has_no_place_is_left_out_and_counted() -> None:
