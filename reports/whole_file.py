@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from dml_conformance.reports.writing import OutputError
+from dml_conformance.reports.writing import OutputError, writes_to
 
 
 def checked_target(path: Path, *, replace: bool, signatures: tuple[bytes, ...], kind: str) -> Path:
@@ -54,7 +54,7 @@ def whole_file(path: Path, *, replace: bool, signatures: tuple[bytes, ...], kind
     """
     target = checked_target(path, replace=replace, signatures=signatures, kind=kind)
     partial = target.with_name(f".{target.name}.partial-{secrets.token_hex(4)}")
-    try:
+    with writes_to(path, OutputError):
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             with partial.open("xb") as file:
@@ -63,7 +63,4 @@ def whole_file(path: Path, *, replace: bool, signatures: tuple[bytes, ...], kind
             checked_target(path, replace=replace, signatures=signatures, kind=kind)
             partial.replace(target)
         finally:
-            with suppress(FileNotFoundError):
-                partial.unlink()
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+            partial.unlink(missing_ok=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -42,6 +43,15 @@ class OutputError(BadInputError):
 
 class WriteError(BrokenRunError, OutputError):
     """What came up while a run's files were written, when the disk was full for example."""
+
+
+@contextmanager
+def writes_to(path: Path, kind: type[OutputError] = WriteError) -> Iterator[None]:
+    """Whatever keeps something from being written, as an error that names where to."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 class OutputFolder:
@@ -86,22 +96,19 @@ class OutputFolder:
             raise OutputError(f"{path}: cannot be resolved: {error}") from error
         self._check(may_hold_ours=replace or resume)
         self.folder, self._replaced = self._sibling("partial"), self._sibling("replaced")
-        try:
-            self._target.parent.mkdir(parents=True, exist_ok=True)
-            self._lock = LockedFile(self._sibling("partial.json"))
-        except LockedError:
-            raise OutputError(
-                f"{path}: another process is writing there; name another folder, or wait for it"
-            ) from None
-        except OSError as error:
-            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
-        try:
-            self._open(resume)
-        except BaseException as error:
-            self._lock.release(remove=not self.folder.exists())
-            if isinstance(error, OSError):
-                raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
-            raise
+        with writes_to(path, OutputError):
+            try:
+                self._target.parent.mkdir(parents=True, exist_ok=True)
+                self._lock = LockedFile(self._sibling("partial.json"))
+            except LockedError:
+                raise OutputError(
+                    f"{path}: another process is writing there; name another folder, or wait for it"
+                ) from None
+            try:
+                self._open(resume)
+            except BaseException:
+                self._lock.release(remove=not self.folder.exists())
+                raise
 
     def _open(self, resume: bool) -> None:
         said = self._lock.read()
@@ -161,10 +168,8 @@ class OutputFolder:
         Raises:
             WriteError: it cannot be written.
         """
-        try:
+        with writes_to(self.path):
             self._lock.write(msgspec.json.encode(conditions))
-        except OSError as error:
-            raise self._cannot(error) from error
 
     def commit(self) -> None:
         """Put the folder in its place.
@@ -173,7 +178,7 @@ class OutputFolder:
             OutputError: something else has come there in the meantime, or the folder cannot be moved.
         """
         self._check()
-        try:
+        with writes_to(self.path):
             if self._target.exists():
                 self._target.rename(self._replaced)
             try:
@@ -182,8 +187,6 @@ class OutputFolder:
                 if self._replaced.exists():
                     self._replaced.rename(self._target)
                 raise
-        except OSError as error:
-            raise self._cannot(error) from error
         self.is_committed, self.keeps = True, False
         shutil.rmtree(self._replaced, ignore_errors=True)
         self._lock.release(remove=True)
@@ -192,9 +195,6 @@ class OutputFolder:
         """Remove what was written and not committed."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self._lock.release(remove=True)
-
-    def _cannot(self, error: OSError) -> WriteError:
-        return WriteError(f"{self.path}: cannot be written: {error.strerror or error}")
 
     def _sibling(self, purpose: str) -> Path:
         return self._target.with_name(f".{self._target.name}.{purpose}")
@@ -331,12 +331,10 @@ def write_for_ci(summary: Summary, folder: Path, shown: Path | None = None) -> N
 
 
 def _write(contents: Mapping[str, bytes], folder: Path, shown: Path | None) -> None:
-    try:
+    with writes_to(shown or folder):
         for name, content in contents.items():
             (folder / name).parent.mkdir(exist_ok=True)
             with (folder / name).open("wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())  # the folder is about to be given its name, and must not lack anything then
-    except OSError as error:
-        raise WriteError(f"{shown or folder}: cannot be written: {error.strerror or error}") from error

@@ -10,7 +10,7 @@ from typing import Any, TextIO, TypeVar, cast
 import click
 
 from dml_conformance.reports.whole_file import checked_target, whole_file
-from dml_conformance.reports.writing import OutputError
+from dml_conformance.reports.writing import OutputError, writes_to
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -53,7 +53,7 @@ class OutputFile:
         if self.is_stdout:
             writing(cast(TextIO, _Standard()))
             return
-        try:
+        with writes_to(self.path, OutputError):
             if self._is_device:
                 with self.path.open("w", encoding="utf-8", newline="") as stream:
                     writing(stream)
@@ -63,8 +63,6 @@ class OutputFile:
                 io.TextIOWrapper(file, encoding="utf-8", newline="") as text,
             ):
                 writing(text)
-        except OSError as error:
-            raise OutputError(f"{self.path}: cannot be written: {error.strerror or error}") from error
 
 
 class _Standard(io.TextIOBase):
