@@ -31,7 +31,8 @@ def ctrf_json(summary: Summary) -> bytes:
     campaign = summary.campaign
     tests = [
         _test(operator, level, phase, rule, test)
-        for (operator, level, phase, rule), test in sorted(summary.tests.items(), key=_order(campaign))
+        for (operator, level), found in summary.suites().items()
+        for phase, rule, test in found
     ]
     counts = {status: sum(test["status"] == status for test in tests) for status in ("passed", "failed", "skipped")}
     start = _milliseconds(campaign.started)
@@ -79,13 +80,6 @@ def _printable(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_printable(item) for item in value]
     return value
-
-
-def _order(campaign: Campaign) -> Any:
-    """Operators and levels as the campaign names them, phases and rules as they came."""
-    operators = {name: i for i, name in enumerate(campaign.operators)}
-    levels = {name: i for i, name in enumerate(campaign.levels)}
-    return lambda item: (operators[item[0][0]], levels[item[0][1]])
 
 
 def _test(operator: str, level: str, phase: Phase, rule: str, test: Test) -> dict[str, Any]:

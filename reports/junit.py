@@ -24,19 +24,13 @@ def junit_xml(summary: Summary) -> bytes:
     """The whole document, UTF-8."""
     campaign, outcome = summary.campaign, str(summary.conformance)
     root = ET.Element("testsuites", name="dml-conformance")
-    by_suite: dict[tuple[str, str], list[tuple[Phase, str, Test]]] = {}
-    for (operator, level, phase, rule), test in summary.tests.items():
-        by_suite.setdefault((operator, level), []).append((phase, rule, test))
-    for operator in campaign.operators:
-        for level in campaign.levels:
-            suite = ET.SubElement(
-                root, "testsuite", name=one_line(f"{operator} at {level}"), package=one_line(operator)
-            )
-            suite.set("timestamp", one_line(campaign.started).removesuffix("Z"))  # the form knows no time zone
-            suite.append(_properties(campaign, outcome))
-            for phase, rule, test in by_suite.get((operator, level), []):
-                _add_test(suite, operator, level, phase, rule, test)
-            _add_totals(suite, suite.findall("testcase"))
+    for (operator, level), tests in summary.suites().items():
+        suite = ET.SubElement(root, "testsuite", name=one_line(f"{operator} at {level}"), package=one_line(operator))
+        suite.set("timestamp", one_line(campaign.started).removesuffix("Z"))  # the form knows no time zone
+        suite.append(_properties(campaign, outcome))
+        for phase, rule, test in tests:
+            _add_test(suite, operator, level, phase, rule, test)
+        _add_totals(suite, suite.findall("testcase"))
     _add_totals(root, root.findall("testsuite/testcase"))
     text: str = ET.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()

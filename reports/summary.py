@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from itertools import product
 from typing import Any, Self
 
 import msgspec
@@ -436,16 +437,23 @@ class Summary(Consumer):
         except (ValueError, TypeError):  # no date, or only one of them with a time zone
             return None
 
+    def suites(self) -> dict[tuple[str, str], list[tuple[Phase, str, Test]]]:
+        """Phase, rule and test of each operator at each level asked for, operator by operator."""
+        found: dict[tuple[str, str], list[tuple[Phase, str, Test]]] = {
+            place: [] for place in product(self.campaign.operators, self.campaign.levels)
+        }
+        for (operator, level, phase, rule), test in self.tests.items():
+            found[operator, level].append((phase, rule, test))
+        return found
+
     def matrix(self) -> list[Cell]:
         """A cell for each operator at each level asked for, operator by operator."""
-        counts: dict[tuple[str, str], Counter[Verdict]] = {}
-        for (operator, level, _, _), test in self.tests.items():
-            counts.setdefault((operator, level), Counter()).update(test.counts)
         cells = []
-        for operator in self.campaign.operators:
-            for level in self.campaign.levels:
-                found = counts.get((operator, level), Counter())
-                cells.append(Cell(operator, level, self._cell_verdict(operator, level, found), found))
+        for place, tests in self.suites().items():
+            counts = Counter[Verdict]()
+            for _, _, test in tests:
+                counts.update(test.counts)
+            cells.append(Cell(*place, self._cell_verdict(*place, counts), counts))
         return cells
 
     def _cell_verdict(self, operator: str, level: str, counts: Counter[Verdict]) -> CellVerdict:
