@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -153,26 +154,11 @@ def guard(connection: sqlite3.Connection, size: int, actions: frozenset[int] = R
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_VALUE_BYTES)
-    connection.set_authorizer(_Authorizer(actions))
-    connection.set_progress_handler(_Steps(size), _BETWEEN_LOOKS)
-
-
-class _Authorizer:
-    """Allows some actions, and none on behalf of a view or trigger."""
-
-    def __init__(self, actions: frozenset[int]) -> None:
-        self._actions = actions
-
-    def __call__(self, action: int, _1: str | None, _2: str | None, _3: str | None, inside: str | None) -> int:
-        return sqlite3.SQLITE_OK if inside is None and action in self._actions else sqlite3.SQLITE_DENY
-
-
-class _Steps:
-    """Counts steps, and says when there were too many."""
-
-    def __init__(self, size: int) -> None:
-        self._left = _FREE_STEPS + _MOST_STEPS_A_BYTE * size
-
-    def __call__(self) -> bool:
-        self._left -= _BETWEEN_LOOKS
-        return self._left < 0
+    connection.set_authorizer(
+        lambda action, _1, _2, _3, inside: (
+            sqlite3.SQLITE_OK if inside is None and action in actions else sqlite3.SQLITE_DENY
+        )
+    )
+    looks = count(1)
+    most = _FREE_STEPS + _MOST_STEPS_A_BYTE * size
+    connection.set_progress_handler(lambda: next(looks) * _BETWEEN_LOOKS > most, _BETWEEN_LOOKS)

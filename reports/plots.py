@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from operator import attrgetter
 from statistics import median
 
@@ -120,11 +121,15 @@ def roofline(caches: Caches, rows: Sequence[Throughput]) -> Roofline | None:
     if not drawn:
         return None
     scale = PanelScale.of(drawn)
-    grouped = _grouped(drawn)
-    shown = dict(list(grouped.items())[:MAX_PANELS])
-    kinds = {kind: i for i, kind in enumerate(sorted({_kind(row) for found in shown.values() for row in found}))}
+    by_width = (
+        (operator, bits, found)
+        for operator, own in grouped(drawn, attrgetter("operator")).items()
+        for bits, found in sorted(grouped(own, _bits).items())
+    )
+    shown = list(islice(by_width, MAX_PANELS))
+    kinds = {kind: i for i, kind in enumerate(sorted({_kind(row) for *_, found in shown for row in found}))}
     panels: dict[str, list[Panel]] = {}
-    for (operator, bits), found in shown.items():
+    for operator, bits, found in shown:
         title = f"{one_line(operator, LONGEST_LABEL)}, {f'{bits} bit' if bits else 'other types'}"
         panels.setdefault(operator, []).append(_panel(title, found, scale, kinds))
     return Roofline(
@@ -132,17 +137,8 @@ def roofline(caches: Caches, rows: Sequence[Throughput]) -> Roofline | None:
         panels,
         scale,
         [(one_line(kind, LONGEST_LABEL), MARKERS[i % len(MARKERS)]) for kind, i in kinds.items()],
-        len(rows) - sum(map(len, shown.values())),
+        len(rows) - sum(len(found) for *_, found in shown),
     )
-
-
-def _grouped(rows: Iterable[Throughput]) -> dict[tuple[str, int], list[Throughput]]:
-    """Rows by operator, in their order, and width of the type, ascending."""
-    return {
-        (operator, bits): found
-        for operator, own in grouped(rows, attrgetter("operator")).items()
-        for bits, found in sorted(grouped(own, _bits).items())
-    }
 
 
 def _panel(title: str, rows: Sequence[Throughput], scale: PanelScale, kinds: Mapping[str, int]) -> Panel:

@@ -24,6 +24,7 @@ from dml_conformance.reports.text import binary_size
 from dml_conformance.reports.trends import SteppedTogether, Trend, merged
 
 DEFAULT_LAST = 100
+_RUN_FIELDS = ("digest", "started", "suite_version", "versions", "setup", "outcome")  # as `--format json` has them
 
 
 @click.group(
@@ -173,12 +174,7 @@ def _as_json(trend: Trend) -> dict[str, Any]:
         "runs": [
             {
                 "run": number,
-                "digest": run.digest,
-                "started": run.started,
-                "suite_version": run.suite_version,
-                "versions": run.versions,
-                "setup": run.setup,
-                "outcome": run.outcome,
+                **{name: getattr(run, name) for name in _RUN_FIELDS},
                 "verdicts": run.counts,
             }
             for number, run in enumerate(trend.runs, 1)
@@ -196,10 +192,7 @@ def _as_json(trend: Trend) -> dict[str, Any]:
                 "steps": [
                     {
                         "run": rates.runs[step.at],
-                        "before": step.before,
-                        "after": step.after,
-                        "change": step.change,
-                        "confirmed": step.confirmed,
+                        **{name: getattr(step, name) for name in ("before", "after", "change", "confirmed")},
                     }
                     for step in rates.steps
                 ],
