@@ -106,10 +106,7 @@ class Watcher(Consumer):
         self.worker_peak = 0
         self.samples = [self._sample()]
 
-    def record(self, record: Record) -> None:
-        self._next()
-
-    def encoded_record(self, record: EncodedRecord) -> None:
+    def record(self, record: Record | EncodedRecord) -> None:
         self._next()
 
     def _next(self) -> None:

@@ -73,7 +73,7 @@ def folder_of(folder: Path, records: Iterator[EncodedRecord]) -> tuple[int, int]
         reports = ReportFolder(output)
         reports.start(report_data.campaign())
         for record in records:
-            reports.encoded_record(record)
+            reports.record(record)
         reports.finish(Ending.now())
     return reports.summary.total, (folder / "report.html").stat().st_size
 

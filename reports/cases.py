@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
@@ -76,14 +76,8 @@ class Cases(Consumer):
     def start(self, campaign: Campaign) -> None:
         self.rules = campaign.rules
 
-    def record(self, record: Record) -> None:
-        self._add(record, lambda: record)
-
-    def encoded_record(self, record: EncodedRecord) -> None:
-        self._add(record.traits, record.whole)
-
-    def _add(self, record: Record, whole: Callable[[], Record]) -> None:
-        """Take a record, of which the case is looked at in the whole one alone."""
+    def record(self, record: Record | EncodedRecord) -> None:
+        whole, record = record.whole, record.traits
         sample = self.differing if record.verdict in DIFFERING else self.others
         sample.seen += 1
         key = int(record.case[: KEY_BITS // 4], 16)

@@ -97,15 +97,12 @@ class Progress(Consumer):
         if self._console.is_terminal:
             self._bars = _started_bars(self._console, "{task.description:<10}", _Tally(), transient=False)
 
-    def encoded_record(self, record: EncodedRecord) -> None:
-        self.record(record.traits)
-
-    def record(self, record: Record) -> None:
-        phase = record.phase
+    def record(self, record: Record | EncodedRecord) -> None:
+        phase, verdict = record.traits.phase, record.traits.verdict
         if phase is not self._phase:
             self._enter(phase)
         counts = self._counts[phase]
-        counts[record.verdict] += 1
+        counts[verdict] += 1
         if self._bars is not None:
             self._bars.update(self._tasks[phase], advance=1)
         elif self._clock() >= self._next:

@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import TextIO
 
 from dml_conformance.backends.foreign_text import one_line
+from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.records import TRAITS, Campaign, Record
 from dml_conformance.reports.stream import Consumer
 
@@ -48,7 +49,8 @@ class CsvWriter(Consumer):
         if self._header:
             self._writer.writerow(COLUMNS)
 
-    def record(self, record: Record) -> None:
+    def record(self, record: Record | EncodedRecord) -> None:
+        record = record.whole()
         self._number += 1
         self._writer.writerow(
             (

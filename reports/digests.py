@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 
-from dml_conformance.reports.encoded import EncodedRecord, content_line
-from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
+from dml_conformance.reports.encoded import EncodedRecord
+from dml_conformance.reports.records import Campaign, Ending, Record, Throughput, content_line
 from dml_conformance.reports.stream import Consumer
 
 
@@ -31,11 +31,7 @@ class Digests(Consumer):
     def start(self, campaign: Campaign) -> None:
         self._add(campaign)
 
-    def record(self, record: Record) -> None:
-        self._results.update(f"{record.case} {record.verdict}\n".encode())
-        self._add(record)
-
-    def encoded_record(self, record: EncodedRecord) -> None:
+    def record(self, record: Record | EncodedRecord) -> None:
         self._results.update(f"{record.traits.case} {record.traits.verdict}\n".encode())
         self._content.update(record.line + b"\n")
 
@@ -53,5 +49,5 @@ class Digests(Consumer):
     def content(self) -> str:
         return self._content.hexdigest()
 
-    def _add(self, item: Campaign | Record | Throughput | Ending) -> None:
+    def _add(self, item: Campaign | Throughput | Ending) -> None:
         self._content.update(content_line(item) + b"\n")

@@ -7,32 +7,14 @@ else that it does with a record, and hardly any record has its case looked at.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from dml_conformance.backends.foreign_text import encodable
-from dml_conformance.backends.processes.losses import Loss
-from dml_conformance.reports.records import Campaign, Difference, Ending, Record, Repeated, Throughput
+from dml_conformance.reports.records import Body, Campaign, Record
 
 LONGEST_REASON = 20_000  # characters; twice what the process of a backend passes on of its words
-
-
-class Body(msgspec.Struct, array_like=True, frozen=True):
-    """What only single records are asked for, as a results file holds it; older files lack the last ones."""
-
-    case_json: dict[str, Any]
-    differences: tuple[Difference, ...]
-    reproduce: str
-    output: str = ""
-    waived: str = ""
-    lost: tuple[Loss, ...] = ()
-    repeated: Repeated = Repeated.NONE
-
-    @classmethod
-    def of(cls, record: Record) -> Body:
-        return cls(*[getattr(record, name) for name in cls.__struct_fields__])
 
 
 class EncodedRecord(msgspec.Struct, frozen=True, array_like=True):
@@ -40,7 +22,7 @@ class EncodedRecord(msgspec.Struct, frozen=True, array_like=True):
 
     Attributes:
         traits: the record without what is long: its case, differences and reproducing line.
-        line: the record as a line of JSON with sorted keys, as `Digests` takes it.
+        line: the record as `Digests` takes it.
         body: JSON of its `Body`, as `StoreWriter` takes it.
     """
 
@@ -56,7 +38,7 @@ class EncodedRecord(msgspec.Struct, frozen=True, array_like=True):
 
 _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder(list[EncodedRecord])
-_BODY_ENCODER, _BODY_DECODER = msgspec.json.Encoder(), msgspec.json.Decoder(Body)
+_BODY_DECODER = msgspec.json.Decoder(Body)
 
 
 def encode_records(records: Iterable[Record]) -> bytes:
@@ -73,12 +55,7 @@ def encode_record(record: Record) -> EncodedRecord:
     """A record in the form that consumers take from another process."""
     record = encodable_record(record)
     traits = replace(record, case_json={}, differences=(), reproduce="")
-    return EncodedRecord(traits, content_line(record), _BODY_ENCODER.encode(Body.of(record)))
-
-
-def content_line(item: Campaign | Record | Throughput | Ending) -> bytes:
-    """An item as the content digest covers it, without the line feed."""
-    return msgspec.json.encode(item, order="sorted")
+    return EncodedRecord(traits, record.line, record.body)
 
 
 # A backend's own words and a path on the command line may be no Unicode (a lone surrogate out of a file name), and no

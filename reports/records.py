@@ -142,11 +142,44 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
         """The verdict, whether a waiver set it aside or not."""
         return Verdict(self.waived or self.verdict)
 
+    @property
+    def traits(self) -> Record:
+        """The record, of which what is long is not asked for; an `EncodedRecord` has this much decoded."""
+        return self
+
+    def whole(self) -> Record:
+        """The record, which is whole already."""
+        return self
+
+    @property
+    def line(self) -> bytes:
+        return content_line(self)
+
+    @property
+    def body(self) -> bytes:
+        """JSON of its `Body`."""
+        return _ENCODER.encode(Body(*[getattr(self, name) for name in Body.__struct_fields__]))
+
     def in_brief(self) -> Record:
         """The record with no more than `FEW_DIFFERENCES` of its differences."""
         if len(self.differences) <= FEW_DIFFERENCES:
             return self
         return msgspec.structs.replace(self, differences=self.differences[:FEW_DIFFERENCES])
+
+
+class Body(msgspec.Struct, array_like=True, frozen=True):
+    """What only single records are asked for, as a results file holds it; older files lack the last ones."""
+
+    case_json: dict[str, Any]
+    differences: tuple[Difference, ...]
+    reproduce: str
+    output: str = ""
+    waived: str = ""
+    lost: tuple[Loss, ...] = ()
+    repeated: Repeated = Repeated.NONE
+
+
+_ENCODER = msgspec.json.Encoder()
 
 
 # The traits of a record: what it has in common with others, and is found, counted and listed by.
@@ -375,6 +408,11 @@ class Ending(msgspec.Struct, frozen=True):
     def now(cls, interrupted: str = "", lost: Iterable[Loss] = ()) -> Ending:
         """An ending at this moment; `interrupted` says why the run is not complete, "" that it is."""
         return cls(utc_now(), not interrupted, interrupted, losses_together(lost))
+
+
+def content_line(item: Campaign | Record | Throughput | Ending) -> bytes:
+    """An item as the content digest covers it: JSON with sorted keys, without the line feed."""
+    return msgspec.json.encode(item, order="sorted")
 
 
 def utc_now() -> str:

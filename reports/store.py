@@ -20,9 +20,9 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from dml_conformance.reports.databases import DatabaseFile, DatabaseReader, UnreadableError, guard
-from dml_conformance.reports.encoded import LONGEST_REASON, Body, EncodedRecord
+from dml_conformance.reports.encoded import LONGEST_REASON, EncodedRecord
 from dml_conformance.reports.records import TRAITS as ALL_TRAITS
-from dml_conformance.reports.records import Caches, Campaign, Caveat, Ending, Phase, Record, Throughput, Verdict
+from dml_conformance.reports.records import Body, Caches, Campaign, Caveat, Ending, Phase, Record, Throughput, Verdict
 from dml_conformance.reports.stored_forms import (
     check_campaign,
     check_ending,
@@ -239,21 +239,11 @@ class StoreWriter(Consumer):
             _put_part(connection, "campaign", campaign)
             connection.execute("COMMIT")
 
-    def record(self, record: Record) -> None:
-        if not self._has_it():
-            self._add(record, msgspec.Raw(_ENCODER.encode(Body.of(record))))
-
-    def encoded_record(self, record: EncodedRecord) -> None:
-        if not self._has_it():
-            self._add(record.traits, msgspec.Raw(record.body))
-
-    def _has_it(self) -> bool:
-        """Count a record; whether the file has had it since before it was reopened."""
+    def record(self, record: Record | EncodedRecord) -> None:
         self._count += 1
-        return self._count <= self._kept.records
-
-    def _add(self, record: Record, body: msgspec.Raw) -> None:
-        """Take a record, of which the case is not looked at, and its body."""
+        if self._count <= self._kept.records:  # the file has had it since before it was reopened
+            return
+        body, record = msgspec.Raw(record.body), record.traits
         known, label = self._labels.get, self._label
         self._rows.append(
             (

@@ -24,12 +24,8 @@ class Consumer:
     def start(self, campaign: Campaign) -> None:
         """Take the campaign; nothing comes before it."""
 
-    def record(self, record: Record) -> None:
-        """Take one judged case."""
-
-    def encoded_record(self, record: EncodedRecord) -> None:
-        """Take one judged case; the same as `record` with the whole record."""
-        self.record(record.whole())
+    def record(self, record: Record | EncodedRecord) -> None:
+        """Take one judged case, decoded or not; both have `traits`, `whole`, `line` and `body`."""
 
     def mark(self, unit: str) -> None:
         """A unit of work is finished: all its records and measurements have been given, and none of the next."""
@@ -56,14 +52,11 @@ class FanOut(Consumer):
         for consumer in self._consumers:
             consumer.start(campaign)
 
-    def record(self, record: Record) -> None:
-        record = encodable_record(record)
+    def record(self, record: Record | EncodedRecord) -> None:
+        if isinstance(record, Record):
+            record = encodable_record(record)
         for consumer in self._consumers:
             consumer.record(record)
-
-    def encoded_record(self, record: EncodedRecord) -> None:
-        for consumer in self._consumers:
-            consumer.encoded_record(record)
 
     def mark(self, unit: str) -> None:
         for consumer in self._consumers:

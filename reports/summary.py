@@ -311,19 +311,14 @@ class Summary(Consumer):
         self._campaign = campaign
         self.digests.start(campaign)
 
-    def record(self, record: Record) -> None:
+    def record(self, record: Record | EncodedRecord) -> None:
         """Take one judged case.
 
         Raises:
             StreamError: its operator or level is none of the campaign's.
         """
-        self._count(record, lambda: record)
-        self.digests.record(record)
-
-    def encoded_record(self, record: EncodedRecord) -> None:
-        """Take one judged case; errors as for `record`."""
         self._count(record.traits, record.whole)
-        self.digests.encoded_record(record)
+        self.digests.record(record)
 
     def _count(self, record: Record, whole: Callable[[], Record]) -> None:
         """Take a record, of which the case is looked at in the whole one alone."""

@@ -17,6 +17,7 @@ import msgspec
 from dml_conformance.conformance.exchange.dxdispatch.importing import import_document, is_model
 from dml_conformance.conformance.exchange.failures import check_data
 from dml_conformance.reports.console import Steps
+from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.malformed import MALFORMED
 from dml_conformance.reports.package import SUFFIX
 from dml_conformance.reports.package.archive import take_snapshot
@@ -176,5 +177,5 @@ class Advancing(Consumer):
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
 
-    def record(self, record: Record) -> None:
+    def record(self, record: Record | EncodedRecord) -> None:
         self._steps.advance()

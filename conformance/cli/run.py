@@ -224,11 +224,8 @@ class _Records(Consumer):
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
 
-    def record(self, record: Record) -> None:
+    def record(self, record: Record | EncodedRecord) -> None:
         self._progress.record(record)
-
-    def encoded_record(self, record: EncodedRecord) -> None:
-        self._progress.encoded_record(record)
 
 
 def _checked(path: Path) -> str:

@@ -13,7 +13,7 @@ from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.losses import MOST_FORGIVEN
 from dml_conformance.conformance.judge.judge import Judge, reproduce_line
 from dml_conformance.conformance.judge.losses import take_losses, was_asked
-from dml_conformance.reports.encoded import EncodedRecord, encode_record
+from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.records import NOT_CONFORMANT, Record, Repeated, Verdict
 from dml_conformance.reports.stream import Consumer, FanOut
 from dml_conformance.reports.summary import FailureKind, failure_kind
@@ -78,15 +78,13 @@ class SettledStream(FanOut):
         super().__init__(*consumers)
         self._settle = settle
 
-    def record(self, record: Record) -> None:
-        super().record(self._settle(record))
-
-    def encoded_record(self, record: EncodedRecord) -> None:
+    def record(self, record: Record | EncodedRecord) -> None:
         if record.traits.lost or record.traits.judged in NOT_CONFORMANT:
             whole = record.whole()
             settled = self._settle(whole)
-            record = record if settled is whole else encode_record(settled)
-        super().encoded_record(record)
+            if settled is not whole:
+                record = settled
+        super().record(record)
 
 
 class Repetition:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dml_conformance.conformance.packages.profiles import ClaimsProfile
 from dml_conformance.conformance.packages.statements import CaseDigests, predicate_of, statement_of
 from dml_conformance.conformance.packages.waivers import Waivers
+from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.package import CASES, LISTED, MANIFEST, SIGNATURE, STATEMENT, SUFFIX, WAIVERS
 from dml_conformance.reports.package.archive import write_archive
 from dml_conformance.reports.package.forms import Manifest, ManifestEntry, Stated, WaiverList
@@ -71,8 +72,8 @@ class PackageFolder(Consumer):
     def start(self, campaign: Campaign) -> None:
         self._stream.start(campaign)
 
-    def record(self, record: Record) -> None:
-        self._digests.add(record)
+    def record(self, record: Record | EncodedRecord) -> None:
+        self._digests.add(record.traits)
         self._stream.record(record)
 
     def mark(self, unit: str) -> None:

@@ -190,11 +190,7 @@ class WaiverFilter(FanOut):
         super().__init__(consumer)
         self._waivers = waivers
 
-    def record(self, record: Record) -> None:
-        super().record(self._waivers.apply(record))
-
-    def encoded_record(self, record: EncodedRecord) -> None:
-        if record.traits.verdict in NOT_CONFORMANT:
-            self.record(record.whole())
-        else:
-            super().encoded_record(record)
+    def record(self, record: Record | EncodedRecord) -> None:
+        if record.traits.waived or record.traits.verdict in NOT_CONFORMANT:
+            record = self._waivers.apply(record.whole())
+        super().record(record)

@@ -179,7 +179,7 @@ class RemoteExecutor(BlockExecutor, Generic[_P]):
         for task, by_backend in self.encoded(tasks, wants):
             for stream, records in zip(streams, by_backend, strict=True):
                 for record in records:
-                    stream.encoded_record(record)
+                    stream.record(record)
                 if not self.given_up:
                     stream.mark(task.name)
         return self.given_up

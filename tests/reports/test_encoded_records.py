@@ -10,7 +10,7 @@ import report_data
 
 from dml_conformance.conformance.packages.waivers import WaiverFilter, Waivers
 from dml_conformance.reports.cases import Cases
-from dml_conformance.reports.encoded import encode_record
+from dml_conformance.reports.encoded import EncodedRecord, encode_record
 from dml_conformance.reports.package.forms import Waiver
 from dml_conformance.reports.records import Ending, Record, Verdict
 from dml_conformance.reports.store import Store, StoreWriter
@@ -21,22 +21,19 @@ RECORDS = [*report_data.some_sound(), *report_data.some_faulty()]
 
 
 class Plain(Consumer):
-    """A consumer that knows records alone."""
+    """A consumer that asks for whole records."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
 
-    def record(self, record: Record) -> None:
-        self.records.append(record)
+    def record(self, record: Record | EncodedRecord) -> None:
+        self.records.append(record.whole())
 
 
 def feed(stream: FanOut | WaiverFilter, *, encoded: bool) -> None:
     stream.start(report_data.campaign())
     for record in RECORDS:
-        if encoded:
-            stream.encoded_record(encode_record(record))
-        else:
-            stream.record(record)
+        stream.record(encode_record(record) if encoded else record)
     stream.finish(Ending("2026-01-01T00:00:00Z"))
 
 
@@ -49,7 +46,7 @@ def test_an_encoded_record_is_the_record() -> None:
         assert msgspec.json.encode(whole) == msgspec.json.encode(record)  # the case's members in their order
 
 
-def test_a_consumer_that_takes_records_alone_gets_them() -> None:
+def test_a_consumer_gets_whole_records_that_asks_for_them() -> None:
     plain, also = Plain(), Summary()
     feed(FanOut(plain, also), encoded=True)
     assert plain.records == RECORDS
@@ -107,10 +104,7 @@ def test_text_that_is_no_unicode_is_encoded() -> None:
     for encoded in (False, True):
         plain = Plain()
         stream = FanOut(plain)
-        if encoded:
-            stream.encoded_record(encode_record(record))
-        else:
-            stream.record(record)
+        stream.record(encode_record(record) if encoded else record)
         found += plain.records
     assert found[0] == found[1]
     assert found[0].reason == "bad \\udcff name"
