@@ -12,11 +12,15 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Final, Self
+
+from dml_conformance.spec.errors import BadInputError
 
 MOST_VALUE_BYTES = 32 << 20  # of one value; the largest that is written is a block of compressed cases
 # Steps of SQLite's virtual machine: reading a table once takes it less than one for each byte of the file.
@@ -40,6 +44,7 @@ class DatabaseFile:
     Args:
         path: of the file.
         in_place: open it with its WAL where they lie; then files of SQLite's do come to lie beside them.
+        create: open it for writing too, and make it where there is none.
 
     Attributes:
         connection: to the file, or to a copy of it with all that was committed.
@@ -50,8 +55,12 @@ class DatabaseFile:
         OSError, sqlite3.Error: it cannot be read.
     """
 
-    def __init__(self, path: Path, *, in_place: bool = False) -> None:
+    def __init__(self, path: Path, *, in_place: bool = False, create: bool = False) -> None:
         self._folder: TemporaryDirectory[str] | None = None
+        if create:
+            self.connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=rwc", uri=True, isolation_level=None)
+            self.size = path.stat().st_size
+            return
         self.size = path.stat().st_size
         real = path.resolve()
         if not in_place and _has_content(_beside(real, "wal")):
@@ -82,10 +91,33 @@ class DatabaseFile:
             self._folder.cleanup()
 
 
-class DatabaseReader:
-    """Something that reads a database. Use it as a context manager, or `close` it."""
+class DatabaseReader(ABC):
+    """Something that reads a database. Use it as a context manager, or `close` it.
 
-    _connection: sqlite3.Connection
+    Args:
+        path: of the file.
+        in_place, create: as for `DatabaseFile`.
+    """
+
+    def __init__(self, path: Path, *, in_place: bool = False, create: bool = False) -> None:
+        self.path = path
+        with self._using():
+            self._file = DatabaseFile(path, in_place=in_place, create=create)
+        self._connection = self._file.connection
+        try:
+            with self._using():
+                self._open()
+        except BadInputError:
+            self.close()
+            raise
+
+    @abstractmethod
+    def _using(self) -> AbstractContextManager[None]:
+        """Whatever goes wrong with the file as the `BadInputError` that its user knows."""
+
+    @abstractmethod
+    def _open(self) -> None:
+        """See that the file is what it should be, and guard what is done with it."""
 
     def __enter__(self) -> Self:
         return self
@@ -97,6 +129,7 @@ class DatabaseReader:
 
     def close(self) -> None:
         """Let go of the file."""
+        self._file.close()
 
     def _pragma(self, name: str) -> int:
         return int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])

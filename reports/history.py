@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from dml_conformance.reports.databases import ADDING, DatabaseFile, DatabaseReader, UnreadableError, guard
+from dml_conformance.reports.databases import ADDING, DatabaseReader, UnreadableError, guard
 from dml_conformance.reports.grouping import grouped
 from dml_conformance.reports.records import NOT_CONFORMANT, Caches, Timing, Verdict
 from dml_conformance.reports.stored_forms import LONGEST_FACT, check_length, check_lengths
@@ -136,28 +136,15 @@ class HistoryFile(DatabaseReader):
     """
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
-        self.path = path
         if not path.exists() and not create:
             raise HistoryError(f"{path}: no such file; 'dml-conformance history add {path} RESULTS' makes one")
-        with self._using():
-            if create:
-                uri = f"{path.resolve().as_uri()}?mode=rwc"
-                self._connection = sqlite3.connect(uri, uri=True, isolation_level=None)
-                self._size, self._close = path.stat().st_size, self._connection.close
-            else:
-                file = DatabaseFile(path)
-                self._connection, self._size, self._close = file.connection, file.size, file.close
-        try:
-            with self._using():
-                self._open(new=create and not self._size, update=create)
-        except HistoryError:
-            self.close()
-            raise
+        self._is_writable = create
+        super().__init__(path, create=create)
 
-    def _open(self, *, new: bool, update: bool) -> None:
+    def _open(self) -> None:
         self._connection.execute("PRAGMA trusted_schema = OFF")
         self._version = SCHEMA_VERSION
-        if new:
+        if self._is_writable and not self._file.size:
             self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             self._connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             self._connection.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
@@ -168,13 +155,10 @@ class HistoryFile(DatabaseReader):
             raise HistoryError(
                 f"{self.path}: a history of version {self._version}; this release reads 1 to {SCHEMA_VERSION}"
             )
-        if update and self._version == 1:
+        if self._is_writable and self._version == 1:
             self._connection.executescript(_FROM_1)
             self._version = SCHEMA_VERSION
-        guard(self._connection, self._size, ADDING)
-
-    def close(self) -> None:
-        self._close()
+        guard(self._connection, self._file.size, ADDING)
 
     def add(self, summary: Summary) -> bool:
         """Add a run; False where the same one is there already."""

@@ -19,7 +19,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from dml_conformance.reports.databases import DatabaseFile, DatabaseReader, UnreadableError, guard
+from dml_conformance.reports.databases import DatabaseReader, UnreadableError, guard
 from dml_conformance.reports.encoded import LONGEST_REASON, EncodedRecord
 from dml_conformance.reports.records import TRAITS as ALL_TRAITS
 from dml_conformance.reports.records import Body, Caches, Campaign, Caveat, Ending, Phase, Record, Throughput, Verdict
@@ -386,18 +386,9 @@ class Store(DatabaseReader):
     ending: Ending | None
 
     def __init__(self, path: Path, *, in_place: bool = False) -> None:
-        self.path = path
         if not path.is_file():
             raise StoreError(f"{path}: no such file; expected a results file of this suite")
-        with self._reading():
-            self._file = DatabaseFile(path, in_place=in_place)
-        self._connection = self._file.connection
-        try:
-            with self._reading():
-                self._open()
-        except StoreError:
-            self.close()
-            raise
+        super().__init__(path, in_place=in_place)
 
     def _open(self) -> None:
         guard(self._connection, self._file.size)
@@ -423,17 +414,14 @@ class Store(DatabaseReader):
         if self.ending is not None:
             check_ending(self.ending)
 
-    def close(self) -> None:
-        self._file.close()
-
     def __len__(self) -> int:
         """How many records there are."""
-        with self._reading():
+        with self._using():
             return int(self._connection.execute("SELECT count(id) FROM record").fetchone()[0])
 
     def marks(self) -> tuple[Mark, ...]:
         """The finished units of a run that has not ended, in order; none of one that has."""
-        with self._reading():
+        with self._using():
             tables = self._connection.execute("SELECT name FROM sqlite_master WHERE name = 'mark'")
             if tables.fetchone() is None:
                 return ()
@@ -470,7 +458,7 @@ class Store(DatabaseReader):
 
     def _selected(self, condition: str, parameters: list[Any]) -> Iterator[Record]:
         query = f"SELECT {', '.join(_COLUMNS)} FROM record WHERE {condition} ORDER BY id"  # noqa: S608 - our own
-        with self._reading():
+        with self._using():
             labels = self._label_texts()
             block, bodies, before = -1, list[msgspec.Raw](), 0
             for row in self._connection.execute(query, parameters):
@@ -489,7 +477,7 @@ class Store(DatabaseReader):
         """Verdict and answer of those of these cases (by digest) that were judged; of a repeated one the last."""
         found: dict[str, tuple[Verdict, str]] = {}
         wanted = frozenset(cases)
-        with self._reading():
+        with self._using():
             labels = self._label_texts()
             query, parameters = "SELECT digest, verdict, answered FROM record", [bytes.fromhex(case) for case in cases]
             if len(parameters) <= _MAX_PARAMETERS:
@@ -507,7 +495,7 @@ class Store(DatabaseReader):
         columns += ", output_bytes, caches" if self._version >= 2 else ", 0, 'warm'"
         columns += ", caveats" if self._version >= 3 else ", '[]'"
         query = f"SELECT {columns} FROM throughput ORDER BY id"  # noqa: S608 - constants only
-        with self._reading():
+        with self._using():
             rows = tuple(map(_throughput_of, self._connection.execute(query)))
             for row in rows:
                 check_throughput(row)
@@ -533,7 +521,7 @@ class Store(DatabaseReader):
         return labels
 
     @contextmanager
-    def _reading(self) -> Iterator[None]:
+    def _using(self) -> Iterator[None]:
         """Whatever a damaged file makes SQLite, zlib or the decoders raise, as StoreError."""
         try:
             yield

@@ -74,17 +74,6 @@ def check_lengths(where: str, value: Any, longest: int = LONGEST_NAME, most: int
                 check_lengths(f"{where}[{number}]", each, longest, most)
 
 
-def _check_campaign_lengths(campaign: Campaign) -> None:
-    check_lengths("backend", campaign.backend)
-    check_lengths("operators", campaign.operators)
-    check_lengths("levels", campaign.levels)
-    check_lengths("rules", campaign.rules, LONGEST_TEXT, MOST_RULES)
-    check_lengths("environment", campaign.environment, LONGEST_FACT)
-    check_lengths("strength", campaign.strength)
-    for where in ("suite_version", "budget", "started", "spec"):
-        check_length(where, getattr(campaign, where))
-
-
 def check_ending(ending: Ending) -> None:
     """Raises ValueError where its texts are too long."""
     check_length("ending.finished", ending.finished)
@@ -94,7 +83,10 @@ def check_ending(ending: Ending) -> None:
 def check_campaign(campaign: Campaign) -> None:
     """Raises ValueError where the backend's claims, rules or strength are not of their form, levels or the reading are
     none, or texts are too long."""
-    _check_campaign_lengths(campaign)
+    check_lengths("rules", campaign.rules, LONGEST_TEXT, MOST_RULES)
+    check_lengths("environment", campaign.environment, LONGEST_FACT)
+    for where in ("backend", "operators", "levels", "strength", "suite_version", "budget", "started", "spec"):
+        check_lengths(where, getattr(campaign, where))
     msgspec.convert(campaign.backend, _Backend)
     rules = msgspec.convert(campaign.rules, tuple[_Rule, ...])
     for label in {*campaign.levels, *(rule.since for rule in rules), *(rule.until for rule in rules if rule.until)}:
