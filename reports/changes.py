@@ -15,6 +15,8 @@ from msgspec.structs import replace
 from dml_conformance.reports.records import NOT_CONFORMANT, Record, Verdict
 from dml_conformance.reports.store import Store
 
+Answers = Mapping[str, tuple[Verdict, str]]  # verdict and answer by the case's digest
+
 
 class ChangeKind(StrEnum):
     """What became of a case that differs in one of the two runs, the gravest first."""
@@ -48,38 +50,38 @@ class CaseChange:
 
 
 def differing(store: Store) -> dict[str, Record]:
-    """The cases of a campaign that differ, by digest.
+    """The cases of a campaign that differ, by digest, without what is long: there may be a million.
 
     Raises:
         StoreError: it cannot be read.
     """
-    return {record.case: _brief(record) for record in store.records(verdict=NOT_CONFORMANT)}
-
-
-def _brief(record: Record) -> Record:
-    """The record without what is long: it may be one of a million."""
-    return replace(record, reason="", case_json={}, differences=(), reproduce="")
+    return {
+        record.case: replace(
+            record, reason="", case_json={}, differences=(), reproduce=""
+        )
+        for record in store.records(verdict=NOT_CONFORMANT)
+    }
 
 
 def changes(
     before: Mapping[str, Record],
     after: Mapping[str, Record],
-    seen_before: Mapping[str, Verdict],
-    seen_after: Mapping[str, Verdict],
+    seen_before: Answers,
+    seen_after: Answers,
 ) -> list[CaseChange]:
     """What changed, the gravest first, each kind in the order of its run.
 
     Args:
         before: the baseline's differing cases, by digest.
         after: the new run's.
-        seen_before: the baseline's verdicts on those of the new run's differing cases that it has.
-        seen_after: the new run's verdicts on those of the baseline's differing cases that it has.
+        seen_before: what the baseline made of those of the new run's differing cases that it has.
+        seen_after: what the new run made of those of the baseline's differing cases that it has.
     """
     found = []
     for case, record in {**after, **before}.items():
         if case not in before or case not in after:
-            was = record.verdict if case in before else seen_before.get(case)
-            now = record.verdict if case in after else seen_after.get(case)
+            was = record.verdict if case in before else seen_before.get(case, (None, ""))[0]
+            now = record.verdict if case in after else seen_after.get(case, (None, ""))[0]
             about = (_kind(was, now), case, record.operator, record.rule)
             found.append(CaseChange(*about, str(was or ""), str(now or "")))
     order = list(ChangeKind).index

@@ -30,8 +30,8 @@ ADDING: Final = READING | {sqlite3.SQLITE_INSERT, sqlite3.SQLITE_TRANSACTION}
 
 MOST_COPIED = 16 << 30  # bytes of a file and its WAL; no results are larger
 _COPIES = 5  # tries, each undone where a writer began its WAL anew meanwhile
-_WAL_HEADER = 32  # bytes, in which each WAL has numbers of its own
-_WAL_MODE_AT, _WAL_MODE = 18, b"\2\2"  # where a file's header says that it is in WAL mode, and how
+_HEADER = 32  # bytes, in which each WAL has numbers of its own, and a file says in which mode it is
+_MODE_AT, _WAL_MODE = slice(18, 20), b"\2\2"
 
 
 class UnreadableError(Exception):
@@ -63,7 +63,8 @@ class DatabaseFile:
             return
         self.size = path.stat().st_size
         real = path.resolve()
-        if not in_place and _has_content(_beside(real, "wal")):
+        wal = _beside(real, "wal")
+        if not in_place and wal.is_file() and wal.stat().st_size > 0:
             self._folder = TemporaryDirectory(prefix="dml-conformance-")
             try:
                 real = _copied(real, Path(self._folder.name))
@@ -71,7 +72,7 @@ class DatabaseFile:
             except BaseException:
                 self._folder.cleanup()
                 raise
-        is_whole = not in_place and self._folder is None and _is_in_wal_mode(real)
+        is_whole = not in_place and self._folder is None and _head(real)[_MODE_AT] == _WAL_MODE
         mode = "mode=ro&immutable=1" if is_whole else "mode=ro"
         self.connection = sqlite3.connect(f"{real.as_uri()}?{mode}", uri=True, isolation_level=None)
         try:
@@ -139,10 +140,6 @@ def _beside(path: Path, kind: str) -> Path:
     return path.with_name(f"{path.name}-{kind}")
 
 
-def _has_content(path: Path) -> bool:
-    return path.is_file() and path.stat().st_size > 0
-
-
 def _copied(path: Path, folder: Path) -> Path:
     """A copy of a file and its WAL, as they were at one moment.
 
@@ -163,14 +160,9 @@ def _copied(path: Path, folder: Path) -> Path:
     raise UnreadableError("is being written, and changed each time that it was read; wait for its writer to end")
 
 
-def _is_in_wal_mode(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(_WAL_MODE_AT + len(_WAL_MODE))[_WAL_MODE_AT:] == _WAL_MODE
-
-
 def _head(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(_WAL_HEADER)
+        return file.read(_HEADER)
 
 
 def guard(connection: sqlite3.Connection, size: int, actions: frozenset[int] = READING) -> None:

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from dml_conformance.backends.foreign_text import one_line
-from dml_conformance.reports.grouping import grouped
+from dml_conformance.reports.grouping import distinct, grouped
 from dml_conformance.reports.html import render
 from dml_conformance.reports.plots import LONGEST_LABEL, Area, Tick
 from dml_conformance.reports.records import NOT_CONFORMANT, Timing, Verdict
 from dml_conformance.reports.summary import CellVerdict
 from dml_conformance.reports.text import binary_size, rate
-from dml_conformance.reports.trends import Rates, Trend, VerdictChange
+from dml_conformance.reports.trends import Rates, Trend
 
 PANEL = Area(width=340, height=170, left=66, right=14, top=28, bottom=24)
 SPARK = Area(width=150, height=26, left=3, right=3, top=3, bottom=3)
@@ -114,6 +114,7 @@ def history_html(trends: Sequence[Trend]) -> str:
 def _shown(number: int, trend: Trend, most_sparks: int) -> dict[str, Any]:
     """What the page tells of a series, with so many lines of measurements at most."""
     runs = trend.runs
+    operators = distinct(run.counts for run in runs)
     stepped = sorted(
         (rates for rates in trend.rates if rates.steps),
         key=lambda rates: -max(abs(step.change) for step in rates.steps),
@@ -126,30 +127,20 @@ def _shown(number: int, trend: Trend, most_sparks: int) -> dict[str, Any]:
         "changes": trend.changes,
         "steps": trend.stepped_together(),
         "timing": _about,
-        "verdicts": _verdict_charts(trend),
+        "verdicts": [_verdict_chart(operator, trend) for operator in operators[:MAX_PANELS]],
         "stepped": [_rate_chart(rates, len(runs)) for rates in stepped[:MAX_PANELS]],
         "stepped_count": len(stepped),
         "sparks": grouped(trend.rates[:most_sparks], lambda rates: rates.timing.operator),
         "spark_axes": lambda rates: _Axes(SPARK, len(runs), max(rates.values)),
         "step_texts": _step_texts,
         "sparks_left_out": trend.left_out + max(0, len(trend.rates) - most_sparks),
-        "operators_left_out": max(0, len(_operators(trend)) - MAX_PANELS),
+        "operators_left_out": max(0, len(operators) - MAX_PANELS),
     }
 
 
-def _verdict_charts(trend: Trend) -> list[Chart]:
-    """For each operator its failed cases by run."""
-    return [
-        _verdict_chart(operator, trend, [change for change in trend.changes if change.operator == operator])
-        for operator in _operators(trend)[:MAX_PANELS]
-    ]
-
-
-def _operators(trend: Trend) -> list[str]:
-    return list(dict.fromkeys(operator for run in trend.runs for operator in run.counts))
-
-
-def _verdict_chart(operator: str, trend: Trend, changes: Sequence[VerdictChange]) -> Chart:
+def _verdict_chart(operator: str, trend: Trend) -> Chart:
+    """The failed cases of an operator by run."""
+    changes = [change for change in trend.changes if change.operator == operator]
     counts = {number: run.failed(operator) for number, run in enumerate(trend.runs, 1) if operator in run.counts}
     axes = _Axes(PANEL, len(trend.runs), max(1, *counts.values()))
     points = [

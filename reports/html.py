@@ -126,7 +126,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_clean,
+        finalize=lambda value: printable(value) if type(value) is str else value,  # no control characters
     )
     environment.filters.update(
         count="{:,}".format,
@@ -147,11 +147,6 @@ def _environment() -> Environment:
         to_cases=lambda traits: "#cases?" + urlencode({name: value for name, value in traits.items() if value}),
     )
     return environment
-
-
-def _clean(value: Any) -> Any:
-    """What the template prints, without control characters."""
-    return printable(value) if type(value) is str else value
 
 
 def _case(record: Record) -> str:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from dml_conformance.reports.cases import SHOWN_DIGITS, Cases
-from dml_conformance.reports.changes import CHANGE_MEANINGS, CaseChange, ChangeKind, changes, differing
+from dml_conformance.reports.changes import CHANGE_MEANINGS, Answers, CaseChange, ChangeKind, changes, differing
 from dml_conformance.reports.grouping import distinct, grouped
 from dml_conformance.reports.records import NOT_CONFORMANT, Caches, Record, Room, Throughput, Timing, Verdict
 from dml_conformance.reports.store import Store, StoreError
@@ -42,7 +42,6 @@ MAX_FIRST = 5  # groups of failures named beside the matrix
 MAX_CASES = 4  # of a group of failures that are shown, beside the smallest one of each campaign
 
 Tally = Counter[tuple[str, str, Verdict]]  # decisions: expected, answered, what came of it
-Answers = Mapping[str, tuple[Verdict, str]]  # verdict and answer by the case's digest
 _CACHES = list(Caches)
 _SPOKEN = {"accept": "accepted", "reject": "rejected"}
 _CONFORMS, _DIFFERS, _UNSURE, _OPEN, _NONE = CellVerdict
@@ -666,11 +665,7 @@ def _read(store: Store, wanted: Collection[str], replay: Callable[[Store, Consum
 
 def _changed(store: Store, baseline: Store) -> list[CaseChange]:
     before, after = differing(baseline), differing(store)
-    return changes(before, after, _verdicts(baseline, after), _verdicts(store, before))
-
-
-def _verdicts(store: Store, cases: Collection[str]) -> dict[str, Verdict]:
-    return {case: verdict for case, (verdict, _) in store.answers(cases).items()}
+    return changes(before, after, baseline.answers(after), store.answers(before))
 
 
 def _labels(summaries: Sequence[Summary]) -> list[str]:

@@ -70,7 +70,7 @@ def _cuts(values: Sequence[float], start: int, end: int, needed: float) -> list[
         return []
     at = min(places, key=lambda place: _spread(values[start:place]) + _spread(values[place:end]))
     before, after = median(values[start:at]), median(values[at:end])
-    if abs(after - before) <= needed or _is_nearer(values[at], before, after):
+    if abs(after - before) <= needed or abs(values[at] - before) < abs(values[at] - after):
         return []  # in the second case the last ones, too few, drew the median of a part that begins before them
     return [*_cuts(values, start, at, needed), at, *_cuts(values, at, end, needed)]
 
@@ -82,10 +82,6 @@ def _unconfirmed(values: Sequence[float], start: int, needed: float) -> int | No
         if all(value - level > needed for value in last) or all(level - value > needed for value in last):
             return at
     return None
-
-
-def _is_nearer(value: float, one: float, other: float) -> bool:
-    return abs(value - one) < abs(value - other)
 
 
 def _spread(values: Sequence[float]) -> float:

@@ -326,7 +326,9 @@ class Summary(Consumer):
         key = (record.operator, record.level, record.phase, record.rule)
         test = self.tests.get(key)
         if test is None:
-            test = self.tests[key] = self._new_test(record)
+            if record.operator not in self.campaign.operators or record.level not in self.campaign.levels:
+                raise StreamError(f"a record of {record.operator} at {record.level}, which the campaign leaves out")
+            test = self.tests[key] = Test()
         test.counts[verdict] += 1
         test.seconds += record.seconds
         self.counts[verdict] += 1
@@ -360,11 +362,6 @@ class Summary(Consumer):
         self.ending = ending
         self._lose(ending.lost, lost_by_backend(ending.lost))
         self.digests.finish(ending)
-
-    def _new_test(self, record: Record) -> Test:
-        if record.operator not in self.campaign.operators or record.level not in self.campaign.levels:
-            raise StreamError(f"a record of {record.operator} at {record.level}, which the campaign leaves out")
-        return Test()
 
     def _keep(self, record: Record, whole: Callable[[], Record], test: Test) -> None:
         verdict = record.verdict

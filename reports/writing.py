@@ -211,13 +211,13 @@ class OutputFolder:
             raise OutputError(f"{self.path}: cannot be read: {error.strerror or error}") from error
         if found and not (self._replace if may_hold_ours is None else may_hold_ours):
             raise OutputError(f"{self.path}: exists and is not empty; name another folder, or replace it (--replace)")
-        foreign = [name for name in found if name not in self._known and not self._is_ours(target / name)]
+        foreign = [
+            name
+            for name in found
+            if name not in self._known and not (name == FAILURES and holds_failures_alone(target / name))
+        ]
         if foreign:
             raise OutputError(f"{self.path}: holds {foreign[0]}, which is no report; it is not replaced")
-
-    def _is_ours(self, entry: Path) -> bool:
-        """Whether it is the folder of failing cases, with nothing else in it."""
-        return entry.name == FAILURES and holds_failures_alone(entry)
 
 
 # In a lock, until it holds the conditions of a run: what was there before is being removed.
