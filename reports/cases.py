@@ -169,11 +169,6 @@ class Embedded:
     blocks: Sequence[str]
     carried: CarriedCases
 
-    @property
-    def size(self) -> int:
-        """Characters in the page."""
-        return len(self.rows) + len(self.flags) + sum(len(block) + 1 for block in self.blocks)
-
 
 def embed(
     campaigns: Mapping[str, Cases], budget: int, changes: Mapping[tuple[str, str], str] | None = None

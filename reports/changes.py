@@ -56,9 +56,7 @@ def differing(store: Store) -> dict[str, Record]:
         StoreError: it cannot be read.
     """
     return {
-        record.case: replace(
-            record, reason="", case_json={}, differences=(), reproduce=""
-        )
+        record.case: replace(record, reason="", case_json={}, differences=(), reproduce="")
         for record in store.records(verdict=NOT_CONFORMANT)
     }
 

@@ -84,6 +84,7 @@ class CaseSample:
     Attributes:
         seen: cases that came.
         parts: those that were kept; `ALWAYS` among the names of the parts.
+        held: bytes that their texts take.
     """
 
     def __init__(self, most_rows: int, most_held: int) -> None:
@@ -91,18 +92,8 @@ class CaseSample:
         self.parts: dict[int, SamplePart] = {ALWAYS: SamplePart()}
         self._most_rows = most_rows
         self._most_held = most_held
-        self._rows = self._held = 0
+        self._rows = self.held = 0
         self._row_bits = self._text_bits = KEY_BITS  # of the last parts that have rows and texts
-
-    @property
-    def rows(self) -> int:
-        """Cases that are kept."""
-        return sum(len(part.keys) for part in self.parts.values())
-
-    @property
-    def held(self) -> int:
-        """Bytes that their texts take."""
-        return self._held
 
     def add(self, key: int, codes: Callable[[], Sequence[int]], text: Callable[[], bytes | None]) -> None:
         """Take a case, of which traits and text are asked for if it is kept."""
@@ -115,7 +106,7 @@ class CaseSample:
             dropped = self.parts.pop(self._row_bits, None)
             if dropped is not None:
                 self._rows -= len(dropped.keys)
-                self._held -= dropped.held
+                self.held -= dropped.held
             self._row_bits -= 1
             self._text_bits = min(self._text_bits, self._row_bits)
 
@@ -127,10 +118,10 @@ class CaseSample:
         part = self.parts.get(name)
         if part is None:
             part = self.parts[name] = SamplePart()
-        self._held += part.add(key, codes, text)
-        while self._held > self._most_held and self._text_bits:
+        self.held += part.add(key, codes, text)
+        while self.held > self._most_held and self._text_bits:
             if self._text_bits in self.parts:
                 dropped = self.parts[self._text_bits]
-                self._held -= dropped.held
+                self.held -= dropped.held
                 dropped.drop_texts()
             self._text_bits -= 1

@@ -72,7 +72,7 @@ def test_summary_and_cases_are_the_same() -> None:
         assert {name: list(part.texts()) for name, part in parts.items()} == {
             name: list(part.texts()) for name, part in parts_of_encoded.items()
         }
-        assert getattr(cases, kind).rows
+        assert any(part.keys for part in parts.values())
 
 
 def test_the_store_is_the_same_to_the_byte(tmp_path: Path) -> None:
