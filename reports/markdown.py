@@ -51,7 +51,7 @@ def markdown(summary: Summary, most: int = MAX_CHARACTERS) -> str:
 
 def _head(summary: Summary) -> Iterator[str]:
     campaign, outcome = summary.campaign, summary.conformance
-    yield f"# {CellVerdict(outcome.value).symbol} {_plain(campaign.backend['name'])}: {outcome}\n"
+    yield f"# {CellVerdict[outcome.name].symbol} {_plain(campaign.backend['name'])}: {outcome}\n"
     yield f"{_plain(summary.headline())}\n"
     if outcome is Conformance.INCOMPLETE:
         yield from (f"- {_plain(reason)}" for reason in summary.why_incomplete())

@@ -305,7 +305,7 @@ class CampaignReport:
 
     def head(self) -> list[tuple[str, list[CampaignCell]]]:
         """The facts that tell the campaigns apart."""
-        outcomes = [CampaignCell(str(s.conformance), CellVerdict(str(s.conformance))) for s in self.summaries]
+        outcomes = [CampaignCell(str(s.conformance), CellVerdict[s.conformance.name]) for s in self.summaries]
         rows = [
             ("Outcome", outcomes),
             ("Device", self._facts(lambda s: s.campaign.backend["device"])),
@@ -345,9 +345,9 @@ class CampaignReport:
     def changes(self) -> list[ChangeRow]:
         """What changed, by campaign, operator and rule; regressions first, the most frequent first."""
         rows = [
-            ChangeRow(label, kind, *about, len(group), group[0], self._holder(label, kind))
+            ChangeRow(label, kind, operator, rule, len(group), group[0], self._holder(label, kind))
             for label, found in zip(self.labels, self.changed, strict=False)
-            for (kind, *about), group in grouped(found, lambda c: (c.kind, c.operator, c.rule)).items()
+            for (kind, operator, rule), group in grouped(found, lambda c: (c.kind, c.operator, c.rule)).items()
         ]
         return sorted(rows, key=lambda row: (list(ChangeKind).index(row.kind), -row.count, row.operator, row.rule))
 
