@@ -20,7 +20,7 @@ import msgspec
 import psutil
 
 from dml_conformance.backends.processes.arena import SMALLEST, Arena
-from dml_conformance.backends.processes.child_process import ChildProcess, StartedProcess, how_it_ended
+from dml_conformance.backends.processes.child_process import ChildProcess, StartedProcess, how_it_ended, main_of
 from dml_conformance.backends.processes.errors import ProcessLost
 from dml_conformance.backends.processes.framing import Receiver, WireError, send
 from dml_conformance.backends.processes.last_words import Remarks
@@ -297,8 +297,12 @@ class BackendProcess(SupervisedProcess):
 def _started(origin: Origin, arena: Arena, remarks: IO[bytes], mark: str) -> StartedProcess:
     return StartedProcess(
         origin.path,
-        f"from dml_conformance.backends.processes.server import main; main({origin.name!a}, {arena.place!a}, "
-        f"{0 if os.name == 'posix' else os.getpid()})",
+        main_of(
+            "dml_conformance.backends.processes.server",
+            origin.name,
+            arena.place,
+            0 if os.name == "posix" else os.getpid(),
+        ),
         remarks,
         inherited=arena.inherited,
         environment={MARKED: mark},

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from contextlib import suppress
 from functools import partial
 from typing import IO
@@ -11,7 +9,7 @@ from typing import IO
 import msgspec
 
 from dml_conformance.backends.processes.arena import Arena
-from dml_conformance.backends.processes.child_process import StartedProcess
+from dml_conformance.backends.processes.child_process import StartedProcess, import_path, main_of
 from dml_conformance.backends.processes.errors import ProcessLost
 from dml_conformance.backends.processes.framing import Receiver, WireError, send
 from dml_conformance.backends.processes.limits import Limits
@@ -94,8 +92,8 @@ class WorkerProcess(SupervisedProcess):
 
 def _started(environment: dict[str, str], arena: Arena, remarks: IO[bytes], mark: str) -> StartedProcess:
     return StartedProcess(
-        [entry or os.getcwd() for entry in sys.path],  # noqa: PTH109 - a text, as the others are
-        f"from dml_conformance.conformance.workers.worker import main; main({arena.place!a})",
+        import_path(),
+        main_of("dml_conformance.conformance.workers.worker", arena.place),
         remarks,
         inherited=arena.inherited,
         environment={MARKED: mark, **environment},

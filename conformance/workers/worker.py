@@ -18,10 +18,11 @@ from dml_conformance.backends.foreign_text import encodable
 from dml_conformance.backends.loading import BackendError, devices_of
 from dml_conformance.backends.processes.arena import SMALLEST, ArenaView
 from dml_conformance.backends.processes.backend import IsolatedBackend
+from dml_conformance.backends.processes.child_process import take_pipes
 from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.framing import Receiver, send
 from dml_conformance.backends.processes.losses import Loss
-from dml_conformance.backends.processes.server import STANDARD_INPUT, STANDARD_OUTPUT, settle
+from dml_conformance.backends.processes.server import settle
 from dml_conformance.conformance.workers.heartbeat import LOADING, Heartbeat, with_heartbeat
 from dml_conformance.conformance.workers.messages import (
     Assignment,
@@ -51,7 +52,7 @@ def main(place: str) -> None:
     Args:
         place: of the memory that is shared with the process that watches this one.
     """
-    requests, replies = os.dup(STANDARD_INPUT), os.dup(STANDARD_OUTPUT)
+    requests, replies = take_pipes()
     settle()
     queue: SimpleQueue[Request | None] = SimpleQueue()
     server = JudgeServer(Heartbeat(ArenaView(place).memory(SMALLEST)))
