@@ -20,7 +20,7 @@ from dml_conformance.backends.processes.arena import PAGE
 from dml_conformance.backends.processes.errors import GivenUp, ProcessLost, StrayWrite
 from dml_conformance.backends.processes.framing import WireError
 from dml_conformance.backends.processes.limits import Limits
-from dml_conformance.backends.processes.losses import Loss, LossCause, losses_together
+from dml_conformance.backends.processes.losses import Loss, LossCause, LossTally, losses_together
 from dml_conformance.backends.processes.process import THE_PROCESS, BackendProcess, Origin
 from dml_conformance.backends.processes.wire import (
     EXECUTE,
@@ -76,8 +76,7 @@ class IsolatedBackend:
         limits: that the process is held to.
 
     Attributes:
-        losses: how many processes were lost.
-        timeouts: how many of them took too long.
+        tally: how many processes were lost.
 
     Raises:
         BackendError: the backend cannot be had; where it says so itself, in the same words as from `load_backend`.
@@ -88,8 +87,7 @@ class IsolatedBackend:
     def __init__(self, name: str, limits: Limits = Limits()) -> None:  # noqa: B008 - it is frozen
         self.name = name
         self.limits = limits
-        self.losses = 0
-        self.timeouts = 0
+        self.tally = LossTally()
         self._lost: list[Loss] = []  # that nobody has asked for yet
         origin = Origin(name, tuple(sys.path), os.getcwd())  # noqa: PTH109
         self._processes = _ProcessPool(origin, limits, self._lost.append)
@@ -197,7 +195,7 @@ class IsolatedBackend:
 
         def make(process: BackendProcess) -> tuple[bytes, int]:
             # Where processes are lost, this one may not be the one that has decided on these.
-            return encode((EXECUTE_BATCH, work.put(process), work.jobs(self._described), self.losses > 0)), work.end
+            return encode((EXECUTE_BATCH, work.put(process), work.jobs(self._described), self.tally.lost > 0)), work.end
 
         try:
             outcome = self._ask(make, "execute_batch", decode_execution, together=True)
@@ -355,8 +353,7 @@ class IsolatedBackend:
             self._forget()
             self._processes.lose()
             if isinstance(error, ProcessLost):
-                self.losses += 1
-                self.timeouts += error.timed_out
+                self.tally = self.tally.plus(LossTally(1, error.timed_out))
                 cause = LossCause.TIME_LIMIT_TOGETHER if together and error.timed_out else error.cause
                 self._lost.append(Loss(cause, told_of(error)))
             raise
@@ -366,9 +363,9 @@ class IsolatedBackend:
         process = self._processes.current
         if process is not None:
             return process
-        if reason := why_given_up(self.losses, self.timeouts):
+        if reason := why_given_up(self.tally):
             raise GivenUp(reason)
-        return self._processes.replace(is_losing=self.losses > 0)
+        return self._processes.replace(is_losing=self.tally.lost > 0)
 
     def _forget(self) -> None:
         """A new process knows nothing."""
@@ -387,12 +384,11 @@ class IsolatedBackend:
         self._processes.current.arena.release(work.end)
 
 
-def why_given_up(losses: int, timeouts: int) -> str:
-    """Why a backend that lost so many processes, and so many of them for taking too long, is not asked any more; "" if
-    it is."""
-    if losses < MOST_LOST and timeouts < MOST_TIMED_OUT:
+def why_given_up(tally: LossTally) -> str:
+    """Why a backend that lost so many processes is not asked any more; "" if it is."""
+    if not tally.reaches(MOST_LOST, MOST_TIMED_OUT):
         return ""
-    counted = f"{timeouts} times for taking too long" if losses < MOST_LOST else f"{losses} times"
+    counted = f"{tally.timed_out} times for taking too long" if tally.lost < MOST_LOST else f"{tally.lost} times"
     return f"the backend's process was lost {counted}, so the backend is not asked any more"
 
 

@@ -17,18 +17,17 @@ from dml_conformance.backends.base import Backend
 from dml_conformance.backends.foreign_text import encodable
 from dml_conformance.backends.loading import BackendError, devices_of
 from dml_conformance.backends.processes.arena import SMALLEST, ArenaView
-from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.child_process import take_pipes
 from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.framing import Receiver, send
 from dml_conformance.backends.processes.losses import Loss
 from dml_conformance.backends.processes.server import settle
+from dml_conformance.conformance.judge.losses import tally_of
 from dml_conformance.conformance.workers.heartbeat import LOADING, Heartbeat, with_heartbeat
 from dml_conformance.conformance.workers.messages import (
     Assignment,
     Devices,
     FindDevices,
-    LossTally,
     Reply,
     Request,
     TaskOutcome,
@@ -148,10 +147,10 @@ class JudgeServer:
         """What comes of a task on one backend."""
         if number in assignment.quarantined:
             assert isinstance(task, CaseBlock)
-            found = judge_in_quarantine(self._setup, number, task.cases, assignment.suspicions)
-            return TaskOutcome((encode_records(found.records),), (found.losses,), found.given_up)
+            return judge_in_quarantine(self._setup, number, task.cases, assignment.suspicions)
         judge = self._judge(number)
-        before = _count(judge)
+        backend = judge.judge.backend
+        before = tally_of(backend)
         records = []
         given_up, unrecorded = "", tuple[Loss, ...]()
         try:
@@ -159,10 +158,4 @@ class JudgeServer:
                 records.append(record)
         except GivenUp as reason:
             given_up, unrecorded = str(reason), reason.lost
-        lost, timed_out = (now - then for now, then in zip(_count(judge), before, strict=True))
-        return TaskOutcome((encode_records(records),), (LossTally(lost, timed_out),), given_up, unrecorded)
-
-
-def _count(judge: TaskJudge) -> LossTally:
-    backend = judge.judge.backend
-    return LossTally(backend.losses, backend.timeouts) if isinstance(backend, IsolatedBackend) else LossTally()
+        return TaskOutcome((encode_records(records),), (tally_of(backend).since(before),), given_up, unrecorded)

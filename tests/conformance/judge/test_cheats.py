@@ -26,6 +26,7 @@ from cheating_backends import (
     elements,
 )
 from click.testing import CliRunner, Result
+from judged_tasks import records_left
 from msgspec.structs import replace
 from package_support import make, told, verified
 
@@ -74,7 +75,7 @@ def first_failure(records: Iterable[Record]) -> Record | None:
 
 
 def campaign(backend: Any, operator: str, level: Level = HIGHEST) -> Iterator[Record]:
-    return Engine(Judge(backend, "cheat"), (operator,), (level,), BUDGETS["quick"], 0).records()
+    return records_left(Engine(Judge(backend, "cheat"), (operator,), (level,), BUDGETS["quick"], 0))
 
 
 def sweep(count: int) -> list[Case]:
@@ -132,7 +133,7 @@ def test_a_campaign_finds_it(cheat: type[Cheat], operator: str) -> None:
 def test_a_campaign_finds_it_in_its_own_process(cheat: type[Cheat], isolated: Isolated) -> None:
     backend = isolated(cheat)
     assert first_failure(campaign(backend, "TILE")) is not None
-    assert backend.losses == 0
+    assert backend.tally.lost == 0
 
 
 @pytest.mark.few(5)
@@ -145,7 +146,7 @@ def test_a_sweep_in_batches_finds_it(cheat: type[Cheat], isolated: Isolated) -> 
     failure = first_failure(judge.records(cases, Phase.SWEEP))
     assert failure is not None
     assert failure.difference_count
-    assert backend.losses == 0
+    assert backend.tally.lost == 0
 
 
 # Of the mechanisms, one each.
