@@ -23,7 +23,7 @@ from dml_conformance.backends.processes.framing import Receiver, send
 from dml_conformance.backends.processes.losses import Loss
 from dml_conformance.backends.processes.server import settle
 from dml_conformance.conformance.judge.losses import tally_of
-from dml_conformance.conformance.workers.heartbeat import LOADING, Heartbeat, with_heartbeat
+from dml_conformance.conformance.workers.heartbeat import LOADING, BackendWithHeartbeat, Heartbeat
 from dml_conformance.conformance.workers.messages import (
     Assignment,
     Devices,
@@ -128,7 +128,7 @@ class JudgeServer:
             self._heartbeat.leave()
             raise
         self._heartbeat.leave()
-        return with_heartbeat(backend, self._heartbeat, number)
+        return BackendWithHeartbeat(backend, self._heartbeat, number)
 
     def _make_judge(self, number: int) -> TaskJudge:
         return TaskJudge(self._setup.judge(number, self._backend(number)), one_by_one=self._setup.one_by_one)
