@@ -10,7 +10,6 @@ from dml_conformance.conformance.exchange.corpus import CorpusLine, read_case
 from dml_conformance.conformance.judge.batch import MOST_CASES, BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import with_losses
-from dml_conformance.conformance.judge.prefetch import prefetch_decisions
 from dml_conformance.conformance.judge.search import search
 from dml_conformance.reports.records import Phase, Record
 from dml_conformance.spec.case import Case
@@ -129,6 +128,6 @@ class TaskJudge:
         return self._one_by_one(task)
 
     def _one_by_one(self, block: CaseBlock) -> Iterator[Record]:
-        prefetch_decisions(self.judge, block.cases)
+        self.judge.prefetch(block.cases)
         for case in block.cases:
             yield self.judge.record(case, block.phase)

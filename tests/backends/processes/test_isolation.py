@@ -37,7 +37,6 @@ from dml_conformance.backends.processes.zygote import CAN_FORK
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.conformance.judge.prefetch import prefetch_decisions
 from dml_conformance.conformance.judge.search import MOST_LOST, MOST_TIMED_OUT, search
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case, Recipe
@@ -374,10 +373,10 @@ def test_a_judge_asks_ahead_for_what_it_will_ask_itself(isolated: Isolated) -> N
     below = Case.of(CASES[0].desc, LEVEL, rule="TILE.values")
     judge = Judge(backend, "some", claims=msgspec.structs.replace(backend.capabilities(), operators=("TILE",)))
     cases = [below, numbered_case(0, "GATHER", LEVEL, 0), CASES[0], CASES[1]]
-    prefetch_decisions(judge, cases)
+    judge.prefetch(cases)
     assert [judge.record(case, Phase.SWEEP).verdict for case in cases].count(Verdict.NOT_SUPPORTED) == 1
     assert backend.tally.lost == 0  # or a decision was asked for twice
-    prefetch_decisions(Judge(load_backend("reference"), "reference"), cases)
+    Judge(load_backend("reference"), "reference").prefetch(cases)
 
 
 def test_what_was_asked_ahead_and_cost_the_process_is_asked_for_alone(isolated: Isolated) -> None:
