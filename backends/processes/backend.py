@@ -24,7 +24,6 @@ from dml_conformance.backends.processes.losses import Loss, LossCause, LossTally
 from dml_conformance.backends.processes.process import THE_PROCESS, BackendProcess, Origin
 from dml_conformance.backends.processes.wire import (
     EXECUTE,
-    EXECUTE_BATCH,
     SAME,
     TIME_EXECUTION,
     BackendException,
@@ -182,9 +181,7 @@ class IsolatedBackend:
         work = _SharedTensors([Execution(desc, level, inputs, outputs)])
 
         def make(process: BackendProcess) -> tuple[bytes, int]:
-            validate = desc is not self._known.decided
-            (job,) = work.jobs(self._described)
-            return encode((EXECUTE, work.put(process), job, validate)), work.end
+            return self._sent(EXECUTE, work, process, desc is not self._known.decided, False)
 
         seconds = self.limits.seconds * (1 + work.end // UNHURRIED_BYTES)
         self._fetch(work, self._ask_alone(make, "execute", decode_execution, seconds))
@@ -195,7 +192,7 @@ class IsolatedBackend:
 
         def make(process: BackendProcess) -> tuple[bytes, int]:
             # Where processes are lost, this one may not be the one that has decided on these.
-            return encode((EXECUTE_BATCH, work.put(process), work.jobs(self._described), self.tally.lost > 0)), work.end
+            return self._sent(EXECUTE, work, process, self.tally.lost > 0, True)
 
         try:
             outcome = self._ask(make, "execute_batch", decode_execution, together=True)
@@ -224,8 +221,7 @@ class IsolatedBackend:
         work = _SharedTensors([Execution(desc, level, inputs, outputs)])
 
         def make(process: BackendProcess) -> tuple[bytes, int]:
-            (job,) = work.jobs(self._described)
-            return encode((TIME_EXECUTION, work.put(process), job, repeats, cold)), work.end
+            return self._sent(TIME_EXECUTION, work, process, repeats, cold)
 
         seconds = self.limits.seconds * TIMED_RUNS
         outcome = self._ask(make, "time_execution", decode_execution, seconds, together=True)
@@ -300,6 +296,10 @@ class IsolatedBackend:
             return encode(Validate(asked)), 0
 
         return make
+
+    def _sent(self, kind: str, work: _SharedTensors, process: BackendProcess, *more: object) -> tuple[bytes, int]:
+        """Put the tensors into a process's memory, and make the request that is about them."""
+        return encode((kind, work.put(process), work.jobs(self._described), *more)), work.end
 
     def _described(self, desc: OperatorDesc) -> EncodedDesc:
         if desc is self._known.last:

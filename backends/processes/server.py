@@ -11,7 +11,7 @@ import gc
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,6 @@ from dml_conformance.backends.processes.wire import (
     DecisionReply,
     EncodedDesc,
     Execute,
-    ExecuteBatch,
     ExecutionReply,
     Job,
     LoadError,
@@ -108,27 +107,22 @@ class BackendServer:
         except BaseException as error:
             return _raised(error)
 
-    def _done(self, request: Execute | ExecuteBatch | TimeExecution | TimeCopy) -> Completion:
+    def _done(self, request: Execute | TimeExecution | TimeCopy) -> Completion:
         if isinstance(request, TimeCopy):
             return _timed(time_copy(self._backend, request.size, request.repeats, cold=request.cold))
         memory, resources = self._memory.memory(request.memory), dict[tuple[int, int, bool], Bytes]()
-        if isinstance(request, ExecuteBatch):
-            executions = [self._arguments(job, memory, resources) for job in request.jobs]
-            self._validate_first(executions if request.validate else ())
-            self._backend.execute_batch(executions)
-            return Completion()
-        execution = self._arguments(request.job, memory, resources)
+        executions = [self._arguments(job, memory, resources) for job in request.jobs]
         if isinstance(request, TimeExecution):
-            return _timed(time_execution(self._backend, execution, request.repeats, cold=request.cold))
-        self._validate_first((execution,) if request.validate else ())
-        self._backend.execute(*execution)
-        return Completion()
-
-    def _validate_first(self, executions: Sequence[Execution]) -> None:
-        """A backend is only asked to execute what it has accepted, in this process too."""
-        for execution in executions:
+            return _timed(time_execution(self._backend, executions[0], request.repeats, cold=request.cold))
+        # A backend is only asked to execute what it has accepted, in this process too.
+        for execution in executions if request.validate else ():
             with suppress(Exception):  # the answer was given before
                 self._backend.validate(execution.desc, execution.level)
+        if request.batch:
+            self._backend.execute_batch(executions)
+        else:
+            self._backend.execute(*executions[0])
+        return Completion()
 
     def _arguments(self, job: Job, memory: Bytes, resources: dict[tuple[int, int, bool], Bytes]) -> Execution:
         def bindings(bounds: tuple[Bound, ...]) -> dict[str, Binding]:

@@ -57,8 +57,7 @@ class Question(msgspec.Struct, frozen=True, array_like=True):
     level: int
 
 
-VALIDATE, EXECUTE, EXECUTE_BATCH = "validate", "execute", "execute_batch"
-TIME_EXECUTION, TIME_COPY = "time_execution", "time_copy"
+VALIDATE, EXECUTE, TIME_EXECUTION, TIME_COPY = "validate", "execute", "time_execution", "time_copy"
 
 
 class Validate(msgspec.Struct, frozen=True, array_like=True, tag=VALIDATE):
@@ -69,32 +68,26 @@ class Validate(msgspec.Struct, frozen=True, array_like=True, tag=VALIDATE):
 
 
 class Execute(msgspec.Struct, frozen=True, array_like=True, tag=EXECUTE):
-    """Execute one case.
+    """Execute cases.
 
     Attributes:
         memory: bytes that the shared memory has now.
-        job: the case.
-        validate: whether to decide on it first, as that was done in another process.
+        jobs: the cases.
+        validate: whether to decide on them first, as that was done in another process.
+        batch: whether they are a batch, and not one case alone.
     """
-
-    memory: int
-    job: Job
-    validate: bool
-
-
-class ExecuteBatch(msgspec.Struct, frozen=True, array_like=True, tag=EXECUTE_BATCH):
-    """Execute cases at once; attributes as for one."""
 
     memory: int
     jobs: tuple[Job, ...]
     validate: bool
+    batch: bool
 
 
 class TimeExecution(msgspec.Struct, frozen=True, array_like=True, tag=TIME_EXECUTION):
     """Time one case."""
 
     memory: int
-    job: Job
+    jobs: tuple[Job]
     repeats: int
     cold: bool
 
@@ -107,7 +100,7 @@ class TimeCopy(msgspec.Struct, frozen=True, array_like=True, tag=TIME_COPY):
     cold: bool
 
 
-Request = Validate | Execute | ExecuteBatch | TimeExecution | TimeCopy
+Request = Validate | Execute | TimeExecution | TimeCopy
 
 
 class BackendInfo(msgspec.Struct, frozen=True, tag=True):
