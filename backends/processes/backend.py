@@ -8,7 +8,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partialmethod
+from functools import partial, partialmethod
 from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -21,7 +21,7 @@ from dml_conformance.backends.processes.errors import GivenUp, ProcessLost, Stra
 from dml_conformance.backends.processes.framing import WireError
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.processes.losses import Loss, LossCause, LossTally, losses_together
-from dml_conformance.backends.processes.process import THE_PROCESS, BackendProcess, Origin
+from dml_conformance.backends.processes.process import BackendProcess, Origin
 from dml_conformance.backends.processes.wire import (
     EXECUTE,
     SAME,
@@ -89,7 +89,8 @@ class IsolatedBackend:
         self.tally = LossTally()
         self._lost: list[Loss] = []  # that nobody has asked for yet
         origin = Origin(name, tuple(sys.path), os.getcwd())  # noqa: PTH109
-        self._processes = _ProcessPool(origin, limits, self._lost.append)
+        self._new_pool = partial(_ProcessPool, origin, limits, self._lost.append)
+        self._processes = self._new_pool()
         weakref.finalize(self, self._processes.end)
         self._known = _ProcessState()
         self._blamed: _BlamedDecision | None = None
@@ -160,19 +161,18 @@ class IsolatedBackend:
         Raises:
             GivenUp: there is none.
         """
-        known, prefetches = self._known, self._prefetches
+        aside = self._processes, self._known, self._prefetches
+        self._processes = self._new_pool()  # none of it is forked, so that it has nothing in common with others
         self._forget()
-        aside = self._processes.set_aside()
         try:
             try:
-                self._processes.start(plainly=True)
+                self._processes.start()
             except BackendError as error:
                 raise GivenUp(str(error)) from None
             yield
         finally:
-            self._processes.lose()
-            self._processes.current = aside
-            self._known, self._prefetches = known if aside is not None else _ProcessState(), prefetches
+            self._processes.end()
+            self._processes, self._known, self._prefetches = aside
 
     def execute(
         self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
@@ -355,7 +355,7 @@ class IsolatedBackend:
             if isinstance(error, ProcessLost):
                 self.tally = self.tally.plus(LossTally(1, error.timed_out))
                 cause = LossCause.TIME_LIMIT_TOGETHER if together and error.timed_out else error.cause
-                self._lost.append(Loss(cause, told_of(error)))
+                self._lost.append(Loss(cause, error.loss.how))
             raise
         return answer
 
@@ -421,11 +421,6 @@ class _BlamedDecision(NamedTuple):
         return self.desc is desc and self.level is level
 
 
-def told_of(lost: ProcessLost) -> str:
-    """How a process was lost, to follow `the backend's process`."""
-    return lost.how.removeprefix(THE_PROCESS)
-
-
 class _ProcessPool:
     """The process that a backend runs in, and after the first loss one that is ready to take its place."""
 
@@ -437,24 +432,19 @@ class _ProcessPool:
         self._lose = lose  # is told of what is lost while it starts
         self._zygote: Zygote | None = None
 
-    def start(self, *, plainly: bool = False) -> BackendInfo:
+    def start(self) -> BackendInfo:
         """Have a process; returns what it says of the backend.
-
-        Args:
-            plainly: whether it is to have nothing in common with others.
 
         Raises:
             BackendError: there is none.
         """
         name = self._origin.name
-        process = None
-        if not plainly:
-            process, self._spare = self._spare, None
+        process, self._spare = self._spare, None
         try:
-            process = process or (BackendProcess(self._origin, self._limits) if plainly else self._new())
+            process = process or self._new()
             hello = process.hello()
         except ProcessLost as lost:
-            self._lose(Loss(lost.cause, told_of(lost)))
+            self._lose(lost.loss)
             raise BackendError(f"backend {name!r}: {lost}") from None
         except OSError as error:
             raise BackendError(f"backend {name!r}: no process can be started for it: {error}") from error
@@ -498,11 +488,6 @@ class _ProcessPool:
                 self._zygote.end()
                 self._zygote = None
         return BackendProcess(self._origin, self._limits)
-
-    def set_aside(self) -> BackendProcess | None:
-        """Have no process; returns the one that there was, which lives on."""
-        aside, self.current = self.current, None
-        return aside
 
     def lose(self) -> None:
         """Have done with the process."""

@@ -6,12 +6,10 @@ from contextlib import suppress
 from functools import partial
 from typing import IO
 
-import msgspec
-
 from dml_conformance.backends.processes.arena import Arena
 from dml_conformance.backends.processes.child_process import StartedProcess, import_path, main_of
 from dml_conformance.backends.processes.errors import ProcessLost
-from dml_conformance.backends.processes.framing import Receiver, WireError, send
+from dml_conformance.backends.processes.framing import send
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.processes.process import START_SECONDS, SupervisedProcess
 from dml_conformance.backends.processes.zygote import MARKED
@@ -50,9 +48,8 @@ class WorkerProcess(SupervisedProcess):
     def __init__(self, limits: Limits, environment: dict[str, str]) -> None:
         self.holds_backends = True
         self._last, self._spent = Activity(0, 0), 0.0
-        super().__init__(partial(_started, environment), limits)
+        super().__init__(partial(_started, environment), limits, in_turn=False)
         self._heartbeat = Heartbeat(self.arena.memory)
-        self._receiver = Receiver(self._process.replies, in_turn=False)
         self._await()
 
     def send(self, request: Request) -> None:
@@ -66,14 +63,10 @@ class WorkerProcess(SupervisedProcess):
         Raises:
             WorkerLost: there is none, and the process is no more.
         """
-        why = ""
-        try:
-            received = self._receiver.receive()
-            if received is not None:
-                return decode_reply(received[1])
-        except (WireError, msgspec.MsgspecError):
-            why = "sent what is no answer"
-        raise WorkerLost(self._lost(why), self._heartbeat.activity)
+        return self._received(decode_reply)
+
+    def _lost(self, why: str = "") -> WorkerLost:
+        return WorkerLost(super()._lost(why), self._heartbeat.activity)
 
     def _broken_limit(self, elapsed: float) -> ProcessLost | None:
         activity = self._heartbeat.activity
