@@ -40,6 +40,7 @@ from dml_conformance.conformance.judge.memory import (
 from dml_conformance.conformance.judge.output_digest import output_digest
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case
+from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.values import overlaps
@@ -222,11 +223,22 @@ class BatchJudge:
 
 
 class _Place(NamedTuple):
-    """Where the tensors of one case lie in a batch's memory, by attribute, and where the last one ends."""
+    """Where the tensors of one case lie in a batch's memory, by attribute: the inputs one after the other, and behind
+    them the output."""
 
     inputs: dict[str, Stretch]
-    outputs: dict[str, Stretch]
-    end: int
+    output: str
+    written: Stretch
+
+    @classmethod
+    def of(cls, desc: OperatorDesc, after: int) -> _Place:
+        """The first place from `after` on."""
+        spec, stretches = spec_of(desc), dict[str, Stretch]()
+        for field in (*spec.input_fields, *spec.output_fields):
+            stretch = stretches[field.attribute] = Stretch.of(getattr(desc, field.attribute), after)
+            after = stretch.end
+        output, written = stretches.popitem()
+        return cls(stretches, output, written)
 
     @property
     def start(self) -> int:
@@ -247,9 +259,9 @@ class _Batch:
         self._places: list[_Place] = []
         end = 0
         for pending, _ in members:
-            place = _placed(pending.case, end)
+            place = _Place.of(pending.case.desc, end)
             self._places.append(place)
-            end = place.end
+            end = place.written.end
         end = -(-end // 8) * 8
         # What lies between two cases is the first one's, so that every byte is somebody's.
         self._ends = np.array([*(place.start for place in self._places[1:]), end])
@@ -287,33 +299,28 @@ class _Batch:
     def output_digests(self) -> list[str]:
         """Of each case, over what the backend left in its output."""
         return [
-            output_digest(
-                (_elements(self._found, stretch, getattr(pending.case.desc, attribute)), is_open)
-                for attribute, stretch in place.outputs.items()
-            )
+            output_digest([(_elements(self._found, place.written, getattr(pending.case.desc, place.output)), is_open)])
             for (pending, _), place, is_open in zip(self.members, self._places, self._open, strict=True)
         ]
 
     def judged_alone(self, n: int, judge: Judge, seconds: float) -> Judgement:
         """The verdict on one case by its own part of the memory."""
         pending, place = self.members[n].pending, self._places[n]
-        inputs, outputs, expected = {}, {}, {}
-        stretches = sorted({**place.inputs, **place.outputs}.items(), key=lambda item: item[1].start)
-        ends = [*(stretch.start for _, stretch in stretches[1:]), int(self._ends[n])]
-        for (attribute, stretch), end in zip(stretches, ends, strict=True):
-            tensor = getattr(pending.case.desc, attribute)
-            found = stretch.binding_alone(self._found, end)
+        inputs = {}
+        ends = [stretch.start for stretch in (*place.inputs.values(), place.written)][1:]
+        for (attribute, stretch), end in zip(place.inputs.items(), ends, strict=True):
             wanted = stretch.binding_alone(self._wanted, end)
-            if attribute in place.inputs:
-                inputs[attribute] = InputMemory(found, wanted.buffer.tobytes())
-            else:
-                assert self._before is not None
-                before = stretch.binding_alone(self._before, end)
-                outputs[attribute] = OutputMemory.before_execution(
-                    before, tensor, elements_at(before.buffer, before.offset, tensor)
-                )._replace(binding=found)
-                expected[attribute] = Result(elements_at(wanted.buffer, wanted.offset, tensor), self._open[n])
-        return judge.judge_memory(pending, seconds, inputs, outputs, expected, self.unwritten[n])
+            inputs[attribute] = InputMemory(stretch.binding_alone(self._found, end), wanted.buffer.tobytes())
+        assert self._before is not None
+        tensor = getattr(pending.case.desc, place.output)
+        before, found, wanted = (
+            place.written.binding_alone(memory, int(self._ends[n]))
+            for memory in (self._before, self._found, self._wanted)
+        )
+        output = OutputMemory.before_execution(before, tensor, elements_at(before.buffer, before.offset, tensor))
+        expected = Result(elements_at(wanted.buffer, wanted.offset, tensor), self._open[n])
+        outputs, results = {place.output: output._replace(binding=found)}, {place.output: expected}
+        return judge.judge_memory(pending, seconds, inputs, outputs, results, self.unwritten[n])
 
     def _fill(self, member: _Member, place: _Place) -> npt.NDArray[np.bool_] | None:
         """Write what a case's memory should hold in the end; returns which elements of the output are left open."""
@@ -323,29 +330,15 @@ class _Batch:
             binding = bound[attribute] = stretch.binding(memory)
             memory[binding.offset : binding.offset + binding.size] = member.contents[attribute]
             self._is_free[binding.offset : binding.offset + binding.size] = False
-        ((attribute, stretch),) = place.outputs.items()
-        tensor = getattr(desc, attribute)
-        _elements(self._is_element.view(np.uint8), stretch, tensor)[...] = _TRUE[tensor.data_type.size]
-        return compute_into(_elements(memory, stretch, tensor), desc, bound)
+        tensor = getattr(desc, place.output)
+        _elements(self._is_element.view(np.uint8), place.written, tensor)[...] = _TRUE[tensor.data_type.size]
+        return compute_into(_elements(memory, place.written, tensor), desc, bound)
 
     def _execution(self, case: Case, place: _Place) -> Execution:
         """The arguments of a case's execution."""
-        outputs = {attribute: stretch.binding(self._found) for attribute, stretch in place.outputs.items()}
         inputs = {attribute: stretch.binding(self._found) for attribute, stretch in place.inputs.items()}
-        return Execution(case.desc, case.level, inputs, outputs)
+        return Execution(case.desc, case.level, inputs, {place.output: place.written.binding(self._found)})
 
 
 def _elements(memory: Bytes, stretch: Stretch, tensor: TensorDesc) -> Elements:
     return elements_at(memory, stretch.start + stretch.offset, tensor)
-
-
-def _placed(case: Case, start: int) -> _Place:
-    spec = spec_of(case.desc)
-    inputs: dict[str, Stretch] = {}
-    outputs: dict[str, Stretch] = {}
-    end = start
-    for fields, stretches in ((spec.input_fields, inputs), (spec.output_fields, outputs)):
-        for field in fields:
-            stretch = stretches[field.attribute] = Stretch.of(getattr(case.desc, field.attribute), end)
-            end = stretch.end
-    return _Place(inputs, outputs, end)
