@@ -25,7 +25,7 @@ from dml_conformance.backends.processes.process import BackendProcess, Origin
 from dml_conformance.backends.processes.wire import (
     EXECUTE,
     SAME,
-    TIME_EXECUTION,
+    TIME,
     BackendException,
     BackendInfo,
     Bound,
@@ -37,7 +37,6 @@ from dml_conformance.backends.processes.wire import (
     LoadError,
     NoAnswer,
     Question,
-    TimeCopy,
     Validate,
     WireAnswer,
     decode_decisions,
@@ -207,7 +206,7 @@ class IsolatedBackend:
         self._forget()
         self._processes.close()
 
-    def _time(
+    def _time_execution(
         self,
         desc: OperatorDesc,
         level: Level,
@@ -217,26 +216,24 @@ class IsolatedBackend:
         *,
         cold: bool,
     ) -> list[float]:
+        return self._timed("time_execution", [Execution(desc, level, inputs, outputs)], 0, repeats, cold)
+
+    def _time_copy(self, size: int, repeats: int, *, cold: bool) -> list[float]:
+        return self._timed("time_copy", [], size, repeats, cold)
+
+    def _timed(self, doing: str, executions: Sequence[Execution], *how: int) -> list[float]:
         """By the backend's own clock, or by the host's in the backend's process; raises as `validate`."""
-        work = _SharedTensors([Execution(desc, level, inputs, outputs)])
-
-        def make(process: BackendProcess) -> tuple[bytes, int]:
-            return self._sent(TIME_EXECUTION, work, process, repeats, cold)
-
+        work = _SharedTensors(executions)
         seconds = self.limits.seconds * TIMED_RUNS
-        outcome = self._ask(make, "time_execution", decode_execution, seconds, together=True)
+        outcome = self._ask(
+            lambda process: self._sent(TIME, work, process, *how), doing, decode_execution, seconds, together=True
+        )
         self._release(work)
         return list(_completed(outcome).seconds)
 
-    def _time_copy(self, size: int, repeats: int, *, cold: bool) -> list[float]:
-        """Likewise."""
-        content = encode(TimeCopy(size, repeats, cold))
-        seconds = self.limits.seconds * TIMED_RUNS
-        outcome = self._ask(lambda _: (content, 0), "time_copy", decode_execution, seconds, together=True)
-        return list(_completed(outcome).seconds)
-
     # Unsupported with cold caches, where the backend cannot empty them.
-    time_execution, time_execution_cold = partialmethod(_time, cold=False), partialmethod(_time, cold=True)
+    time_execution = partialmethod(_time_execution, cold=False)
+    time_execution_cold = partialmethod(_time_execution, cold=True)
     time_copy, time_copy_cold = partialmethod(_time_copy, cold=False), partialmethod(_time_copy, cold=True)
 
     def _prefetch(self, questions: Sequence[_Question]) -> None:

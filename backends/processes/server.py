@@ -37,8 +37,7 @@ from dml_conformance.backends.processes.wire import (
     NoAnswer,
     Question,
     Request,
-    TimeCopy,
-    TimeExecution,
+    Time,
     Validate,
     WireAnswer,
     decode_request,
@@ -107,13 +106,13 @@ class BackendServer:
         except BaseException as error:
             return _raised(error)
 
-    def _done(self, request: Execute | TimeExecution | TimeCopy) -> Completion:
-        if isinstance(request, TimeCopy):
-            return _timed(time_copy(self._backend, request.size, request.repeats, cold=request.cold))
+    def _done(self, request: Execute | Time) -> Completion:
         memory, resources = self._memory.memory(request.memory), dict[tuple[int, int, bool], Bytes]()
         executions = [self._arguments(job, memory, resources) for job in request.jobs]
-        if isinstance(request, TimeExecution):
-            return _timed(time_execution(self._backend, executions[0], request.repeats, cold=request.cold))
+        if isinstance(request, Time):
+            for execution in executions:
+                return _timed(time_execution(self._backend, execution, request.repeats, cold=request.cold))
+            return _timed(time_copy(self._backend, request.size, request.repeats, cold=request.cold))
         # A backend is only asked to execute what it has accepted, in this process too.
         for execution in executions if request.validate else ():
             with suppress(Exception):  # the answer was given before

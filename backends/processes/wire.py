@@ -57,7 +57,7 @@ class Question(msgspec.Struct, frozen=True, array_like=True):
     level: int
 
 
-VALIDATE, EXECUTE, TIME_EXECUTION, TIME_COPY = "validate", "execute", "time_execution", "time_copy"
+VALIDATE, EXECUTE, TIME = "validate", "execute", "time"
 
 
 class Validate(msgspec.Struct, frozen=True, array_like=True, tag=VALIDATE):
@@ -83,24 +83,17 @@ class Execute(msgspec.Struct, frozen=True, array_like=True, tag=EXECUTE):
     batch: bool
 
 
-class TimeExecution(msgspec.Struct, frozen=True, array_like=True, tag=TIME_EXECUTION):
-    """Time one case."""
+class Time(msgspec.Struct, frozen=True, array_like=True, tag=TIME):
+    """Time one case or, where there is none, copies of so many bytes."""
 
     memory: int
-    jobs: tuple[Job]
-    repeats: int
-    cold: bool
-
-
-class TimeCopy(msgspec.Struct, frozen=True, array_like=True, tag=TIME_COPY):
-    """Time a copy."""
-
+    jobs: tuple[Job, ...]
     size: int
     repeats: int
     cold: bool
 
 
-Request = Validate | Execute | TimeExecution | TimeCopy
+Request = Validate | Execute | Time
 
 
 class BackendInfo(msgspec.Struct, frozen=True, tag=True):

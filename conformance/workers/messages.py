@@ -26,7 +26,9 @@ class Begin(msgspec.Struct, frozen=True, tag=True):
 
 
 class FindDevices(msgspec.Struct, frozen=True, tag=True):
-    """Say what devices each backend can be had on."""
+    """Say what devices each of these backends can be had on."""
+
+    backends: tuple[str, ...]
 
 
 class Suspicion(msgspec.Struct, frozen=True):

@@ -110,7 +110,7 @@ class JudgeServer:
         if isinstance(request, Assignment):
             return self._outcome(request)
         if isinstance(request, FindDevices):
-            return Devices(tuple(devices_of(name) for name in self._setup.backends))
+            return Devices(tuple(devices_of(name) for name in request.backends))
         self._setup = request.setup
         if not request.loads:
             return None
