@@ -123,26 +123,22 @@ def format_option(*formats: str) -> Callable[[_F], _F]:
     )
 
 
-def spec_option() -> Callable[[_F], _F]:
-    """`--spec`, a value of `spec.validator.Reading`."""
-    return click.option(
-        "--spec",
-        type=click.Choice(("documented", "observed")),
-        default="documented",
-        show_default=True,
-        help="What the pages leave open stays open, or is decided as the real library was observed to.",
-    )
-
-
-def repeat_option() -> Callable[[_F], _F]:
-    """`--repeat`, as a judge takes it."""
-    return click.option(
-        "--repeat",
-        type=click.IntRange(1, 10_000),
-        default=2,
-        show_default=True,
-        help="Executions of each case, with other poison in its outputs each time; many hunt for races.",
-    )
+# A value of `spec.validator.Reading`.
+spec_option = click.option(
+    "--spec",
+    type=click.Choice(("documented", "observed")),
+    default="documented",
+    show_default=True,
+    help="What the pages leave open stays open, or is decided as the real library was observed to.",
+)
+# As a judge takes it.
+repeat_option = click.option(
+    "--repeat",
+    type=click.IntRange(1, 10_000),
+    default=2,
+    show_default=True,
+    help="Executions of each case, with other poison in its outputs each time; many hunt for races.",
+)
 
 
 def isolation_options(command: _F) -> _F:

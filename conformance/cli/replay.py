@@ -36,7 +36,7 @@ from dml_conformance.spec.validator import Reading
     type=click.Choice([str(reading) for reading in Reading]),
     help="As for certify; by default as recorded, or documented.",
 )
-@repeat_option()
+@repeat_option
 @isolation_options
 @format_option("text", "json")
 def replay(
