@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial, partialmethod
-from typing import NamedTuple, TypeVar, cast
+from typing import Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -60,8 +60,22 @@ AGAIN = "so it did before, in a process that was asked the same"
 
 _Question = tuple[OperatorDesc, Level]
 _T = TypeVar("_T")
-# Makes a request to a process; returns it, and how much of the shared memory it uses.
-_Make = Callable[[BackendProcess], tuple[bytes, int]]
+
+
+class _Inquiry(NamedTuple, Generic[_T]):
+    """What is asked of whichever process there is.
+
+    Attributes:
+        make: makes the request to a process; returns it, and how much of the shared memory it uses.
+        doing, decode, seconds: as `BackendProcess.ask` has them.
+        together: whether much is asked for at once, of which each may take as long.
+    """
+
+    make: Callable[[BackendProcess], tuple[bytes, int]]
+    doing: str
+    decode: Callable[[bytes], _T]
+    seconds: float | None = None
+    together: bool = False
 
 
 class IsolatedBackend:
@@ -115,7 +129,7 @@ class IsolatedBackend:
             raise lost
         decision = self._prefetched(desc, level)
         if decision is None:
-            (decision,) = self._ask_alone(self._questions([(desc, level)]), "validate", _decode_one)
+            (decision,) = self._ask_again(self._questions([(desc, level)]))
             self._known.run_up.append((desc, level))
         self._known.decided = desc
         if isinstance(decision, WireAnswer):
@@ -177,29 +191,30 @@ class IsolatedBackend:
         self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
     ) -> None:
         """As the backend does; raises as `validate`, and StrayWrite."""
-        work = _SharedTensors([Execution(desc, level, inputs, outputs)])
-
-        def make(process: BackendProcess) -> tuple[bytes, int]:
-            return self._sent(EXECUTE, work, process, desc is not self._known.decided, False)
-
-        seconds = self.limits.seconds * (1 + work.end // UNHURRIED_BYTES)
-        self._fetch(work, self._ask_alone(make, "execute", decode_execution, seconds))
+        self._execute([Execution(desc, level, inputs, outputs)], lambda: desc is not self._known.decided, batch=False)
 
     def _execute_batch(self, executions: Sequence[Execution]) -> None:
         """As the backend does; raises as `execute`."""
+        # Where processes are lost, this one may not be the one that has decided on these.
+        self._execute(executions, lambda: self.tally.lost > 0, batch=True)
+
+    def _execute(self, executions: Sequence[Execution], decides: Callable[[], bool], *, batch: bool) -> None:
+        """Execute a batch, or one case alone.
+
+        Args:
+            executions: the cases.
+            decides: whether the process that is asked has to decide on them first.
+            batch: whether they are a batch.
+        """
         work = _SharedTensors(executions)
-
-        def make(process: BackendProcess) -> tuple[bytes, int]:
-            # Where processes are lost, this one may not be the one that has decided on these.
-            return self._sent(EXECUTE, work, process, self.tally.lost > 0, True)
-
-        try:
-            outcome = self._ask(make, "execute_batch", decode_execution, together=True)
-        except ProcessLost as lost:
-            if not lost.from_outside:
-                raise
-            outcome = self._ask(make, "execute_batch", decode_execution, together=True)
-        self._fetch(work, outcome)
+        seconds = self.limits.seconds * (1 if batch else 1 + work.end // UNHURRIED_BYTES)
+        doing = "execute_batch" if batch else "execute"
+        outcome = self._ask_again(self._about(work, doing, lambda: (EXECUTE, decides(), batch), seconds, batch))
+        if isinstance(outcome, Completion):
+            assert self._processes.current is not None
+            work.fetch(self._processes.current)
+        self._release(work)
+        _completed(outcome)
 
     def close(self) -> None:
         """End the process; the next request starts a new one."""
@@ -225,9 +240,7 @@ class IsolatedBackend:
         """By the backend's own clock, or by the host's in the backend's process; raises as `validate`."""
         work = _SharedTensors(executions)
         seconds = self.limits.seconds * TIMED_RUNS
-        outcome = self._ask(
-            lambda process: self._sent(TIME, work, process, *how), doing, decode_execution, seconds, together=True
-        )
+        outcome = self._ask(self._about(work, doing, lambda: (TIME, *how), seconds, together=True))
         self._release(work)
         return list(_completed(outcome).seconds)
 
@@ -238,8 +251,7 @@ class IsolatedBackend:
 
     def _prefetch(self, questions: Sequence[_Question]) -> None:
         """Ask what will be asked next; errors as `validate`."""
-        decode = _decode_as_many(len(questions))
-        decisions = self._ask(self._questions(questions), "validate", decode, together=len(questions) > 1)
+        decisions = self._ask(self._questions(questions))
         self._known.run_up.extend(questions)
         self._known.prefetched.extend(
             (desc, level, found) for (desc, level), found in zip(questions, decisions, strict=True)
@@ -287,16 +299,29 @@ class IsolatedBackend:
         prefetched.clear()
         return None
 
-    def _questions(self, questions: Sequence[_Question]) -> _Make:
+    def _questions(self, questions: Sequence[_Question]) -> _Inquiry[tuple[DecisionReply, ...]]:
         def make(process: BackendProcess) -> tuple[bytes, int]:
             asked = tuple([Question(self._described(desc), level) for desc, level in questions])
             return encode(Validate(asked)), 0
 
-        return make
+        def decode(content: bytes) -> tuple[DecisionReply, ...]:
+            decisions = decode_decisions(content)
+            if len(decisions) != len(questions):
+                raise WireError
+            return decisions
 
-    def _sent(self, kind: str, work: _SharedTensors, process: BackendProcess, *more: object) -> tuple[bytes, int]:
-        """Put the tensors into a process's memory, and make the request that is about them."""
-        return encode((kind, work.put(process), work.jobs(self._described), *more)), work.end
+        return _Inquiry(make, "validate", decode, together=len(questions) > 1)
+
+    def _about(
+        self, work: _SharedTensors, doing: str, what: Callable[[], Sequence[object]], seconds: float, together: bool
+    ) -> _Inquiry[ExecutionReply]:
+        """What is asked about tensors; `what` gives the kind of the request, and what it has beside them."""
+
+        def make(process: BackendProcess) -> tuple[bytes, int]:
+            kind, *more = what()
+            return encode((kind, work.put(process), work.jobs(self._described), *more)), work.end
+
+        return _Inquiry(make, doing, decode_execution, seconds, together)
 
     def _described(self, desc: OperatorDesc) -> EncodedDesc:
         if desc is self._known.last:
@@ -304,44 +329,34 @@ class IsolatedBackend:
         self._known.last = desc
         return describe(desc)
 
-    def _ask_alone(self, make: _Make, doing: str, decode: Callable[[bytes], _T], seconds: float | None = None) -> _T:
-        """Ask about one case; once more, where the process died that was asked other things before.
+    def _ask_again(self, inquiry: _Inquiry[_T]) -> _T:
+        """Ask; once more, where the process was ended by something else, or was asked for one case and died that was
+        asked other things before.
 
         If it does so again, the case is to blame alone, and told of as it happened then; where another one dies in the
         same way later, it is not asked for. If it does not, the case is to blame all the same, unless the process was
         ended by something else.
         """
         try:
-            return self._ask(make, doing, decode, seconds)
+            return self._ask(inquiry)
         except ProcessLost as lost:
-            is_plain = lost.timed_out or lost.was_new or lost.how in self._confirmed
+            is_plain = inquiry.together or lost.timed_out or lost.was_new or lost.how in self._confirmed
             if is_plain and not lost.from_outside:
                 raise
             first = lost
         try:
-            answer = self._ask(make, doing, decode, seconds)
+            answer = self._ask(inquiry)
         except ProcessLost as again:
-            self._confirmed.add(again.how)
+            if not inquiry.together:
+                self._confirmed.add(again.how)
             raise
         if first.from_outside:
             return answer
         raise ProcessLost(f"{first}; {ALONE}", first.cause)
 
-    def _ask(
-        self,
-        make: _Make,
-        doing: str,
-        decode: Callable[[bytes], _T],
-        seconds: float | None = None,
-        *,
-        together: bool = False,
-    ) -> _T:
-        """Ask the process, and a new one next time if it is lost over that.
-
-        Args:
-            make, doing, decode, seconds: as `BackendProcess.ask` has them.
-            together: whether much is asked for at once, of which each may take as long.
-        """
+    def _ask(self, inquiry: _Inquiry[_T]) -> _T:
+        """Ask the process, and a new one next time if it is lost over that."""
+        make, doing, decode, seconds, together = inquiry
         process = self._process()
         try:
             content, shared = make(process)
@@ -367,14 +382,6 @@ class IsolatedBackend:
     def _forget(self) -> None:
         """A new process knows nothing."""
         self._known = _ProcessState()
-
-    def _fetch(self, work: _SharedTensors, outcome: ExecutionReply) -> None:
-        """Take the memory back, inputs too, as it was left."""
-        if isinstance(outcome, Completion):
-            assert self._processes.current is not None
-            work.fetch(self._processes.current)
-        self._release(work)
-        _completed(outcome)
 
     def _release(self, work: _SharedTensors) -> None:
         assert self._processes.current is not None
@@ -609,19 +616,6 @@ class _ShownAs:
 
     def __repr__(self) -> str:
         return self._shown
-
-
-def _decode_as_many(count: int) -> Callable[[bytes], tuple[DecisionReply, ...]]:
-    def decode(content: bytes) -> tuple[DecisionReply, ...]:
-        decisions = decode_decisions(content)
-        if len(decisions) != count:
-            raise WireError
-        return decisions
-
-    return decode
-
-
-_decode_one = _decode_as_many(1)
 
 
 def _completed(outcome: ExecutionReply) -> Completion:
