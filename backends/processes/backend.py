@@ -7,14 +7,23 @@ import sys
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial, partialmethod
 from typing import Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from dml_conformance.backends.base import Answer, Binding, Bytes, Capabilities, Execution, OutOfMemory, Unsupported
-from dml_conformance.backends.loading import BackendError
+from dml_conformance.backends.base import (
+    Answer,
+    Backend,
+    Binding,
+    Bytes,
+    Capabilities,
+    Execution,
+    OutOfMemory,
+    Unsupported,
+)
+from dml_conformance.backends.loading import BackendError, load_backend
 from dml_conformance.backends.poison import secret_bytes
 from dml_conformance.backends.processes.arena import PAGE
 from dml_conformance.backends.processes.errors import GivenUp, ProcessLost, StrayWrite
@@ -386,6 +395,24 @@ class IsolatedBackend:
     def _release(self, work: _SharedTensors) -> None:
         assert self._processes.current is not None
         self._processes.current.arena.release(work.end)
+
+
+@contextmanager
+def opened(name: str, limits: Limits | None) -> Iterator[Backend]:
+    """A backend for as long as it is needed, in a process of its own or not.
+
+    Args:
+        name: as on the command line.
+        limits: of its process; None = it is loaded into this one.
+
+    Raises:
+        BackendError: it cannot be had.
+    """
+    if limits is None:
+        yield load_backend(name)
+        return
+    with closing(IsolatedBackend(name, limits)) as backend:
+        yield backend
 
 
 def why_given_up(tally: LossTally) -> str:

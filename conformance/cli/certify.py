@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from dml_conformance.backends.processes.backend import opened
 from dml_conformance.backends.processes.limits import Limits
-from dml_conformance.backends.processes.opening import opened
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.driver import certify as run_campaign
 from dml_conformance.conformance.campaign.driver import describe_campaign

@@ -10,9 +10,9 @@ import click
 import msgspec
 
 from dml_conformance.backends.foreign_text import one_line
+from dml_conformance.backends.processes.backend import opened
 from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.limits import Limits
-from dml_conformance.backends.processes.opening import opened
 from dml_conformance.conformance.cli.cases import NamedCase, read_cases
 from dml_conformance.conformance.cli.lines import complain
 from dml_conformance.conformance.cli.options import LEVEL, format_option, isolation_options, repeat_option
