@@ -10,12 +10,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any, Protocol
 
 from dml_conformance.backends.processes.last_words import Remarks
-
-if TYPE_CHECKING:
-    from dml_conformance.backends.processes.zygote import ZygoteChild
 
 STOP_SECONDS = 2.0
 # The signal at which a process writes down where it is, where there are signals.
@@ -23,6 +20,20 @@ DUMP = getattr(signal, "SIGUSR1", 0)
 DUMP_SECONDS = 0.5
 # Ends the process group that it is in when this process has gone or closes the pipe, whatever the group is doing.
 _GUARD = "trap '' HUP INT TERM; read -r line; kill -KILL 0"
+
+
+class Waitable(Protocol):
+    """What there is of a process to see how it ends; as `subprocess.Popen`."""
+
+    pid: int
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+    def send_signal(self, sig: int, /) -> None: ...
+
+    def kill(self) -> None: ...
 
 
 class ChildProcess:
@@ -40,11 +51,7 @@ class ChildProcess:
     """
 
     def __init__(
-        self,
-        process: subprocess.Popen[bytes] | ZygoteChild,
-        requests: IO[bytes],
-        replies: IO[bytes],
-        end_group: Callable[[], None],
+        self, process: Waitable, requests: IO[bytes], replies: IO[bytes], end_group: Callable[[], None]
     ) -> None:
         self.process = process
         self.requests, self.replies = requests.fileno(), replies.fileno()
