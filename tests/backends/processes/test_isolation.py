@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -72,20 +72,6 @@ CASES = [case_of(width) for width in (*INNOCENT[:2], GUILTY, *INNOCENT[2:])]
 
 def judged(backend: Any, cases: Sequence[Case] = CASES) -> list[Record]:
     return list(BatchJudge(Judge(backend, "some")).records(cases, Phase.SWEEP))
-
-
-@pytest.fixture
-def isolated() -> Iterator[Isolated]:
-    """Makes isolated backends, which are closed in the end."""
-    made: list[IsolatedBackend] = []
-
-    def make(name: str, limits: Limits = Limits(60.0)) -> IsolatedBackend:  # noqa: B008 - it is frozen
-        made.append(IsolatedBackend(name, limits))
-        return made[-1]
-
-    yield make
-    for backend in made:
-        backend.close()
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ CHEATS = [
 NAMES = tuple(operators())
 CELLS = [(name, level) for name in NAMES for level in Level if applicable_rules(name, level)]
 
-Isolated = Callable[[type[ReferenceBackend]], IsolatedBackend]
+Isolated = Callable[[str], IsolatedBackend]
 
 each_cheat = pytest.mark.parametrize("cheat", CHEATS, ids=lambda cheat: cheat.__name__)
 
@@ -92,19 +92,6 @@ def with_other_data(case: Case) -> Case:
     return replace(case, data=data)
 
 
-@pytest.fixture
-def isolated() -> Iterator[Isolated]:
-    made: list[IsolatedBackend] = []
-
-    def have(cheat: type[ReferenceBackend]) -> IsolatedBackend:
-        made.append(IsolatedBackend(name_of(cheat)))
-        return made[-1]
-
-    yield have
-    for backend in made:
-        backend.close()
-
-
 def test_cheats_are_all_taken() -> None:
     assert len(CHEATS) >= 25
     assert not any(map(isabstract, CHEATS))
@@ -131,7 +118,7 @@ def test_a_campaign_finds_it(cheat: type[Cheat], operator: str) -> None:
 @pytest.mark.few(5)
 @each_cheat
 def test_a_campaign_finds_it_in_its_own_process(cheat: type[Cheat], isolated: Isolated) -> None:
-    backend = isolated(cheat)
+    backend = isolated(name_of(cheat))
     assert first_failure(campaign(backend, "TILE")) is not None
     assert backend.tally.lost == 0
 
@@ -139,7 +126,7 @@ def test_a_campaign_finds_it_in_its_own_process(cheat: type[Cheat], isolated: Is
 @pytest.mark.few(5)
 @each_cheat
 def test_a_sweep_in_batches_finds_it(cheat: type[Cheat], isolated: Isolated) -> None:
-    backend = isolated(cheat)
+    backend = isolated(name_of(cheat))
     judge = BatchJudge(Judge(backend, "cheat"))
     assert judge.in_batches
     cases = sweep(6 if issubclass(cheat, SearchesMemory) else 60)
@@ -319,8 +306,10 @@ def test_an_input_may_not_tell_either(two_runs: tuple[Notes, Notes]) -> None:
 def test_the_answer_does_not_lie_in_shared_memory(isolated: Isolated, alone: bool) -> None:
     """Neither anywhere in what is bound, nor around it, nor in what earlier cases left there."""
     cases = tiles_of_random_bytes()
-    judge = BatchJudge(Judge(isolated(LooksForTheAnswer), ""), one_by_one=alone)
+    judge = BatchJudge(Judge(isolated(name_of(LooksForTheAnswer)), ""), one_by_one=alone)
     assert first_failure(judge.records(cases, Phase.SWEEP)) is None
-    found = first_failure(BatchJudge(Judge(isolated(ExecutesTwice), ""), one_by_one=alone).records(cases, Phase.SWEEP))
+    found = first_failure(
+        BatchJudge(Judge(isolated(name_of(ExecutesTwice)), ""), one_by_one=alone).records(cases, Phase.SWEEP)
+    )
     assert found is not None
     assert "LookupError: it is there" in found.reason
