@@ -692,9 +692,9 @@ def test_a_large_execution_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> N
     """For each so many bytes of its memory as long again as any may take."""
     allowed: list[float | None] = []
 
-    def ask(self: IsolatedBackend, make: Any, doing: str, decode: Any, seconds: float | None = None, **_: Any) -> Any:
-        allowed.append(seconds)
-        return original(self, make, doing, decode, seconds)
+    def ask(self: IsolatedBackend, inquiry: Any) -> Any:
+        allowed.append(inquiry.seconds)
+        return original(self, inquiry)
 
     original = IsolatedBackend._ask
     monkeypatch.setattr(IsolatedBackend, "_ask", ask)

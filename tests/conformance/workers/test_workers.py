@@ -397,6 +397,7 @@ from contextlib import closing
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.conformance.workers import Workers
 from dml_conformance.conformance.workers.setup import JudgeSetup
+from judged_tasks import judge_tasks
 from sweep_support import blocks
 if __name__ == "__main__":
     with closing(Workers(JudgeSetup((sys.argv[1],), limits=Limits(1000)), 2)) as workers:
