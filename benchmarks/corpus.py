@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 
 from dml_conformance.conformance.campaign.driver import BLOCK_LINES
 from dml_conformance.conformance.exchange.corpus import CorpusLine, Header, corpus_lines, in_blocks
-from dml_conformance.conformance.workers import Workers
-from dml_conformance.conformance.workers.executor import InProcess
+from dml_conformance.conformance.workers.executor import BlockExecutor
 from dml_conformance.conformance.workers.tasks import CaseBlock
+from dml_conformance.reports.encoded import EncodedRecord
+from dml_conformance.reports.records import Record
+from dml_conformance.reports.stream import FanOut
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators
@@ -34,11 +36,24 @@ def corpus_blocks(count: int) -> list[CaseBlock]:
     return [CaseBlock.of_lines("corpus", block) for block in in_blocks(lines[1:-1], BLOCK_LINES)]
 
 
-def judged_by(judging: InProcess | Workers, blocks: Sequence[CaseBlock]) -> Callable[[], int]:
-    """Judge all blocks; the count is that of the records, as the reports take them."""
-    records_of = judging.encoded if isinstance(judging, Workers) else judging.judged
+class Tally(FanOut):
+    """A stream that counts its records, which come as the reports take them."""
+
+    count = 0
+
+    def record(self, record: Record) -> None:
+        self.count += 1
+
+    def encoded_record(self, record: EncodedRecord) -> None:
+        self.count += 1
+
+
+def judged_by(executor: BlockExecutor, blocks: Sequence[CaseBlock]) -> Callable[[], int]:
+    """Judge all blocks; the count is that of the records."""
 
     def run() -> int:
-        return sum(len(records) for block in records_of(blocks) for records in block)
+        streams = [Tally() for _ in executor.capabilities()]
+        executor.feed(blocks, streams)
+        return sum(stream.count for stream in streams)
 
     return run

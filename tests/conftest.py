@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import HealthCheck, settings
 
 from dml_conformance.backends import poison
+from dml_conformance.backends.processes.backend import IsolatedBackend
 
 pytest_plugins = "pytester"
 
@@ -53,6 +56,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture
 def is_exhaustive(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--exhaustive"))
+
+
+@pytest.fixture
+def isolated() -> Iterator[Callable[..., IsolatedBackend]]:
+    """Makes isolated backends, which are closed in the end."""
+    with ExitStack() as stack:
+        yield lambda *arguments: stack.enter_context(closing(IsolatedBackend(*arguments)))
 
 
 @pytest.fixture(autouse=True)

@@ -10,11 +10,8 @@ from __future__ import annotations
 
 import ctypes
 import os
-import resource
 import signal
 from pathlib import Path
-
-import msgspec
 
 from dml_conformance.backends.directml import stubs
 from dml_conformance.backends.directml.com import ComError
@@ -22,13 +19,12 @@ from dml_conformance.backends.directml.device import DirectmlDevice
 from dml_conformance.backends.directml.errors import DirectmlError
 from dml_conformance.backends.directml.null_device import NullDevice
 from dml_conformance.backends.directml.profiles import PROFILES
-from dml_conformance.backends.directml.protocol import Hello, Reply
+from dml_conformance.backends.directml.protocol import Hello, Reply, encode
 from dml_conformance.backends.directml.structs import BLOCK_SIZE, HEADER, OPERATOR_DESC_AT
+from dml_conformance.backends.processes.child_process import take_pipes
 from dml_conformance.backends.processes.framing import send
 
 ANSWER_SECONDS = 30  # a decision takes microseconds
-
-encode = msgspec.msgpack.Encoder().encode
 
 
 def main(library: str, stub_folder: str, profile: str) -> None:
@@ -39,9 +35,7 @@ def main(library: str, stub_folder: str, profile: str) -> None:
         stub_folder: where `stubs.build` put the system libraries.
         profile: name of the null device's profile.
     """
-    requests, replies = os.dup(0), os.dup(1)
-    os.dup2(2, 1)  # what the library prints must not come between the replies
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is an answer here; nobody wants its core
+    requests, replies = take_pipes()
     memory = ctypes.create_string_buffer(BLOCK_SIZE)
     null = NullDevice(PROFILES[profile])
     try:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import weakref
-from typing import NoReturn
+from typing import ClassVar
 
 import msgspec
 
@@ -13,8 +11,8 @@ from dml_conformance.backends.directml import stubs
 from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
 from dml_conformance.backends.directml.library import LibraryFile, cache_folder
 from dml_conformance.backends.directml.profiles import Profile
-from dml_conformance.backends.directml.protocol import Hello, Reply
-from dml_conformance.backends.processes.child_process import StartedProcess, how_it_ended
+from dml_conformance.backends.directml.protocol import Reply, decode_hello, decode_reply
+from dml_conformance.backends.processes.child_process import StartedProcess, how_it_ended, import_path, main_of
 from dml_conformance.backends.processes.framing import Receiver, WireError, write
 from dml_conformance.backends.processes.last_words import Remarks
 
@@ -29,13 +27,8 @@ def start(library: LibraryFile, profile: Profile) -> DecisionProcess:
     """
     folder = stubs.build(cache_folder())
     return DecisionProcess(
-        module_code("dml_conformance.backends.directml.decision_server", str(library.path), str(folder), profile.name)
+        main_of("dml_conformance.backends.directml.decision_server", str(library.path), str(folder), profile.name)
     )
-
-
-def module_code(module: str, *arguments: str) -> str:
-    """Python that calls a module's `main`."""
-    return f"from {module} import main; main({', '.join(map(ascii, arguments))})"
 
 
 class LibraryProcess:
@@ -43,18 +36,22 @@ class LibraryProcess:
 
     Args:
         code: Python that it runs.
+
+    Attributes:
         name: in messages.
+        hello: what it said of itself.
 
     Raises:
-        DirectmlError: it cannot be started.
+        DirectmlError: it could not be started, or says why it cannot work.
     """
 
-    def __init__(self, code: str, name: str) -> None:
-        self._name = name
+    name: ClassVar[str]
+
+    def __init__(self, code: str) -> None:
         self._remarks = Remarks()
         try:
             self._child = StartedProcess(
-                [entry or os.getcwd() for entry in sys.path],  # noqa: PTH109 - a text, as the others are
+                import_path(),
                 code,
                 self._remarks.file,
                 inherited=(),
@@ -63,12 +60,44 @@ class LibraryProcess:
             )
         except OSError as error:
             self._remarks.close()
-            raise DirectmlError(f"{name} cannot be started: {error}") from error
+            raise DirectmlError(f"{self.name} cannot be started: {error}") from error
         self._stop = weakref.finalize(self, _stop, self._child, self._remarks)
+        self._receiver = Receiver(self._child.replies, in_turn=False)
+        try:
+            self.hello = decode_hello(self._received()[1])
+        except LibraryCrash as crash:
+            raise DirectmlError(f"{self.name} {crash}") from None
+        except (WireError, msgspec.MsgspecError):
+            words = f"{self.name} does not speak as expected{self._remark()}"
+            self.close()
+            raise DirectmlError(words) from None
+        if self.hello.error:
+            self.close()
+            raise DirectmlError(self.hello.error)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it can be asked."""
+        return self._stop.alive
 
     def close(self) -> None:
         """End the process."""
         self._stop()
+
+    def _received(self) -> tuple[int, bytes]:
+        """The next message.
+
+        Raises:
+            DirectmlError, LibraryCrash: the process is gone.
+        """
+        received = self._receiver.receive()
+        if received is None:
+            raise self._gone()
+        return received
+
+    def _gone(self) -> DirectmlError | LibraryCrash:
+        """What to raise as the process is gone."""
+        return DirectmlError(f"{self.name} {self._end()}")
 
     def _end(self) -> str:
         """Wait for the process, which is dead or dying. Returns how it ended, and its last words."""
@@ -86,30 +115,9 @@ class LibraryProcess:
 
 
 class DecisionProcess(LibraryProcess):
-    """One running worker.
+    """One running worker; arguments, attributes and errors as of every process that has the library."""
 
-    Args:
-        code: Python that it runs.
-
-    Attributes:
-        hello: what it said of itself.
-
-    Raises:
-        DirectmlError: it could not be started, or says why it cannot decide.
-    """
-
-    def __init__(self, code: str) -> None:
-        super().__init__(code, "the process for the DirectML library")
-        self._receiver = Receiver(self._child.replies)
-        try:
-            self.hello = msgspec.msgpack.decode(self._received()[1], type=Hello)
-        except (WireError, msgspec.MsgspecError):
-            words = f"{self._name} does not speak as expected{self._remark()}"
-            self.close()
-            raise DirectmlError(words) from None
-        if self.hello.error:
-            self.close()
-            raise DirectmlError(self.hello.error)
+    name = "the process for the DirectML library"
 
     def ask(self, block: bytes | bytearray) -> Reply:
         """Send a block of `structs.Packer`, wait for the decision.
@@ -122,26 +130,14 @@ class DecisionProcess(LibraryProcess):
         try:
             write(self._child.requests, block)
         except BrokenPipeError:
-            self._gone()
+            raise self._gone() from None
         signal_number, content = self._received()
         if signal_number:
             how = how_it_ended(-signal_number)
             if how == "died of SIGALRM":
                 how += ", taking too long"
             raise LibraryCrash(how + self._remark())
-        return _DECODER.decode(content)
-
-    def _received(self) -> tuple[int, bytes]:
-        received = self._receiver.receive()
-        if received is None:
-            self._gone()
-        return received
-
-    def _gone(self) -> NoReturn:
-        raise DirectmlError(f"{self._name} {self._end()}")
-
-
-_DECODER = msgspec.msgpack.Decoder(Reply)
+        return decode_reply(content)
 
 
 def _stop(child: StartedProcess, remarks: Remarks) -> None:

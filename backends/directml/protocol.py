@@ -2,11 +2,12 @@
 
 The worker starts with a `Hello`. After that, for each block that `structs.Packer` made, which says how long it is, it
 answers a `Reply`, whose number is that of the signal that the library died of, or 0. Both are messages of
-`backends.processes.framing`, in MessagePack.
+`backends.processes.framing`, in MessagePack. What a worker with a device is asked is in `execution.protocol`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -21,6 +22,8 @@ class Hello(msgspec.Struct, frozen=True):
         level: the library's `DML_FEATURE_LEVEL`.
         data_types: values of the `DML_TENSOR_DATA_TYPE`s that it supports on the device.
         unexpected: calls of the null device that were not provided for.
+        device: the device that exists, in words.
+        versions: of what its answers depend on.
     """
 
     error: str = ""
@@ -28,6 +31,8 @@ class Hello(msgspec.Struct, frozen=True):
     level: int = 0
     data_types: tuple[int, ...] = ()
     unexpected: tuple[str, ...] = ()
+    device: str = ""
+    versions: dict[str, str] = {}
 
 
 class Reply(NamedTuple):
@@ -35,3 +40,8 @@ class Reply(NamedTuple):
 
     code: int
     unexpected: str
+
+
+encode = msgspec.msgpack.Encoder().encode
+decode_hello: Callable[[bytes], Hello] = msgspec.msgpack.Decoder(Hello).decode
+decode_reply: Callable[[bytes], Reply] = msgspec.msgpack.Decoder(Reply).decode

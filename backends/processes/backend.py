@@ -7,26 +7,34 @@ import sys
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from functools import partialmethod
-from typing import NamedTuple, TypeVar, cast
+from contextlib import closing, contextmanager, suppress
+from functools import partial, partialmethod
+from typing import Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from dml_conformance.backends.base import Answer, Binding, Bytes, Capabilities, Execution, OutOfMemory, Unsupported
-from dml_conformance.backends.loading import BackendError
+from dml_conformance.backends.base import (
+    Answer,
+    Backend,
+    Binding,
+    Bytes,
+    Capabilities,
+    Execution,
+    OutOfMemory,
+    Unsupported,
+)
+from dml_conformance.backends.loading import BackendError, load_backend
 from dml_conformance.backends.poison import secret_bytes
 from dml_conformance.backends.processes.arena import PAGE
 from dml_conformance.backends.processes.errors import GivenUp, ProcessLost, StrayWrite
 from dml_conformance.backends.processes.framing import WireError
 from dml_conformance.backends.processes.limits import Limits
-from dml_conformance.backends.processes.losses import Loss, LossCause, losses_together
-from dml_conformance.backends.processes.process import THE_PROCESS, BackendProcess, Origin
+from dml_conformance.backends.processes.losses import Loss, LossCause, LossTally, losses_together
+from dml_conformance.backends.processes.process import BackendProcess, Origin
 from dml_conformance.backends.processes.wire import (
     EXECUTE,
-    EXECUTE_BATCH,
     SAME,
-    TIME_EXECUTION,
+    TIME,
     BackendException,
     BackendInfo,
     Bound,
@@ -38,7 +46,6 @@ from dml_conformance.backends.processes.wire import (
     LoadError,
     NoAnswer,
     Question,
-    TimeCopy,
     Validate,
     WireAnswer,
     decode_decisions,
@@ -62,8 +69,22 @@ AGAIN = "so it did before, in a process that was asked the same"
 
 _Question = tuple[OperatorDesc, Level]
 _T = TypeVar("_T")
-# Makes a request to a process; returns it, and how much of the shared memory it uses.
-_Make = Callable[[BackendProcess], tuple[bytes, int]]
+
+
+class _Inquiry(NamedTuple, Generic[_T]):
+    """What is asked of whichever process there is.
+
+    Attributes:
+        make: makes the request to a process; returns it, and how much of the shared memory it uses.
+        doing, decode, seconds: as `BackendProcess.ask` has them.
+        together: whether much is asked for at once, of which each may take as long.
+    """
+
+    make: Callable[[BackendProcess], tuple[bytes, int]]
+    doing: str
+    decode: Callable[[bytes], _T]
+    seconds: float | None = None
+    together: bool = False
 
 
 class IsolatedBackend:
@@ -76,8 +97,7 @@ class IsolatedBackend:
         limits: that the process is held to.
 
     Attributes:
-        losses: how many processes were lost.
-        timeouts: how many of them took too long.
+        tally: how many processes were lost.
 
     Raises:
         BackendError: the backend cannot be had; where it says so itself, in the same words as from `load_backend`.
@@ -88,11 +108,11 @@ class IsolatedBackend:
     def __init__(self, name: str, limits: Limits = Limits()) -> None:  # noqa: B008 - it is frozen
         self.name = name
         self.limits = limits
-        self.losses = 0
-        self.timeouts = 0
+        self.tally = LossTally()
         self._lost: list[Loss] = []  # that nobody has asked for yet
         origin = Origin(name, tuple(sys.path), os.getcwd())  # noqa: PTH109
-        self._processes = _ProcessPool(origin, limits, self._lost.append)
+        self._new_pool = partial(_ProcessPool, origin, limits, self._lost.append)
+        self._processes = self._new_pool()
         weakref.finalize(self, self._processes.end)
         self._known = _ProcessState()
         self._blamed: _BlamedDecision | None = None
@@ -118,7 +138,7 @@ class IsolatedBackend:
             raise lost
         decision = self._prefetched(desc, level)
         if decision is None:
-            (decision,) = self._ask_alone(self._questions([(desc, level)]), "validate", _decode_one)
+            (decision,) = self._ask_again(self._questions([(desc, level)]))
             self._known.run_up.append((desc, level))
         self._known.decided = desc
         if isinstance(decision, WireAnswer):
@@ -163,56 +183,54 @@ class IsolatedBackend:
         Raises:
             GivenUp: there is none.
         """
-        known, prefetches = self._known, self._prefetches
+        aside = self._processes, self._known, self._prefetches
+        self._processes = self._new_pool()  # none of it is forked, so that it has nothing in common with others
         self._forget()
-        aside = self._processes.set_aside()
         try:
             try:
-                self._processes.start(plainly=True)
+                self._processes.start()
             except BackendError as error:
                 raise GivenUp(str(error)) from None
             yield
         finally:
-            self._processes.lose()
-            self._processes.current = aside
-            self._known, self._prefetches = known if aside is not None else _ProcessState(), prefetches
+            self._processes.end()
+            self._processes, self._known, self._prefetches = aside
 
     def execute(
         self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
     ) -> None:
         """As the backend does; raises as `validate`, and StrayWrite."""
-        work = _SharedTensors([Execution(desc, level, inputs, outputs)])
-
-        def make(process: BackendProcess) -> tuple[bytes, int]:
-            validate = desc is not self._known.decided
-            (job,) = work.jobs(self._described)
-            return encode((EXECUTE, work.put(process), job, validate)), work.end
-
-        seconds = self.limits.seconds * (1 + work.end // UNHURRIED_BYTES)
-        self._fetch(work, self._ask_alone(make, "execute", decode_execution, seconds))
+        self._execute([Execution(desc, level, inputs, outputs)], lambda: desc is not self._known.decided, batch=False)
 
     def _execute_batch(self, executions: Sequence[Execution]) -> None:
         """As the backend does; raises as `execute`."""
+        # Where processes are lost, this one may not be the one that has decided on these.
+        self._execute(executions, lambda: self.tally.lost > 0, batch=True)
+
+    def _execute(self, executions: Sequence[Execution], decides: Callable[[], bool], *, batch: bool) -> None:
+        """Execute a batch, or one case alone.
+
+        Args:
+            executions: the cases.
+            decides: whether the process that is asked has to decide on them first.
+            batch: whether they are a batch.
+        """
         work = _SharedTensors(executions)
-
-        def make(process: BackendProcess) -> tuple[bytes, int]:
-            # Where processes are lost, this one may not be the one that has decided on these.
-            return encode((EXECUTE_BATCH, work.put(process), work.jobs(self._described), self.losses > 0)), work.end
-
-        try:
-            outcome = self._ask(make, "execute_batch", decode_execution, together=True)
-        except ProcessLost as lost:
-            if not lost.from_outside:
-                raise
-            outcome = self._ask(make, "execute_batch", decode_execution, together=True)
-        self._fetch(work, outcome)
+        seconds = self.limits.seconds * (1 if batch else 1 + work.end // UNHURRIED_BYTES)
+        doing = "execute_batch" if batch else "execute"
+        outcome = self._ask_again(self._about(work, doing, lambda: (EXECUTE, decides(), batch), seconds, batch))
+        if isinstance(outcome, Completion):
+            assert self._processes.current is not None
+            work.fetch(self._processes.current)
+        self._release(work)
+        _completed(outcome)
 
     def close(self) -> None:
         """End the process; the next request starts a new one."""
         self._forget()
         self._processes.close()
 
-    def _time(
+    def _time_execution(
         self,
         desc: OperatorDesc,
         level: Level,
@@ -222,33 +240,27 @@ class IsolatedBackend:
         *,
         cold: bool,
     ) -> list[float]:
+        return self._timed("time_execution", [Execution(desc, level, inputs, outputs)], 0, repeats, cold)
+
+    def _time_copy(self, size: int, repeats: int, *, cold: bool) -> list[float]:
+        return self._timed("time_copy", [], size, repeats, cold)
+
+    def _timed(self, doing: str, executions: Sequence[Execution], *how: int) -> list[float]:
         """By the backend's own clock, or by the host's in the backend's process; raises as `validate`."""
-        work = _SharedTensors([Execution(desc, level, inputs, outputs)])
-
-        def make(process: BackendProcess) -> tuple[bytes, int]:
-            (job,) = work.jobs(self._described)
-            return encode((TIME_EXECUTION, work.put(process), job, repeats, cold)), work.end
-
+        work = _SharedTensors(executions)
         seconds = self.limits.seconds * TIMED_RUNS
-        outcome = self._ask(make, "time_execution", decode_execution, seconds, together=True)
+        outcome = self._ask(self._about(work, doing, lambda: (TIME, *how), seconds, together=True))
         self._release(work)
         return list(_completed(outcome).seconds)
 
-    def _time_copy(self, size: int, repeats: int, *, cold: bool) -> list[float]:
-        """Likewise."""
-        content = encode(TimeCopy(size, repeats, cold))
-        seconds = self.limits.seconds * TIMED_RUNS
-        outcome = self._ask(lambda _: (content, 0), "time_copy", decode_execution, seconds, together=True)
-        return list(_completed(outcome).seconds)
-
     # Unsupported with cold caches, where the backend cannot empty them.
-    time_execution, time_execution_cold = partialmethod(_time, cold=False), partialmethod(_time, cold=True)
+    time_execution = partialmethod(_time_execution, cold=False)
+    time_execution_cold = partialmethod(_time_execution, cold=True)
     time_copy, time_copy_cold = partialmethod(_time_copy, cold=False), partialmethod(_time_copy, cold=True)
 
     def _prefetch(self, questions: Sequence[_Question]) -> None:
         """Ask what will be asked next; errors as `validate`."""
-        decode = _decode_as_many(len(questions))
-        decisions = self._ask(self._questions(questions), "validate", decode, together=len(questions) > 1)
+        decisions = self._ask(self._questions(questions))
         self._known.run_up.extend(questions)
         self._known.prefetched.extend(
             (desc, level, found) for (desc, level), found in zip(questions, decisions, strict=True)
@@ -296,12 +308,29 @@ class IsolatedBackend:
         prefetched.clear()
         return None
 
-    def _questions(self, questions: Sequence[_Question]) -> _Make:
+    def _questions(self, questions: Sequence[_Question]) -> _Inquiry[tuple[DecisionReply, ...]]:
         def make(process: BackendProcess) -> tuple[bytes, int]:
             asked = tuple([Question(self._described(desc), level) for desc, level in questions])
             return encode(Validate(asked)), 0
 
-        return make
+        def decode(content: bytes) -> tuple[DecisionReply, ...]:
+            decisions = decode_decisions(content)
+            if len(decisions) != len(questions):
+                raise WireError
+            return decisions
+
+        return _Inquiry(make, "validate", decode, together=len(questions) > 1)
+
+    def _about(
+        self, work: _SharedTensors, doing: str, what: Callable[[], Sequence[object]], seconds: float, together: bool
+    ) -> _Inquiry[ExecutionReply]:
+        """What is asked about tensors; `what` gives the kind of the request, and what it has beside them."""
+
+        def make(process: BackendProcess) -> tuple[bytes, int]:
+            kind, *more = what()
+            return encode((kind, work.put(process), work.jobs(self._described), *more)), work.end
+
+        return _Inquiry(make, doing, decode_execution, seconds, together)
 
     def _described(self, desc: OperatorDesc) -> EncodedDesc:
         if desc is self._known.last:
@@ -309,44 +338,34 @@ class IsolatedBackend:
         self._known.last = desc
         return describe(desc)
 
-    def _ask_alone(self, make: _Make, doing: str, decode: Callable[[bytes], _T], seconds: float | None = None) -> _T:
-        """Ask about one case; once more, where the process died that was asked other things before.
+    def _ask_again(self, inquiry: _Inquiry[_T]) -> _T:
+        """Ask; once more, where the process was ended by something else, or was asked for one case and died that was
+        asked other things before.
 
         If it does so again, the case is to blame alone, and told of as it happened then; where another one dies in the
         same way later, it is not asked for. If it does not, the case is to blame all the same, unless the process was
         ended by something else.
         """
         try:
-            return self._ask(make, doing, decode, seconds)
+            return self._ask(inquiry)
         except ProcessLost as lost:
-            is_plain = lost.timed_out or lost.was_new or lost.how in self._confirmed
+            is_plain = inquiry.together or lost.timed_out or lost.was_new or lost.how in self._confirmed
             if is_plain and not lost.from_outside:
                 raise
             first = lost
         try:
-            answer = self._ask(make, doing, decode, seconds)
+            answer = self._ask(inquiry)
         except ProcessLost as again:
-            self._confirmed.add(again.how)
+            if not inquiry.together:
+                self._confirmed.add(again.how)
             raise
         if first.from_outside:
             return answer
         raise ProcessLost(f"{first}; {ALONE}", first.cause)
 
-    def _ask(
-        self,
-        make: _Make,
-        doing: str,
-        decode: Callable[[bytes], _T],
-        seconds: float | None = None,
-        *,
-        together: bool = False,
-    ) -> _T:
-        """Ask the process, and a new one next time if it is lost over that.
-
-        Args:
-            make, doing, decode, seconds: as `BackendProcess.ask` has them.
-            together: whether much is asked for at once, of which each may take as long.
-        """
+    def _ask(self, inquiry: _Inquiry[_T]) -> _T:
+        """Ask the process, and a new one next time if it is lost over that."""
+        make, doing, decode, seconds, together = inquiry
         process = self._process()
         try:
             content, shared = make(process)
@@ -355,10 +374,9 @@ class IsolatedBackend:
             self._forget()
             self._processes.lose()
             if isinstance(error, ProcessLost):
-                self.losses += 1
-                self.timeouts += error.timed_out
+                self.tally = self.tally.plus(LossTally(1, error.timed_out))
                 cause = LossCause.TIME_LIMIT_TOGETHER if together and error.timed_out else error.cause
-                self._lost.append(Loss(cause, told_of(error)))
+                self._lost.append(Loss(cause, error.loss.how))
             raise
         return answer
 
@@ -366,33 +384,42 @@ class IsolatedBackend:
         process = self._processes.current
         if process is not None:
             return process
-        if reason := why_given_up(self.losses, self.timeouts):
+        if reason := why_given_up(self.tally):
             raise GivenUp(reason)
-        return self._processes.replace(is_losing=self.losses > 0)
+        return self._processes.replace(is_losing=self.tally.lost > 0)
 
     def _forget(self) -> None:
         """A new process knows nothing."""
         self._known = _ProcessState()
-
-    def _fetch(self, work: _SharedTensors, outcome: ExecutionReply) -> None:
-        """Take the memory back, inputs too, as it was left."""
-        if isinstance(outcome, Completion):
-            assert self._processes.current is not None
-            work.fetch(self._processes.current)
-        self._release(work)
-        _completed(outcome)
 
     def _release(self, work: _SharedTensors) -> None:
         assert self._processes.current is not None
         self._processes.current.arena.release(work.end)
 
 
-def why_given_up(losses: int, timeouts: int) -> str:
-    """Why a backend that lost so many processes, and so many of them for taking too long, is not asked any more; "" if
-    it is."""
-    if losses < MOST_LOST and timeouts < MOST_TIMED_OUT:
+@contextmanager
+def opened(name: str, limits: Limits | None) -> Iterator[Backend]:
+    """A backend for as long as it is needed, in a process of its own or not.
+
+    Args:
+        name: as on the command line.
+        limits: of its process; None = it is loaded into this one.
+
+    Raises:
+        BackendError: it cannot be had.
+    """
+    if limits is None:
+        yield load_backend(name)
+        return
+    with closing(IsolatedBackend(name, limits)) as backend:
+        yield backend
+
+
+def why_given_up(tally: LossTally) -> str:
+    """Why a backend that lost so many processes is not asked any more; "" if it is."""
+    if not tally.reaches(MOST_LOST, MOST_TIMED_OUT):
         return ""
-    counted = f"{timeouts} times for taking too long" if losses < MOST_LOST else f"{losses} times"
+    counted = f"{tally.timed_out} times for taking too long" if tally.lost < MOST_LOST else f"{tally.lost} times"
     return f"the backend's process was lost {counted}, so the backend is not asked any more"
 
 
@@ -425,11 +452,6 @@ class _BlamedDecision(NamedTuple):
         return self.desc is desc and self.level is level
 
 
-def told_of(lost: ProcessLost) -> str:
-    """How a process was lost, to follow `the backend's process`."""
-    return lost.how.removeprefix(THE_PROCESS)
-
-
 class _ProcessPool:
     """The process that a backend runs in, and after the first loss one that is ready to take its place."""
 
@@ -441,24 +463,19 @@ class _ProcessPool:
         self._lose = lose  # is told of what is lost while it starts
         self._zygote: Zygote | None = None
 
-    def start(self, *, plainly: bool = False) -> BackendInfo:
+    def start(self) -> BackendInfo:
         """Have a process; returns what it says of the backend.
-
-        Args:
-            plainly: whether it is to have nothing in common with others.
 
         Raises:
             BackendError: there is none.
         """
         name = self._origin.name
-        process = None
-        if not plainly:
-            process, self._spare = self._spare, None
+        process, self._spare = self._spare, None
         try:
-            process = process or (BackendProcess(self._origin, self._limits) if plainly else self._new())
+            process = process or self._new()
             hello = process.hello()
         except ProcessLost as lost:
-            self._lose(Loss(lost.cause, told_of(lost)))
+            self._lose(lost.loss)
             raise BackendError(f"backend {name!r}: {lost}") from None
         except OSError as error:
             raise BackendError(f"backend {name!r}: no process can be started for it: {error}") from error
@@ -502,11 +519,6 @@ class _ProcessPool:
                 self._zygote.end()
                 self._zygote = None
         return BackendProcess(self._origin, self._limits)
-
-    def set_aside(self) -> BackendProcess | None:
-        """Have no process; returns the one that there was, which lives on."""
-        aside, self.current = self.current, None
-        return aside
 
     def lose(self) -> None:
         """Have done with the process."""
@@ -631,19 +643,6 @@ class _ShownAs:
 
     def __repr__(self) -> str:
         return self._shown
-
-
-def _decode_as_many(count: int) -> Callable[[bytes], tuple[DecisionReply, ...]]:
-    def decode(content: bytes) -> tuple[DecisionReply, ...]:
-        decisions = decode_decisions(content)
-        if len(decisions) != count:
-            raise WireError
-        return decisions
-
-    return decode
-
-
-_decode_one = _decode_as_many(1)
 
 
 def _completed(outcome: ExecutionReply) -> Completion:

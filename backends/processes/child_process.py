@@ -7,9 +7,9 @@ import signal
 import subprocess
 import sys
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from io import TextIOWrapper
 from typing import IO, Any, Protocol
 
 from dml_conformance.backends.processes.last_words import Remarks
@@ -36,24 +36,32 @@ class Waitable(Protocol):
     def kill(self) -> None: ...
 
 
-class ChildProcess(ABC):
+class ChildProcess:
     """A process in a group of its own, with pipes to and from it, that never outlives this one.
 
     Args:
         process: it.
-        requests: descriptor to write to it.
-        replies: descriptor to read from it.
+        requests: pipe to it.
+        replies: pipe from it.
+        end_group: ends what is left of its group.
 
-    Attributes: the same.
+    Attributes:
+        process: it.
+        requests, replies: descriptors of the pipes.
     """
 
-    def __init__(self, process: Waitable, requests: int, replies: int) -> None:
+    def __init__(
+        self, process: Waitable, requests: IO[bytes], replies: IO[bytes], end_group: Callable[[], None]
+    ) -> None:
         self.process = process
-        self.requests, self.replies = requests, replies
+        self.requests, self.replies = requests.fileno(), replies.fileno()
+        self._pipes = requests, replies
+        self._end_group = end_group
 
     def stop(self, seconds: float = STOP_SECONDS) -> None:
         """Tell it that no more will come, and give it a moment to end by itself."""
-        self._close(self.requests)
+        with suppress(OSError):
+            self._pipes[0].close()
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(seconds)
 
@@ -67,16 +75,9 @@ class ChildProcess(ABC):
         self.kill()
         self.process.wait()
         self._end_group()
-        self._close(self.requests)
-        self._close(self.replies)
-
-    @abstractmethod
-    def _end_group(self) -> None:
-        """End what is left of its group."""
-
-    @abstractmethod
-    def _close(self, file: int) -> None:
-        """Close one of the two descriptors, unless it is closed."""
+        for pipe in self._pipes:
+            with suppress(OSError):
+                pipe.close()
 
     def write_down_stack(self, remarks: Remarks, is_over: Callable[[], bool] = lambda: False) -> None:
         """Have the process write down where it is, unless it takes too long over that as well.
@@ -128,7 +129,7 @@ class StartedProcess(ChildProcess):
         has_groups = os.name == "posix"
         options: dict[str, Any] = {"process_group": 0, "pass_fds": inherited} if has_groups else {}
         process = subprocess.Popen(  # noqa: S603 - this interpreter
-            [sys.executable, "-c", f"import sys; sys.path[:] = {list(path)!a}; {code}"],
+            python_command(path, code),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=remarks,
@@ -139,8 +140,7 @@ class StartedProcess(ChildProcess):
         )
         assert process.stdin is not None
         assert process.stdout is not None
-        super().__init__(process, process.stdin.fileno(), process.stdout.fileno())
-        self._pipes = {self.requests: process.stdin, self.replies: process.stdout}
+        super().__init__(process, process.stdin, process.stdout, self._end_guarded)
         self._guard: subprocess.Popen[bytes] | None = None
         if not has_groups:
             return
@@ -159,7 +159,7 @@ class StartedProcess(ChildProcess):
             process.wait()
             raise
 
-    def _end_group(self) -> None:
+    def _end_guarded(self) -> None:
         if self._guard is None:
             return
         assert self._guard.stdin is not None
@@ -168,9 +168,42 @@ class StartedProcess(ChildProcess):
         with suppress(subprocess.TimeoutExpired):
             self._guard.wait(STOP_SECONDS)
 
-    def _close(self, file: int) -> None:
-        with suppress(OSError):
-            self._pipes[file].close()
+
+def import_path() -> list[str]:
+    """Where this process finds modules, in a form that means the same in any folder."""
+    return [entry or os.getcwd() for entry in sys.path]  # noqa: PTH109 - a text, as the others are
+
+
+def main_of(module: str, *arguments: str | int) -> str:
+    """Python that calls the `main` of a module."""
+    return f"from {module} import main; main({', '.join(map(ascii, arguments))})"
+
+
+def python_command(path: Sequence[str], code: str) -> list[str]:
+    """This interpreter, told to run Python that finds modules along a path."""
+    return [sys.executable, "-c", f"import sys; sys.path[:] = {list(path)!a}; {code}"]
+
+
+def take_pipes() -> tuple[int, int]:
+    """Make this process, which was started by another one, one that nothing comes between the messages of.
+
+    Standard error is a file; what is printed goes there too. A crash leaves no core: it is an answer here.
+
+    Returns:
+        Descriptors that requests are read from and answers are written to.
+    """
+    requests, replies = os.dup(0), os.dup(1)
+    os.dup2(2, 1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    return requests, replies
 
 
 def how_it_ended(code: int) -> str:

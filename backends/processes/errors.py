@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dml_conformance.backends.processes.losses import Loss, LossCause
 
+THE_PROCESS = "the backend's process "  # is what the message begins with where it was the backend's alone
+
 
 class ProcessLost(Exception):
     """Raised in place of an answer: the process that the backend ran in died, or was ended because it had to be.
@@ -22,6 +24,11 @@ class ProcessLost(Exception):
         self.how = message
         self.cause = cause
         self.was_new = False
+
+    @property
+    def loss(self) -> Loss:
+        """As a record tells of it."""
+        return Loss(self.cause, self.how.removeprefix(THE_PROCESS))
 
     @property
     def timed_out(self) -> bool:

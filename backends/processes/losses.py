@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 
@@ -43,6 +43,28 @@ class Loss(msgspec.Struct, frozen=True, omit_defaults=True):
     cause: LossCause
     how: str
     count: Annotated[int, msgspec.Meta(ge=1)] = 1
+
+
+class LossTally(NamedTuple):
+    """How often a backend's own process was lost.
+
+    Attributes:
+        lost: in all.
+        timed_out: of these, because it took too long.
+    """
+
+    lost: int = 0
+    timed_out: int = 0
+
+    def plus(self, other: LossTally) -> LossTally:
+        return LossTally(self.lost + other.lost, self.timed_out + other.timed_out)
+
+    def since(self, before: LossTally) -> LossTally:
+        return LossTally(self.lost - before.lost, self.timed_out - before.timed_out)
+
+    def reaches(self, lost: int, timed_out: int) -> bool:
+        """Whether there are so many of either."""
+        return self.lost >= lost or self.timed_out >= timed_out
 
 
 def losses_together(losses: Iterable[Loss]) -> tuple[Loss, ...]:

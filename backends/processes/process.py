@@ -20,9 +20,9 @@ import msgspec
 import psutil
 
 from dml_conformance.backends.processes.arena import SMALLEST, Arena
-from dml_conformance.backends.processes.child_process import ChildProcess, StartedProcess, how_it_ended
-from dml_conformance.backends.processes.errors import ProcessLost
-from dml_conformance.backends.processes.framing import Receiver, WireError, send
+from dml_conformance.backends.processes.child_process import ChildProcess, StartedProcess, how_it_ended, main_of
+from dml_conformance.backends.processes.errors import THE_PROCESS, ProcessLost
+from dml_conformance.backends.processes.framing import LONGEST, Receiver, WireError, send
 from dml_conformance.backends.processes.last_words import Remarks
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.processes.losses import LossCause
@@ -37,7 +37,6 @@ START_SECONDS = 300.0
 EXIT_SECONDS = 1.0
 MIB = 2**20
 HAS_PROC = sys.platform == "linux"
-THE_PROCESS = "the backend's process "  # is what the message of every loss begins with
 
 
 class Origin(NamedTuple):
@@ -60,6 +59,7 @@ class SupervisedProcess(ABC):
     Args:
         start: starts it, with that memory, the file that it prints to, and a mark for its environment.
         limits: that it is held to.
+        most_received, in_turn: see `Receiver`.
 
     Attributes:
         arena: the memory that is shared with it.
@@ -70,7 +70,14 @@ class SupervisedProcess(ABC):
         OSError: no process can be started.
     """
 
-    def __init__(self, start: Callable[[Arena, IO[bytes], str], ChildProcess], limits: Limits) -> None:
+    def __init__(
+        self,
+        start: Callable[[Arena, IO[bytes], str], ChildProcess],
+        limits: Limits,
+        most_received: int = LONGEST,
+        *,
+        in_turn: bool,
+    ) -> None:
         mark = secrets.token_hex(16)
         self.arena = Arena(mark)
         self._remarks = Remarks()
@@ -93,6 +100,7 @@ class SupervisedProcess(ABC):
         self._is_awaited = False  # whether its end would be the loss of something
         self._sentence: ProcessLost | None = None
         self._lock = threading.Lock()  # of the two above
+        self._receiver = Receiver(self._process.replies, most_received, in_turn=in_turn)
         self._descendants = Descendants(self.pid)
         self._oom_kills = OomKills(self.pid)
         WATCHDOG.watch(self)
@@ -140,6 +148,22 @@ class SupervisedProcess(ABC):
     def _await(self) -> None:
         with self._lock:
             self._is_awaited = True
+
+    def _received(self, decode: Callable[[bytes], _T], number: int = 0) -> _T:
+        """Wait for a message of this number.
+
+        Raises:
+            ProcessLost: there is none, and the process is no more.
+        """
+        try:
+            received = self._receiver.receive()
+            if received is None:
+                raise self._lost()
+            if received[0] != number:
+                raise WireError
+            return decode(received[1])
+        except (WireError, msgspec.MsgspecError):
+            raise self._lost("sent what is no answer") from None
 
     def _lost(self, why: str = "") -> ProcessLost:
         """End what is left of the process.
@@ -202,8 +226,8 @@ class BackendProcess(SupervisedProcess):
         # Of the request under way: how long it may take, and for how long the watchdog has seen it.
         self._seconds = START_SECONDS
         self._spent = 0.0
-        super().__init__(partial(_started, origin) if zygote is None else zygote.fork, limits)
-        self._receiver = Receiver(self._process.replies, LONGEST_ANSWER)
+        start = partial(_started, origin) if zygote is None else zygote.fork
+        super().__init__(start, limits, LONGEST_ANSWER, in_turn=True)
 
     def hello(self) -> Greeting:
         """The first message, when it comes.
@@ -264,14 +288,7 @@ class BackendProcess(SupervisedProcess):
 
     def _answer(self, number: int, decode: Callable[[bytes], _T]) -> _T:
         try:
-            received = self._receiver.receive()
-            if received is None:
-                raise self._lost()
-            if received[0] != number:
-                raise WireError
-            answer = decode(received[1])
-        except (WireError, msgspec.MsgspecError):
-            raise self._lost("sent what is no answer") from None
+            answer = self._received(decode, number)
         except ProcessLost:
             raise
         except BaseException:  # such as an interrupt: the answer would be taken for that to the next request
@@ -297,8 +314,12 @@ class BackendProcess(SupervisedProcess):
 def _started(origin: Origin, arena: Arena, remarks: IO[bytes], mark: str) -> StartedProcess:
     return StartedProcess(
         origin.path,
-        f"from dml_conformance.backends.processes.server import main; main({origin.name!a}, {arena.place!a}, "
-        f"{0 if os.name == 'posix' else os.getpid()})",
+        main_of(
+            "dml_conformance.backends.processes.server",
+            origin.name,
+            arena.place,
+            0 if os.name == "posix" else os.getpid(),
+        ),
         remarks,
         inherited=arena.inherited,
         environment={MARKED: mark},

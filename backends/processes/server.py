@@ -10,11 +10,9 @@ import faulthandler
 import gc
 import os
 import signal
-import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,7 @@ from dml_conformance.backends.base import Answer, Backend, Binding, Bytes, Execu
 from dml_conformance.backends.foreign_text import encodable
 from dml_conformance.backends.loading import BackendError, load_backend
 from dml_conformance.backends.processes.arena import ArenaView
-from dml_conformance.backends.processes.child_process import DUMP
+from dml_conformance.backends.processes.child_process import DUMP, take_pipes
 from dml_conformance.backends.processes.framing import Receiver, send
 from dml_conformance.backends.processes.wire import (
     LONGEST_TEXT,
@@ -33,15 +31,13 @@ from dml_conformance.backends.processes.wire import (
     DecisionReply,
     EncodedDesc,
     Execute,
-    ExecuteBatch,
     ExecutionReply,
     Job,
     LoadError,
     NoAnswer,
     Question,
     Request,
-    TimeCopy,
-    TimeExecution,
+    Time,
     Validate,
     WireAnswer,
     decode_request,
@@ -52,8 +48,6 @@ from dml_conformance.backends.timing import time_copy, time_execution
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
 
-STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR = range(3)
-
 
 def main(name: str, place: str, harness: int) -> None:
     """Answer requests from standard input on standard output until it ends.
@@ -63,7 +57,7 @@ def main(name: str, place: str, harness: int) -> None:
         place: of the shared memory.
         harness: process that asks; 0 where something else sees to it that none outlives it.
     """
-    requests, replies = os.dup(STANDARD_INPUT), os.dup(STANDARD_OUTPUT)
+    requests, replies = take_pipes()
     settle()
     if harness:
         threading.Thread(target=_end_with, args=(harness,), daemon=True).start()
@@ -112,27 +106,22 @@ class BackendServer:
         except BaseException as error:
             return _raised(error)
 
-    def _done(self, request: Execute | ExecuteBatch | TimeExecution | TimeCopy) -> Completion:
-        if isinstance(request, TimeCopy):
-            return _timed(time_copy(self._backend, request.size, request.repeats, cold=request.cold))
+    def _done(self, request: Execute | Time) -> Completion:
         memory, resources = self._memory.memory(request.memory), dict[tuple[int, int, bool], Bytes]()
-        if isinstance(request, ExecuteBatch):
-            executions = [self._arguments(job, memory, resources) for job in request.jobs]
-            self._validate_first(executions if request.validate else ())
-            self._backend.execute_batch(executions)
-            return Completion()
-        execution = self._arguments(request.job, memory, resources)
-        if isinstance(request, TimeExecution):
-            return _timed(time_execution(self._backend, execution, request.repeats, cold=request.cold))
-        self._validate_first((execution,) if request.validate else ())
-        self._backend.execute(*execution)
-        return Completion()
-
-    def _validate_first(self, executions: Sequence[Execution]) -> None:
-        """A backend is only asked to execute what it has accepted, in this process too."""
-        for execution in executions:
+        executions = [self._arguments(job, memory, resources) for job in request.jobs]
+        if isinstance(request, Time):
+            for execution in executions:
+                return _timed(time_execution(self._backend, execution, request.repeats, cold=request.cold))
+            return _timed(time_copy(self._backend, request.size, request.repeats, cold=request.cold))
+        # A backend is only asked to execute what it has accepted, in this process too.
+        for execution in executions if request.validate else ():
             with suppress(Exception):  # the answer was given before
                 self._backend.validate(execution.desc, execution.level)
+        if request.batch:
+            self._backend.execute_batch(executions)
+        else:
+            self._backend.execute(*executions[0])
+        return Completion()
 
     def _arguments(self, job: Job, memory: Bytes, resources: dict[tuple[int, int, bool], Bytes]) -> Execution:
         def bindings(bounds: tuple[Bound, ...]) -> dict[str, Binding]:
@@ -157,23 +146,12 @@ class BackendServer:
 
 
 def settle() -> None:
-    """Make this process one that nothing is lost of, and that disturbs nobody."""
-    # Standard error is a file already; what is printed goes there too.
-    os.dup2(STANDARD_ERROR, STANDARD_OUTPUT)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, STANDARD_INPUT)
-    os.close(nothing)
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")
-    remarks = os.dup(STANDARD_ERROR)  # a backend may close its own
+    """Make this process one whose end is told, and that disturbs nobody."""
+    remarks = os.dup(2)  # a backend may close its own
     faulthandler.enable(remarks)
     if hasattr(faulthandler, "register"):
         faulthandler.register(DUMP, remarks)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
-    with suppress(ImportError, OSError, ValueError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is an answer here; nobody wants its core
     with suppress(OSError):
         # Where memory runs out, the system had better end this process than the one that asks.
         Path("/proc/self/oom_score_adj").write_text("1000")

@@ -57,8 +57,7 @@ class Question(msgspec.Struct, frozen=True, array_like=True):
     level: int
 
 
-VALIDATE, EXECUTE, EXECUTE_BATCH = "validate", "execute", "execute_batch"
-TIME_EXECUTION, TIME_COPY = "time_execution", "time_copy"
+VALIDATE, EXECUTE, TIME = "validate", "execute", "time"
 
 
 class Validate(msgspec.Struct, frozen=True, array_like=True, tag=VALIDATE):
@@ -69,45 +68,32 @@ class Validate(msgspec.Struct, frozen=True, array_like=True, tag=VALIDATE):
 
 
 class Execute(msgspec.Struct, frozen=True, array_like=True, tag=EXECUTE):
-    """Execute one case.
+    """Execute cases.
 
     Attributes:
         memory: bytes that the shared memory has now.
-        job: the case.
-        validate: whether to decide on it first, as that was done in another process.
+        jobs: the cases.
+        validate: whether to decide on them first, as that was done in another process.
+        batch: whether they are a batch, and not one case alone.
     """
-
-    memory: int
-    job: Job
-    validate: bool
-
-
-class ExecuteBatch(msgspec.Struct, frozen=True, array_like=True, tag=EXECUTE_BATCH):
-    """Execute cases at once; attributes as for one."""
 
     memory: int
     jobs: tuple[Job, ...]
     validate: bool
+    batch: bool
 
 
-class TimeExecution(msgspec.Struct, frozen=True, array_like=True, tag=TIME_EXECUTION):
-    """Time one case."""
+class Time(msgspec.Struct, frozen=True, array_like=True, tag=TIME):
+    """Time one case or, where there is none, copies of so many bytes."""
 
     memory: int
-    job: Job
-    repeats: int
-    cold: bool
-
-
-class TimeCopy(msgspec.Struct, frozen=True, array_like=True, tag=TIME_COPY):
-    """Time a copy."""
-
+    jobs: tuple[Job, ...]
     size: int
     repeats: int
     cold: bool
 
 
-Request = Validate | Execute | ExecuteBatch | TimeExecution | TimeCopy
+Request = Validate | Execute | Time
 
 
 class BackendInfo(msgspec.Struct, frozen=True, tag=True):

@@ -25,7 +25,7 @@ from contextlib import suppress
 from typing import IO
 
 from dml_conformance.backends.processes.arena import Arena
-from dml_conformance.backends.processes.child_process import STOP_SECONDS, ChildProcess
+from dml_conformance.backends.processes.child_process import STOP_SECONDS, ChildProcess, main_of, python_command
 
 # Without other systems' ways of passing files and of telling how a process ended.
 CAN_FORK = sys.platform == "linux"
@@ -52,10 +52,9 @@ class Zygote:
 
     def __init__(self, name: str, path: Sequence[str], folder: str) -> None:
         self._socket, other = socket.socketpair()
-        code = f"from dml_conformance.backends.processes.zygote import main; main({name!a}, {other.fileno()})"
         try:
             self._process = subprocess.Popen(  # noqa: S603 - this interpreter
-                [sys.executable, "-c", f"import sys; sys.path[:] = {list(path)!a}; {code}"],
+                python_command(path, main_of(__name__, name, other.fileno())),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -69,7 +68,7 @@ class Zygote:
         finally:
             other.close()
 
-    def fork(self, arena: Arena, remarks: IO[bytes], mark: str) -> ForkedProcess:
+    def fork(self, arena: Arena, remarks: IO[bytes], mark: str) -> ChildProcess:
         """Another process.
 
         Args:
@@ -94,7 +93,8 @@ class Zygote:
         finally:
             for file in theirs:
                 os.close(file)
-        return ForkedProcess(ZygoteChild(pid, status), requests, replies, lifeline)
+        child = ZygoteChild(pid, status, lifeline)
+        return ChildProcess(child, os.fdopen(requests, "wb", 0), os.fdopen(replies, "rb", 0), child.end_group)
 
     def end(self) -> None:
         """End it, and the processes that are left."""
@@ -106,17 +106,22 @@ class Zygote:
 
 
 class ZygoteChild:
-    """A process that the zygote has forked, to be used like one of `subprocess`.
+    """A process that the zygote has forked, in a group of its own, to be used like one of `subprocess`.
+
+    Args:
+        pid: its number.
+        status: descriptor to read from how it ended.
+        lifeline: descriptor at whose end the zygote ends the group.
 
     Attributes:
-        pid: its number, which is its own until `close`.
+        pid: its number, which the zygote keeps from being another's until `end_group`.
         returncode: how it ended; None as long as it has not.
     """
 
-    def __init__(self, pid: int, status: int) -> None:
+    def __init__(self, pid: int, status: int, lifeline: int) -> None:
         self.pid = pid
         self.returncode: int | None = None
-        self._status = status
+        self._status, self._lifeline = status, lifeline
         self._lock = threading.Lock()  # the watchdog asks too
 
     def poll(self) -> int | None:
@@ -151,40 +156,16 @@ class ZygoteChild:
         if self.poll() is None:
             self._send(number)
 
-    def close(self) -> None:
+    def end_group(self) -> None:
+        """End what is left of its group, and let go of it."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        os.close(self._lifeline)
         os.close(self._status)
 
     def _send(self, number: int) -> None:
         with suppress(ProcessLookupError):
             os.kill(self.pid, number)
-
-
-class ForkedProcess(ChildProcess):
-    """A process that the zygote has forked; it is in a group of its own.
-
-    Args:
-        process: it.
-        requests: descriptor to write to it.
-        replies: descriptor to read from it.
-        lifeline: descriptor at whose end the zygote ends the group.
-    """
-
-    def __init__(self, process: ZygoteChild, requests: int, replies: int, lifeline: int) -> None:
-        super().__init__(process, requests, replies)
-        self._forked = process
-        self._lifeline = lifeline
-        self._is_open = {requests, replies}
-
-    def _close(self, file: int) -> None:
-        if file in self._is_open:
-            self._is_open.remove(file)
-            os.close(file)
-
-    def _end_group(self) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)  # the zygote keeps its number from being another's
-        os.close(self._lifeline)
-        self._forked.close()
 
 
 # What follows runs in the zygote.

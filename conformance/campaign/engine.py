@@ -83,20 +83,6 @@ class Engine:
         yield self._unknown()
         yield self._blocks(Phase.SWEEP)
 
-    def tasks(self) -> Iterator[Task]:
-        """Every task that is left, in order; the records of one are to be settled before the next is asked for."""
-        for stage in self.stages():
-            yield from filter(self.wants, stage)
-
-    def judged(self, task: Task) -> Iterator[Record]:
-        """The records of a task, judged in this process and settled as they are asked for."""
-        return map(self.settled, self._task_judge.records(task))
-
-    def records(self) -> Iterator[Record]:
-        """Every record that is left, likewise."""
-        for task in self.tasks():
-            yield from self.judged(task)
-
     def wants(self, task: Task) -> bool:
         """Whether a task belongs to what is left; asked when the records of all before it have been settled."""
         if isinstance(task, CaseBlock):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from dml_conformance.backends.processes.backend import opened
 from dml_conformance.backends.processes.limits import Limits
-from dml_conformance.backends.processes.opening import opened
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.driver import certify as run_campaign
 from dml_conformance.conformance.campaign.driver import describe_campaign
@@ -69,8 +69,8 @@ from dml_conformance.spec.validator import Reading
 @click.option("--level", "levels", multiple=True, type=LEVEL, help="Feature level such as 3_0; may be repeated.")
 @click.option("--all-levels", is_flag=True, help="Every feature level from 1_0 to 6_4.")
 @click.option("--operator", "operators", multiple=True, type=OPERATOR, help="Operator such as GATHER; may be repeated.")
-@spec_option()
-@repeat_option()
+@spec_option
+@repeat_option
 @isolation_options
 @click.option(
     "-n",
@@ -107,7 +107,7 @@ from dml_conformance.spec.validator import Reading
 @click.option(
     "--replace", "replace_folder", is_flag=True, help="Replace the folder if an earlier certification is there."
 )
-@resume_option()
+@resume_option
 @click.option(
     "--profile",
     "profile_name",

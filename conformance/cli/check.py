@@ -52,7 +52,7 @@ class FileResult(NamedTuple):
 @click.option(
     "--level", type=LEVEL, default=HIGHEST.label, show_default=True, help="Feature level to hold them against."
 )
-@spec_option()
+@spec_option
 @click.option("--strict", is_flag=True, help="Count UNSPECIFIED as not conformant.")
 @format_option("text", "json")
 @click.pass_context

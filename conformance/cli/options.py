@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -15,133 +15,100 @@ if TYPE_CHECKING:
     from dml_conformance.conformance.exchange.corpus import Shard
     from dml_conformance.spec.levels import Level
 
-    _LevelParam = click.ParamType[Level]
-    _SizeParam = click.ParamType[int]
-    _NameParam = click.ParamType[str]
-    _ShardParam = click.ParamType[Shard]
-    _DevicesParam = click.ParamType[tuple[int, ...]]
-    _ResourceParam = click.ParamType[tuple[str, float]]
-else:  # generic only in newer versions of click
-    _LevelParam = _NameParam = _ShardParam = _SizeParam = _DevicesParam = _ResourceParam = click.ParamType
-
 _F = TypeVar("_F", bound=Callable[..., Any])
+_T = TypeVar("_T")
 
 
-class LevelType(_LevelParam):
-    """A feature level: `3_0`, `3.0` or `DML_FEATURE_LEVEL_3_0`."""
+class ParsedType(click.ParamType, Generic[_T]):  # type: ignore[type-arg] # generic itself only in newer versions
+    """What is parsed of a text.
 
-    name = "level"
+    Args:
+        name: of the kind of value.
+        parse: makes the value; raises ValueError or KeyError, whose message says what was expected.
+        known: texts that it may be completed to.
+    """
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Level:
-        from dml_conformance.spec.levels import Level
+    def __init__(self, name: str, parse: Callable[[str], _T], known: Callable[[], Iterable[str]] = list) -> None:
+        self.name = name
+        self._parse, self._known = parse, known
 
-        if isinstance(value, Level):
-            return value
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> _T:
+        if not isinstance(value, str):
+            return value  # type: ignore[no-any-return] # it is converted already
         try:
-            return Level.parse(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from dml_conformance.spec.levels import Level
-
-        return [CompletionItem(level.label) for level in Level if level.label.startswith(incomplete)]
-
-
-class OperatorParameter(_NameParam):
-    """An operator's name: `GATHER` or `DML_OPERATOR_GATHER`, in any case."""
-
-    name = "operator"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from dml_conformance.spec.registry import operator
-
-        try:
-            return operator(value.upper()).name
-        except KeyError as error:
+            return self._parse(value)
+        except (ValueError, KeyError) as error:
             self.fail(error.args[0], param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from dml_conformance.spec.registry import operators
-
-        return [CompletionItem(name) for name in operators() if name.startswith(incomplete.upper())]
+        return [CompletionItem(text) for text in self._known() if text.startswith(incomplete.upper())]
 
 
-class ShardType(_ShardParam):
-    """One of several parts: `3/16`."""
+def _level(text: str) -> Level:
+    from dml_conformance.spec.levels import Level
 
-    name = "shard"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Shard:
-        from dml_conformance.conformance.exchange.corpus import Shard
-
-        if isinstance(value, Shard):
-            return value
-        try:
-            return Shard.parse(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+    return Level.parse(text)
 
 
-class SizeType(_SizeParam):
-    """An amount of memory, `4GiB`, in bytes."""
+def _levels() -> list[str]:
+    from dml_conformance.spec.levels import Level
 
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        from dml_conformance.backends.processes.limits import parse_size
-
-        if isinstance(value, int):
-            return value
-        try:
-            return parse_size(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+    return [level.label for level in Level]
 
 
-class DevicesType(_DevicesParam):
-    """Numbers of devices, `0,2`, each once; `all` is none in particular."""
+def _operator(text: str) -> str:
+    from dml_conformance.spec.registry import operator
 
-    name = "devices"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        if isinstance(value, tuple):
-            return value
-        if value.strip().lower() == "all":
-            return ()
-        numbers = [text.strip() for text in value.split(",")]
-        if not all(text.isascii() and text.isdecimal() for text in numbers):
-            self.fail(f"expected all, or numbers of devices such as 0,1, found {value!r}", param, ctx)
-        found = tuple(map(int, numbers))
-        if len(set(found)) < len(found):
-            self.fail(f"a device is named twice in {value!r}", param, ctx)
-        return found
+    return operator(text.upper()).name
 
 
-class ResourceType(_ResourceParam):
-    """What a worker of a cluster was started with: `cuda`, which is `cuda=1`, or `memory=4e9`."""
+def _operators() -> Iterable[str]:
+    from dml_conformance.spec.registry import operators
 
-    name = "resource"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
-        if isinstance(value, tuple):
-            return value
-        name, equals, number = value.partition("=")
-        try:
-            amount = float(number) if equals else 1.0
-        except ValueError:
-            amount = 0.0
-        if not name.strip() or not 0 < amount < float("inf"):
-            self.fail(f"expected a resource of workers such as cuda or cuda=2, found {value!r}", param, ctx)
-        return name.strip(), amount
+    return operators()
 
 
-LEVEL = LevelType()
-OPERATOR = OperatorParameter()
-SHARD = ShardType()
-SIZE = SizeType()
-DEVICES = DevicesType()
-RESOURCE = ResourceType()
+def _shard(text: str) -> Shard:
+    from dml_conformance.conformance.exchange.corpus import Shard
+
+    return Shard.parse(text)
+
+
+def _size(text: str) -> int:
+    from dml_conformance.backends.processes.limits import parse_size
+
+    return parse_size(text)
+
+
+def _devices(text: str) -> tuple[int, ...]:
+    if text.strip().lower() == "all":
+        return ()
+    numbers = [number.strip() for number in text.split(",")]
+    if not all(number.isascii() and number.isdecimal() for number in numbers):
+        raise ValueError(f"expected all, or numbers of devices such as 0,1, found {text!r}")
+    found = tuple(map(int, numbers))
+    if len(set(found)) < len(found):
+        raise ValueError(f"a device is named twice in {text!r}")
+    return found
+
+
+def _resource(text: str) -> tuple[str, float]:
+    name, equals, number = text.partition("=")
+    try:
+        amount = float(number) if equals else 1.0
+    except ValueError:
+        amount = 0.0
+    if not name.strip() or not 0 < amount < float("inf"):
+        raise ValueError(f"expected a resource of workers such as cuda or cuda=2, found {text!r}")
+    return name.strip(), amount
+
+
+LEVEL = ParsedType("level", _level, _levels)  # `3_0`, `3.0` or `DML_FEATURE_LEVEL_3_0`
+OPERATOR = ParsedType("operator", _operator, _operators)  # `GATHER` or `DML_OPERATOR_GATHER`, in any case
+SHARD = ParsedType("shard", _shard)  # one of several parts: `3/16`
+SIZE = ParsedType("size", _size)  # an amount of memory, `4GiB`, in bytes
+DEVICES = ParsedType("devices", _devices)  # numbers of devices, `0,2`, each once; `all` is none in particular
+RESOURCE = ParsedType("resource", _resource)  # what a cluster's worker was started with: `cuda`, which is `cuda=1`
 
 
 def format_option(*formats: str) -> Callable[[_F], _F]:
@@ -156,26 +123,22 @@ def format_option(*formats: str) -> Callable[[_F], _F]:
     )
 
 
-def spec_option() -> Callable[[_F], _F]:
-    """`--spec`, a value of `spec.validator.Reading`."""
-    return click.option(
-        "--spec",
-        type=click.Choice(("documented", "observed")),
-        default="documented",
-        show_default=True,
-        help="What the pages leave open stays open, or is decided as the real library was observed to.",
-    )
-
-
-def repeat_option() -> Callable[[_F], _F]:
-    """`--repeat`, as a judge takes it."""
-    return click.option(
-        "--repeat",
-        type=click.IntRange(1, 10_000),
-        default=2,
-        show_default=True,
-        help="Executions of each case, with other poison in its outputs each time; many hunt for races.",
-    )
+# A value of `spec.validator.Reading`.
+spec_option = click.option(
+    "--spec",
+    type=click.Choice(("documented", "observed")),
+    default="documented",
+    show_default=True,
+    help="What the pages leave open stays open, or is decided as the real library was observed to.",
+)
+# As a judge takes it.
+repeat_option = click.option(
+    "--repeat",
+    type=click.IntRange(1, 10_000),
+    default=2,
+    show_default=True,
+    help="Executions of each case, with other poison in its outputs each time; many hunt for races.",
+)
 
 
 def isolation_options(command: _F) -> _F:

@@ -10,9 +10,9 @@ import click
 import msgspec
 
 from dml_conformance.backends.foreign_text import one_line
+from dml_conformance.backends.processes.backend import opened
 from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.limits import Limits
-from dml_conformance.backends.processes.opening import opened
 from dml_conformance.conformance.cli.cases import NamedCase, read_cases
 from dml_conformance.conformance.cli.lines import complain
 from dml_conformance.conformance.cli.options import LEVEL, format_option, isolation_options, repeat_option
@@ -36,7 +36,7 @@ from dml_conformance.spec.validator import Reading
     type=click.Choice([str(reading) for reading in Reading]),
     help="As for certify; by default as recorded, or documented.",
 )
-@repeat_option()
+@repeat_option
 @isolation_options
 @format_option("text", "json")
 def replay(

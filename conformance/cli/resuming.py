@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -16,16 +16,11 @@ from dml_conformance.reports.store import Store
 from dml_conformance.reports.summary import Summary
 from dml_conformance.reports.writing import RESULTS, OutputFolder
 
-_F = TypeVar("_F", bound=Callable[..., Any])
-
-
-def resume_option() -> Callable[[_F], _F]:
-    """`--resume`."""
-    return click.option(
-        "--resume",
-        is_flag=True,
-        help="Complete the run that was interrupted: the same command, and this option. Where nothing is left, start.",
-    )
+resume_option = click.option(
+    "--resume",
+    is_flag=True,
+    help="Complete the run that was interrupted: the same command, and this option. Where nothing is left, start.",
+)
 
 
 def conditions(backend_names: Collection[str], leave_out: Collection[str]) -> dict[str, Any]:

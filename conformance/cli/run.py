@@ -92,8 +92,8 @@ from dml_conformance.spec.validator import Reading
     help="Of the scheduler's workers only those that were started with this, such as cuda or cuda=2. Repeatable.",
 )
 @click.option("--shard", metavar="I/N", type=SHARD, help="Only part I of N of the cases, such as 3/16.")
-@spec_option()
-@repeat_option()
+@spec_option
+@repeat_option
 @isolation_options
 @click.option("--one-by-one", is_flag=True, help="Execute every case alone, also on a backend that takes batches.")
 @click.option(
@@ -103,7 +103,7 @@ from dml_conformance.spec.validator import Reading
     help="Folder for the reports, as certify leaves them; of several backends each gets a folder in it.",
 )
 @click.option("--replace", is_flag=True, help="Replace earlier reports that are there.")
-@resume_option()
+@resume_option
 @click.option(
     "--waivers",
     "waivers_file",

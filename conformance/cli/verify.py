@@ -8,46 +8,28 @@ from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from dml_conformance.backends.processes.limits import Limits
-from dml_conformance.conformance.cli.options import format_option, isolation_options
+from dml_conformance.conformance.cli.options import ParsedType, format_option, isolation_options
 
 if TYPE_CHECKING:
     from dml_conformance.conformance.packages.verify import Verification
 
-    _ShareParam = click.ParamType[Fraction]
-    _DayParam = click.ParamType[date]
-else:  # generic only in newer versions of click
-    _ShareParam = _DayParam = click.ParamType
+
+def _share(text: str) -> Fraction:
+    from dml_conformance.conformance.packages.verify.rerun import parse_share
+
+    return parse_share(text)
 
 
-class _Share(_ShareParam):
-    """`1%`."""
-
-    name = "share"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
-        from dml_conformance.conformance.packages.verify.rerun import parse_share
-
-        try:
-            return value if isinstance(value, Fraction) else parse_share(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
-class _Day(_DayParam):
-    """`2027-01-31`."""
-
-    name = "day"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> date:
-        try:
-            return value if isinstance(value, date) else date.fromisoformat(value)
-        except ValueError:
-            self.fail(f"expected a day such as 2027-01-31, found {value!r}", param, ctx)
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"expected a day such as 2027-01-31, found {text!r}") from None
 
 
 @click.command()
@@ -61,13 +43,18 @@ class _Day(_DayParam):
 @click.option(
     "--rerun",
     "share",
-    type=_Share(),
+    type=ParsedType("share", _share),
     metavar="N%",
     help="Execute a random part again, with fresh data; --backend says on what.",
 )
 @click.option("--backend", "backend_name", metavar="NAME", help="As for certify; for --rerun.")
 @click.option("--rerun-seed", type=click.IntRange(0, 2**64 - 1), help="Of the sample; without it another each time.")
-@click.option("--as-of", type=_Day(), metavar="DAY", help="Day on which waivers have to hold; without it today (UTC).")
+@click.option(
+    "--as-of",
+    type=ParsedType("day", _day),
+    metavar="DAY",
+    help="Day on which waivers have to hold; without it today (UTC).",
+)
 @isolation_options
 @format_option("text", "json")
 def verify(

@@ -24,7 +24,6 @@ from dml_conformance.conformance.judge.blame import Blame, Repetition
 from dml_conformance.conformance.judge.explain import explain
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import with_losses
-from dml_conformance.conformance.judge.prefetch import prefetch_decisions
 from dml_conformance.conformance.judge.search import search
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case
@@ -111,7 +110,7 @@ class ConformanceSuite:
         with _giving_up_fails():
             is_last = level is level_of_scale(operator, self._chosen_levels(request.config, judge), judge.capabilities)
             boundaries = _boundaries(operator, level, with_scale=is_last).get(rule, ())
-            prefetch_decisions(judge, boundaries)
+            judge.prefetch(boundaries)
             fixed = judged.settled(boundaries, Phase.BOUNDARIES)
             found = judged.searched(operator, level, rule, count, seed, saved) if count > 0 or saved else []
             if folder is not None:

@@ -17,9 +17,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dml_conformance.backends.base import Backend, Batched, Binding, Bytes, Execution, Unsupported, takes_batches
+from dml_conformance.backends.base import Backend, Batched, Binding, Bytes, Execution, takes_batches
 from dml_conformance.backends.poison import secret_bytes
-from dml_conformance.backends.processes.errors import ProcessLost, StrayWrite
 from dml_conformance.backends.reference import Result
 from dml_conformance.backends.reference.operators import compute_into
 from dml_conformance.conformance.judge.judge import (
@@ -27,8 +26,8 @@ from dml_conformance.conformance.judge.judge import (
     Judge,
     Judgement,
     Pending,
-    exception_text,
     not_the_first,
+    verdict_on,
 )
 from dml_conformance.conformance.judge.memory import (
     Elements,
@@ -39,9 +38,9 @@ from dml_conformance.conformance.judge.memory import (
     elements_at,
 )
 from dml_conformance.conformance.judge.output_digest import output_digest
-from dml_conformance.conformance.judge.prefetch import DecisionPrefetcher, prefetch_decisions
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case
+from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.values import overlaps
@@ -61,10 +60,11 @@ class _Member(NamedTuple):
 
 
 class _Failure(NamedTuple):
-    """What a batch raised: MemoryError, Unsupported, StrayWrite or, for everything else, Exception; and in words."""
+    """What a batch raised: the verdict that it comes to, in words, and whether a smaller batch may do."""
 
-    kind: type[Exception]
+    verdict: Verdict
     told: str
+    lacks_memory: bool
 
 
 class BatchJudge:
@@ -78,21 +78,19 @@ class BatchJudge:
     def __init__(self, judge: Judge, *, one_by_one: bool = False) -> None:
         self.judge = judge
         self.in_batches = not one_by_one and takes_batches(judge.backend)
-        # Asked once: to look whether an object has a protocol takes as long as deciding on a case.
-        self._prefetches = isinstance(judge.backend, DecisionPrefetcher)
         self._most_bytes = MOST_BYTES
 
     def records(self, cases: Iterable[Case], phase: Phase) -> Iterator[Record]:
         """The record of each case, in order; takes in up to `MOST_CASES` cases before it gives the first record."""
         judge = self.judge
-        most = MOST_CASES if self.in_batches else MOST_PREFETCHED if self._prefetches else 1
+        most = MOST_CASES if self.in_batches else MOST_PREFETCHED if judge.prefetches else 1
         cases = iter(cases)
         while chunk := [case.read(judge.reading) for case in islice(cases, most)]:
             if self.in_batches:
                 for case, judged in zip(chunk, self.judgements(chunk), strict=True):
                     yield judge.describe(case, phase, judged)
             else:
-                self._prefetch(chunk)
+                judge.prefetch(chunk)
                 for case in chunk:
                     yield judge.record(case, phase)
 
@@ -101,7 +99,7 @@ class BatchJudge:
         judged: dict[int, Judgement] = {}
         waiting: dict[int, _Member] = {}
         used = 0
-        self._prefetch(cases)
+        self.judge.prefetch(cases)
         for count, case in enumerate(cases):
             decided = self.judge.decide(case)
             if isinstance(decided, Pending) and (decided.needed > MOST_CASE_BYTES or overlaps(case)):
@@ -120,10 +118,6 @@ class BatchJudge:
                 judged[count] = decided
         judged.update(self._executed(waiting))
         return [judged[n] for n in range(len(cases))]
-
-    def _prefetch(self, cases: Sequence[Case]) -> None:
-        if self._prefetches:
-            prefetch_decisions(self.judge, cases)
 
     def _executed(self, members: Mapping[int, _Member]) -> Iterator[tuple[int, Judgement]]:
         return zip(members, self._execute(list(members.values())), strict=True)
@@ -150,9 +144,11 @@ class BatchJudge:
             return self._judged(batch, seconds, wrong)
         # Here the exception is gone, and with it what it held of the failed attempt's memory.
         del batch
-        if failure.kind is MemoryError:
+        if failure.lacks_memory:
             return self._split(members)
-        return self._one_by_one(members) if failure.kind is Unsupported else self._one_to_blame(members, failure)
+        # A batch may take longer than a case may, which is no fault.
+        is_fault = failure.verdict not in (Verdict.NOT_SUPPORTED, Verdict.TIMEOUT)
+        return self._one_to_blame(members, failure) if is_fault else self._one_by_one(members)
 
     def _failure(self, batch: _Batch) -> _Failure | None:
         """Have the backend execute a batch; returns what it raised."""
@@ -160,17 +156,8 @@ class BatchJudge:
         assert isinstance(backend, Batched)
         try:
             backend.execute_batch(batch.executions)
-        except MemoryError as error:
-            return _Failure(MemoryError, exception_text(error))
-        except Unsupported as error:
-            return _Failure(Unsupported, exception_text(error))
-        except ProcessLost as lost:
-            # A batch may take longer than a case may, which is no fault.
-            return _Failure(Unsupported if lost.timed_out else Exception, str(lost))
-        except StrayWrite as stray:
-            return _Failure(StrayWrite, str(stray))
         except Exception as error:
-            return _Failure(Exception, f"execute_batch raised {exception_text(error)}")
+            return _Failure(*verdict_on(error, "execute_batch"), isinstance(error, MemoryError))
         return None
 
     def _one_by_one(self, members: Sequence[_Member]) -> list[Judgement]:
@@ -193,10 +180,8 @@ class BatchJudge:
         for n in guilty or [0]:
             what = "a batch of this case" if guilty else f"a batch of {len(members)} cases from this one on"
             reason = f"{failure.told}, on {what}; alone: {judged[n].verdict}"
-            if failure.kind is StrayWrite:
-                judged[n] = judged[n]._replace(verdict=Verdict.FAIL, rule=OUTPUT_BOUNDS, reason=reason)
-            else:
-                judged[n] = judged[n]._replace(verdict=Verdict.CRASH, reason=reason)
+            rule = OUTPUT_BOUNDS if failure.verdict is Verdict.FAIL else judged[n].rule
+            judged[n] = judged[n]._replace(verdict=failure.verdict, rule=rule, reason=reason)
         return judged
 
     def _wrong(self, batch: _Batch, seconds: float, execution: int) -> dict[int, Judgement]:
@@ -211,7 +196,7 @@ class BatchJudge:
     def _unwritten(self, batch: _Batch, seconds: float) -> dict[int, Judgement]:
         """The cases that passed every time by what was there before."""
         judged = {
-            n: self.judge.unless_unwritten(_passed(batch.members[n].pending, seconds), unwritten)
+            n: self.judge.unless_unwritten(batch.members[n].pending.judged(Verdict.PASS, seconds=seconds), unwritten)
             for n, unwritten in batch.unwritten.items()
         }
         return {n: found for n, found in judged.items() if found.verdict is not Verdict.PASS}
@@ -219,7 +204,8 @@ class BatchJudge:
     def _judged(self, batch: _Batch, seconds: float, wrong: Mapping[int, Judgement]) -> Sequence[Judgement]:
         digests = batch.output_digests() if self.judge.digests_outputs else [""] * len(batch.members)
         passed = [
-            _passed(pending, seconds, digest) for (pending, _), digest in zip(batch.members, digests, strict=True)
+            pending.judged(Verdict.PASS, seconds=seconds)._replace(output=digest)
+            for (pending, _), digest in zip(batch.members, digests, strict=True)
         ]
         if not wrong:
             return passed
@@ -236,16 +222,23 @@ class BatchJudge:
         return [judged[n] for n in sorted(judged)]
 
 
-def _passed(pending: Pending, seconds: float, output: str = "") -> Judgement:
-    return Judgement(Verdict.PASS, pending.rule, pending.answered, seconds=pending.seconds + seconds, output=output)
-
-
 class _Place(NamedTuple):
-    """Where the tensors of one case lie in a batch's memory, by attribute, and where the last one ends."""
+    """Where the tensors of one case lie in a batch's memory, by attribute: the inputs one after the other, and behind
+    them the output."""
 
     inputs: dict[str, Stretch]
-    outputs: dict[str, Stretch]
-    end: int
+    output: str
+    written: Stretch
+
+    @classmethod
+    def of(cls, desc: OperatorDesc, after: int) -> _Place:
+        """The first place from `after` on."""
+        spec, stretches = spec_of(desc), dict[str, Stretch]()
+        for field in (*spec.input_fields, *spec.output_fields):
+            stretch = stretches[field.attribute] = Stretch.of(getattr(desc, field.attribute), after)
+            after = stretch.end
+        output, written = stretches.popitem()
+        return cls(stretches, output, written)
 
     @property
     def start(self) -> int:
@@ -266,9 +259,9 @@ class _Batch:
         self._places: list[_Place] = []
         end = 0
         for pending, _ in members:
-            place = _placed(pending.case, end)
+            place = _Place.of(pending.case.desc, end)
             self._places.append(place)
-            end = place.end
+            end = place.written.end
         end = -(-end // 8) * 8
         # What lies between two cases is the first one's, so that every byte is somebody's.
         self._ends = np.array([*(place.start for place in self._places[1:]), end])
@@ -306,34 +299,28 @@ class _Batch:
     def output_digests(self) -> list[str]:
         """Of each case, over what the backend left in its output."""
         return [
-            output_digest(
-                (_elements(self._found, stretch, getattr(pending.case.desc, attribute)), is_open)
-                for attribute, stretch in place.outputs.items()
-            )
+            output_digest([(_elements(self._found, place.written, getattr(pending.case.desc, place.output)), is_open)])
             for (pending, _), place, is_open in zip(self.members, self._places, self._open, strict=True)
         ]
 
     def judged_alone(self, n: int, judge: Judge, seconds: float) -> Judgement:
         """The verdict on one case by its own part of the memory."""
         pending, place = self.members[n].pending, self._places[n]
-        inputs, outputs, expected = {}, {}, {}
-        stretches = sorted({**place.inputs, **place.outputs}.items(), key=lambda item: item[1].start)
-        ends = [*(stretch.start for _, stretch in stretches[1:]), int(self._ends[n])]
-        for (attribute, stretch), end in zip(stretches, ends, strict=True):
-            tensor = getattr(pending.case.desc, attribute)
-            found = stretch.binding_alone(self._found, end)
+        inputs = {}
+        ends = [stretch.start for stretch in (*place.inputs.values(), place.written)][1:]
+        for (attribute, stretch), end in zip(place.inputs.items(), ends, strict=True):
             wanted = stretch.binding_alone(self._wanted, end)
-            if attribute in place.inputs:
-                inputs[attribute] = InputMemory(found, wanted.buffer.tobytes())
-            else:
-                assert self._before is not None
-                before = stretch.binding_alone(self._before, end)
-                outputs[attribute] = OutputMemory.before_execution(
-                    before, tensor, elements_at(before.buffer, before.offset, tensor)
-                )._replace(binding=found)
-                expected[attribute] = Result(elements_at(wanted.buffer, wanted.offset, tensor), self._open[n])
-        seconds += pending.seconds
-        return judge.judge_memory(pending, seconds, inputs, outputs, expected, self.unwritten[n])
+            inputs[attribute] = InputMemory(stretch.binding_alone(self._found, end), wanted.buffer.tobytes())
+        assert self._before is not None
+        tensor = getattr(pending.case.desc, place.output)
+        before, found, wanted = (
+            place.written.binding_alone(memory, int(self._ends[n]))
+            for memory in (self._before, self._found, self._wanted)
+        )
+        output = OutputMemory.before_execution(before, tensor, elements_at(before.buffer, before.offset, tensor))
+        expected = Result(elements_at(wanted.buffer, wanted.offset, tensor), self._open[n])
+        outputs, results = {place.output: output._replace(binding=found)}, {place.output: expected}
+        return judge.judge_memory(pending, seconds, inputs, outputs, results, self.unwritten[n])
 
     def _fill(self, member: _Member, place: _Place) -> npt.NDArray[np.bool_] | None:
         """Write what a case's memory should hold in the end; returns which elements of the output are left open."""
@@ -343,29 +330,15 @@ class _Batch:
             binding = bound[attribute] = stretch.binding(memory)
             memory[binding.offset : binding.offset + binding.size] = member.contents[attribute]
             self._is_free[binding.offset : binding.offset + binding.size] = False
-        ((attribute, stretch),) = place.outputs.items()
-        tensor = getattr(desc, attribute)
-        _elements(self._is_element.view(np.uint8), stretch, tensor)[...] = _TRUE[tensor.data_type.size]
-        return compute_into(_elements(memory, stretch, tensor), desc, bound)
+        tensor = getattr(desc, place.output)
+        _elements(self._is_element.view(np.uint8), place.written, tensor)[...] = _TRUE[tensor.data_type.size]
+        return compute_into(_elements(memory, place.written, tensor), desc, bound)
 
     def _execution(self, case: Case, place: _Place) -> Execution:
         """The arguments of a case's execution."""
-        outputs = {attribute: stretch.binding(self._found) for attribute, stretch in place.outputs.items()}
         inputs = {attribute: stretch.binding(self._found) for attribute, stretch in place.inputs.items()}
-        return Execution(case.desc, case.level, inputs, outputs)
+        return Execution(case.desc, case.level, inputs, {place.output: place.written.binding(self._found)})
 
 
 def _elements(memory: Bytes, stretch: Stretch, tensor: TensorDesc) -> Elements:
     return elements_at(memory, stretch.start + stretch.offset, tensor)
-
-
-def _placed(case: Case, start: int) -> _Place:
-    spec = spec_of(case.desc)
-    inputs: dict[str, Stretch] = {}
-    outputs: dict[str, Stretch] = {}
-    end = start
-    for fields, stretches in ((spec.input_fields, inputs), (spec.output_fields, outputs)):
-        for field in fields:
-            stretch = stretches[field.attribute] = Stretch.of(getattr(case.desc, field.attribute), end)
-            end = stretch.end
-    return _Place(inputs, outputs, end)

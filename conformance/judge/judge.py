@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
 import psutil
 
 from dml_conformance.backends.base import Answer, Backend, Binding, Bytes, Capabilities, Unsupported
+from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import ProcessLost, StrayWrite
 from dml_conformance.backends.reference import LargeResult, Result, expected_output
 from dml_conformance.conformance.judge.compare import EQUAL, OutputComparison, compare
@@ -80,6 +81,10 @@ class Pending(NamedTuple):
     seconds: float
     needed: int
 
+    def judged(self, verdict: Verdict, reason: str = "", seconds: float = 0.0) -> Judgement:
+        """A verdict on the execution, of which so many seconds were spent in the backend."""
+        return Judgement(verdict, self.rule, self.answered, reason, self.seconds + seconds)
+
 
 class Judge:
     """Judges cases on one backend. It holds the backend to its claims and to nothing else.
@@ -108,6 +113,8 @@ class Judge:
         self.reading = reading
         self.digests_outputs = digests_outputs
         self.repeat = repeat
+        # A backend in this process gains nothing by being asked ahead.
+        self.prefetches = isinstance(backend, IsolatedBackend)
         self._executed = 0
         self.capabilities: Capabilities = backend.capabilities() if claims is None else claims
         self._executes = self.capabilities.executes and Category.EXECUTION in self.capabilities.enforces
@@ -154,6 +161,17 @@ class Judge:
         decided = self.decide(case)
         return decided if isinstance(decided, Judgement) else self.execute(decided)
 
+    def prefetch(self, cases: Iterable[Case]) -> None:
+        """Have the backend decide on all that it will be asked when these cases are judged in order, where that saves
+        time.
+
+        Raises:
+            GivenUp: the backend is not asked any more.
+        """
+        if isinstance(self.backend, IsolatedBackend):
+            claimed = [case for case in cases if case.operator in self._operators and case.level in self._levels]
+            self.backend.prefetch_decisions([(case.desc, case.level) for case in claimed])
+
     def decide(self, case: Case) -> Judgement | Pending:
         """Ask the backend for its decision: the verdict on the case, unless it is to be executed now."""
         case = case.read(self.reading)
@@ -167,13 +185,10 @@ class Judge:
         started = time.perf_counter()
         try:
             answer = self.backend.validate(case.desc, case.level)
-        except Unsupported as error:
-            return Judgement(Verdict.NOT_SUPPORTED, case.rule, reason=str(error) or "not claimed")
-        except ProcessLost as lost:
-            return Judgement(verdict_on(lost), case.rule, reason=f"{lost}{self._known(case, 'crash')}")
         except Exception as error:
-            reason = f"validate raised {exception_text(error)}{self._known(case, 'crash')}"
-            return Judgement(Verdict.CRASH, case.rule, reason=reason)
+            verdict, reason = verdict_on(error, "validate")
+            known = "" if verdict is Verdict.NOT_SUPPORTED else self._known(case, "crash")
+            return Judgement(verdict, case.rule, reason=reason + known)
         if not isinstance(answer, Answer):
             return Judgement(Verdict.CRASH, case.rule, reason=f"validate returned {answer!r}, not an Answer")
         seconds = time.perf_counter() - started
@@ -228,7 +243,7 @@ class Judge:
         unwritten: Unwritten,
     ) -> Judgement:
         """Execute a case into new outputs, in place of those of the execution before."""
-        case, rule = pending.case, pending.rule
+        case = pending.case
         for attribute, result in expected.items():
             tensor = getattr(case.desc, attribute)
             outputs[attribute] = bind_output(tensor, result, outputs.get(attribute))
@@ -237,20 +252,13 @@ class Judge:
         started = time.perf_counter()
         try:
             self.backend.execute(case.desc, case.level, read, written)
-        except Unsupported as error:
-            return Judgement(
-                Verdict.NOT_SUPPORTED, rule, pending.answered, str(error) or "not claimed", pending.seconds
-            )
-        except ProcessLost as lost:
-            return Judgement(verdict_on(lost), rule, pending.answered, str(lost), pending.seconds)
-        except StrayWrite as stray:
-            return Judgement(Verdict.FAIL, OUTPUT_BOUNDS, pending.answered, str(stray), pending.seconds)
         except Exception as error:
-            reason = f"execute raised {exception_text(error)}"
-            lacks_memory = isinstance(error, MemoryError) and pending.needed > LACKING_BYTES
-            verdict = Verdict.NOT_SUPPORTED if lacks_memory else Verdict.CRASH
-            return Judgement(verdict, rule, pending.answered, reason, pending.seconds)
-        seconds = pending.seconds + time.perf_counter() - started
+            verdict, reason = verdict_on(error, "execute")
+            if isinstance(error, MemoryError) and pending.needed > LACKING_BYTES:
+                verdict = Verdict.NOT_SUPPORTED
+            judged = pending.judged(verdict, reason)
+            return judged._replace(rule=OUTPUT_BOUNDS) if isinstance(error, StrayWrite) else judged
+        seconds = time.perf_counter() - started
         return self.judge_memory(pending, seconds, inputs, outputs, expected, unwritten)
 
     def unless_unwritten(self, passed: Judgement, unwritten: Unwritten) -> Judgement:
@@ -265,8 +273,7 @@ class Judge:
         try:
             return materialize(pending.case)
         except ValueError as error:
-            reason = f"there is no such data: {error}"
-            return Judgement(Verdict.ERROR, pending.rule, pending.answered, reason, pending.seconds)
+            return pending.judged(Verdict.ERROR, f"there is no such data: {error}")
 
     def expected(self, pending: Pending, inputs: Mapping[str, Binding]) -> dict[str, Result | LargeResult]:
         """What the outputs have to hold, by attribute."""
@@ -285,38 +292,36 @@ class Judge:
 
         Args:
             pending: the case.
-            seconds: spent in the backend.
+            seconds: that the backend took over it.
             inputs, outputs: by attribute, as the backend left them.
             expected: what the outputs have to hold, by attribute.
             unwritten: is told of the outputs.
         """
-        case, rule, answered = pending.case, pending.rule, pending.answered
+        case = pending.case
         spec = spec_of(case.desc)
-        digest = ""
+        passed = pending.judged(Verdict.PASS, seconds=seconds)
         if self.digests_outputs:
-            digest = output_digest(
-                (memory.elements[box], part.open)
-                for name, memory in outputs.items()
-                for box, part in expected[name].parts()
-            )
+            parts = ((memory, *part) for name, memory in outputs.items() for part in expected[name].parts())
+            passed = passed._replace(output=output_digest((memory.elements[box], p.open) for memory, box, p in parts))
         for field in spec.output_fields:
             outside = outputs[field.attribute].changed_outside()
             if outside:
                 reason = f"{field.name}: bytes changed outside the tensor, at {outside} from its start"
-                return Judgement(Verdict.FAIL, OUTPUT_BOUNDS, answered, reason, seconds, output=digest)
+                return passed._replace(verdict=Verdict.FAIL, rule=OUTPUT_BOUNDS, reason=reason)
         for field in spec.input_fields:
             if not inputs[field.attribute].is_unchanged:
                 reason = f"{field.name}: the input's memory was written to"
-                return Judgement(Verdict.FAIL, INPUTS_UNCHANGED, answered, reason, seconds, output=digest)
+                return passed._replace(verdict=Verdict.FAIL, rule=INPUTS_UNCHANGED, reason=reason)
         for field in spec.output_fields:
             tensor = outputs[field.attribute].tensor
             found = self._compared(case, outputs[field.attribute], expected[field.attribute], inputs)
             if found.wrong:
                 reason = f"{field.name}: {found.wrong} of {tensor.element_count} elements differ"
-                blamed = f"{spec.name}.values" if rule in (OUTPUT_BOUNDS, INPUTS_UNCHANGED) else rule
-                return Judgement(Verdict.FAIL, blamed, answered, reason, seconds, found, digest)
+                is_values = pending.rule in (OUTPUT_BOUNDS, INPUTS_UNCHANGED)
+                rule = f"{spec.name}.values" if is_values else pending.rule
+                return passed._replace(verdict=Verdict.FAIL, rule=rule, reason=reason, comparison=found)
             unwritten.look(field.attribute, outputs[field.attribute], expected[field.attribute])
-        return Judgement(Verdict.PASS, rule, answered, seconds=seconds, output=digest)
+        return passed
 
     def _compared(
         self, case: Case, output: OutputMemory, expected: Result | LargeResult, inputs: Mapping[str, InputMemory]
@@ -430,9 +435,15 @@ def not_the_first(judged: Judgement, execution: int) -> Judgement:
     return judged._replace(reason=reason)
 
 
-def verdict_on(lost: ProcessLost) -> Verdict:
-    """What it comes to that a backend's process is gone."""
-    return Verdict.TIMEOUT if lost.timed_out else Verdict.CRASH
+def verdict_on(error: Exception, function: str) -> tuple[Verdict, str]:
+    """What it comes to that a function of a backend raised something, and the reason that is given."""
+    if isinstance(error, Unsupported):
+        return Verdict.NOT_SUPPORTED, str(error) or "not claimed"
+    if isinstance(error, ProcessLost):
+        return Verdict.TIMEOUT if error.timed_out else Verdict.CRASH, str(error)
+    if isinstance(error, StrayWrite):
+        return Verdict.FAIL, str(error)
+    return Verdict.CRASH, f"{function} raised {exception_text(error)}"
 
 
 def exception_text(error: Exception) -> str:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import GivenUp
-from dml_conformance.backends.processes.losses import Loss, losses_together
+from dml_conformance.backends.processes.losses import Loss, LossTally, losses_together
 from dml_conformance.reports.encoded import decode_records, encode_records
 from dml_conformance.reports.records import NOT_CONFORMANT, Record, Verdict
 
@@ -16,6 +16,11 @@ from dml_conformance.reports.records import NOT_CONFORMANT, Record, Verdict
 def take_losses(backend: object) -> tuple[Loss, ...]:
     """The processes that a backend has lost since this was asked last; none of one in this process."""
     return backend.take_losses() if isinstance(backend, IsolatedBackend) else ()
+
+
+def tally_of(backend: object) -> LossTally:
+    """How many processes a backend has lost until now; none where it is in this process."""
+    return backend.tally if isinstance(backend, IsolatedBackend) else LossTally()
 
 
 def with_losses(records: Iterable[Record], backend: object, *, in_the_end: bool = False) -> Iterator[Record]:

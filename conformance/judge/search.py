@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import Phase as HypothesisPhase
 
 from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.judge.losses import tally_of
 from dml_conformance.conformance.judge.simplify import simplest
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case
@@ -73,15 +74,11 @@ class _Patience:
 
     def __init__(self, backend: object) -> None:
         self._backend = backend
-        self._before = self._counts()
+        self._before = tally_of(backend)
 
     @property
     def is_over(self) -> bool:
-        lost, timed_out = (now - before for now, before in zip(self._counts(), self._before, strict=True))
-        return lost >= MOST_LOST or timed_out >= MOST_TIMED_OUT
-
-    def _counts(self) -> tuple[int, int]:
-        return getattr(self._backend, "losses", 0), getattr(self._backend, "timeouts", 0)
+        return tally_of(self._backend).since(self._before).reaches(MOST_LOST, MOST_TIMED_OUT)
 
 
 class _Found(AssertionError):

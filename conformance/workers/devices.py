@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dml_conformance.backends.loading import BackendError, on_device
-from dml_conformance.conformance.workers.messages import Begin, Devices, FindDevices
+from dml_conformance.conformance.workers.messages import Devices, FindDevices
 from dml_conformance.conformance.workers.process import WorkerLost, WorkerProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
 from dml_conformance.conformance.workers.workers import error_of
@@ -25,8 +25,7 @@ def devices_of(setup: JudgeSetup) -> list[tuple[str, ...]]:
     except OSError as error:
         raise WorkerError(f"no worker process can be started: {error}") from error
     try:
-        process.send(Begin(setup, loads=False))
-        process.send(FindDevices())
+        process.send(FindDevices(setup.backends))
         reply = process.receive()
     except WorkerLost as lost:
         raise BackendError(f"the devices of {', '.join(setup.backends)} cannot be had: the process {lost}") from None

@@ -14,14 +14,13 @@ from typing import Generic, TypeVar
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.processes.backend import why_given_up
 from dml_conformance.backends.processes.errors import GivenUp
-from dml_conformance.backends.processes.losses import Loss
+from dml_conformance.backends.processes.losses import Loss, LossTally
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.conformance.workers.messages import LossTally, TaskOutcome
+from dml_conformance.conformance.workers.messages import TaskOutcome
 from dml_conformance.conformance.workers.quarantine import too_many
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.conformance.workers.tasks import Task, TaskJudge
 from dml_conformance.reports.encoded import EncodedRecord
-from dml_conformance.reports.records import Record
 from dml_conformance.reports.stream import Consumer
 
 _P = TypeVar("_P")
@@ -52,10 +51,6 @@ class BlockExecutor(ABC):
         Raises:
             BackendError: a backend cannot be had.
         """
-
-    @abstractmethod
-    def judged(self, tasks: Iterable[Task]) -> Iterator[list[list[Record]]]:
-        """For each backend the records of each task, in order."""
 
     @abstractmethod
     def feed(self, tasks: Iterable[Task], streams: Sequence[Consumer], wants: Callable[[Task], bool] = _always) -> str:
@@ -90,18 +85,12 @@ class InProcess(BlockExecutor):
     def capabilities(self) -> list[Capabilities]:
         return [each.judge.capabilities for each in self._judges]
 
-    def judged(self, tasks: Iterable[Task]) -> Iterator[list[list[Record]]]:
-        """As `BlockExecutor` has it; tasks are taken as they are needed.
+    def feed(self, tasks: Iterable[Task], streams: Sequence[Consumer], wants: Callable[[Task], bool] = _always) -> str:
+        """As `BlockExecutor` has it, record by record; tasks are taken as they are needed.
 
         Raises:
             CorpusError: a line is not as it was written.
         """
-        for task in tasks:
-            read = task.read()
-            yield [list(judge.records(read)) for judge in self._judges]
-
-    def feed(self, tasks: Iterable[Task], streams: Sequence[Consumer], wants: Callable[[Task], bool] = _always) -> str:
-        """As `BlockExecutor` has it, record by record; errors as for `judged`."""
         self.given_up, self.unrecorded = "", ()
         for task in filter(wants, tasks):
             read = task.read()
@@ -169,11 +158,6 @@ class RemoteExecutor(BlockExecutor, Generic[_P]):
         finally:
             self._let_go([pending for _, pending in under_way])
 
-    def judged(self, tasks: Iterable[Task]) -> Iterator[list[list[Record]]]:
-        """As `encoded`, with whole records."""
-        for _, by_backend in self.encoded(tasks):
-            yield [[record.whole() for record in records] for records in by_backend]
-
     def feed(self, tasks: Iterable[Task], streams: Sequence[Consumer], wants: Callable[[Task], bool] = _always) -> str:
         """As `BlockExecutor` has it; errors as for `encoded`."""
         for task, by_backend in self.encoded(tasks, wants):
@@ -201,4 +185,4 @@ class RemoteExecutor(BlockExecutor, Generic[_P]):
         """Nobody waits for these any more."""
 
     def _too_many(self, backend: str, count: LossTally) -> str:
-        return why_given_up(*count) if self.setup.isolated else too_many(backend, count)
+        return why_given_up(count) if self.setup.isolated else too_many(backend, count)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, ParamSpec, TypeVar
 
-from dml_conformance.backends.base import Answer, Backend, Binding, Bytes, Capabilities, Execution, takes_batches
-from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.backends.base import Backend, Batched, Bytes, takes_batches
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 SIZE = 16
 HARNESS = 0  # what it is doing where it is in no backend; others are numbers of backends, from 1 on
@@ -58,50 +59,38 @@ class Heartbeat:
         """Say that it has returned."""
         self._view[1] = HARNESS
 
+    def around(self, function: Callable[_P, _R], doing: int) -> Callable[_P, _R]:
+        """A function of a backend whose calls can be seen from outside.
 
-def with_heartbeat(backend: Backend, heartbeat: Heartbeat, number: int) -> Backend:
-    """A backend whose calls can be seen from outside.
+        What it raises to end its process is left to do so, and the worker is then seen to have been in it.
+        """
+
+        def call(*arguments: _P.args, **keywords: _P.kwargs) -> _R:
+            self.enter(doing)
+            try:
+                result = function(*arguments, **keywords)
+            except Exception:
+                self.leave()
+                raise
+            self.leave()
+            return result
+
+        return call
+
+
+class BackendWithHeartbeat:
+    """A backend whose calls can be seen from outside. It has `execute_batch` if the backend takes batches.
 
     Args:
         backend: the backend.
         heartbeat: where they are seen.
         number: of the backend, from 0 on.
     """
-    return (_BatchesWithHeartbeat if takes_batches(backend) else _BackendWithHeartbeat)(backend, heartbeat, number + 1)
 
-
-class _BackendWithHeartbeat:
-    """What a backend raises to end its process is left to do so, and the worker is then seen to have been in it."""
-
-    def __init__(self, backend: Any, heartbeat: Heartbeat, doing: int) -> None:
-        self._backend, self._doing = backend, doing
-        self._validate, self._execute = backend.validate, backend.execute
-        self._enter, self._leave = heartbeat.enter, heartbeat.leave
-
-    def capabilities(self) -> Capabilities:
-        claims: Capabilities = self._backend.capabilities()
-        return claims
-
-    def validate(self, desc: OperatorDesc, level: Level) -> Answer:
-        answer: Answer = self._call(self._validate, desc, level)
-        return answer
-
-    def execute(
-        self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
-    ) -> None:
-        self._call(self._execute, desc, level, inputs, outputs)
-
-    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        self._enter(self._doing)
-        try:
-            result = function(*arguments)
-        except Exception:
-            self._leave()
-            raise
-        self._leave()
-        return result
-
-
-class _BatchesWithHeartbeat(_BackendWithHeartbeat):
-    def execute_batch(self, executions: Sequence[Execution]) -> None:
-        self._call(self._backend.execute_batch, executions)
+    def __init__(self, backend: Backend, heartbeat: Heartbeat, number: int) -> None:
+        self.capabilities = backend.capabilities
+        self.validate = heartbeat.around(backend.validate, number + 1)
+        self.execute = heartbeat.around(backend.execute, number + 1)
+        if takes_batches(backend):
+            assert isinstance(backend, Batched)
+            self.execute_batch = heartbeat.around(backend.execute_batch, number + 1)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from typing import NamedTuple
 
 import msgspec
 
 from dml_conformance.backends.base import Capabilities
-from dml_conformance.backends.processes.losses import Loss
+from dml_conformance.backends.processes.losses import Loss, LossTally
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.conformance.workers.tasks import Task
 
@@ -27,7 +26,9 @@ class Begin(msgspec.Struct, frozen=True, tag=True):
 
 
 class FindDevices(msgspec.Struct, frozen=True, tag=True):
-    """Say what devices each backend can be had on."""
+    """Say what devices each of these backends can be had on."""
+
+    backends: tuple[str, ...]
 
 
 class Suspicion(msgspec.Struct, frozen=True):
@@ -71,21 +72,6 @@ class Devices(msgspec.Struct, frozen=True, tag=True):
     """The devices of each backend, as its class takes them."""
 
     names: tuple[tuple[str, ...], ...]
-
-
-class LossTally(NamedTuple):
-    """How often a backend's own process was lost.
-
-    Attributes:
-        lost: in all.
-        timed_out: of these, because it took too long.
-    """
-
-    lost: int = 0
-    timed_out: int = 0
-
-    def plus(self, other: LossTally) -> LossTally:
-        return LossTally(self.lost + other.lost, self.timed_out + other.timed_out)
 
 
 class TaskOutcome(msgspec.Struct, frozen=True, tag=True):

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from contextlib import suppress
 from functools import partial
 from typing import IO
 
-import msgspec
-
 from dml_conformance.backends.processes.arena import Arena
-from dml_conformance.backends.processes.child_process import StartedProcess
+from dml_conformance.backends.processes.child_process import StartedProcess, import_path, main_of
 from dml_conformance.backends.processes.errors import ProcessLost
-from dml_conformance.backends.processes.framing import Receiver, WireError, send
+from dml_conformance.backends.processes.framing import send
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.processes.process import START_SECONDS, SupervisedProcess
 from dml_conformance.backends.processes.zygote import MARKED
@@ -52,9 +48,8 @@ class WorkerProcess(SupervisedProcess):
     def __init__(self, limits: Limits, environment: dict[str, str]) -> None:
         self.holds_backends = True
         self._last, self._spent = Activity(0, 0), 0.0
-        super().__init__(partial(_started, environment), limits)
+        super().__init__(partial(_started, environment), limits, in_turn=False)
         self._heartbeat = Heartbeat(self.arena.memory)
-        self._receiver = Receiver(self._process.replies, in_turn=False)
         self._await()
 
     def send(self, request: Request) -> None:
@@ -68,14 +63,10 @@ class WorkerProcess(SupervisedProcess):
         Raises:
             WorkerLost: there is none, and the process is no more.
         """
-        why = ""
-        try:
-            received = self._receiver.receive()
-            if received is not None:
-                return decode_reply(received[1])
-        except (WireError, msgspec.MsgspecError):
-            why = "sent what is no answer"
-        raise WorkerLost(self._lost(why), self._heartbeat.activity)
+        return self._received(decode_reply)
+
+    def _lost(self, why: str = "") -> WorkerLost:
+        return WorkerLost(super()._lost(why), self._heartbeat.activity)
 
     def _broken_limit(self, elapsed: float) -> ProcessLost | None:
         activity = self._heartbeat.activity
@@ -94,8 +85,8 @@ class WorkerProcess(SupervisedProcess):
 
 def _started(environment: dict[str, str], arena: Arena, remarks: IO[bytes], mark: str) -> StartedProcess:
     return StartedProcess(
-        [entry or os.getcwd() for entry in sys.path],  # noqa: PTH109 - a text, as the others are
-        f"from dml_conformance.conformance.workers.worker import main; main({arena.place!a})",
+        import_path(),
+        main_of("dml_conformance.conformance.workers.worker", arena.place),
         remarks,
         inherited=arena.inherited,
         environment={MARKED: mark, **environment},

@@ -4,37 +4,24 @@ process of its own, so that the one that is to blame is found and the others are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import msgspec
 
 from dml_conformance.backends.processes.backend import MOST_LOST, MOST_TIMED_OUT, IsolatedBackend
 from dml_conformance.backends.processes.errors import GivenUp
+from dml_conformance.backends.processes.losses import LossTally
 from dml_conformance.conformance.judge.blame import Repetition
 from dml_conformance.conformance.judge.judge import Judge, Judgement
-from dml_conformance.conformance.workers.messages import LossTally, Suspicion
+from dml_conformance.conformance.workers.messages import Suspicion, TaskOutcome
 from dml_conformance.conformance.workers.setup import JudgeSetup
+from dml_conformance.reports.encoded import encode_records
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case
 
 
-class QuarantineOutcome(NamedTuple):
-    """What came of the cases of a block.
-
-    Attributes:
-        records: in order, up to where the backend was given up.
-        losses: of the backend's own process.
-        given_up: why not all cases were judged; "" if they were.
-    """
-
-    records: list[Record]
-    losses: LossTally
-    given_up: str
-
-
 def judge_in_quarantine(
     setup: JudgeSetup, number: int, cases: Sequence[Case], suspicions: Sequence[Suspicion]
-) -> QuarantineOutcome:
+) -> TaskOutcome:
     """Judge cases one by one on a backend in a process of its own.
 
     Args:
@@ -42,6 +29,9 @@ def judge_in_quarantine(
         number: of the backend.
         cases: of a block.
         suspicions: why.
+
+    Returns:
+        The records, up to where the backend was given up, and how often its own process was lost.
 
     Raises:
         BackendError: the backend cannot be had.
@@ -55,7 +45,7 @@ def judge_in_quarantine(
         for case in cases:
             record = repetition.repeated(judge.record(case, Phase.SWEEP))
             records.append(msgspec.structs.replace(record, lost=(*record.lost, *isolated.take_losses())))
-            if given_up := too_many(setup.backends[number], LossTally(isolated.losses, isolated.timeouts)):
+            if given_up := too_many(setup.backends[number], isolated.tally):
                 break
     except GivenUp as reason:
         given_up = str(reason)
@@ -63,7 +53,7 @@ def judge_in_quarantine(
         isolated.close()
     if suspicions and not any(record.verdict in NOT_CONFORMANT for record in records):
         _blame_first(records, judge, cases, suspicions[-1])
-    return QuarantineOutcome(records, LossTally(isolated.losses, isolated.timeouts), given_up)
+    return TaskOutcome((encode_records(records),), (isolated.tally,), given_up)
 
 
 def too_many(backend: str, losses: LossTally) -> str:

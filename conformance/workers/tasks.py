@@ -10,7 +10,6 @@ from dml_conformance.conformance.exchange.corpus import CorpusLine, read_case
 from dml_conformance.conformance.judge.batch import MOST_CASES, BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import with_losses
-from dml_conformance.conformance.judge.prefetch import prefetch_decisions
 from dml_conformance.conformance.judge.search import search
 from dml_conformance.reports.records import Phase, Record
 from dml_conformance.spec.case import Case
@@ -104,6 +103,7 @@ class TaskJudge:
     def __init__(self, judge: Judge, *, one_by_one: bool = False) -> None:
         self.judge = judge
         self._batches = BatchJudge(judge, one_by_one=one_by_one)
+        self._one_by_one = BatchJudge(judge, one_by_one=True)
 
     def block_size(self, phase: Phase) -> int:
         """How many cases a block of a phase should have."""
@@ -124,11 +124,5 @@ class TaskJudge:
     def _records(self, task: Task) -> Iterator[Record]:
         if isinstance(task, SearchTask):
             return search(self.judge, task.operator, task.level, task.rule, task.examples, task.seed)
-        if task.phase is Phase.SWEEP:
-            return self._batches.records(task.cases, task.phase)
-        return self._one_by_one(task)
-
-    def _one_by_one(self, block: CaseBlock) -> Iterator[Record]:
-        prefetch_decisions(self.judge, block.cases)
-        for case in block.cases:
-            yield self.judge.record(case, block.phase)
+        judge = self._batches if task.phase is Phase.SWEEP else self._one_by_one
+        return judge.records(task.cases, task.phase)

@@ -17,17 +17,17 @@ from dml_conformance.backends.base import Backend
 from dml_conformance.backends.foreign_text import encodable
 from dml_conformance.backends.loading import BackendError, devices_of
 from dml_conformance.backends.processes.arena import SMALLEST, ArenaView
-from dml_conformance.backends.processes.backend import IsolatedBackend
+from dml_conformance.backends.processes.child_process import take_pipes
 from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.framing import Receiver, send
 from dml_conformance.backends.processes.losses import Loss
-from dml_conformance.backends.processes.server import STANDARD_INPUT, STANDARD_OUTPUT, settle
-from dml_conformance.conformance.workers.heartbeat import LOADING, Heartbeat, with_heartbeat
+from dml_conformance.backends.processes.server import settle
+from dml_conformance.conformance.judge.losses import tally_of
+from dml_conformance.conformance.workers.heartbeat import LOADING, BackendWithHeartbeat, Heartbeat
 from dml_conformance.conformance.workers.messages import (
     Assignment,
     Devices,
     FindDevices,
-    LossTally,
     Reply,
     Request,
     TaskOutcome,
@@ -51,7 +51,7 @@ def main(place: str) -> None:
     Args:
         place: of the memory that is shared with the process that watches this one.
     """
-    requests, replies = os.dup(STANDARD_INPUT), os.dup(STANDARD_OUTPUT)
+    requests, replies = take_pipes()
     settle()
     queue: SimpleQueue[Request | None] = SimpleQueue()
     server = JudgeServer(Heartbeat(ArenaView(place).memory(SMALLEST)))
@@ -110,7 +110,7 @@ class JudgeServer:
         if isinstance(request, Assignment):
             return self._outcome(request)
         if isinstance(request, FindDevices):
-            return Devices(tuple(devices_of(name) for name in self._setup.backends))
+            return Devices(tuple(devices_of(name) for name in request.backends))
         self._setup = request.setup
         if not request.loads:
             return None
@@ -128,7 +128,7 @@ class JudgeServer:
             self._heartbeat.leave()
             raise
         self._heartbeat.leave()
-        return with_heartbeat(backend, self._heartbeat, number)
+        return BackendWithHeartbeat(backend, self._heartbeat, number)
 
     def _make_judge(self, number: int) -> TaskJudge:
         return TaskJudge(self._setup.judge(number, self._backend(number)), one_by_one=self._setup.one_by_one)
@@ -147,10 +147,10 @@ class JudgeServer:
         """What comes of a task on one backend."""
         if number in assignment.quarantined:
             assert isinstance(task, CaseBlock)
-            found = judge_in_quarantine(self._setup, number, task.cases, assignment.suspicions)
-            return TaskOutcome((encode_records(found.records),), (found.losses,), found.given_up)
+            return judge_in_quarantine(self._setup, number, task.cases, assignment.suspicions)
         judge = self._judge(number)
-        before = _count(judge)
+        backend = judge.judge.backend
+        before = tally_of(backend)
         records = []
         given_up, unrecorded = "", tuple[Loss, ...]()
         try:
@@ -158,10 +158,4 @@ class JudgeServer:
                 records.append(record)
         except GivenUp as reason:
             given_up, unrecorded = str(reason), reason.lost
-        lost, timed_out = (now - then for now, then in zip(_count(judge), before, strict=True))
-        return TaskOutcome((encode_records(records),), (LossTally(lost, timed_out),), given_up, unrecorded)
-
-
-def _count(judge: TaskJudge) -> LossTally:
-    backend = judge.judge.backend
-    return LossTally(backend.losses, backend.timeouts) if isinstance(backend, IsolatedBackend) else LossTally()
+        return TaskOutcome((encode_records(records),), (tally_of(backend).since(before),), given_up, unrecorded)

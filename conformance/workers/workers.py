@@ -90,7 +90,7 @@ class PendingTask:
             backends: how many there are.
         """
         backend = 0 if backends == 1 else lost.activity.backend
-        self.losses.append((backend, Loss(lost.cause, lost.how)))
+        self.losses.append((backend, lost.loss))
         if lost.from_outside and self.lost <= AGAIN_AS_BEFORE:
             return
         self.quarantined |= set(range(backends)) if backend is None else {backend}
@@ -267,7 +267,7 @@ class Workers(RemoteExecutor[PendingTask]):
                 return
             self.losses[lost.how] += 1
             if not seat.held and not self.setup.isolated:
-                self._loose.append((None, Loss(lost.cause, lost.how)))
+                self._loose.append((None, lost.loss))
             if seat.held:
                 task = seat.held[0]
                 task.lost += 1

@@ -19,6 +19,7 @@ import slow_reference as slow
 from address_machine import BLOCK, CLAUSES, AddressMachine, Facts, first_broken
 from click.testing import CliRunner
 from generated_cases import Generator, made
+from judged_tasks import records_left
 from msgspec.structs import replace
 
 from dml_conformance.backends.base import Binding, Execution
@@ -83,7 +84,7 @@ def test_it_shares_nothing_with_the_other_books() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("operator", NAMES)
 def test_a_campaign_at_all_levels_finds_nothing(operator: str) -> None:
-    records = list(Engine(Judge(AddressMachine(), NAME), (operator,), tuple(Level), BUDGETS["quick"], 0).records())
+    records = list(records_left(Engine(Judge(AddressMachine(), NAME), (operator,), tuple(Level), BUDGETS["quick"], 0)))
     assert not failures(records), failures(records)[0]
     assert {record.verdict for record in records} == {Verdict.PASS, Verdict.OBSERVED}
     assert {record.phase for record in records} == set(Phase)
@@ -139,7 +140,7 @@ def test_a_sweep_in_batches_is_as_one_by_one() -> None:
     isolated = IsolatedBackend(NAME)
     try:
         in_batches = judged(isolated, cases)
-        assert isolated.losses == 0
+        assert isolated.tally.lost == 0
     finally:
         isolated.close()
     assert in_batches == judged(AddressMachine(), cases) == judged(AddressMachine(), cases, one_by_one=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from click.testing import CliRunner
+from judged_tasks import records_left
 from places import ROOT
 from strength import __main__ as command
 from strength.__main__ import strength
@@ -69,7 +70,7 @@ def test_the_streams_are_the_cases_of_a_campaign(seed: int) -> None:
     engine = Engine(Judge(ReferenceBackend(), "reference"), ["TILE"], [level], QUICK, seed)
     streams = Streams("TILE", level)
     found = [(phase, p.case.digest) for phase in Phase for p in streams.phase(phase, QUICK, seed)]
-    assert found == [(record.phase, record.case) for record in engine.records()]
+    assert found == [(record.phase, record.case) for record in records_left(engine)]
 
 
 @pytest.mark.few(1)
@@ -78,7 +79,7 @@ def test_a_campaign_needs_as_many_cases(mutant: type[Mutant]) -> None:
     """The number that is measured is that of the first failing record of a campaign."""
     level = HIGHEST
     engine = Engine(Judge(mutant(), "mutant"), ["TILE"], [level], QUICK, 0)
-    failing = next(n for n, record in enumerate(engine.records(), 1) if record.verdict in NOT_CONFORMANT)
+    failing = next(n for n, record in enumerate(records_left(engine), 1) if record.verdict in NOT_CONFORMANT)
     name = getattr(mutant, "__name__", "")
     plan = Plan(("TILE",), (level,), budgets=("quick",), with_witnesses=False)
     name = "forgets TILE.repeats" if name == "<lambda>" else name

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 import msgspec
 
 from dml_conformance.backends.base import Binding
 from dml_conformance.backends.directml import protocol as decisions
-from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
+from dml_conformance.backends.directml.errors import LibraryCrash
 from dml_conformance.backends.directml.execution.loader import Setup
 from dml_conformance.backends.directml.execution.protocol import (
     Buffer,
@@ -18,17 +18,15 @@ from dml_conformance.backends.directml.execution.protocol import (
     Decide,
     ExecutionProblem,
     ProblemKind,
-    Ready,
-    Reply,
     Request,
     RunOperator,
     RunTimes,
-    decode_ready,
     decode_reply,
     encode,
 )
-from dml_conformance.backends.directml.process import LibraryProcess, module_code
-from dml_conformance.backends.processes.framing import Receiver, WireError, send, write
+from dml_conformance.backends.directml.process import LibraryProcess
+from dml_conformance.backends.processes.child_process import main_of
+from dml_conformance.backends.processes.framing import send, write
 
 
 class ExecutionError(RuntimeError):
@@ -58,7 +56,7 @@ def start(setup: Setup) -> DeviceProcess:
         DirectmlError: see `DeviceProcess`.
     """
     arguments = msgspec.json.encode(setup).decode()
-    return DeviceProcess(module_code("dml_conformance.backends.directml.execution.server", arguments))
+    return DeviceProcess(main_of("dml_conformance.backends.directml.execution.server", arguments))
 
 
 class DeviceProcess(LibraryProcess):
@@ -67,19 +65,11 @@ class DeviceProcess(LibraryProcess):
     Args:
         code: Python that it runs.
 
-    Attributes:
-        hello: what it said of itself.
-        is_running: whether it can be asked.
-
     Raises:
         DirectmlError: it could not be started, or says why it cannot work.
     """
 
-    def __init__(self, code: str) -> None:
-        super().__init__(code, "the process that executes")
-        self._receiver = Receiver(self._child.replies, in_turn=False)
-        self.is_running = True
-        self.hello = self._hello()
+    name = "the process that executes"
 
     def ask(self, block: bytes | bytearray) -> decisions.Reply:
         """Whether the library creates an operator.
@@ -91,7 +81,7 @@ class DeviceProcess(LibraryProcess):
             LibraryCrash: the process is gone.
         """
         self._send(Decide(len(block)), [block])
-        reply = self._receive()
+        reply = decode_reply(self._received()[1])
         assert isinstance(reply, CreationResult), reply
         return decisions.Reply(reply.code, "")
 
@@ -126,7 +116,7 @@ class DeviceProcess(LibraryProcess):
             for binding in resources:
                 self._receiver.read_into(binding.buffer.data)
         except EOFError:
-            self._gone()
+            raise self._gone() from None
         return done.seconds
 
     def copy(self, size: int, repeats: int) -> list[float]:
@@ -138,41 +128,16 @@ class DeviceProcess(LibraryProcess):
         self._send(Copy(size, repeats), [])
         return self._done().seconds
 
-    def close(self) -> None:
-        """End the process."""
-        self.is_running = False
-        super().close()
-
-    def _hello(self) -> Ready:
-        try:
-            received = self._receiver.receive()
-            if received is None:
-                raise DirectmlError(f"{self._name} {self._end()}")
-            ready = decode_ready(received[1])
-        except (WireError, msgspec.MsgspecError):
-            self.close()
-            raise DirectmlError(f"{self._name} does not speak as expected") from None
-        if ready.error:
-            self.close()
-            raise DirectmlError(ready.error)
-        return ready
-
     def _send(self, request: Request, blocks: Sequence[bytes | bytearray | memoryview]) -> None:
         try:
             send(self._child.requests, encode(request))
             for block in blocks:
                 write(self._child.requests, block)
         except OSError:  # a broken pipe, under whatever name the system has for it
-            self._gone()
-
-    def _receive(self) -> Reply:
-        received = self._receiver.receive()
-        if received is None:
-            self._gone()
-        return decode_reply(received[1])
+            raise self._gone() from None
 
     def _done(self) -> RunTimes:
-        reply = self._receive()
+        reply = decode_reply(self._received()[1])
         if isinstance(reply, ExecutionProblem):
             if reply.problem is ProblemKind.NO_MEMORY:
                 raise NoMemory(reply.message)
@@ -182,9 +147,8 @@ class DeviceProcess(LibraryProcess):
         assert isinstance(reply, RunTimes), reply
         return reply
 
-    def _gone(self) -> NoReturn:
-        self.is_running = False
-        raise LibraryCrash(self._end())
+    def _gone(self) -> LibraryCrash:
+        return LibraryCrash(self._end())
 
 
 def _described(resources: Sequence[BoundResource | None]) -> tuple[Buffer | None, ...]:

@@ -1,8 +1,8 @@
 """What the process that executes and the one that asks it say to each other, over two pipes.
 
 Messages are those of `backends.processes.framing`, in MessagePack, and say what follows them: blocks of
-`structs.Packer`, and resources as they lie in memory, which may be large. The worker starts with a `Ready`; after that
-it answers each request with one reply.
+`structs.Packer`, and resources as they lie in memory, which may be large. The worker starts with a `protocol.Hello`;
+after that it answers each request with one reply.
 """
 
 from __future__ import annotations
@@ -11,20 +11,6 @@ from collections.abc import Callable
 from enum import StrEnum
 
 import msgspec
-
-from dml_conformance.backends.directml.protocol import Hello
-
-
-class Ready(Hello, frozen=True):
-    """What the worker says first: what one without a device says, and more.
-
-    Attributes:
-        device: the device, in words.
-        versions: of what its answers depend on.
-    """
-
-    device: str = ""
-    versions: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class Buffer(msgspec.Struct, frozen=True, array_like=True):
@@ -98,6 +84,5 @@ Request = Decide | RunOperator | Copy
 Reply = CreationResult | RunTimes | ExecutionProblem
 
 encode = msgspec.msgpack.Encoder().encode
-decode_ready: Callable[[bytes], Ready] = msgspec.msgpack.Decoder(Ready).decode
 decode_request: Callable[[bytes], Request] = msgspec.msgpack.Decoder(Request).decode
 decode_reply: Callable[[bytes], Reply] = msgspec.msgpack.Decoder(Reply).decode

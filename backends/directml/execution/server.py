@@ -26,7 +26,6 @@ from dml_conformance.backends.directml.execution.protocol import (
     Decide,
     ExecutionProblem,
     ProblemKind,
-    Ready,
     Reply,
     Request,
     RunOperator,
@@ -36,7 +35,9 @@ from dml_conformance.backends.directml.execution.protocol import (
 )
 from dml_conformance.backends.directml.execution.submission import Bound, Submission, time_copies
 from dml_conformance.backends.directml.execution.work import Program
+from dml_conformance.backends.directml.protocol import Hello
 from dml_conformance.backends.directml.structs import BLOCK_SIZE, OPERATOR_DESC_AT
+from dml_conformance.backends.processes.child_process import take_pipes
 from dml_conformance.backends.processes.framing import Receiver, send, write
 
 ANSWER_SECONDS = 120.0  # a software device takes seconds for the largest cases
@@ -49,15 +50,13 @@ def main(setup_json: str) -> None:
     Args:
         setup_json: a `Setup`.
     """
-    requests, replies = os.dup(0), os.dup(1)
-    os.dup2(2, 1)  # what the libraries print must not come between the replies
-    _no_core_dumps()
+    requests, replies = take_pipes()
     timer = DeadlineTimer()
     memory = ctypes.create_string_buffer(BLOCK_SIZE)
     try:
         with timer:
             opened = open_device(msgspec.json.decode(setup_json, type=Setup))
-            ready = Ready(
+            hello = Hello(
                 address=ctypes.addressof(memory),
                 level=opened.directml.level(),
                 data_types=tuple(sorted(opened.directml.data_types())),
@@ -65,9 +64,9 @@ def main(setup_json: str) -> None:
                 versions=opened.versions,
             )
     except (DirectmlError, ComError) as error:
-        send(replies, encode(Ready(error=str(error))))
+        send(replies, encode(Hello(error=str(error))))
         return
-    send(replies, encode(ready))
+    send(replies, encode(hello))
     Server(opened, memory, requests, replies, timer).serve()
     opened.gpu.close()
     opened.directml.close()
@@ -170,11 +169,3 @@ class Server:
         except DeviceRemoved as removed:
             return ExecutionProblem(ProblemKind.DEVICE_REMOVED, f"{error}; {removed}")
         return ExecutionProblem(ProblemKind.FAILED, str(error))
-
-
-def _no_core_dumps() -> None:
-    try:
-        import resource
-    except ImportError:  # Windows has none to prevent
-        return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

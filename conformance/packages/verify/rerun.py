@@ -16,10 +16,10 @@ from fractions import Fraction
 import msgspec
 
 from dml_conformance.backends.base import Capabilities
+from dml_conformance.backends.processes.backend import opened
 from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.processes.losses import Loss
-from dml_conformance.backends.processes.opening import opened
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import take_losses
 from dml_conformance.conformance.packages.verify.cases import numbered, place

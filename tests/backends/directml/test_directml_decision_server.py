@@ -10,9 +10,10 @@ import pytest
 from directml_fakes import GATHER, fake_library, tile
 
 from dml_conformance.backends.directml import DirectmlError, LibraryCrash, decision_server, stubs
-from dml_conformance.backends.directml.process import DecisionProcess, module_code
+from dml_conformance.backends.directml.process import DecisionProcess
 from dml_conformance.backends.directml.protocol import Reply
 from dml_conformance.backends.directml.structs import Packer
+from dml_conformance.backends.processes.child_process import main_of
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
@@ -32,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def start(library: Path, folder: Path) -> DecisionProcess:
     code = f"import {decision_server.__name__} as server; server.ANSWER_SECONDS = {ANSWER_SECONDS}; "
-    return DecisionProcess(code + module_code(decision_server.__name__, str(library), str(stubs.build(folder)), "full"))
+    return DecisionProcess(code + main_of(decision_server.__name__, str(library), str(stubs.build(folder)), "full"))
 
 
 @pytest.fixture
@@ -94,4 +95,4 @@ def test_a_missing_file_is_told(folder: Path) -> None:
 def test_an_unknown_profile_is_told(folder: Path) -> None:
     arguments = (str(folder / "fake.so"), str(stubs.build(folder)), "no-such")
     with pytest.raises(DirectmlError, match=r"ended with code 1: .*KeyError: 'no-such'"):
-        DecisionProcess(module_code(decision_server.__name__, *arguments))
+        DecisionProcess(main_of(decision_server.__name__, *arguments))

@@ -19,10 +19,9 @@ from dml_conformance.backends.directml.execution import backend as backend_modul
 from dml_conformance.backends.directml.execution.backend import ExecutingBackend
 from dml_conformance.backends.directml.execution.loader import Setup
 from dml_conformance.backends.directml.execution.process import DeviceProcess, ExecutionError, NoMemory
-from dml_conformance.backends.directml.execution.protocol import Ready
 from dml_conformance.backends.directml.library import LibraryFile
 from dml_conformance.backends.directml.profiles import PROFILES, Profile
-from dml_conformance.backends.directml.protocol import Reply
+from dml_conformance.backends.directml.protocol import Hello, Reply
 from dml_conformance.backends.directml.structs import OPERATOR_DESC_AT
 from dml_conformance.spec.datatypes import DataType, TensorFlag
 from dml_conformance.spec.levels import Level
@@ -38,11 +37,12 @@ ALL_TYPES = tuple(sorted(t for t in DataType if t.size))
 class FakeDevice(DeviceProcess):
     """A process with a device that does what it is told to."""
 
+    is_running = True
+
     def __init__(self, behave: Callable[[str], Any], address: int) -> None:
-        self.hello = Ready(
+        self.hello = Hello(
             address=address, level=L, data_types=NO_DOUBLES, device="a made-up device", versions={"driver": "1.2"}
         )
-        self.is_running = True
         self.behave = behave
         self.asked: list[Any] = []
 
@@ -78,7 +78,7 @@ class FakeDecider:
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
-        self.hello = Ready(address=8192, level=L, data_types=ALL_TYPES if profile.doubles else NO_DOUBLES)
+        self.hello = Hello(address=8192, level=L, data_types=ALL_TYPES if profile.doubles else NO_DOUBLES)
         self.is_closed = False
         self.code = 0
 

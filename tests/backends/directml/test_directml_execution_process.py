@@ -60,7 +60,7 @@ def fake_process(answers: str, hello: str = "address=4096, level=0x6200, data_ty
     script = f"""
 import os, sys
 from dml_conformance.backends.directml.execution.protocol import *
-
+from dml_conformance.backends.directml.protocol import Hello
 from dml_conformance.backends.processes.framing import Receiver, send, write
 
 receiver = Receiver(0, in_turn=False)
@@ -70,7 +70,7 @@ def reply(message, *resources):
     for data in resources:
         write(1, data)
 
-reply(Ready({hello}))
+reply(Hello({hello}))
 while (received := receiver.receive()) is not None:
     request = decode_request(received[1])
     block = bytearray(getattr(request, "block", 0))

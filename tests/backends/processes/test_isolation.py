@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,6 @@ from dml_conformance.backends.processes.zygote import CAN_FORK
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.conformance.judge.prefetch import prefetch_decisions
 from dml_conformance.conformance.judge.search import MOST_LOST, MOST_TIMED_OUT, search
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case, Recipe
@@ -73,20 +72,6 @@ CASES = [case_of(width) for width in (*INNOCENT[:2], GUILTY, *INNOCENT[2:])]
 
 def judged(backend: Any, cases: Sequence[Case] = CASES) -> list[Record]:
     return list(BatchJudge(Judge(backend, "some")).records(cases, Phase.SWEEP))
-
-
-@pytest.fixture
-def isolated() -> Iterator[Isolated]:
-    """Makes isolated backends, which are closed in the end."""
-    made: list[IsolatedBackend] = []
-
-    def make(name: str, limits: Limits = Limits(60.0)) -> IsolatedBackend:  # noqa: B008 - it is frozen
-        made.append(IsolatedBackend(name, limits))
-        return made[-1]
-
-    yield make
-    for backend in made:
-        backend.close()
 
 
 @pytest.fixture
@@ -188,7 +173,7 @@ def test_what_only_earlier_cases_explain_is_told_apart(isolated: Isolated) -> No
     assert [record.verdict for record in records].count(Verdict.PASS) == len(CASES) - 1
     blamed = next(record for record in records if record.verdict is Verdict.CRASH)
     assert blamed.reason.endswith(ALONE)
-    assert backend.losses == 1
+    assert backend.tally.lost == 1
     assert backend.take_losses() == (Loss(LossCause.SIGNAL, "died of SIGABRT in execute"),)
     assert backend.take_losses() == ()
 
@@ -198,7 +183,7 @@ def test_a_decision_that_costs_every_process_that_made_the_same_before_is_to_bla
     records = judged(backend)
     assert [record.verdict for record in records[:4]] == [Verdict.PASS] * 3 + [Verdict.CRASH]
     assert records[3].reason.endswith(AGAIN)
-    assert backend.losses >= 2  # over all of them ahead, and over the same ones again
+    assert backend.tally.lost >= 2  # over all of them ahead, and over the same ones again
 
 
 @pytest.mark.parametrize("name", ["DiesInThe300thDecision", "IsKilledInThe300thDecision"])
@@ -211,7 +196,7 @@ def test_the_run_up_to_a_decision_is_made_again(name: str, isolated: Isolated) -
         assert all(backend.validate(*each).accepted for each in before)
     questions = [(case_of(width).desc, LEVEL) for width in range(1, 60)]
     backend.prefetch_decisions(questions)
-    assert backend.losses == 2
+    assert backend.tally.lost == 2
     assert backend.take_losses() == ()  # they are told of with the case that is to blame
     for question in questions[:29]:
         assert backend.validate(*question).accepted
@@ -237,7 +222,7 @@ def test_what_was_killed_from_outside_is_asked_again(
     monkeypatch.setenv("DML_TEST_ONCE", str(tmp_path))
     backend = isolated(awful(name))
     assert {record.verdict for record in judged(backend)} == {Verdict.PASS}
-    assert backend.losses == 1
+    assert backend.tally.lost == 1
     assert backend.take_losses() == (Loss(LossCause.KILLED, f"died of SIGKILL in {what}"),)
 
 
@@ -363,7 +348,7 @@ def test_what_was_asked_ahead_is_not_asked_again(isolated: Isolated) -> None:
     questions = [(case.desc, case.level) for case in CASES[:2]]
     backend.prefetch_decisions(questions)
     assert all(backend.validate(*question).accepted for question in questions)
-    assert backend.losses == 0
+    assert backend.tally.lost == 0
     backend.validate(*questions[0])
     with pytest.raises(ProcessLost):
         backend.validate(*questions[0])  # the fourth decision
@@ -374,10 +359,10 @@ def test_a_judge_asks_ahead_for_what_it_will_ask_itself(isolated: Isolated) -> N
     below = Case.of(CASES[0].desc, LEVEL, rule="TILE.values")
     judge = Judge(backend, "some", claims=msgspec.structs.replace(backend.capabilities(), operators=("TILE",)))
     cases = [below, numbered_case(0, "GATHER", LEVEL, 0), CASES[0], CASES[1]]
-    prefetch_decisions(judge, cases)
+    judge.prefetch(cases)
     assert [judge.record(case, Phase.SWEEP).verdict for case in cases].count(Verdict.NOT_SUPPORTED) == 1
-    assert backend.losses == 0  # or a decision was asked for twice
-    prefetch_decisions(Judge(load_backend("reference"), "reference"), cases)
+    assert backend.tally.lost == 0  # or a decision was asked for twice
+    Judge(load_backend("reference"), "reference").prefetch(cases)
 
 
 def test_what_was_asked_ahead_and_cost_the_process_is_asked_for_alone(isolated: Isolated) -> None:
@@ -443,7 +428,7 @@ def test_shrinking_what_costs_the_process_ends(name: str, most: int, isolated: I
     *tried, found = search(Judge(backend, "awful"), "TILE", LEVEL, "TILE.values", 300, 1)
     assert found.verdict in NOT_CONFORMANT
     assert all(record.verdict is Verdict.PASS for record in tried)
-    assert backend.losses <= most + 1
+    assert backend.tally.lost <= most + 1
 
 
 def test_a_backend_is_given_up_in_the_end(isolated: Isolated, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -533,7 +518,7 @@ def test_a_copy_of_the_harness_ends_nothing_of_it(isolated: Isolated) -> None:
         os._exit(0)
     assert os.waitpid(copy, 0)[1] == 0
     execute(backend, CASES[0])
-    assert backend.losses == 0
+    assert backend.tally.lost == 0
 
 
 @pytest.mark.skipif(not CAN_FORK, reason="processes are started here, not forked")
@@ -707,9 +692,9 @@ def test_a_large_execution_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> N
     """For each so many bytes of its memory as long again as any may take."""
     allowed: list[float | None] = []
 
-    def ask(self: IsolatedBackend, make: Any, doing: str, decode: Any, seconds: float | None = None, **_: Any) -> Any:
-        allowed.append(seconds)
-        return original(self, make, doing, decode, seconds)
+    def ask(self: IsolatedBackend, inquiry: Any) -> Any:
+        allowed.append(inquiry.seconds)
+        return original(self, inquiry)
 
     original = IsolatedBackend._ask
     monkeypatch.setattr(IsolatedBackend, "_ask", ask)

@@ -59,19 +59,6 @@ def times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], No
     return set_times
 
 
-@pytest.fixture
-def isolated() -> Iterator[Callable[[str], IsolatedBackend]]:
-    made: list[IsolatedBackend] = []
-
-    def make(name: str) -> IsolatedBackend:
-        made.append(IsolatedBackend(awful(name)))
-        return made[-1]
-
-    yield make
-    for backend in made:
-        backend.close()
-
-
 def certify(name: str, *more: str, scope: tuple[str, ...] = QUICK) -> Result:
     return CliRunner().invoke(main, ["certify", "--backend", awful(name), *scope, "--out", "out", *more])
 
@@ -265,7 +252,7 @@ def test_only_so_many_of_a_rule_are_repeated(here: Path) -> None:
 def test_a_repetition_has_a_process_of_its_own(
     isolated: Callable[[str], IsolatedBackend],
 ) -> None:
-    backend = isolated("KillsInThe40thExecution")
+    backend = isolated(awful("KillsInThe40thExecution"))
     judge = Judge(backend, "mine")
     for _ in range(30):
         judge.backend.validate(case_of(2).desc, case_of(2).level)
@@ -405,7 +392,7 @@ def test_blame_is_the_same_where_a_run_is_given_again() -> None:
 
 
 def test_losses_wait_for_a_case_that_was_asked(isolated: Callable[[str], IsolatedBackend]) -> None:
-    backend = isolated("Batches")
+    backend = isolated(awful("Batches"))
     backend._lost.append(KILLED)
     unasked = plain(Verdict.NOT_SUPPORTED, answered="")
     given = list(with_losses(iter([unasked, plain(), plain()]), backend))
@@ -418,7 +405,7 @@ def test_losses_wait_for_a_case_that_was_asked(isolated: Callable[[str], Isolate
 
 
 def test_what_is_lost_where_a_backend_is_given_up_is_told(isolated: Callable[[str], IsolatedBackend]) -> None:
-    backend = isolated("Batches")
+    backend = isolated(awful("Batches"))
 
     def records() -> Iterator[Record]:
         yield plain()

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from judged_tasks import records_left, records_of, tasks_left
 from strength import mutants
 
 from dml_conformance.backends.base import Answer
@@ -35,7 +36,7 @@ LEVELS = (Level.L2_1, Level.L3_1)
 
 def campaign(backend: ReferenceBackend, budget: Budget = SMALL, *, seed: int = 0, **cells: Any) -> list[Record]:
     names, levels = cells.get("operators", OPERATORS), cells.get("levels", LEVELS)
-    return list(Engine(Judge(backend, "mine"), names, levels, budget, seed).records())
+    return list(records_left(Engine(Judge(backend, "mine"), names, levels, budget, seed)))
 
 
 def failures(records: list[Record]) -> list[Record]:
@@ -122,7 +123,7 @@ def test_a_sweep_of_a_given_size_is_spread_evenly(total: int, shares: list[int])
     assert BUDGETS["standard"].sweep_shares(3) == [600] * 3
     swept = [
         record
-        for record in Engine(Judge(ReferenceBackend(), ""), ["TILE"], [Level.L1_0, HIGHEST], budget, 0).records()
+        for record in records_left(Engine(Judge(ReferenceBackend(), ""), ["TILE"], [Level.L1_0, HIGHEST], budget, 0))
         if record.phase is Phase.SWEEP
     ]
     assert len(swept) == total
@@ -194,7 +195,7 @@ def test_a_smaller_refusal_is_looked_for_among_valid_cases() -> None:
     engine.note(record)
     unit = next(engine.searches())
     assert (unit.operator, unit.rule) == ("TILE", "DESCRIPTOR.acceptance")
-    *_, found = engine.judged(unit)
+    *_, found = records_of(engine, unit)
     assert Case.from_json(found.case_json).desc.output_tensor.element_count == 4  # type: ignore[attr-defined]
 
 
@@ -306,8 +307,8 @@ def settled(engine: Engine, records: Iterable[Record]) -> list[Record]:
 
 def test_units_are_the_campaign_and_no_two_have_a_name(broken_engine: Callable[[], Engine]) -> None:
     engine = broken_engine()
-    units = [(unit.name, list(engine.judged(unit))) for unit in engine.tasks()]
-    assert all_but_times(record for _, unit in units for record in unit) == all_but_times(broken_engine().records())
+    units = [(unit.name, list(records_of(engine, unit))) for unit in tasks_left(engine)]
+    assert all_but_times(record for _, unit in units for record in unit) == all_but_times(records_left(broken_engine()))
     assert len({name for name, _ in units}) == len(units)
     assert all(len({record.phase for record in unit}) <= 1 for _, unit in units)
     assert {"search, known", "search, unknown"} <= {name.partition(":")[0] for name, _ in units}
@@ -319,7 +320,7 @@ def test_after_any_unit_a_campaign_goes_on_as_if_it_had_not_been_interrupted(
     broken_engine: Callable[[], Engine], waived: bool
 ) -> None:
     engine = broken_engine()
-    whole = [(unit.name, list(engine.judged(unit))) for unit in engine.tasks()]
+    whole = [(unit.name, list(records_of(engine, unit))) for unit in tasks_left(engine)]
     search = [n for n, (name, _) in enumerate(whole) if name.startswith("search")]
     # All around the phases' ends, where what is known of failures matters, and some more.
     stops = {0, 1, *search[:6], *search[6::9], search[-1] + 1, len(whole) - 1, len(whole)}
@@ -334,7 +335,7 @@ def test_after_any_unit_a_campaign_goes_on_as_if_it_had_not_been_interrupted(
             ]
         engine = broken_engine()
         assert settled(engine, engine.resume(iter(done), {name for name, _ in whole[:stop]})) == done
-        left = [(unit.name, all_but_times(engine.judged(unit))) for unit in engine.tasks()]
+        left = [(unit.name, all_but_times(records_of(engine, unit))) for unit in tasks_left(engine)]
         assert left == [(name, all_but_times(unit)) for name, unit in whole[stop:]], stop
 
 
@@ -342,20 +343,20 @@ def test_what_the_sweep_breaks_is_not_searched_for_when_a_campaign_is_resumed(
     broken_engine: Callable[[], Engine],
 ) -> None:
     engine = broken_engine()
-    whole = [(unit.name, list(engine.judged(unit))) for unit in engine.tasks()]
+    whole = [(unit.name, list(records_of(engine, unit))) for unit in tasks_left(engine)]
     done = [record for _, unit in whole[:-1] for record in unit]
     assert done[-1].phase is Phase.SWEEP
     broken = {**done[-1].case_json, "rule": "TENSOR.flags"}
     done[-1] = msgspec.structs.replace(done[-1], verdict=Verdict.FAIL, case_json=broken)
     engine = broken_engine()
     assert settled(engine, engine.resume(done, {name for name, _ in whole[:-1]})) == done
-    assert [unit.name for unit in engine.tasks()] == [whole[-1][0]]
+    assert [unit.name for unit in tasks_left(engine)] == [whole[-1][0]]
 
 
 def test_units_end_at_the_same_cases_wherever_a_campaign_is_resumed(broken_engine: Callable[[], Engine]) -> None:
     """So that batches have the same cases, also where they were not judged in batches before."""
-    records = list(islice(broken_engine().records(), BLOCK_CASES + 7))
+    records = list(islice(records_left(broken_engine()), BLOCK_CASES + 7))
     engine = broken_engine()
     assert settled(engine, engine.resume(records, ())) == records
-    first, second = islice(engine.tasks(), 2)
+    first, second = islice(tasks_left(engine), 2)
     assert [first.name, second.name] == [f"boundaries up to {2 * BLOCK_CASES}", f"boundaries up to {3 * BLOCK_CASES}"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from judged_tasks import records_of, tasks_left
 
 from dml_conformance.backends.loading import load_backend
 from dml_conformance.conformance.campaign.budget import BUDGETS
@@ -26,9 +27,9 @@ def test_a_standard_campaign_finds_what_it_found(name: str) -> None:
     """At all levels, with seed 0: as in the certificates of 0.1.0, `e13c4c12...` with their searches."""
     engine = Engine(Judge(load_backend(name), name), tuple(operators()), tuple(Level), BUDGETS["standard"], 0)
     digests, verdicts = Digests(), Counter[Verdict]()
-    for unit in engine.tasks():
+    for unit in tasks_left(engine):
         if isinstance(unit, CaseBlock):
-            for record in engine.judged(unit):
+            for record in records_of(engine, unit):
                 digests.record(record)
                 verdicts[record.verdict] += 1
     assert verdicts == {Verdict.PASS: 103_455, Verdict.OBSERVED: 2_516}

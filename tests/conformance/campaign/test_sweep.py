@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from judged_tasks import judge_tasks
 from sweep_support import blocks, reader, untimed
 
 from dml_conformance.conformance.campaign.driver import BLOCK_LINES, blocks_of, describe_sweep, planned_cases
@@ -25,13 +26,13 @@ REFERENCE = JudgeSetup(("reference",))
 
 
 def test_each_backend_has_a_record_of_each_case() -> None:
-    judged = untimed(InProcess(JudgeSetup(("reference", "torch:cpu")).judges()).judged(blocks()))
+    judged = untimed(judge_tasks(InProcess(JudgeSetup(("reference", "torch:cpu")).judges()), blocks()))
     assert [len(records) for records in judged] == [60, 60]
     assert {record.verdict for records in judged for record in records} == {Verdict.PASS, Verdict.OBSERVED}
 
 
 def test_the_order_is_that_of_the_corpus() -> None:
-    (records,) = untimed(InProcess(REFERENCE.judges()).judged(blocks()))
+    (records,) = untimed(judge_tasks(InProcess(REFERENCE.judges()), blocks()))
     assert [record.case for record in records] == [case.digest for case in reader().header.numbered_cases()]
 
 
@@ -44,13 +45,13 @@ def test_blocks_are_taken_as_they_are_needed() -> None:
             taken.append(block)
             yield block
 
-    next(InProcess(REFERENCE.judges()).judged(watched()))
+    next(judge_tasks(InProcess(REFERENCE.judges()), watched()))
     assert len(taken) == 1
 
 
 def test_cases_are_judged_in_the_reading_asked_for() -> None:
     one, other = (
-        untimed(InProcess(JudgeSetup(("reference",), reading).judges()).judged(blocks(60, 300)))[0]
+        untimed(judge_tasks(InProcess(JudgeSetup(("reference",), reading).judges()), blocks(60, 300)))[0]
         for reading in Reading
     )
     assert {record.verdict for record in one} != {record.verdict for record in other}
@@ -69,7 +70,7 @@ def test_cases_are_executed_as_often_as_asked_for(tmp_path: Path) -> None:
     counts = []
     for repeat in (1, 3):
         (judge,) = JudgeSetup((f"{path}:Counting",), repeat=repeat).judges()
-        list(InProcess([judge]).judged(blocks()))
+        list(judge_tasks(InProcess([judge]), blocks()))
         counts.append(judge.backend.count)  # type: ignore[attr-defined]
     assert counts[1] >= 3 * counts[0] > 0
 
@@ -78,11 +79,11 @@ def test_a_damaged_line_is_told() -> None:
     damaged = blocks(60)[0]
     damaged = damaged._replace(contents=(*damaged.contents[:9], b"{}\n", *damaged.contents[10:]))
     with pytest.raises(CorpusError, match=r"^a\.jsonl: line 11: expected a case with its check: Object missing"):
-        list(InProcess(REFERENCE.judges()).judged([damaged]))
+        list(judge_tasks(InProcess(REFERENCE.judges()), [damaged]))
 
 
 def test_records_travel_as_they_are() -> None:
-    (records,) = untimed(InProcess(REFERENCE.judges()).judged(blocks(60)))
+    (records,) = untimed(judge_tasks(InProcess(REFERENCE.judges()), blocks(60)))
     assert [written.whole() for written in decode_records(encode_records(records))] == records
 
 

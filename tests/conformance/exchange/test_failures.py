@@ -11,6 +11,7 @@ import msgspec
 import pytest
 import report_data
 from click.testing import CliRunner, Result
+from judged_tasks import records_left
 from report_data import plain
 
 from dml_conformance.conformance.campaign.budget import BUDGETS
@@ -144,7 +145,7 @@ def test_saved_cases_come_first_and_are_told_of() -> None:
     judge = Judge(ReferenceBackend(), "reference")
     saved = [tile(3, Level.L4_1), tile(4), tile(5)]
     engine = Engine(judge, ("TILE",), [HIGHEST], BUDGETS["quick"], 0, saved)
-    stream = engine.records()
+    stream = records_left(engine)
     first = [next(stream) for _ in range(3)]
     # A case of a level that is not certified is left out.
     assert [record.case for record in first[:2]] == [tile(4).digest, tile(5).digest]

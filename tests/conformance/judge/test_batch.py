@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 import torch
+from judged_tasks import records_left
 from strength import mutants
 
 from dml_conformance.backends.base import Answer, Batched, Execution, OutOfMemory, Unsupported, takes_batches
@@ -136,14 +137,14 @@ def test_a_campaign_sweeps_in_batches() -> None:
     backend = InBatches()
     budget = Budget("small", search=1, sweep=30, large_bytes=MIB, large_device_bytes=MIB, repeats=1)
     engine = Engine(Judge(backend, ""), ["TILE"], [LEVEL], budget, 0)
-    counts = Counter(record.phase for record in engine.records())
+    counts = Counter(record.phase for record in records_left(engine))
     assert counts[Phase.SWEEP] == 30
     assert sum(backend.batches) > 5
     alone = len(backend.alone)
     assert alone > 20  # what came before the sweep
     plain = Engine(Judge(ReferenceBackend(), ""), ["TILE"], [LEVEL], budget, 0)
-    assert [(r.case, r.verdict, r.rule) for r in plain.records()] == [
-        (r.case, r.verdict, r.rule) for r in Engine(Judge(InBatches(), ""), ["TILE"], [LEVEL], budget, 0).records()
+    assert [(r.case, r.verdict, r.rule) for r in records_left(plain)] == [
+        (r.case, r.verdict, r.rule) for r in records_left(Engine(Judge(InBatches(), ""), ["TILE"], [LEVEL], budget, 0))
     ]
 
 

@@ -26,6 +26,7 @@ from cheating_backends import (
     elements,
 )
 from click.testing import CliRunner, Result
+from judged_tasks import records_left
 from msgspec.structs import replace
 from package_support import make, told, verified
 
@@ -60,7 +61,7 @@ CHEATS = [
 NAMES = tuple(operators())
 CELLS = [(name, level) for name in NAMES for level in Level if applicable_rules(name, level)]
 
-Isolated = Callable[[type[ReferenceBackend]], IsolatedBackend]
+Isolated = Callable[[str], IsolatedBackend]
 
 each_cheat = pytest.mark.parametrize("cheat", CHEATS, ids=lambda cheat: cheat.__name__)
 
@@ -74,7 +75,7 @@ def first_failure(records: Iterable[Record]) -> Record | None:
 
 
 def campaign(backend: Any, operator: str, level: Level = HIGHEST) -> Iterator[Record]:
-    return Engine(Judge(backend, "cheat"), (operator,), (level,), BUDGETS["quick"], 0).records()
+    return records_left(Engine(Judge(backend, "cheat"), (operator,), (level,), BUDGETS["quick"], 0))
 
 
 def sweep(count: int) -> list[Case]:
@@ -89,19 +90,6 @@ def with_other_data(case: Case) -> Case:
         for name, recipe in case.data.items()
     }
     return replace(case, data=data)
-
-
-@pytest.fixture
-def isolated() -> Iterator[Isolated]:
-    made: list[IsolatedBackend] = []
-
-    def have(cheat: type[ReferenceBackend]) -> IsolatedBackend:
-        made.append(IsolatedBackend(name_of(cheat)))
-        return made[-1]
-
-    yield have
-    for backend in made:
-        backend.close()
 
 
 def test_cheats_are_all_taken() -> None:
@@ -130,22 +118,22 @@ def test_a_campaign_finds_it(cheat: type[Cheat], operator: str) -> None:
 @pytest.mark.few(5)
 @each_cheat
 def test_a_campaign_finds_it_in_its_own_process(cheat: type[Cheat], isolated: Isolated) -> None:
-    backend = isolated(cheat)
+    backend = isolated(name_of(cheat))
     assert first_failure(campaign(backend, "TILE")) is not None
-    assert backend.losses == 0
+    assert backend.tally.lost == 0
 
 
 @pytest.mark.few(5)
 @each_cheat
 def test_a_sweep_in_batches_finds_it(cheat: type[Cheat], isolated: Isolated) -> None:
-    backend = isolated(cheat)
+    backend = isolated(name_of(cheat))
     judge = BatchJudge(Judge(backend, "cheat"))
     assert judge.in_batches
     cases = sweep(6 if issubclass(cheat, SearchesMemory) else 60)
     failure = first_failure(judge.records(cases, Phase.SWEEP))
     assert failure is not None
     assert failure.difference_count
-    assert backend.losses == 0
+    assert backend.tally.lost == 0
 
 
 # Of the mechanisms, one each.
@@ -318,8 +306,10 @@ def test_an_input_may_not_tell_either(two_runs: tuple[Notes, Notes]) -> None:
 def test_the_answer_does_not_lie_in_shared_memory(isolated: Isolated, alone: bool) -> None:
     """Neither anywhere in what is bound, nor around it, nor in what earlier cases left there."""
     cases = tiles_of_random_bytes()
-    judge = BatchJudge(Judge(isolated(LooksForTheAnswer), ""), one_by_one=alone)
+    judge = BatchJudge(Judge(isolated(name_of(LooksForTheAnswer)), ""), one_by_one=alone)
     assert first_failure(judge.records(cases, Phase.SWEEP)) is None
-    found = first_failure(BatchJudge(Judge(isolated(ExecutesTwice), ""), one_by_one=alone).records(cases, Phase.SWEEP))
+    found = first_failure(
+        BatchJudge(Judge(isolated(name_of(ExecutesTwice)), ""), one_by_one=alone).records(cases, Phase.SWEEP)
+    )
     assert found is not None
     assert "LookupError: it is there" in found.reason

@@ -128,7 +128,7 @@ def test_a_lost_process_is_a_crash_or_a_timeout_whatever_it_was_doing(timed_out:
     lose = losing(timed_out=timed_out)
     with pytest.raises(ProcessLost) as lost:
         lose()
-    assert verdict_on(lost.value) is verdict
+    assert verdict_on(lost.value, "validate")[0] is verdict
     for backend in (Doing(validate=lose), Doing(execute=lose)):
         record = Judge(backend, "mine").record(TILE, Phase.SWEEP)
         assert record.verdict is verdict

@@ -18,6 +18,7 @@ import msgspec
 import psutil
 import pytest
 from click.testing import CliRunner, Result
+from judged_tasks import records_of, tasks_left
 
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.processes import backend as isolated_backend
@@ -116,7 +117,7 @@ def alone(name: str, levels: tuple[Level, ...] = LEVELS) -> Units:
     backend = IsolatedBackend(name)
     try:
         engine = engine_of(backend, name, levels)
-        return [(task.name, without_times(engine.judged(task))) for task in engine.tasks()]
+        return [(task.name, without_times(records_of(engine, task))) for task in tasks_left(engine)]
     finally:
         backend.close()
 
@@ -202,7 +203,7 @@ def test_what_a_search_finds_is_not_searched_for_again_though_it_was_begun(worke
     engine, several = workers("reference", 3)
     ahead = names(engine, judged(engine, several))
     plain = engine_of(engine.judge.backend, "reference")
-    assert ahead == names(plain, ((unit, plain.judged(unit)) for unit in plain.tasks()))
+    assert ahead == names(plain, ((unit, records_of(plain, unit)) for unit in tasks_left(plain)))
     searched = [name for name in ahead if name.startswith("search")]
     assert searched
     assert all(" at 1_0, " in name for name in searched)

@@ -23,6 +23,7 @@ import msgspec
 import psutil
 import pytest
 from click.testing import CliRunner, Result
+from judged_tasks import judge_tasks
 from sweep_support import blocks, untimed
 
 from dml_conformance.backends import load_backend
@@ -134,7 +135,7 @@ def backend(folder: Path, does: str = "pass") -> str:
 @pytest.fixture(scope="module")
 def alone() -> list[Record]:
     """What this process finds."""
-    (records,) = untimed(InProcess(REFERENCE.judges()).judged(blocks()))
+    (records,) = untimed(judge_tasks(InProcess(REFERENCE.judges()), blocks()))
     assert {record.verdict for record in records} == {Verdict.PASS, Verdict.OBSERVED}
     return records
 
@@ -146,8 +147,8 @@ def alone() -> list[Record]:
 @pytest.mark.parametrize("resources", [CUDA, {}], ids=["one worker", "two workers"])
 def test_workers_give_what_one_process_gives(address: str, alone: list[Record], resources: dict[str, float]) -> None:
     with closing(Cluster(REFERENCE, address, resources)) as cluster:
-        assert untimed(cluster.judged(blocks())) == [alone]
-        assert untimed(cluster.judged(blocks(60))) == [alone]  # once more, in one block
+        assert untimed(judge_tasks(cluster, blocks())) == [alone]
+        assert untimed(judge_tasks(cluster, blocks(60))) == [alone]  # once more, in one block
         assert cluster.capabilities() == [load_backend("reference").capabilities()]
     assert cluster.given_up == ""
     assert not cluster.losses
@@ -173,7 +174,7 @@ def test_a_damaged_line_is_told_by_whoever_reads_it(address: str) -> None:
         closing(Cluster(REFERENCE, address)) as cluster,
         pytest.raises(CorpusError, match=r"^a\.jsonl: line 11: expected a case with its check: Object missing"),
     ):
-        list(cluster.judged([damaged]))
+        list(judge_tasks(cluster, [damaged]))
 
 
 def test_encryption_is_as_dask_is_configured(tmp_path: Path, alone: list[Record]) -> None:
@@ -190,7 +191,7 @@ def test_encryption_is_as_dask_is_configured(tmp_path: Path, alone: list[Record]
         closing(Cluster(REFERENCE, small.scheduler_address)) as cluster,
     ):
         assert cluster.address.startswith("tls://")
-        assert untimed(cluster.judged(blocks(60))) == [alone]
+        assert untimed(judge_tasks(cluster, blocks(60))) == [alone]
 
 
 # --- what dies on the way ---------------------------------------------------------------------------------------------
@@ -201,7 +202,7 @@ def test_workers_that_die_change_nothing(dask_client: Client, address: str, alon
     found: list[list[Record]] = []
     with closing(Cluster(REFERENCE, address)) as cluster:
         before = set(pids(dask_client).values())
-        for n, (records,) in enumerate(cluster.judged(blocks(3))):
+        for n, (records,) in enumerate(judge_tasks(cluster, blocks(3))):
             found.append(records)
             if n in (3, 9):
                 victims = list(pids(dask_client).values())[: 1 if n == 3 else 2]
@@ -222,7 +223,7 @@ def test_a_backend_that_crashes_takes_no_worker_with_it(
     )
     before = pids(dask_client)
     with closing(Cluster(setup, address)) as cluster:
-        (records,) = untimed(cluster.judged(blocks(20)))
+        (records,) = untimed(judge_tasks(cluster, blocks(20)))
     assert pids(dask_client) == before
     crashed = [record for record in records if record.verdict is Verdict.CRASH]
     assert [record.case for record in crashed] == [guilty.digest]
@@ -240,7 +241,7 @@ def test_a_block_that_dask_gives_up_is_judged_all_the_same(
     dask_client.run_on_scheduler(allow_failures, 0)
     try:
         with closing(Cluster(REFERENCE, address, CUDA)) as cluster:
-            judged = cluster.judged(blocks(20))
+            judged = judge_tasks(cluster, blocks(20))
             first = next(judged)
             for pid in pids(dask_client).values():
                 os.kill(pid, signal.SIGKILL)
@@ -281,7 +282,7 @@ def test_a_worker_that_dies_at_the_start_is_done_without(
     there = worker_named(dask_client, "other")
     dask_client.run(be_of_device, "none", workers=[there])
     with closing(Cluster(JudgeSetup((backend(tmp_path),)), address)) as cluster:
-        assert [record.verdict for record in untimed(cluster.judged(blocks()))[0]] == [r.verdict for r in alone]
+        assert [record.verdict for record in untimed(judge_tasks(cluster, blocks()))[0]] == [r.verdict for r in alone]
     assert there not in pids(dask_client)
 
 

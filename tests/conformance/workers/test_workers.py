@@ -18,19 +18,22 @@ from xml.etree import ElementTree
 import psutil
 import pytest
 from hostile_backends import write_backend
+from judged_tasks import judge_tasks
 from places import ROOT, SUPPORT
 from sweep_support import blocks, digest_of, untimed
 
 from dml_conformance.backends.loading import BackendError
 from dml_conformance.backends.loading import devices_of as backend_devices
 from dml_conformance.backends.processes.limits import Limits
+from dml_conformance.backends.processes.losses import LossTally
 from dml_conformance.conformance.exchange.corpus import CorpusError
 from dml_conformance.conformance.workers import Workers, devices_of, places_on, quarantine
 from dml_conformance.conformance.workers import executor as executor_module
 from dml_conformance.conformance.workers.executor import InProcess
-from dml_conformance.conformance.workers.messages import LossTally, Suspicion
+from dml_conformance.conformance.workers.messages import Suspicion
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
 from dml_conformance.conformance.workers.tasks import CaseBlock
+from dml_conformance.reports.encoded import decode_records
 from dml_conformance.reports.records import Phase, Record, Verdict
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading
@@ -46,13 +49,13 @@ def tiles(cases: int = 60, size: int = 20) -> list[CaseBlock]:
 
 def judged_by(setup: JudgeSetup, work: list[CaseBlock], count: int = 1) -> list[Record]:
     with closing(Workers(setup, count)) as workers:
-        (records,) = untimed(workers.judged(work))
+        (records,) = untimed(judge_tasks(workers, work))
     return records
 
 
 def passed_by_all(work: list[CaseBlock]) -> list[Record]:
     """The records of a backend that does no harm."""
-    (records,) = untimed(InProcess(REFERENCE.judges()).judged(work))
+    (records,) = untimed(judge_tasks(InProcess(REFERENCE.judges()), work))
     return records
 
 
@@ -73,13 +76,13 @@ def guilty(record: Record, every: int = 720) -> bool:
 @pytest.mark.slow
 def test_workers_give_what_one_process_gives() -> None:
     setup = JudgeSetup(("reference", "torch:cpu"))
-    alone = untimed(InProcess(setup.judges()).judged(blocks()))
+    alone = untimed(judge_tasks(InProcess(setup.judges()), blocks()))
     for count in (1, 2):
         with closing(Workers(setup, count)) as workers:
             assert [claims.name for claims in workers.capabilities()] == ["reference", "torch:cpu"]
-            together = untimed(workers.judged(blocks()))
+            together = untimed(judge_tasks(workers, blocks()))
             assert together == alone
-            assert untimed(workers.judged(blocks(60))) == alone  # once more, in one block
+            assert untimed(judge_tasks(workers, blocks(60))) == alone  # once more, in one block
             assert not workers.losses
     assert digest_of(alone[0]) == digest_of(together[0]) == digest_of(alone[1])
 
@@ -94,21 +97,21 @@ def test_blocks_are_taken_as_they_are_needed() -> None:
             yield block
 
     with closing(Workers(REFERENCE, 1)) as workers:
-        next(workers.judged(watched()))
+        next(judge_tasks(workers, watched()))
         assert len(taken) == 4
 
 
 def test_what_nobody_waits_for_is_forgotten() -> None:
     with closing(Workers(REFERENCE, 1)) as workers:
-        abandoned = workers.judged(blocks())
+        abandoned = judge_tasks(workers, blocks())
         next(abandoned)
         abandoned.close()  # type: ignore[attr-defined]
-        assert untimed(workers.judged(blocks())) == untimed(InProcess(REFERENCE.judges()).judged(blocks()))
+        assert untimed(judge_tasks(workers, blocks())) == untimed(judge_tasks(InProcess(REFERENCE.judges()), blocks()))
 
 
 def test_a_reading_is_the_workers_too() -> None:
     setup = JudgeSetup(("reference",), Reading.OBSERVED)
-    assert [judged_by(setup, blocks(60, 300))] == untimed(InProcess(setup.judges()).judged(blocks(60, 300)))
+    assert [judged_by(setup, blocks(60, 300))] == untimed(judge_tasks(InProcess(setup.judges()), blocks(60, 300)))
 
 
 def test_one_by_one_is_asked_of_workers_too(tmp_path: Path) -> None:
@@ -122,7 +125,7 @@ def test_a_damaged_line_is_told() -> None:
     damaged = blocks(60)[0]
     damaged = damaged._replace(contents=(*damaged.contents[:9], b"{}\n", *damaged.contents[10:]))
     with closing(Workers(REFERENCE, 2)) as workers:
-        judged = workers.judged([*blocks(60), damaged, *blocks(60)])
+        judged = judge_tasks(workers, [*blocks(60), damaged, *blocks(60)])
         next(judged)  # what comes before it is not lost
         with pytest.raises(CorpusError, match=r"^a\.jsonl: line 11: expected a case with its check: Object missing"):
             next(judged)
@@ -197,7 +200,7 @@ def test_what_only_happens_to_many_is_blamed_on_the_first(tmp_path: Path) -> Non
 def test_of_several_backends_one_is_to_blame(tmp_path: Path) -> None:
     setup = JudgeSetup(("reference", write_backend(tmp_path, "os._exit(1)", every=720), "torch:cpu"))
     with closing(Workers(setup, 1)) as workers:
-        reference, mine, torch = untimed(workers.judged(tiles()))
+        reference, mine, torch = untimed(judge_tasks(workers, tiles()))
     assert reference == torch == passed_by_all(tiles())
     assert [record.case for record in mine if record.verdict is Verdict.CRASH] == [
         record.case for record in reference if guilty(record)
@@ -250,7 +253,7 @@ def test_a_backend_that_dies_while_it_is_made(tmp_path: Path) -> None:
             workers.capabilities()
         assert "no device" in str(error.value)
         with pytest.raises(BackendError):
-            list(workers.judged(tiles()))
+            list(judge_tasks(workers, tiles()))
 
 
 def test_a_backend_that_is_none() -> None:
@@ -305,13 +308,13 @@ def test_processes_that_are_killed_change_nothing(tmp_path: Path, count: int, se
     does = ("outputs['output_tensor'].view[:1] ^= 1; return", "raise ValueError('no')")[seed % 2]
     setup = JudgeSetup((write_backend(tmp_path, does, every=30),))
     work = blocks(50, 3000)
-    (undisturbed,) = untimed(InProcess(setup.judges()).judged(work))
+    (undisturbed,) = untimed(judge_tasks(InProcess(setup.judges()), work))
     chance = random.Random(seed)
     moments = {chance.randrange(len(work) - 10): chance.uniform(0, 0.05) for _ in range(5)}
     killed = 0
     parts = []
     with closing(Workers(setup, count)) as workers:
-        for n, block in enumerate(workers.judged(work)):
+        for n, block in enumerate(judge_tasks(workers, work)):
             parts.append(block)
             if n in moments:
                 time.sleep(moments[n])
@@ -330,7 +333,7 @@ def test_a_block_over_which_every_process_is_killed() -> None:
     with closing(Workers(REFERENCE, 1)) as workers:
         workers.capabilities()
         with killing(workers), pytest.raises(WorkerError, match="worker processes were lost over the same 60"):
-            list(workers.judged(blocks(60, 600)))
+            list(judge_tasks(workers, blocks(60, 600)))
 
 
 def test_processes_that_are_killed_while_they_start() -> None:
@@ -350,7 +353,7 @@ def test_a_backend_that_dies_on_everything_is_given_up(tmp_path: Path, monkeypat
     lengths = []
     for count in (1, 2):
         with closing(Workers(setup, count)) as workers:
-            (records,) = untimed(workers.judged(tiles(120, 10)))
+            (records,) = untimed(judge_tasks(workers, tiles(120, 10)))
             assert workers.given_up == "too often"
             assert [record.verdict for record in records].count(Verdict.CRASH) > 3
             lengths.append(len(records))
@@ -362,10 +365,11 @@ def test_a_block_is_not_gone_on_with_either(tmp_path: Path, monkeypatch: pytest.
     setup = JudgeSetup((write_backend(tmp_path, "os._exit(1)", every=1),))
     (block,) = tiles(60, 60)
     found = quarantine.judge_in_quarantine(setup, 0, block.read().cases, [])
-    assert found.records[-1].verdict is Verdict.CRASH
-    assert len(found.records) < 60
-    assert found.losses.lost >= 2
-    assert found.given_up == f"{setup.backends[0]} took its process down {found.losses.lost} times"
+    (records,), (tally,) = map(decode_records, found.records), found.losses
+    assert records[-1].whole().verdict is Verdict.CRASH
+    assert len(records) < 60
+    assert tally.lost >= 2
+    assert found.given_up == f"{setup.backends[0]} took its process down {tally.lost} times"
 
 
 def test_too_many() -> None:
@@ -380,8 +384,9 @@ def test_a_suspicion_against_one_of_several(tmp_path: Path) -> None:
     found = quarantine.judge_in_quarantine(
         REFERENCE, 0, block.read().cases, [Suspicion(None, "died of SIGSEGV", False)]
     )
-    assert [record.verdict for record in found.records].count(Verdict.ERROR) == 1
-    assert {record.phase for record in found.records} == {Phase.SWEEP}
+    records = [record.whole() for record in decode_records(found.records[0])]
+    assert [record.verdict for record in records].count(Verdict.ERROR) == 1
+    assert {record.phase for record in records} == {Phase.SWEEP}
 
 
 # --- nothing is left --------------------------------------------------------------------------------------------------
@@ -392,11 +397,12 @@ from contextlib import closing
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.conformance.workers import Workers
 from dml_conformance.conformance.workers.setup import JudgeSetup
+from judged_tasks import judge_tasks
 from sweep_support import blocks
 if __name__ == "__main__":
     with closing(Workers(JudgeSetup((sys.argv[1],), limits=Limits(1000)), 2)) as workers:
         workers.capabilities()
-        judged = workers.judged(blocks(5, 600, ["TILE"]))
+        judged = judge_tasks(workers, blocks(5, 600, ["TILE"]))
         print(*workers.pids, flush=True)
         list(judged)
 """
@@ -432,7 +438,7 @@ def test_closing_ends_what_hangs(tmp_path: Path) -> None:
     with closing(Workers(setup, 2)) as workers:
         workers.capabilities()
         processes = [psutil.Process(pid) for pid in workers.pids]
-        waiting = threading.Thread(target=lambda: list(workers.judged(tiles())), daemon=True)
+        waiting = threading.Thread(target=lambda: list(judge_tasks(workers, tiles())), daemon=True)
         waiting.start()
         while not (tmp_path / "hangs").exists():
             time.sleep(0.01)
@@ -478,7 +484,7 @@ def test_each_device_has_a_process(tmp_path: Path) -> None:
             mine, reference = workers.capabilities()
             assert (mine.name, reference.name) == (name, "reference")
             assert mine.device == (f"{count} x a chip" if count > 1 else "a chip")
-            found = untimed(workers.judged(tiles(240, 10)))
+            found = untimed(judge_tasks(workers, tiles(240, 10)))
         digests.append([digest_of(records) for records in found])
         used = {file.name for file in tmp_path.glob("used-*")}
         assert used == {f"used-gpu:{n}" for n in (chosen or range(3))}
