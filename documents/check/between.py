@@ -13,10 +13,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from dml_conformance.documents.check.checks import Fragment, Remark, Spot, findings
+from dml_conformance.documents.check.checks import Fragment, Remark, findings
 from dml_conformance.documents.check.facts import NOT_THERE, Fact, Topic, differing, facts_of, parents
 from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
-from dml_conformance.documents.check.subject import level_of
+from dml_conformance.documents.check.subject import Spot, level_of
 from dml_conformance.documents.read.model import Page, Passage, Place, Quoted
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
 from dml_conformance.documents.check.subject import PageSubject
@@ -29,13 +29,6 @@ class Fragment(Protocol):
 
     @property
     def text(self) -> str: ...
-
-
-class Spot(NamedTuple):
-    """A fragment put together for a finding."""
-
-    place: Place
-    text: str
 
 
 @dataclass(frozen=True)

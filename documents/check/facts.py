@@ -143,13 +143,13 @@ def range_value(interval: PrintedInterval) -> str:
 
 
 def _table_facts(table: Table) -> Iterator[Fact]:
-    heading, subject = table.table.heading, f"table/{table.label}"
+    heading, subject = table.heading, f"table/{table.label}"
     yield Fact(Topic.TABLE, subject, "", table.label, heading.place, heading.text)
     counted: Counter[str] = Counter()
     for row in table.every_row:
         counted[row.tensor] += 1
         of_row = f"{subject}/{row.tensor}" + (f"#{counted[row.tensor]}" if counted[row.tensor] > 1 else "")
-        text = " | ".join(cell.text for cell in row.row.cells)
+        text = " | ".join(cell.text for cell in row.cells)
         yield Fact(Topic.TENSOR, of_row, "", row.tensor, row.place, text)
         counts = None if row.dimension_counts is None else _BETWEEN.join(map(str, sorted(row.dimension_counts)))
         types = None if row.data_types is None else _BETWEEN.join(sorted(row.data_types))
