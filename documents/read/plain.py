@@ -25,7 +25,7 @@ from dml_conformance.documents.read.pieces import (
     Piece,
     PlacedText,
     PlacedTextBuilder,
-    code_lines,
+    placed_lines,
     shown,
 )
 from dml_conformance.documents.read.source import PageText
@@ -415,7 +415,7 @@ class _PlainReader:
         return Piece(shown(self.lines[number][start:end], self.document.starts[number] + start))
 
     def _code_of(self, start: int, last: int) -> PlacedText:
-        return code_lines([(self.lines[n], self.document.starts[n]) for n in range(start, last + 1)])
+        return placed_lines([(self.lines[n], self.document.starts[n]) for n in range(start, last + 1)])
 
     def _code_block(self, start: int, end: int) -> Code:
         while not self.lines[end - 1].strip():
