@@ -148,23 +148,17 @@ def _other_page(against: Sequence[str]) -> Page | None:
 def _comparable(collection: PageFiles, other: Page | None) -> PageFiles:
     """The pages that can be held against the other one; those on another operator are passed over, or refused."""
     from dml_conformance.documents.check import DifferentOperators
-    from dml_conformance.documents.check.between import require_same_operator
     from dml_conformance.documents.read.collect import OtherFile, UnreadableFile
 
     if other is None:
         return collection
-    pages, skipped, failures = [], list(collection.skipped), list(collection.failures)
-    for page in collection.pages:
-        try:
-            require_same_operator(page, other)
-        except DifferentOperators as error:
-            if page.path in collection.found:
-                skipped.append(OtherFile(page.path, str(error)))
-            else:
-                failures.append(UnreadableFile(page.path, str(error)))
-        else:
-            pages.append(page)
-    return collection._replace(pages=tuple(pages), skipped=tuple(skipped), failures=tuple(failures))
+    apart = [page for page in collection.pages if page.operator != other.operator]
+    told = [(page.path, str(DifferentOperators(page, other))) for page in apart]
+    return collection._replace(
+        pages=tuple(page for page in collection.pages if page.operator == other.operator),
+        skipped=(*collection.skipped, *(OtherFile(*pair) for pair in told if pair[0] in collection.found)),
+        failures=(*collection.failures, *(UnreadableFile(*pair) for pair in told if pair[0] not in collection.found)),
+    )
 
 
 def _complain_of(failures: Sequence[UnreadableFile]) -> None:

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import islice
 from typing import Protocol, TypeVar
 
-from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
+from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity, statement_of
 from dml_conformance.documents.check.subject import PageSubject
 from dml_conformance.documents.read.model import Page, Place
 from dml_conformance.spec.errata import errata
@@ -105,8 +105,7 @@ class CheckList(list[PageCheck]):
         """
 
         def add(find: Find) -> Find:
-            statement = (find.__doc__ or "").partition("\n")[0].removesuffix(".")
-            described = CheckStatement(name, statement[:1].lower() + statement[1:], severity)
+            described = CheckStatement(name, statement_of(find), severity)
             needs = self._needs_registry if needs_registry is None else needs_registry
             self.append(PageCheck(described, find, why or self._why, self._against, needs))
             return find
