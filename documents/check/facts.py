@@ -26,6 +26,7 @@ from dml_conformance.documents.read.model import (
     Value,
 )
 from dml_conformance.documents.read.words import levels_in
+from dml_conformance.spec.examples import flattened
 
 NOT_THERE = "not there"  # what a page says of a fact that it lacks
 _BETWEEN = ", "
@@ -183,14 +184,8 @@ def _example_facts(example: PageExample) -> Iterator[Fact]:
 
 def _value_fact(subject: str, value: Value) -> Fact:
     # Scraped text loses commas and rows: how the elements are nested is a matter of print, which they are is not.
-    elements = [value.text] if value.value is None else _flat(value.value)
-    return Fact(Topic.EXAMPLE_VALUE, subject, ",".join(elements), value.text, value.place, value.text)
-
-
-def _flat(value: object) -> list[str]:
-    if isinstance(value, list):
-        return [element for item in value for element in _flat(item)]
-    return [str(value)]
+    elements = ",".join(map(str, flattened(value.text if value.value is None else value.value)))
+    return Fact(Topic.EXAMPLE_VALUE, subject, elements, value.text, value.place, value.text)
 
 
 def _code_facts(blocks: tuple[CodeBlock, ...]) -> Iterator[Fact]:

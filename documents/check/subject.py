@@ -108,8 +108,8 @@ class TableRow:
         tensor: the field's name.
         kind: `Input`, `Output` or None.
         dimension_counts, data_types: None where the cell is missing or cannot be read.
-        row: as it stands on the page.
-        columns: what its cells hold.
+        cells: as they stand on the page.
+        columns: the cells by what they hold.
     """
 
     label: str
@@ -117,8 +117,8 @@ class TableRow:
     kind: str | None
     dimension_counts: frozenset[int] | None
     data_types: tuple[str, ...] | None
-    row: LevelRow
-    columns: tuple[str, ...]
+    cells: tuple[Quoted, ...]
+    columns: Mapping[str, Quoted]
 
     @property
     def name(self) -> str:
@@ -126,20 +126,12 @@ class TableRow:
         return f"{self.label}/{self.tensor}"
 
     @property
-    def cells(self) -> tuple[Quoted, ...]:
-        return self.row.cells
-
-    @property
     def place(self) -> Place:
-        return self.row.place
-
-    def cell(self, column: str) -> Quoted | None:
-        """The cell of a column; None where the row has lost it."""
-        return _cell(self.row, self.columns, column)
+        return self.cells[0].place
 
     def quoted(self, column: str) -> Quoted:
         """The cell of a column, or the row's first one where it has lost it."""
-        return self.cell(column) or self.cells[0]
+        return self.columns.get(column, self.cells[0])
 
 
 @dataclass(frozen=True)
@@ -524,25 +516,19 @@ def _table(table: LevelTable) -> Table:
     return Table(label, level_of(label), table, tuple(_row(label, row, table.columns) for row in table.rows))
 
 
-def _cell(row: LevelRow, columns: tuple[str, ...], column: str) -> Quoted | None:
-    place = columns.index(column) if column in columns else len(row.cells)
-    return row.cells[place] if place < len(row.cells) else None
-
-
 def _row(label: str, row: LevelRow, columns: tuple[str, ...]) -> TableRow:
     """A row with its cells read from their originals, where they have one."""
-    originals = {column: cell.original for column in columns if (cell := _cell(row, columns, column)) is not None}
-    tensor, kind = originals.get("tensor"), originals.get("kind")
-    counts, data_types = originals.get("dimension_counts"), originals.get("data_types")
-    numbers = row.dimension_counts if counts is None else words.numbers(counts)
+    cells = dict(zip(columns, row.cells, strict=False))
+    originals = {column: cell.original for column, cell in cells.items() if cell.original is not None}
+    counts = words.numbers(originals["dimension_counts"]) if "dimension_counts" in originals else row.dimension_counts
     return TableRow(
         label,
-        row.tensor if tensor is None else tensor,
-        _kind_named(_cell(row, columns, "kind")) if row.kind is None or kind is not None else row.kind,
-        None if numbers is None else frozenset(numbers),
-        row.data_types if data_types is None else words.names(data_types),
-        row,
-        columns,
+        originals.get("tensor", row.tensor),
+        _kind_named(cells.get("kind")) if row.kind is None or "kind" in originals else row.kind,
+        None if counts is None else frozenset(counts),
+        words.names(originals["data_types"]) if "data_types" in originals else row.data_types,
+        row.cells,
+        cells,
     )
 
 

@@ -153,7 +153,7 @@ def _unreadable_cells(row: TableRow) -> Iterator[Remark]:
     read = {"kind": row.kind, "dimension_counts": row.dimension_counts, "data_types": row.data_types}
     for column, value in read.items():
         if not value:
-            cell = row.cell(column)
+            cell = row.columns.get(column)
             spot = cell or Spot(row.place, cells_text(row.cells))
             found = "a lost cell" if cell is None else "a cell that cannot be read"
             yield Remark(f"{row.name}/{column}", spot, found, COLUMN_WORDS[column], "the column")
