@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -175,6 +175,7 @@ def repeated(items: Iterable[T], name: Callable[[T], str]) -> Iterator[T]:
         seen.add(name(item))
 
 
-def misplaced(standing: Iterable[T], due: Iterable[T]) -> tuple[T, T] | None:
-    """The first thing that stands where another is due, and that other; None where all stand as they should."""
-    return next((pair for pair in zip(standing, due, strict=True) if pair[0] != pair[1]), None)
+def misplaced(due: Sequence[T], place: Callable[[T], Place]) -> Iterator[tuple[T, T]]:
+    """The first thing that stands where another is due, with that other; nothing where all stand as they should."""
+    pairs = zip(sorted(due, key=place), due, strict=True)
+    return islice((pair for pair in pairs if pair[0] != pair[1]), 1)

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from dml_conformance.documents.check.checks import CheckList, Remark
-from dml_conformance.documents.check.example_checks import is_data_type, named, storable
+from dml_conformance.documents.check.example_checks import named, storable
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import (
     DATA_TYPE,
@@ -19,6 +19,7 @@ from dml_conformance.documents.check.subject import (
     WorkedExample,
     integers,
 )
+from dml_conformance.documents.check.table_checks import is_data_type
 from dml_conformance.documents.reference_run import explicit, run_reference
 from dml_conformance.spec.examples import examples, flattened, nesting
 from dml_conformance.spec.forms import FormError, desc_from_json

@@ -23,7 +23,7 @@ from dml_conformance.documents.check.subject import (
     integers,
     level_of,
 )
-from dml_conformance.documents.check.table_checks import counts_text, types_text
+from dml_conformance.documents.check.table_checks import counts_text, is_data_type, types_text
 from dml_conformance.documents.read.model import ExampleTensor, Place, PrintedInterval, Value
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.examples import flattened, nesting
@@ -176,14 +176,9 @@ def _counts(subject: PageSubject) -> Iterator[Remark]:
 def _unknown_types(subject: PageSubject) -> Iterator[Remark]:
     """Every data type in an example exists."""
     for where, example, name, tensor in _tensors(subject):
-        said = example.data_types.get(name)
-        if said is not None and tensor.data_type is not None and not is_data_type(said):
+        said = example.data_types.get(name, "")
+        if said and tensor.data_type is not None and not is_data_type(said):
             yield Remark(where, tensor.data_type, said, "a name of DML_TENSOR_DATA_TYPE")
-
-
-def is_data_type(name: str | None) -> bool:
-    """Whether a tensor's elements may be of a type of this name."""
-    return name in DataType.__members__ and name != DataType.UNKNOWN.name
 
 
 @CHECKS.add("example-elements", Severity.ERROR)

@@ -113,9 +113,7 @@ def _order(subject: PageSubject) -> Iterator[Remark]:
     declared = dict.fromkeys(declaration.name for declaration in subject.page.declarations)
     sections = {member.name.english: heading_of(member) for member in reversed(subject.page.members)}
     expected = [name for name in declared if name in sections]
-    wrong = misplaced(sorted(expected, key=lambda name: sections[name].place), expected)
-    if wrong is not None:
-        name, due = wrong
+    for name, due in misplaced(expected, lambda name: sections[name].place):
         yield Remark(name, sections[name], f"the section {name} stands where {due} is due", listed(expected))
 
 

@@ -80,9 +80,7 @@ def _field_order(subject: PageSubject) -> Iterator[Remark]:
     known = [name for name, _ in registered_types(_spec(subject))]
     first = {declaration.name: declaration for declaration in reversed(subject.declared)}
     expected = [name for name in known if name in first]
-    wrong = misplaced(sorted(expected, key=lambda name: first[name].place), expected)
-    if wrong is not None:
-        name, due = wrong
+    for name, due in misplaced(expected, lambda name: first[name].place):
         yield Remark(name, first[name], f"{name} where {due} is due", ", ".join(expected))
 
 

@@ -38,6 +38,11 @@ def types_text(names: Iterable[str]) -> str:
     return ", ".join(sorted(names, key=lambda name: (places.get(name, len(places)), name))) or "none"
 
 
+def is_data_type(name: str | None) -> bool:
+    """Whether a tensor's elements may be of a type of this name."""
+    return name in DataType.__members__ and name != DataType.UNKNOWN.name
+
+
 def cells_text(cells: Iterable[Quoted]) -> str:
     return " | ".join(cell.text for cell in cells)
 
@@ -77,13 +82,11 @@ def _order(subject: PageSubject) -> Iterator[Remark]:
     rising = Counter(lower < higher for lower, higher in pairwise(levels) if lower != higher)
     if len(rising) < 2:
         return
-    first = subject.table_at
-    expected = sorted(first, reverse=rising[True] <= rising[False])
-    wrong = misplaced(sorted(expected, key=lambda level: first[level].heading.place), expected)
-    if wrong is not None:
-        table, due = first[wrong[0]], wrong[1]
-        found = f"the table of {table.label} where that of {due} is due"
-        yield Remark(table.label, table.heading, found, listed(map(str, expected)))
+    headings = {level: table.heading for level, table in subject.table_at.items()}
+    expected = sorted(headings, reverse=rising[True] <= rising[False])
+    for level, due in misplaced(expected, lambda level: headings[level].place):
+        found = f"the table of {level} where that of {due} is due"
+        yield Remark(level.label, headings[level], found, listed(map(str, expected)))
 
 
 @CHECKS.add("table-header", Severity.WARNING, "the rows below it")
@@ -131,9 +134,7 @@ def _row_order(subject: PageSubject) -> Iterator[Remark]:
     """The rows stand in the order of the structure."""
     for table in subject.tables:
         expected = [table.rows[tensor] for tensor in subject.tensors if tensor in table.rows]
-        wrong = misplaced(sorted(expected, key=lambda row: row.place), expected)
-        if wrong is not None:
-            row, due = wrong
+        for row, due in misplaced(expected, lambda row: row.place):
             found = f"the row for {row.tensor} where that for {due.tensor} is due"
             yield Remark(row.name, row.cells[0], found, listed(row.tensor for row in expected))
 
@@ -171,7 +172,7 @@ def _unknown_types(subject: PageSubject) -> Iterator[Remark]:
     """Every data type in the tables exists."""
     for row in subject.rows:
         for name in row.data_types or ():
-            if name not in DataType.__members__ or name == DataType.UNKNOWN.name:
+            if not is_data_type(name):
                 yield Remark(f"{row.name}/{name}", row.quoted("data_types"), name, "names of DML_TENSOR_DATA_TYPE")
 
 

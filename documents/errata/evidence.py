@@ -190,6 +190,4 @@ def _computed(desc: OperatorDesc, data: Mapping[str, Recipe]) -> dict[str, Any]:
 
 def _nested(elements: Collection[Any], sizes: tuple[int, ...]) -> Any:
     """Row-major elements as lists within lists."""
-    array = np.empty(len(elements), object)
-    array[:] = list(elements)
-    return array.reshape(sizes).tolist()
+    return np.array([*elements], object).reshape(sizes).tolist()

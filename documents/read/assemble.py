@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from hashlib import sha256
 
 from dml_conformance.documents.read import words
 from dml_conformance.documents.read.examples import Figure, read_figure
@@ -66,10 +65,6 @@ def assemble(contents: Contents, document: PageText, form: Form, path: str, dige
         NoOperatorPage: the blocks are those of another kind of page.
     """
     return _Assembler(contents, document).page(form, path, digest)
-
-
-def digest_of(data: bytes) -> str:
-    return sha256(data).hexdigest()
 
 
 class _Assembler:
