@@ -57,7 +57,7 @@ def described(spec: OperatorSpec, example: WorkedExample) -> dict[str, Any] | No
             if strides is not None:
                 fields[field.name]["Strides"] = list(strides)
             continue
-        value = example.example.attributes.get(field.name)
+        value = example.attributes.get(field.name)
         if value is None or value.value is None:
             return None
         fields[field.name] = value.value
@@ -107,7 +107,7 @@ def _spot(example: WorkedExample, path: str) -> Spot:
     if tensor is not None:
         value = tensor.printed.get(part, tensor.sizes)
         return Spot(tensor.label.place, tensor.label.text) if value is None else named(f"{name}:", value)
-    attribute = example.example.attributes.get(name.partition("[")[0])
+    attribute = example.attributes.get(name.partition("[")[0])
     if attribute is not None:
         return named(name, attribute)
     return Spot(example.example.place, f"example {example.number}")

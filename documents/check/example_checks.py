@@ -54,7 +54,7 @@ def _tensors(subject: PageSubject) -> Iterator[tuple[str, WorkedExample, str, Ex
 def _attributes(subject: PageSubject) -> Iterator[tuple[WorkedExample, str, Value]]:
     """Every value of every example that is no tensor's, with its name."""
     for example in subject.examples:
-        for name, value in example.example.attributes.items():
+        for name, value in example.attributes.items():
             yield example, name, value
 
 
@@ -129,12 +129,12 @@ def _missing(subject: PageSubject) -> Iterator[Remark]:
     """
     examples = list(_whole(subject))
     for example in examples:
-        has = {*example.tensors, *example.example.attributes}
+        has = {*example.tensors, *example.attributes}
         if subject.spec is not None:
             due = {field.name for field in subject.spec.fields if not field.optional}
             why = "the fields of the operator"
         else:
-            due = {name for other in examples for name in (*other.tensors, *other.example.attributes)}
+            due = {name for other in examples for name in (*other.tensors, *other.attributes)}
             why = "the other examples"
         for name in (name for name in subject.fields if name in due and name not in has):
             yield _nothing(example, name, example.example.place, why)
@@ -161,7 +161,7 @@ def _counts(subject: PageSubject) -> Iterator[Remark]:
     """Counts in examples are the lengths of their arrays."""
     for example, name, value in _attributes(subject):
         counted_by = subject.fields[name].count_field if name in subject.fields else ""
-        values, count = integers(value), example.example.attributes.get(counted_by)
+        values, count = integers(value), example.attributes.get(counted_by)
         if values is not None and count is not None and count.value != len(values):
             yield Remark(
                 f"{example.number}/{counted_by}",
@@ -317,7 +317,7 @@ def _outside(subject: PageSubject) -> Iterator[Remark]:
         if field is None or field.is_tensor or not intervals:
             continue
         for example in subject.examples:
-            printed = example.example.attributes.get(name)
+            printed = example.attributes.get(name)
             if printed is None:
                 continue
             values = integers(printed) or ((printed.value,) if isinstance(printed.value, int) else ())
@@ -354,7 +354,7 @@ def _titles(subject: PageSubject) -> Iterator[Remark]:
 def _wrong_claims(example: WorkedExample, title: str) -> Iterator[tuple[str, str, str]]:
     """Each item of a title that is not so, what it is about, and what that is."""
     counts = sorted({len(sizes) for sizes in example.sizes.values()})
-    axis = example.example.attributes.get("Axis")
+    axis = example.attributes.get("Axis")
     for item in map(str.strip, re.split(r"[.,;:、，。；]", title)):
         dimensions = re.fullmatch(r"(\d+)D", item, re.IGNORECASE)
         if dimensions is not None and counts and int(dimensions[1]) not in counts:

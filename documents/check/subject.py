@@ -186,6 +186,10 @@ class WorkedExample:
         return self.example.number
 
     @property
+    def attributes(self) -> Mapping[str, Value]:
+        return self.example.attributes
+
+    @property
     def is_figure(self) -> bool:
         """Whether it is a figure within the text of a field, which need not be whole."""
         return self.example.number == 0
@@ -208,7 +212,7 @@ class WorkedExample:
     @property
     def values(self) -> Iterator[tuple[str, Value]]:
         """Everything that it prints, by name: `Axis`, `InputTensor.Sizes`, `InputTensor.values`."""
-        yield from self.example.attributes.items()
+        yield from self.attributes.items()
         for name, tensor in self.tensors.items():
             for part, value in tensor.printed.items():
                 yield f"{name}.{part}", value
@@ -216,9 +220,9 @@ class WorkedExample:
     @cached_property
     def environment(self) -> Environment:
         """What the example gives a formula."""
-        arrays = {name: integers(value) for name, value in self.example.attributes.items()}
+        arrays = {name: integers(value) for name, value in self.attributes.items()}
         return Environment(
-            {name: v.value for name, v in self.example.attributes.items() if isinstance(v.value, int)},
+            {name: v.value for name, v in self.attributes.items() if isinstance(v.value, int)},
             {name: values for name, values in arrays.items() if values is not None},
             self.sizes,
         )

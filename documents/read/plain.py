@@ -370,32 +370,31 @@ class _PlainReader:
         ends = {**self.code_regions, **self.table_regions, self.structure_start: self.structure_end + 1}
         number = 0
         while number < len(self.lines):
-            role = self.roles[number]
-            if not self.lines[number].strip() and role is None:
-                number += 1
-                continue
-            end = number + 1
-            match role:
-                case _Role.STRUCTURE | _Role.CODE:
-                    end = ends.get(number, end)
-                    yield self._code_block(number, end)
-                case _Role.TABLE:
-                    end = ends.get(number, end)
-                    yield self._grid(number, end)
-                case _Role.TITLE:
-                    yield Heading(1, self._piece(number))
-                case _Role.FIELD:
-                    yield FieldHeading(self._piece(number))
-                case _Role.HEADING:
-                    yield Heading(2, self._piece(number), self.anchors.get(number, ""))
-                case _Role.LEVEL | _Role.EXAMPLE_TITLE:
-                    yield Heading(3, self._piece(number))
-                case _Role.TYPE:
-                    yield Paragraph((self._piece(number),))
-                case None:
-                    end = self._end_of_prose(number)
-                    yield self._paragraph(number, end)
+            end = max(ends.get(number, 0), number + 1)
+            if self._is_free(number):
+                end = self._end_of_prose(number)
+                yield self._paragraph(number, end)
+            elif self.roles[number] is not None:
+                yield self._block(number, end)
             number = end
+
+    def _block(self, number: int, end: int) -> Block:
+        """What starts at a line that has a role."""
+        match self.roles[number]:
+            case _Role.STRUCTURE | _Role.CODE:
+                return self._code_block(number, end)
+            case _Role.TABLE:
+                return self._grid(number, end)
+            case _Role.TYPE:
+                return Paragraph((self._piece(number),))
+            case _Role.FIELD:
+                return FieldHeading(self._piece(number))
+            case _Role.TITLE:
+                return Heading(1, self._piece(number))
+            case _Role.HEADING:
+                return Heading(2, self._piece(number), self.anchors.get(number, ""))
+            case _:
+                return Heading(3, self._piece(number))
 
     def _end_of_prose(self, start: int) -> int:
         end = start + 1
