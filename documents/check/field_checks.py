@@ -146,7 +146,7 @@ def _no_such_level(subject: PageSubject) -> Iterator[Remark]:
 def _no_introduction(subject: PageSubject) -> Iterator[Remark]:
     """The page names the level that introduced the operator."""
     if subject.introduced_in is None:
-        at = (*subject.page.availability, subject.top)[0]
+        at = subject.page.availability[0] if subject.page.availability else subject.top
         yield Remark("level", at, "no level is named", "the level that introduced the operator")
 
 

@@ -365,6 +365,6 @@ def _unlisted(subject: PageSubject) -> Iterator[Remark]:
     rules = {rule.id.partition(".")[2]: rule for rule in _spec(subject).own_descriptor_rules}
     for name, prop in (("same-dimension-count", DIMENSION_COUNT), ("same-data-type", DATA_TYPE)):
         if prop not in listed and name in rules:
-            at = (*subject.page.constraints, subject.top)[0]
+            at = subject.page.constraints[0] if subject.page.constraints else subject.top
             found, why = f"nothing that is read as the same {prop}", f"{_WHY}; it may stand in the text of a field"
             yield Remark(prop, at, found, rules[name].statement, why)
