@@ -53,6 +53,10 @@ class LibraryAnswer(StrEnum):
     NOT_CLAIMED = "not claimed"
 
 
+# The answers that are decisions.
+DECISIONS = (LibraryAnswer.ACCEPT, LibraryAnswer.REJECT)
+
+
 class Standing(StrEnum):
     """How an answer stands to the specification."""
 
@@ -89,13 +93,15 @@ class OperatorTally:
 class Group:
     """Descriptors with which the same thing happened, and the smallest of them."""
 
+    smallest: OperatorDesc
     count: int = 0
-    smallest: OperatorDesc | None = None
 
     def add(self, desc: OperatorDesc) -> None:
         self.count += 1
-        if self.smallest is None or size_of(desc) < size_of(self.smallest):
-            self.smallest = desc
+        self.smallest = min(self.smallest, desc, key=size_of)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"descriptors": self.count, "smallest": desc_to_json(self.smallest)}
 
 
 @dataclass(frozen=True)
@@ -215,15 +221,14 @@ class Audit:
     def _explain(self, desc: OperatorDesc, decision: Decision, answer: LibraryAnswer) -> None:
         known = recognise(desc, decision, answer)
         if known is not None:
-            self.recorded.setdefault(known.id, Group()).add(desc)
+            self.recorded.setdefault(known.id, Group(desc)).add(desc)
         else:
             what = Disagreement(desc.operator, decision.outcome, decision.rules, answer, bool(decision.observations))
-            self.new.setdefault(what, Group()).add(desc)
+            self.new.setdefault(what, Group(desc)).add(desc)
 
     def shrink(self) -> None:
         """Make the descriptors of what is new as small as can be; what is the same about them stays so."""
         for what, group in list(self.new.items())[:SHRUNK]:
-            assert group.smallest is not None
             group.smallest = simplest(group.smallest, partial(self._shows, what))
 
     def _shows(self, what: Disagreement, desc: OperatorDesc) -> bool:
@@ -261,10 +266,7 @@ class Audit:
                 {
                     "rule": name if name != VALID else None,
                     "standings": _counts(row.standings),
-                    "left_open": {
-                        "accept": row.left_open[LibraryAnswer.ACCEPT],
-                        "reject": row.left_open[LibraryAnswer.REJECT],
-                    },
+                    "left_open": {str(answer): row.left_open[answer] for answer in DECISIONS},
                 }
                 for name, row in sorted(self.rows.items())
             ],
@@ -274,26 +276,14 @@ class Audit:
                     "operators": list(known.operators),
                     "rules": list(known.rules),
                     "fault": known.fault,
-                    "descriptors": group.count,
-                    "smallest": _json_of(group.smallest),
+                    **self.recorded[known.id].as_json(),
                 }
                 for known in divergences().values()
-                if (group := self.recorded.get(known.id)) is not None
+                if known.id in self.recorded
             ],
             "gone": [known.id for known in self.gone],
             "unexpected": [known.id for known in self.unexpected],
-            "new": [
-                {
-                    "operator": what.operator,
-                    "specification": str(what.specification),
-                    "rules": list(what.rules),
-                    "answer": str(what.answer),
-                    "is_observation": what.is_observation,
-                    "descriptors": group.count,
-                    "smallest": _json_of(group.smallest),
-                }
-                for what, group in self.new.items()
-            ],
+            "new": [{**msgspec.to_builtins(what), **group.as_json()} for what, group in self.new.items()],
             "not_claimed": [{"reason": reason, "descriptors": count} for reason, count in sorted(self.reasons.items())],
         }
 
@@ -379,9 +369,9 @@ def _standing(outcome: Outcome, answer: LibraryAnswer) -> Standing:
         return Standing.CRASHED
     if outcome is Outcome.UNSPECIFIED:
         return Standing.LEFT_OPEN
-    if outcome is Outcome.ACCEPT:
-        return Standing.AGREES if answer is LibraryAnswer.ACCEPT else Standing.STRICTER
-    return Standing.AGREES if answer is LibraryAnswer.REJECT else Standing.LAXER
+    if (outcome is Outcome.ACCEPT) == (answer is LibraryAnswer.ACCEPT):
+        return Standing.AGREES
+    return Standing.STRICTER if outcome is Outcome.ACCEPT else Standing.LAXER
 
 
 def _without_small_alignments(desc: OperatorDesc, decision: Decision) -> OperatorDesc:
@@ -403,7 +393,3 @@ def _without_small_alignments(desc: OperatorDesc, decision: Decision) -> Operato
 
 def _counts(standings: Counter[Standing]) -> dict[str, int]:
     return {str(standing): standings[standing] for standing in Standing}
-
-
-def _json_of(desc: OperatorDesc | None) -> dict[str, Any] | None:
-    return None if desc is None else desc_to_json(desc)

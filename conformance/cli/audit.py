@@ -103,7 +103,7 @@ def _progress(cases: int) -> Iterator[Callable[[AuditPart, int], None]]:
 
 
 def _print(found: Audit) -> None:
-    from dml_conformance.conformance.audit import VALID, LibraryAnswer, Standing
+    from dml_conformance.conformance.audit import DECISIONS, VALID, Standing
 
     names = found.capabilities.versions
     echo(f"{names.get('directml', found.capabilities.name)}, level {found.level}, {found.capabilities.device}")
@@ -116,8 +116,7 @@ def _print(found: Audit) -> None:
             (
                 name,
                 *(_number(row.standings[standing]) for standing in standings),
-                _number(row.left_open[LibraryAnswer.ACCEPT]),
-                _number(row.left_open[LibraryAnswer.REJECT]),
+                *(_number(row.left_open[answer]) for answer in DECISIONS),
                 _number(row.standings[Standing.NOT_CLAIMED]),
             )
             for name, row in rows
@@ -129,7 +128,13 @@ def _print(found: Audit) -> None:
     print_table(
         ("divergence", "specification", "library", "at fault", "seen"),
         (
-            (known.id, str(known.specification), known.answer, known.fault, _seen(found, known.id))
+            (
+                known.id,
+                str(known.specification),
+                known.answer,
+                known.fault,
+                f"{found.recorded[known.id].count:,}" if known.id in found.recorded else "0",
+            )
             for known in divergences().values()
             if known in found.expected or known.id in found.recorded
         ),
@@ -140,10 +145,6 @@ def _print(found: Audit) -> None:
         echo(line)
 
 
-def _seen(found: Audit, name: str) -> str:
-    return _number(found.recorded[name].count) if name in found.recorded else "0"
-
-
 def _print_problems(found: Audit) -> None:
     if found.new or found.gone or found.unexpected:
         echo()
@@ -152,9 +153,8 @@ def _print_problems(found: Audit) -> None:
         by = "what was observed before is" if what.is_observation else "the specification says"
         echo(
             f"NEW: {what.operator}: {by} {what.specification}{about}, the library's answer is {what.answer}; "
-            f"{group.count:,} {_descriptors(group.count)}, the smallest:"
+            f"{group.count:,} {'descriptor' if group.count == 1 else 'descriptors'}, the smallest:"
         )
-        assert group.smallest is not None
         echo(msgspec.json.encode(desc_to_json(group.smallest)).decode(), indent=2)
     for known in found.unexpected:
         echo(f"NEW: {known.id} is on record for {', '.join(known.libraries)}, and shows at {found.level} as well")
@@ -179,10 +179,6 @@ def _summary(found: Audit) -> str:
     share = 100 * count[Standing.AGREES] // compared if compared else 0
     lines.append(f"agreement outside the divergences on record: {share} %")
     return "\n".join(lines)
-
-
-def _descriptors(count: int) -> str:
-    return "descriptor" if count == 1 else "descriptors"
 
 
 def _number(count: int) -> str:

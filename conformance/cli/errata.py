@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dml_conformance.conformance.cli.files import HTML, JSON, OutputFile, output_options
+from dml_conformance.conformance.cli.files import HTML, JSON, STDOUT, OutputFile, output_options
 from dml_conformance.conformance.cli.options import OPERATOR, format_option
 from dml_conformance.reports.text import indented_json
 
@@ -28,7 +28,7 @@ def errata_command(names: tuple[str, ...], format_: str, output: Path | None, re
     """
     from dml_conformance.documents.errata import INTRODUCTION, as_html, as_markdown, errata_document
 
-    target = None if output is None else OutputFile(output, replace=replace, signature=_SIGNATURES[format_])
+    target = OutputFile(STDOUT if output is None else output, replace=replace, signature=_SIGNATURES[format_])
     document = errata_document(names)
     if format_ == "json":
         text = indented_json(document) + "\n"
@@ -36,7 +36,4 @@ def errata_command(names: tuple[str, ...], format_: str, output: Path | None, re
         text = as_html(document)
     else:
         text = f"{_TITLE}\n\n{INTRODUCTION}\n\n{as_markdown(document)}\n"
-    if target is None:
-        click.echo(text, nl=False)
-    else:
-        target.write(text)
+    target.write(text)

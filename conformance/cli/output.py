@@ -31,19 +31,18 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, whole:
         whole: how many of the first columns are identifiers, which are never wrapped: where the terminal is too narrow
             for them the table is wider than it.
     """
-    terminal = Console(highlight=False, markup=False, emoji=False)
-    if not terminal.is_terminal and "COLUMNS" not in os.environ:
-        terminal.width = _UNLIMITED
-    for line in _table_lines(terminal, headers, rows, whole):
+    for line in table_lines(headers, rows, whole=whole):
         click.echo(line)
 
 
-def table_lines(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A table for a file: a row is a line, without colours, wrapping or anything cut off."""
-    return _table_lines(Console(highlight=False, color_system=None, width=_UNLIMITED), headers, rows, len(headers))
-
-
-def _table_lines(terminal: Console, headers: Sequence[str], rows: Iterable[Sequence[str]], whole: int) -> list[str]:
+def table_lines(
+    headers: Sequence[str], rows: Iterable[Sequence[str]], *, whole: int = 1, is_file: bool = False
+) -> list[str]:
+    """The lines of a table: as `print_table` prints it, or for a file, where a row is a line, without colours."""
+    terminal = Console(highlight=False, markup=False, emoji=False, color_system=None if is_file else "auto")
+    if is_file or (not terminal.is_terminal and "COLUMNS" not in os.environ):
+        terminal.width = _UNLIMITED
+        whole = len(headers) if is_file else whole
     rows = [tuple(map(one_line, row)) for row in rows]
     table = Table(box=None, pad_edge=False, header_style="bold")
     taken = 0

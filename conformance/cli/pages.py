@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,7 +19,7 @@ from dml_conformance.reports.text import indented_json
 
 if TYPE_CHECKING:
     from dml_conformance.documents.check import CheckedPages
-    from dml_conformance.documents.check.overview import OperatorOverview, Overview
+    from dml_conformance.documents.check.overview import OperatorOverview, PageRow
     from dml_conformance.documents.read.collect import OtherFile, PageFiles, UnreadableFile
     from dml_conformance.documents.read.model import Page
 
@@ -76,16 +77,10 @@ def check_page_command(
     )
     if format_ != "text":
         log = checked if format_ == "json" else sarif(collection.pages, checked)
-        target.write(_json(log))
-    elif not target.is_stdout:
-        parts = (table_lines(*part) if isinstance(part, _Table) else part for part in _parts(checked))
-        target.write("".join(f"{line}\n" for lines in parts for line in lines))
-    elif collection.pages:
-        for part in _parts(checked):
-            if isinstance(part, _Table):
-                print_table(*part)
-            else:
-                click.echo("\n".join(part))
+        target.write(indented_json(log) + "\n")
+    elif collection.pages or not target.is_stdout:
+        lines = _lines(checked, partial(table_lines, is_file=not target.is_stdout))
+        target.write("".join(f"{line}\n" for line in lines))
     if not target.is_stdout:
         click.echo(_summary(checked))
     _complain_of(checked.failures)
@@ -153,27 +148,17 @@ def _other_page(against: Sequence[str]) -> Page | None:
 def _comparable(collection: PageFiles, other: Page | None) -> PageFiles:
     """The pages that can be held against the other one; those on another operator are passed over, or refused."""
     from dml_conformance.documents.check import DifferentOperators
-    from dml_conformance.documents.check.between import require_same_operator
     from dml_conformance.documents.read.collect import OtherFile, UnreadableFile
 
     if other is None:
         return collection
-    pages, skipped, failures = [], list(collection.skipped), list(collection.failures)
-    for page in collection.pages:
-        try:
-            require_same_operator(page, other)
-        except DifferentOperators as error:
-            if page.path in collection.found:
-                skipped.append(OtherFile(page.path, str(error)))
-            else:
-                failures.append(UnreadableFile(page.path, str(error)))
-        else:
-            pages.append(page)
-    return collection._replace(pages=tuple(pages), skipped=tuple(skipped), failures=tuple(failures))
-
-
-def _json(value: Any) -> str:
-    return indented_json(value) + "\n"
+    apart = [page for page in collection.pages if page.operator != other.operator]
+    told = [(page.path, str(DifferentOperators(page, other))) for page in apart]
+    return collection._replace(
+        pages=tuple(page for page in collection.pages if page.operator == other.operator),
+        skipped=(*collection.skipped, *(OtherFile(*pair) for pair in told if pair[0] in collection.found)),
+        failures=(*collection.failures, *(UnreadableFile(*pair) for pair in told if pair[0] not in collection.found)),
+    )
 
 
 def _complain_of(failures: Sequence[UnreadableFile]) -> None:
@@ -185,56 +170,44 @@ def _complain_of(failures: Sequence[UnreadableFile]) -> None:
 # --- text ---------------------------------------------------------------------------------------------------------
 
 
-class _Table(NamedTuple):
-    """A table, which wraps on a terminal."""
-
-    headers: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-
-def _parts(checked: CheckedPages) -> Iterator[list[str] | _Table]:
+def _lines(checked: CheckedPages, table: Callable[..., list[str]]) -> Iterator[str]:
     """Pages with findings, then all of them side by side, then how many findings there are."""
     from dml_conformance.documents.report import finding_lines
 
     statements = {check.name: check.statement for check in checked.checks}
-    for page in checked.pages:
-        for finding in page.findings:
-            yield [*finding_lines(finding, statements[finding.check]), ""]
+    for finding in checked.findings:
+        yield from finding_lines(finding, statements[finding.check])
+        yield ""
     if len(checked.pages) > 1:
-        yield _side_by_side(checked.overview)
-        for operator in checked.overview.operators:
+        headers = ("page", "operator", "language", "edition", "since", "tables", "errors", "warnings", "notes")
+        operators = checked.overview.operators
+        yield from table(headers, [_side_by_side(of.operator, page) for of in operators for page in of.pages])
+        for operator in operators:
             if operator.differences:
-                yield ["", f"{operator.operator}, where its pages differ:", ""]
-                yield _differences(operator)
-        yield [""]
-    yield [*_skipped(checked.skipped), _summary(checked)]
+                yield from ("", f"{operator.operator}, where its pages differ:", "")
+                yield from table(("subject", "what is said", "by"), _differences(operator))
+        yield ""
+    yield from _skipped(checked.skipped)
+    yield _summary(checked)
 
 
-def _side_by_side(overview: Overview) -> _Table:
-    headers = ("page", "operator", "language", "edition", "since", "tables", "errors", "warnings", "notes")
-    rows = [
-        (
-            page.path,
-            operator.operator,
-            (page.language or "-") + (" and en" if page.has_original else ""),
-            page.edition or "-",
-            page.introduced_in or "-",
-            _levels(page.levels),
-            *(str(count or "-") for count in (page.errors, page.warnings, page.notes)),
-        )
-        for operator in overview.operators
-        for page in operator.pages
-    ]
-    return _Table(headers, rows)
+def _side_by_side(operator: str, page: PageRow) -> tuple[str, ...]:
+    return (
+        page.path,
+        operator,
+        (page.language or "-") + (" and en" if page.has_original else ""),
+        page.edition or "-",
+        page.introduced_in or "-",
+        _levels(page.levels),
+        *(str(count or "-") for count in (page.errors, page.warnings, page.notes)),
+    )
 
 
-def _differences(operator: OperatorOverview) -> _Table:
+def _differences(operator: OperatorOverview) -> Iterator[tuple[str, ...]]:
     """A row for each thing that is said, those said of the same together."""
-    rows = []
     for split in operator.differences:
         for i, version in enumerate(split.versions):
-            rows.append(("" if i else split.subject, one_line(version.value), ", ".join(version.paths)))
-    return _Table(("subject", "what is said", "by"), rows)
+            yield "" if i else split.subject, one_line(version.value), ", ".join(version.paths)
 
 
 def _skipped(skipped: Sequence[OtherFile]) -> Iterator[str]:

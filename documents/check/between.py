@@ -13,10 +13,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from dml_conformance.documents.check.checks import Fragment, Remark, Spot, findings
+from dml_conformance.documents.check.checks import Fragment, Remark, findings
 from dml_conformance.documents.check.facts import NOT_THERE, Fact, Topic, differing, facts_of, parents
 from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
-from dml_conformance.documents.check.subject import level_of
+from dml_conformance.documents.check.subject import Spot, level_of
 from dml_conformance.documents.read.model import Page, Passage, Place, Quoted
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
@@ -57,6 +57,12 @@ _MOST_PAIRS = 1_000_000  # of sentences in a section of both pages; the time to 
 class DifferentOperators(ValueError):
     """Two pages that cannot be held against each other; the message says why and what to do."""
 
+    def __init__(self, page: Page, other: Page) -> None:
+        super().__init__(
+            f"{page.path} is about {page.operator}, {other.path} about {other.operator}: only pages on the same "
+            f"operator can be held against each other; name a page on {page.operator}, or the registry"
+        )
+
 
 def check_between(page: Page, other: Page) -> list[PageFinding]:
     """Where `page` says something else than `other`; in the order of `page`.
@@ -64,22 +70,10 @@ def check_between(page: Page, other: Page) -> list[PageFinding]:
     Raises:
         DifferentOperators: the pages are about different operators.
     """
-    require_same_operator(page, other)
+    if page.operator != other.operator:
+        raise DifferentOperators(page, other)
     remarks = sorted([*_fact_remarks(page, other), *_text_remarks(page, other)], key=lambda pair: pair[1].at.place)
     return list(findings(page, ((_BY_NAME[check], remark) for check, remark in remarks), other.path))
-
-
-def require_same_operator(page: Page, other: Page) -> None:
-    """Refuse pages that cannot be held against each other.
-
-    Raises:
-        DifferentOperators: the pages are about different operators.
-    """
-    if page.operator != other.operator:
-        raise DifferentOperators(
-            f"{page.path} is about {page.operator}, {other.path} about {other.operator}: only pages on the same "
-            f"operator can be held against each other; name a page on {page.operator}, or the registry"
-        )
 
 
 def _fact_remarks(page: Page, other: Page) -> Iterator[tuple[str, Remark]]:

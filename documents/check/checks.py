@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
+from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity, statement_of
 from dml_conformance.documents.check.subject import PageSubject
 from dml_conformance.documents.read.model import Page, Place
 from dml_conformance.spec.errata import errata
@@ -29,13 +29,6 @@ class Fragment(Protocol):
 
     @property
     def text(self) -> str: ...
-
-
-class Spot(NamedTuple):
-    """A fragment put together for a finding."""
-
-    place: Place
-    text: str
 
 
 @dataclass(frozen=True)
@@ -112,8 +105,7 @@ class CheckList(list[PageCheck]):
         """
 
         def add(find: Find) -> Find:
-            statement = (find.__doc__ or "").partition("\n")[0].removesuffix(".")
-            described = CheckStatement(name, statement[:1].lower() + statement[1:], severity)
+            described = CheckStatement(name, statement_of(find), severity)
             needs = self._needs_registry if needs_registry is None else needs_registry
             self.append(PageCheck(described, find, why or self._why, self._against, needs))
             return find
@@ -183,6 +175,7 @@ def repeated(items: Iterable[T], name: Callable[[T], str]) -> Iterator[T]:
         seen.add(name(item))
 
 
-def misplaced(standing: Iterable[T], due: Iterable[T]) -> tuple[T, T] | None:
-    """The first thing that stands where another is due, and that other; None where all stand as they should."""
-    return next((pair for pair in zip(standing, due, strict=True) if pair[0] != pair[1]), None)
+def misplaced(due: Sequence[T], place: Callable[[T], Place]) -> Iterator[tuple[T, T]]:
+    """The first thing that stands where another is due, with that other; nothing where all stand as they should."""
+    pairs = zip(sorted(due, key=place), due, strict=True)
+    return islice((pair for pair in pairs if pair[0] != pair[1]), 1)

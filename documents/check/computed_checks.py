@@ -8,13 +8,19 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from dml_conformance.documents.check.checks import CheckList, Remark, Spot
-from dml_conformance.documents.check.example_checks import storable
+from dml_conformance.documents.check.checks import CheckList, Remark
+from dml_conformance.documents.check.example_checks import named, storable
 from dml_conformance.documents.check.model import Severity
-from dml_conformance.documents.check.subject import DATA_TYPE, DIMENSION_COUNT, PageSubject, WorkedExample, integers
-from dml_conformance.documents.read.model import Place
+from dml_conformance.documents.check.subject import (
+    DATA_TYPE,
+    DIMENSION_COUNT,
+    PageSubject,
+    Spot,
+    WorkedExample,
+    integers,
+)
+from dml_conformance.documents.check.table_checks import is_data_type
 from dml_conformance.documents.reference_run import explicit, run_reference
-from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.examples import examples, flattened, nesting
 from dml_conformance.spec.forms import FormError, desc_from_json
 from dml_conformance.spec.levels import HIGHEST
@@ -44,14 +50,14 @@ def described(spec: OperatorSpec, example: WorkedExample) -> dict[str, Any] | No
             data_type, sizes = example.data_types.get(field.name), example.sizes.get(field.name)
             if field.name not in example.tensors and field.optional:
                 continue
-            if sizes is None or data_type not in DataType.__members__ or data_type == DataType.UNKNOWN.name:
+            if sizes is None or not is_data_type(data_type):
                 return None
             fields[field.name] = {"DataType": data_type, "Sizes": list(sizes)}
             strides = integers(example.tensors[field.name].properties.get("Strides"))
             if strides is not None:
                 fields[field.name]["Strides"] = list(strides)
             continue
-        value = example.example.attributes.get(field.name)
+        value = example.attributes.get(field.name)
         if value is None or value.value is None:
             return None
         fields[field.name] = value.value
@@ -90,22 +96,21 @@ def _forms(subject: PageSubject) -> Iterator[Remark]:
             _desc(spec, fields)
         except FormError as error:
             path = error.where.removeprefix("desc.")
-            place, fragment = _where(example, path)
-            yield Remark(f"{example.number}/{path}", Spot(place, fragment), error.problem, "a value of the field")
+            yield Remark(f"{example.number}/{path}", _spot(example, path), error.problem, "a value of the field")
 
 
-def _where(example: WorkedExample, path: str) -> tuple[Place, str]:
+def _spot(example: WorkedExample, path: str) -> Spot:
     """Place and text of the value that a field's path names; of the tensor or the example where it names none."""
     name, _, part = path.partition(".")
     part = part.partition("[")[0]
     tensor = example.tensors.get(name)
     if tensor is not None:
         value = tensor.printed.get(part, tensor.sizes)
-        return (tensor.label.place, tensor.label.text) if value is None else (value.place, f"{name}: {value.text}")
-    attribute = example.example.attributes.get(name.partition("[")[0])
+        return Spot(tensor.label.place, tensor.label.text) if value is None else named(f"{name}:", value)
+    attribute = example.attributes.get(name.partition("[")[0])
     if attribute is not None:
-        return attribute.place, f"{name} {attribute.text}"
-    return example.example.place, f"example {example.number}"
+        return named(name, attribute)
+    return Spot(example.example.place, f"example {example.number}")
 
 
 def _stated(subject: PageSubject) -> frozenset[str]:
@@ -125,10 +130,9 @@ def _rules(subject: PageSubject) -> Iterator[Remark]:
         for violation in decision.violations:
             name = violation.rule.id.partition(".")[2]
             if name not in stated:
-                place, fragment = _where(example, violation.where)
                 yield Remark(
                     f"{example.number}/{name}",
-                    Spot(place, fragment),
+                    _spot(example, violation.where),
                     f"{violation.where}: {violation.found}",
                     violation.rule.remedy or "a valid descriptor",
                     f"rule {violation.rule.id}: {violation.rule.statement}",
@@ -141,10 +145,9 @@ def _open(subject: PageSubject) -> Iterator[Remark]:
     for example, _, _, decision in _decided(subject):
         if decision.outcome is Outcome.UNSPECIFIED:
             for violation in decision.violations:
-                place, fragment = _where(example, violation.where)
                 yield Remark(
                     f"{example.number}/{violation.rule.id.partition('.')[2]}",
-                    Spot(place, fragment),
+                    _spot(example, violation.where),
                     f"{violation.where}: {violation.found}",
                     "nothing: whether this is valid is not settled",
                     f"rule {violation.rule.id}, left open by erratum {violation.rule.erratum}",
@@ -171,22 +174,13 @@ def _value_remarks(
     assert printed is not None
     wanted = np.array(_printed(example, name), computed.dtype).reshape(computed.shape)
     cells = [tuple(map(int, at)) for at in np.argwhere(computed != wanted)]
+    where = f"{example.number}/{name}"
     if is_open is not None and np.any(is_open):
-        yield Remark(
-            f"{example.number}/{name}",
-            printed,
-            "an index of the example is out of range, so elements of the output are open",
-            "indices in range",
-            "what an index out of range reads is not specified",
-        )
+        found = "an index of the example is out of range, so elements of the output are open"
+        yield Remark(where, printed, found, "indices in range", "what an index out of range reads is not specified")
     elif cells:
-        yield Remark(
-            f"{example.number}/{name}",
-            printed,
-            _cells_text(name, cells, wanted),
-            _cells_text(name, cells, computed),
-            f"{spec.pseudocode}, computed from the inputs of the example",
-        )
+        found, expected = (_cells_text(name, cells, values) for values in (wanted, computed))
+        yield Remark(where, printed, found, expected, f"{spec.pseudocode}, computed from the inputs of the example")
 
 
 def _printed(example: WorkedExample, tensor: str) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from dml_conformance.documents.check.checks import CheckList, Remark, Spot, listed
+from dml_conformance.documents.check.checks import CheckList, Remark, listed
 from dml_conformance.documents.check.formulas import Environment, contains, number_of
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import (
@@ -17,12 +17,13 @@ from dml_conformance.documents.check.subject import (
     DIMENSION_COUNT,
     SIZES,
     PageSubject,
+    Spot,
     Table,
     WorkedExample,
     integers,
     level_of,
 )
-from dml_conformance.documents.check.table_checks import counts_text, types_text
+from dml_conformance.documents.check.table_checks import counts_text, is_data_type, types_text
 from dml_conformance.documents.read.model import ExampleTensor, Place, PrintedInterval, Value
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.examples import flattened, nesting
@@ -43,6 +44,25 @@ def _whole(subject: PageSubject) -> Iterator[WorkedExample]:
     return (example for example in subject.examples if not example.is_figure)
 
 
+def _tensors(subject: PageSubject) -> Iterator[tuple[str, WorkedExample, str, ExampleTensor]]:
+    """Every tensor of every example: `1/InputTensor`, the example, the field and what is printed of it."""
+    for example in subject.examples:
+        for name, tensor in example.tensors.items():
+            yield f"{example.number}/{name}", example, name, tensor
+
+
+def _attributes(subject: PageSubject) -> Iterator[tuple[WorkedExample, str, Value]]:
+    """Every value of every example that is no tensor's, with its name."""
+    for example in subject.examples:
+        for name, value in example.attributes.items():
+            yield example, name, value
+
+
+def named(name: str, value: Value) -> Spot:
+    """A value under its name, for a finding."""
+    return Spot(value.place, f"{name} {value.text}")
+
+
 def _property_spot(tensor: ExampleTensor, prop: str) -> Spot:
     """Where an example prints the data type of a tensor, or its sizes; at its label where it prints neither."""
     value = tensor.data_type if prop == DATA_TYPE else tensor.sizes
@@ -50,19 +70,18 @@ def _property_spot(tensor: ExampleTensor, prop: str) -> Spot:
     return Spot(place, f"{tensor.label.text}: {text}")
 
 
-@CHECKS.add("example-unreadable", Severity.ERROR)
+@CHECKS.add("example-unreadable", Severity.ERROR, "the form of an example")
 def _unreadable(subject: PageSubject) -> Iterator[Remark]:
     """Everything that an example prints can be read."""
     for example in subject.examples:
         for name, value in example.values:
             if value.value is None:
-                yield _remark(example, name, value, "a value that cannot be read", "a value in the form of the others")
+                found, expected = "a value that cannot be read", "a value in the form of the others"
             elif name.endswith(f".{SIZES}") and integers(value) is None:
-                yield _remark(example, name, value, "no list of whole numbers", "sizes as numbers")
-
-
-def _remark(example: WorkedExample, subject: str, value: Value, found: str, expected: str) -> Remark:
-    return Remark(f"{example.number}/{subject}", value, found, expected, "the form of an example")
+                found, expected = "no list of whole numbers", "sizes as numbers"
+            else:
+                continue
+            yield Remark(f"{example.number}/{name}", value, found, expected)
 
 
 @CHECKS.add("example-label", Severity.WARNING)
@@ -86,30 +105,20 @@ def _labels(subject: PageSubject) -> Iterator[Remark]:
 @CHECKS.add("example-attribute", Severity.ERROR, "the syntax block")
 def _unknown_attributes(subject: PageSubject) -> Iterator[Remark]:
     """Every attribute of an example is a field."""
-    for example in subject.examples:
-        for name, value in example.example.attributes.items():
-            if subject.fields and name not in subject.fields:
-                yield Remark(
-                    f"{example.number}/{name}",
-                    Spot(value.place, f"{name} {value.text}"),
-                    f"a value for {name}",
-                    f"one of {listed(n for n, field in subject.fields.items() if not field.is_tensor)}",
-                )
+    expected = f"one of {listed(name for name, field in subject.fields.items() if not field.is_tensor)}"
+    for example, name, value in _attributes(subject):
+        if subject.fields and name not in subject.fields:
+            yield Remark(f"{example.number}/{name}", named(name, value), f"a value for {name}", expected)
 
 
 @CHECKS.add("example-property", Severity.ERROR, "DML_BUFFER_TENSOR_DESC")
 def _unknown_properties(subject: PageSubject) -> Iterator[Remark]:
     """What an example prints of a tensor is a field."""
-    for example in subject.examples:
-        for name, tensor in example.tensors.items():
-            for part, value in tensor.properties.items():
-                if part not in TENSOR_FIELDS:
-                    yield Remark(
-                        f"{example.number}/{name}.{part}",
-                        Spot(value.place, f"{part}: {value.text}"),
-                        f"a value for {part}",
-                        f"one of {listed(TENSOR_FIELDS)}",
-                    )
+    for where, _, _, tensor in _tensors(subject):
+        for part, value in tensor.properties.items():
+            if part not in TENSOR_FIELDS:
+                spot = named(f"{part}:", value)
+                yield Remark(f"{where}.{part}", spot, f"a value for {part}", f"one of {listed(TENSOR_FIELDS)}")
 
 
 @CHECKS.add("example-missing", Severity.ERROR)
@@ -120,12 +129,12 @@ def _missing(subject: PageSubject) -> Iterator[Remark]:
     """
     examples = list(_whole(subject))
     for example in examples:
-        has = {*example.tensors, *example.example.attributes}
+        has = {*example.tensors, *example.attributes}
         if subject.spec is not None:
             due = {field.name for field in subject.spec.fields if not field.optional}
             why = "the fields of the operator"
         else:
-            due = {name for other in examples for name in (*other.tensors, *other.example.attributes)}
+            due = {name for other in examples for name in (*other.tensors, *other.attributes)}
             why = "the other examples"
         for name in (name for name in subject.fields if name in due and name not in has):
             yield _nothing(example, name, example.example.place, why)
@@ -136,13 +145,8 @@ def _missing(subject: PageSubject) -> Iterator[Remark]:
 
 
 def _nothing(example: WorkedExample, name: str, place: Place, why: str) -> Remark:
-    return Remark(
-        f"{example.number}/{name}",
-        Spot(place, _title(example)),
-        f"nothing is printed for {name}",
-        f"a value for {name}",
-        why,
-    )
+    spot = Spot(place, _title(example))
+    return Remark(f"{example.number}/{name}", spot, f"nothing is printed for {name}", f"a value for {name}", why)
 
 
 def _title(example: WorkedExample) -> str:
@@ -155,67 +159,52 @@ def _title(example: WorkedExample) -> str:
 @CHECKS.add("example-count", Severity.ERROR)
 def _counts(subject: PageSubject) -> Iterator[Remark]:
     """Counts in examples are the lengths of their arrays."""
-    for example in subject.examples:
-        for name, value in example.example.attributes.items():
-            field, values = subject.fields.get(name), integers(value)
-            count = None if field is None else example.example.attributes.get(field.count_field)
-            if field is None or values is None or count is None or count.value == len(values):
-                continue
+    for example, name, value in _attributes(subject):
+        counted_by = subject.fields[name].count_field if name in subject.fields else ""
+        values, count = integers(value), example.attributes.get(counted_by)
+        if values is not None and count is not None and count.value != len(values):
             yield Remark(
-                f"{example.number}/{field.count_field}",
-                Spot(count.place, f"{field.count_field} {count.text}"),
+                f"{example.number}/{counted_by}",
+                named(counted_by, count),
                 f"{count.text}, {name} has {len(values)} entries",
                 str(len(values)),
-                f"{field.count_field} is the length of {name}",
+                f"{counted_by} is the length of {name}",
             )
 
 
 @CHECKS.add("example-type", Severity.ERROR, "the enumeration in DirectML.h")
 def _unknown_types(subject: PageSubject) -> Iterator[Remark]:
     """Every data type in an example exists."""
-    for example in subject.examples:
-        for name, data_type in example.data_types.items():
-            value = example.tensors[name].data_type
-            if value is not None and (data_type not in DataType.__members__ or data_type == DataType.UNKNOWN.name):
-                yield Remark(f"{example.number}/{name}", value, data_type, "a name of DML_TENSOR_DATA_TYPE")
+    for where, example, name, tensor in _tensors(subject):
+        said = example.data_types.get(name, "")
+        if said and tensor.data_type is not None and not is_data_type(said):
+            yield Remark(where, tensor.data_type, said, "a name of DML_TENSOR_DATA_TYPE")
 
 
 @CHECKS.add("example-elements", Severity.ERROR)
 def _filling(subject: PageSubject) -> Iterator[Remark]:
     """The elements of an example fill its sizes."""
-    for example in subject.examples:
-        for name, tensor in example.tensors.items():
-            sizes = example.sizes.get(name)
-            if sizes is None or tensor.values is None or tensor.values.value is None:
-                continue
-            found = nesting(tensor.values.value)
-            if found != sizes:
-                yield Remark(
-                    f"{example.number}/{name}",
-                    tensor.values,
-                    "rows of unequal length" if found is None else f"elements of sizes {braces(found)}",
-                    braces(sizes),
-                    f"the sizes printed for {name}",
-                )
+    for where, example, name, tensor in _tensors(subject):
+        sizes = example.sizes.get(name)
+        if sizes is None or tensor.values is None or tensor.values.value is None:
+            continue
+        filled = nesting(tensor.values.value)
+        if filled != sizes:
+            found = "rows of unequal length" if filled is None else f"elements of sizes {braces(filled)}"
+            yield Remark(where, tensor.values, found, braces(sizes), f"the sizes printed for {name}")
 
 
 @CHECKS.add("example-storable", Severity.ERROR)
 def _storable(subject: PageSubject) -> Iterator[Remark]:
     """The elements of an example are values of its type."""
-    for example in subject.examples:
-        for name, tensor in example.tensors.items():
-            data_type = DataType.__members__.get(example.data_types.get(name, ""))
-            if data_type is None or data_type not in NUMPY_TYPE or tensor.values is None or tensor.values.value is None:
-                continue
-            wrong = next((v for v in flattened(tensor.values.value) if not storable(v, data_type)), None)
-            if wrong is not None:
-                yield Remark(
-                    f"{example.number}/{name}",
-                    tensor.values,
-                    f"the element {wrong}",
-                    f"values of {data_type.name}",
-                    f"the data type printed for {name}",
-                )
+    for where, example, name, tensor in _tensors(subject):
+        data_type = DataType.__members__.get(example.data_types.get(name, ""))
+        if data_type is None or data_type not in NUMPY_TYPE or tensor.values is None or tensor.values.value is None:
+            continue
+        wrong = next((v for v in flattened(tensor.values.value) if not storable(v, data_type)), None)
+        if wrong is not None:
+            expected, why = f"values of {data_type.name}", f"the data type printed for {name}"
+            yield Remark(where, tensor.values, f"the element {wrong}", expected, why)
 
 
 def storable(value: Any, data_type: DataType) -> bool:
@@ -250,17 +239,14 @@ def _no_table(subject: PageSubject) -> Iterator[Remark]:
     for example in subject.examples:
         if any(not list(_disallowed(example, table)) for table in subject.table_at.values()):
             continue
-        wrong = list(_disallowed(example, newest))
-        for name, prop in wrong:
+        for name, prop in _disallowed(example, newest):
             row = newest.rows[name]
-            is_type = prop == DATA_TYPE
-            yield Remark(
-                f"{example.number}/{name}.{prop}",
-                _property_spot(example.tensors[name], prop),
-                example.data_types[name] if is_type else f"{len(example.sizes[name])} dimensions",
-                types_text(row.data_types or ()) if is_type else counts_text(row.dimension_counts or ()),
-                f"the table of {newest.label}, and the lower ones",
-            )
+            if prop == DATA_TYPE:
+                found, expected = example.data_types[name], types_text(row.data_types or ())
+            else:
+                found, expected = f"{len(example.sizes[name])} dimensions", counts_text(row.dimension_counts or ())
+            spot, why = _property_spot(example.tensors[name], prop), f"the table of {newest.label}, and the lower ones"
+            yield Remark(f"{example.number}/{name}.{prop}", spot, found, expected, why)
 
 
 @CHECKS.add("example-level", Severity.WARNING)
@@ -331,7 +317,7 @@ def _outside(subject: PageSubject) -> Iterator[Remark]:
         if field is None or field.is_tensor or not intervals:
             continue
         for example in subject.examples:
-            printed = example.example.attributes.get(name)
+            printed = example.attributes.get(name)
             if printed is None:
                 continue
             values = integers(printed) or ((printed.value,) if isinstance(printed.value, int) else ())
@@ -339,13 +325,9 @@ def _outside(subject: PageSubject) -> Iterator[Remark]:
                 within = [contains(interval, value, example.environment) for interval in intervals]
                 if True in within or None in within:
                     continue
-                yield Remark(
-                    f"{example.number}/{name}",
-                    Spot(printed.place, f"{name} {printed.text}"),
-                    f"{value}, outside {_evaluated(intervals[0], example.environment)}",
-                    f"a value in {intervals[0].text}",
-                    f"the section {name}",
-                )
+                found = f"{value}, outside {_evaluated(intervals[0], example.environment)}"
+                expected, why = f"a value in {intervals[0].text}", f"the section {name}"
+                yield Remark(f"{example.number}/{name}", named(name, printed), found, expected, why)
                 break
 
 
@@ -362,23 +344,17 @@ def _titles(subject: PageSubject) -> Iterator[Remark]:
     Axis. The word for axis is known in the languages of the documentation.
     """
     for example in subject.examples:
-        quoted = example.example.title
-        if quoted is None:
-            continue
-        wrong = list(_wrong_claims(example, quoted.english))
-        if wrong:
-            yield Remark(
-                str(example.number),
-                quoted,
-                "; ".join(f"{item}, {name} is {value}" for item, name, value in wrong),
-                "a title that tells what the example has",
-            )
+        title = example.example.title
+        wrong = list(_wrong_claims(example, title.english)) if title is not None else []
+        if title is not None and wrong:
+            found = "; ".join(f"{item}, {name} is {value}" for item, name, value in wrong)
+            yield Remark(str(example.number), title, found, "a title that tells what the example has")
 
 
 def _wrong_claims(example: WorkedExample, title: str) -> Iterator[tuple[str, str, str]]:
     """Each item of a title that is not so, what it is about, and what that is."""
     counts = sorted({len(sizes) for sizes in example.sizes.values()})
-    axis = example.example.attributes.get("Axis")
+    axis = example.attributes.get("Axis")
     for item in map(str.strip, re.split(r"[.,;:、，。；]", title)):
         dimensions = re.fullmatch(r"(\d+)D", item, re.IGNORECASE)
         if dimensions is not None and counts and int(dimensions[1]) not in counts:
@@ -394,24 +370,19 @@ def _formulas(subject: PageSubject) -> Iterator[Remark]:
     """The printed formulas give the sizes of the examples."""
     for printed in subject.formulas:
         formula = printed.formula
-        if formula is None:
-            continue
         for example in subject.examples:
+            if formula is None:
+                break
             sizes = example.sizes.get(formula.target)
             environment = example.environment
             if sizes is None or not formula.names <= environment.names:
                 continue  # the example leaves out what the formula needs
-            given, found = formula.outcome(environment, len(sizes))
-            if given != sizes:
-                value = example.tensors[formula.target].sizes
-                assert value is not None
-                yield Remark(
-                    f"{example.number}/{formula.target}",
-                    Spot(value.place, f"{formula.target}.Sizes {value.text}"),
-                    f"the example has {braces(sizes)}, the formula gives {found}",
-                    "the same from both",
-                    f"the formula in line {printed.place.line}: {' '.join(printed.text.split())}",
-                )
+            given, gives = formula.outcome(environment, len(sizes))
+            value = example.tensors[formula.target].sizes
+            if given != sizes and value is not None:
+                spot = named(f"{formula.target}.Sizes", value)
+                found = f"the example has {braces(sizes)}, the formula gives {gives}"
+                yield Remark(f"{example.number}/{formula.target}", spot, found, "the same from both", printed.cited)
 
 
 @CHECKS.add("formula-range", Severity.ERROR)
@@ -429,13 +400,9 @@ def _indices(subject: PageSubject) -> Iterator[Remark]:
             within = [contains(intervals[0], value, example.environment) for value in tried]
             wrong = [v for v, has in zip(tried, within, strict=True) if has is not None and has != (0 <= v < count)]
             if wrong and count:
-                yield Remark(
-                    formula.target,
-                    intervals[0],
-                    f"{formula.index} = {wrong[0]} is {'left out' if 0 <= wrong[0] < count else 'within'}",
-                    f"0 to {count - 1} for the {count} dimensions of example {example.number}",
-                    f"the formula in line {printed.place.line}: {' '.join(printed.text.split())}",
-                )
+                found = f"{formula.index} = {wrong[0]} is {'left out' if 0 <= wrong[0] < count else 'within'}"
+                expected = f"0 to {count - 1} for the {count} dimensions of example {example.number}"
+                yield Remark(formula.target, intervals[0], found, expected, printed.cited)
                 break
 
 
@@ -445,12 +412,7 @@ def _unread_formulas(subject: PageSubject) -> Iterator[Remark]:
     for number, printed in enumerate(subject.formulas, 1):
         problem = printed.problem
         if printed.formula is not None:
-            unknown = sorted(printed.formula.names - set(subject.fields))
-            problem = f"{unknown[0]} is no field of the structure" if unknown else ""
+            problem = subject.unknown_among(printed.formula.names)
         if problem:
-            yield Remark(
-                str(number),
-                printed,
-                f"not compared with the examples: {problem}",
-                "a formula of fields, sizes, slices and + - * /",
-            )
+            found = f"not compared with the examples: {problem}"
+            yield Remark(str(number), printed, found, "a formula of fields, sizes, slices and + - * /")

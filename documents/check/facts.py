@@ -26,6 +26,7 @@ from dml_conformance.documents.read.model import (
     Value,
 )
 from dml_conformance.documents.read.words import levels_in
+from dml_conformance.spec.examples import flattened
 
 NOT_THERE = "not there"  # what a page says of a fact that it lacks
 _BETWEEN = ", "
@@ -143,13 +144,13 @@ def range_value(interval: PrintedInterval) -> str:
 
 
 def _table_facts(table: Table) -> Iterator[Fact]:
-    heading, subject = table.table.heading, f"table/{table.label}"
+    heading, subject = table.heading, f"table/{table.label}"
     yield Fact(Topic.TABLE, subject, "", table.label, heading.place, heading.text)
     counted: Counter[str] = Counter()
     for row in table.every_row:
         counted[row.tensor] += 1
         of_row = f"{subject}/{row.tensor}" + (f"#{counted[row.tensor]}" if counted[row.tensor] > 1 else "")
-        text = " | ".join(cell.text for cell in row.row.cells)
+        text = " | ".join(cell.text for cell in row.cells)
         yield Fact(Topic.TENSOR, of_row, "", row.tensor, row.place, text)
         counts = None if row.dimension_counts is None else _BETWEEN.join(map(str, sorted(row.dimension_counts)))
         types = None if row.data_types is None else _BETWEEN.join(sorted(row.data_types))
@@ -183,14 +184,8 @@ def _example_facts(example: PageExample) -> Iterator[Fact]:
 
 def _value_fact(subject: str, value: Value) -> Fact:
     # Scraped text loses commas and rows: how the elements are nested is a matter of print, which they are is not.
-    elements = [value.text] if value.value is None else _flat(value.value)
-    return Fact(Topic.EXAMPLE_VALUE, subject, ",".join(elements), value.text, value.place, value.text)
-
-
-def _flat(value: object) -> list[str]:
-    if isinstance(value, list):
-        return [element for item in value for element in _flat(item)]
-    return [str(value)]
+    elements = ",".join(map(str, flattened(value.text if value.value is None else value.value)))
+    return Fact(Topic.EXAMPLE_VALUE, subject, elements, value.text, value.place, value.text)
 
 
 def _code_facts(blocks: tuple[CodeBlock, ...]) -> Iterator[Fact]:

@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from itertools import takewhile
 
-from dml_conformance.documents.check.checks import CheckList, Remark, Spot, listed, misplaced, repeated
+from dml_conformance.documents.check.checks import CheckList, Remark, listed, misplaced, repeated
 from dml_conformance.documents.check.formulas import FormulaError, number_of
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import (
     Mention,
     PageSubject,
+    Spot,
+    heading_of,
     level_of,
+    levels_of,
     same_type,
     sentences,
     type_of,
@@ -45,9 +48,8 @@ def _unreadable(subject: PageSubject) -> Iterator[Remark]:
     elsewhere = {cell.place for table in subject.page.tables for row in table.rows for cell in row.cells}
     elsewhere |= {value.place for example in subject.examples for _, value in example.values if value.value is None}
     for problem in subject.page.problems:
-        if problem.place in elsewhere:
-            continue
-        yield Remark(problem.id, Spot(problem.place, problem.fragment), problem.what, "text that can be read")
+        if problem.place not in elsewhere:
+            yield Remark(problem.id, Spot(problem.place, problem.fragment), problem.what, "text that can be read")
 
 
 @CHECKS.add("structure-name", Severity.ERROR, "the page is on that structure")
@@ -55,31 +57,24 @@ def _names(subject: PageSubject) -> Iterator[Remark]:
     """Title, front matter and syntax block name one structure."""
     page = subject.page
     expected = f"DML_{page.operator}_OPERATOR_DESC"
-    named: list[tuple[str, str, Place]] = []
-    if page.title is not None:
-        named.append(("title", page.title.english, page.title.place))
-    syntax = [block.place for block in page.code_blocks if block.role == "syntax"]
-    if page.structure is not None:
-        named.append(("syntax", page.structure, syntax[0] if syntax else subject.top))
-    for key in ("UID", "title"):
-        if key in page.front_matter:
-            named.append((f"front-matter/{key}", page.front_matter[key], Place(1, 1)))
-    for where, text, place in named:
-        other = _STRUCTURE.search(text)
+    syntax = next((block.place for block in page.code_blocks if block.role == "syntax"), subject.top.place)
+    named = {
+        "title": Spot(subject.top.place, "" if page.title is None else page.title.english),
+        "syntax": Spot(syntax, page.structure or ""),
+        **{f"front-matter/{key}": Spot(Place(1, 1), page.front_matter.get(key, "")) for key in ("UID", "title")},
+    }
+    for where, spot in named.items():
+        other = _STRUCTURE.search(spot.text)
         if other is not None and other[0] != expected:
-            yield Remark(where, Spot(place, text), other[0], expected)
+            yield Remark(where, spot, other[0], expected)
 
 
 @CHECKS.add("syntax-missing", Severity.ERROR, "the form of a page on an operator")
 def _no_syntax(subject: PageSubject) -> Iterator[Remark]:
     """The page declares the structure."""
     if not subject.page.declarations and not subject.is_source:
-        yield Remark(
-            "syntax",
-            Spot(subject.top, subject.page.operator),
-            "no declaration of the structure that could be read",
-            "a syntax block with the fields, their types and their order",
-        )
+        expected = "a syntax block with the fields, their types and their order"
+        yield Remark("syntax", subject.top, "no declaration of the structure that could be read", expected)
 
 
 @CHECKS.add("field-twice", Severity.ERROR)
@@ -88,9 +83,8 @@ def _described_twice(subject: PageSubject) -> Iterator[Remark]:
     for declaration in repeated(subject.page.declarations, lambda declaration: declaration.name):
         yield Remark(declaration.name, declaration, "declared again", "one declaration", "the lines above it")
     for member in repeated(subject.page.members, lambda member: member.name.english):
-        name = member.name.english
-        spot = Spot(member.name.place, name)
-        yield Remark(f"members/{name}", spot, "described again", "one section a field", "the sections")
+        subject_of_member = f"members/{member.name.english}"
+        yield Remark(subject_of_member, heading_of(member), "described again", "one section a field", "the sections")
 
 
 @CHECKS.add("field-undescribed", Severity.ERROR, "the syntax block declares it")
@@ -98,39 +92,29 @@ def _undescribed(subject: PageSubject) -> Iterator[Remark]:
     """Every field of the syntax block has a section."""
     described = {member.name.english for member in subject.page.members}
     for declaration in subject.page.declarations:
-        if declaration.name not in described:
-            yield Remark(
-                declaration.name, declaration, "no section describes the field", f"a section {declaration.name}"
-            )
+        name = declaration.name
+        if name not in described:
+            yield Remark(name, declaration, "no section describes the field", f"a section {name}")
 
 
 @CHECKS.add("field-undeclared", Severity.ERROR, "the syntax block")
 def _undeclared(subject: PageSubject) -> Iterator[Remark]:
     """Every section is on a field of the syntax block."""
-    declared = {declaration.name for declaration in subject.page.declarations}
+    declared = [declaration.name for declaration in subject.page.declarations]
     for member in subject.page.members if declared else ():
-        name = member.name.english
-        if name not in declared:
-            yield Remark(
-                name,
-                Spot(member.name.place, name),
-                "a section on a field that the structure does not have",
-                f"one of {listed(declaration.name for declaration in subject.page.declarations)}",
-            )
+        if member.name.english not in declared:
+            found = "a section on a field that the structure does not have"
+            yield Remark(member.name.english, heading_of(member), found, f"one of {listed(declared)}")
 
 
 @CHECKS.add("field-order", Severity.WARNING, "the order of the syntax block")
 def _order(subject: PageSubject) -> Iterator[Remark]:
     """The sections stand in the order of the syntax block."""
-    declared = list(dict.fromkeys(declaration.name for declaration in subject.page.declarations))
-    sections = {m.name.english: m for m in reversed(subject.page.members) if m.name.english in declared}
-    described = sorted(sections, key=lambda name: sections[name].name.place)
+    declared = dict.fromkeys(declaration.name for declaration in subject.page.declarations)
+    sections = {member.name.english: heading_of(member) for member in reversed(subject.page.members)}
     expected = [name for name in declared if name in sections]
-    wrong = misplaced(described, expected)
-    if wrong is not None:
-        name, instead = wrong
-        spot = Spot(sections[name].name.place, name)
-        yield Remark(name, spot, f"the section {name} stands where {instead} is due", listed(expected))
+    for name, due in misplaced(expected, lambda name: sections[name].place):
+        yield Remark(name, sections[name], f"the section {name} stands where {due} is due", listed(expected))
 
 
 @CHECKS.add("field-type", Severity.ERROR, "the syntax block")
@@ -142,7 +126,7 @@ def _types(subject: PageSubject) -> Iterator[Remark]:
         if name not in declared:
             continue
         if line is None:
-            yield Remark(name, Spot(member.name.place, name), "no type line", f"a line with {declared[name]}")
+            yield Remark(name, heading_of(member), "no type line", f"a line with {declared[name]}")
             continue
         found = type_of(member)
         if found is None or not same_type(found, declared[name]):
@@ -162,9 +146,8 @@ def _no_such_level(subject: PageSubject) -> Iterator[Remark]:
 def _no_introduction(subject: PageSubject) -> Iterator[Remark]:
     """The page names the level that introduced the operator."""
     if subject.introduced_in is None:
-        place = subject.page.availability[0].place if subject.page.availability else subject.top
-        text = subject.page.availability[0].text if subject.page.availability else subject.page.operator
-        yield Remark("level", Spot(place, text), "no level is named", "the level that introduced the operator")
+        at = subject.page.availability[0] if subject.page.availability else subject.top
+        yield Remark("level", at, "no level is named", "the level that introduced the operator")
 
 
 @CHECKS.add("introduction-table", Severity.ERROR, "an operator has a table from its first level on")
@@ -184,11 +167,8 @@ def _levels_in_sections(subject: PageSubject) -> Iterator[tuple[str, Quoted, Lev
     if introduced is None:
         return
     for member in subject.page.members:
-        for quoted in member.text:
-            for label in levels_in(quoted.english):
-                level = level_of(label)
-                if level is not None:
-                    yield member.name.english, quoted, level, introduced
+        for level, quoted in levels_of(member):
+            yield member.name.english, quoted, level, introduced
 
 
 @CHECKS.add("text-level-below", Severity.ERROR, "the level named under availability")
@@ -196,9 +176,8 @@ def _level_below(subject: PageSubject) -> Iterator[Remark]:
     """No section names a level below the operator's first."""
     for field, quoted, level, introduced in _levels_in_sections(subject):
         if level < introduced:
-            yield Remark(
-                f"{field}/{level}", quoted, f"{level}, where there was no such operator", f"a level above {introduced}"
-            )
+            found = f"{level}, where there was no such operator"
+            yield Remark(f"{field}/{level}", quoted, found, f"a level above {introduced}")
 
 
 @CHECKS.add("text-level-idle", Severity.WARNING, "the level named under availability")
@@ -206,12 +185,8 @@ def _idle_level(subject: PageSubject) -> Iterator[Remark]:
     """No section starts something at the operator's first level."""
     for field, quoted, level, introduced in _levels_in_sections(subject):
         if level == introduced:
-            yield Remark(
-                f"{field}/{level}",
-                quoted,
-                f"starting with {level}, where the operator itself starts",
-                f"a level above {introduced}, or none",
-            )
+            found = f"starting with {level}, where the operator itself starts"
+            yield Remark(f"{field}/{level}", quoted, found, f"a level above {introduced}, or none")
 
 
 @CHECKS.add("name-unknown", Severity.WARNING, "the fields of the structure")
@@ -312,16 +287,10 @@ def _unreadable_ranges(subject: PageSubject) -> Iterator[Remark]:
                 except FormulaError as error:
                     problem = str(error)
                 else:
-                    unknown = sorted(names - set(subject.fields))
-                    if not unknown:
-                        continue
-                    problem = f"{unknown[0]} is no field of the structure"
-                yield Remark(
-                    member.name.english,
-                    interval,
-                    f"the bound {bound}: {problem}",
-                    "a number, or one computed from fields",
-                )
+                    problem = subject.unknown_among(names)
+                if problem:
+                    expected = "a number, or one computed from fields"
+                    yield Remark(member.name.english, interval, f"the bound {bound}: {problem}", expected)
 
 
 @CHECKS.add("figure-selection", Severity.ERROR)
@@ -332,20 +301,14 @@ def _selections(subject: PageSubject) -> Iterator[Remark]:
     """
     for figure in subject.illustrations:
         left = max(len(figure.sizes) - figure.count, 0)
-        last = figure.sizes[left:]
-        if set(figure.sizes[:left]) - {1}:
-            yield Remark(
-                figure.field,
-                figure.quoted,
-                f"{braces(figure.sizes[:left])} left out of sizes {braces(figure.sizes)}",
-                f"leading ones before {braces(figure.selected)}",
-                f"{figure.field} counts the dimensions without the leading ones",
-            )
+        left_out, last = figure.sizes[:left], figure.sizes[left:]
+        if set(left_out) - {1}:
+            found = f"{braces(left_out)} left out of sizes {braces(figure.sizes)}"
+            expected = f"leading ones before {braces(figure.selected)}"
         elif last != figure.selected:
-            yield Remark(
-                figure.field,
-                figure.quoted,
-                f"{braces(figure.selected)} of sizes {braces(figure.sizes)}",
-                f"the last {figure.count}: {braces(last)}",
-                f"{figure.field} counts the dimensions without the leading ones",
-            )
+            found = f"{braces(figure.selected)} of sizes {braces(figure.sizes)}"
+            expected = f"the last {figure.count}: {braces(last)}"
+        else:
+            continue
+        why = f"{figure.field} counts the dimensions without the leading ones"
+        yield Remark(figure.field, figure.quoted, found, expected, why)

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
+from dml_conformance.documents.read.model import Interval
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import braces
 
@@ -87,6 +88,7 @@ class Environment:
 
 Number = Callable[[Environment], int]
 _Segment = Callable[[Environment], Sizes]
+_SizesOf = Callable[[Environment, int], Sizes]
 
 
 @dataclass(frozen=True)
@@ -98,37 +100,16 @@ class Formula:
         names: every name that it is computed from.
         index: the variable of a formula for each dimension; "" for one that joins segments.
         text: as printed.
+        sizes: the sizes that it gives, from what an example gives and the dimensions of the tensor. Joined segments are
+            right-aligned to these: leading ones are added, or left out where there are too many; nothing else is. It
+            raises NoValue where the formula has none there.
     """
 
     target: str
     names: frozenset[str]
     index: str
     text: str
-    _lets: tuple[tuple[str, Number], ...] = field(repr=False)
-    _segments: tuple[_Segment, ...] = field(repr=False)
-    _each: Number | None = field(repr=False)
-    _indexed: frozenset[str] = field(repr=False)
-
-    def sizes(self, environment: Environment, count: int) -> Sizes:
-        """The sizes on an example.
-
-        Args:
-            environment: what the example gives.
-            count: dimensions of the tensor. Joined segments are right-aligned to it: leading ones are added, or
-                left out where there are too many; nothing else is.
-
-        Raises:
-            NoValue: the formula has none there.
-        """
-        for name, number in self._lets:
-            environment = environment.with_number(name, number(environment))
-        if self._each is not None:
-            counts = {name: len(environment.elements(name)) for name in self._indexed}
-            if len(set(counts.values())) > 1:
-                raise NoValue(", ".join(f"{name} has {n} entries" for name, n in sorted(counts.items())))
-            dimensions = next(iter(counts.values()), count)
-            return tuple(self._each(environment.with_number(self.index, i)) for i in range(dimensions))
-        return right_aligned(sum((segment(environment) for segment in self._segments), ()), count)
+    sizes: _SizesOf = field(repr=False)
 
     def outcome(self, environment: Environment, count: int) -> tuple[Sizes | None, str]:
         """The sizes on an example, and what to call them: `{2,3}`, or why there are none."""
@@ -182,28 +163,12 @@ def number_of(text: str) -> tuple[Number, frozenset[str]]:
     return number, frozenset(reader.names)
 
 
-class Bounds(Protocol):
-    """An interval as printed: each bound a number, or one computed from fields."""
-
-    @property
-    def low(self) -> str: ...
-
-    @property
-    def high(self) -> str: ...
-
-    @property
-    def low_closed(self) -> bool: ...
-
-    @property
-    def high_closed(self) -> bool: ...
-
-
 @cache
 def _bound(text: str) -> Number:
     return number_of(text)[0]
 
 
-def allowed(interval: Bounds, environment: Environment) -> range:
+def allowed(interval: Interval, environment: Environment) -> range:
     """The whole numbers of an interval on an example.
 
     Raises:
@@ -214,7 +179,7 @@ def allowed(interval: Bounds, environment: Environment) -> range:
     return range(low + (not interval.low_closed), high + interval.high_closed)
 
 
-def contains(interval: Bounds, value: int, environment: Environment) -> bool | None:
+def contains(interval: Interval, value: int, environment: Environment) -> bool | None:
     """Whether an interval has a value on an example; None where its bounds have no value there."""
     try:
         return value in allowed(interval, environment)
@@ -223,25 +188,25 @@ def contains(interval: Bounds, value: int, environment: Environment) -> bool | N
 
 
 def _tokens(text: str, start: int = 0, *, until_unknown: bool = False) -> list[str]:
-    return list(_split(text, start, until_unknown))
+    """The tokens of a text from a place on: all of them, or those before what is none.
 
-
-def _split(text: str, start: int, until_unknown: bool) -> Iterator[str]:
-    position, count = start, 0
-    while position < len(text):
-        match = _TOKEN.match(text, position)
+    Raises:
+        FormulaError: there is something else in it, or too much.
+    """
+    tokens: list[str] = []
+    problem = ""
+    while start < len(text) and not problem:
+        match = _TOKEN.match(text, start)
         if match is None:
-            if until_unknown:
-                return
-            raise FormulaError(f"{text[position]!r} is no part of a formula")
-        if match[1]:
-            count += 1
-            if count > _MOST_TOKENS:
-                if until_unknown:
-                    return
-                raise FormulaError("it is too long for a formula")
-            yield match[1]
-        position = match.end()
+            problem = f"{text[start]!r} is no part of a formula"
+        elif match[1] and len(tokens) == _MOST_TOKENS:
+            problem = "it is too long for a formula"
+        else:
+            tokens += filter(None, match.groups())
+            start = match.end()
+    if problem and not until_unknown:
+        raise FormulaError(problem)
+    return tokens
 
 
 class _FormulaReader:
@@ -286,52 +251,35 @@ class _FormulaReader:
 
     def _sizes_statement(self) -> Formula:
         target = self._name()
-        self._take(".")
-        self._take("Sizes")
-        each: Number | None = None
-        segments: list[_Segment] = []
-        if self._peek() == "[":
-            self._take("[")
+        self._take(".", "Sizes")
+        if self._accept("["):
             self.index = self._name()
-            self._take("]")
-            self._take("=")
-            each = self.number()
+            self._take("]", "=")
+            sizes = _each_dimension(self.index, self.number(), self.indexed)
         else:
             self._take("=")
-            segments = self._joined() if self._peek() == "{" else [self._segment()]
+            sizes = _joined(self._segments() if self._accept("{") else [self._segment()])
         names = frozenset(self.names - {name for name, _ in self.lets} - {self.index})
-        return Formula(
-            target, names, self.index, self.text, tuple(self.lets), tuple(segments), each, frozenset(self.indexed)
-        )
+        return Formula(target, names, self.index, self.text, _with_lets(self.lets, sizes))
 
-    def _joined(self) -> list[_Segment]:
-        self._take("{")
+    def _segments(self) -> list[_Segment]:
         segments = [self._segment()]
-        while self._peek() == ",":
-            self._take(",")
-            if self._peek() == "}":
-                break
+        while self._accept(",") and self._peek() != "}":
             segments.append(self._segment())
         self._take("}")
         return segments
 
     def _segment(self) -> _Segment:
         """One part of joined sizes: leading ones, a slice, all of a tensor's sizes, or a number."""
-        if self._peek() == "1" and self._peek(1) in ("...", "…"):
-            self.at += 2
+        if self._accept("1", "...") or self._accept("1", "…"):
             return lambda environment: ()  # right-aligning adds them
         start = self.at
-        name = self._peek()
+        name = self._next()
         if _is_name(name):
-            self._next()
-            is_sizes = self._peek() == "." and self._peek(1) == "Sizes"
-            if is_sizes:
-                self.at += 2
-            if self._peek() == "[":
-                self._take("[")
+            is_sizes = self._accept(".", "Sizes")
+            if self._accept("["):
                 low = self.number()
-                if self._peek() == "..":
-                    self._take("..")
+                if self._accept(".."):
                     high = self.number()
                     self._take("]")
                     self.names.add(name)
@@ -364,20 +312,16 @@ class _FormulaReader:
             operand = self._factor()
             return lambda environment: -operand(environment)
         if not _is_name(read):
-            raise FormulaError(f"expected a number or a name, found {read!r}" if read else "it breaks off")
+            raise _unexpected("a number or a name", read)
         return self._value_of(read)
 
     def _value_of(self, name: str) -> Number:
         self.names.add(name)
-        if self._peek() == "." and self._peek(1) == "DimensionCount":
-            self.at += 2
+        if self._accept(".", "DimensionCount"):
             return lambda environment: len(environment.elements(name))
-        if self._peek() == "." and self._peek(1) == "Sizes":
-            self.at += 2
-            if self._peek() != "[":
-                raise FormulaError(f"{name}.Sizes are several numbers")
-        if self._peek() == "[":
-            self._take("[")
+        if self._accept(".", "Sizes") and self._peek() != "[":
+            raise FormulaError(f"{name}.Sizes are several numbers")
+        if self._accept("["):
             if self.index and self._peek() == self.index and self._peek(1) == "]":
                 self.indexed.add(name)
             place = self.number()
@@ -398,16 +342,27 @@ class _FormulaReader:
         self.at += 1
         return token
 
-    def _take(self, expected: str) -> None:
-        token = self._next()
-        if token != expected:
-            raise FormulaError(f"expected {expected!r}, found {token!r}" if token else "it breaks off")
+    def _accept(self, *expected: str) -> bool:
+        """Take these tokens off if they come next."""
+        comes = self.tokens[self.at : self.at + len(expected)] == [*expected]
+        self.at += len(expected) * comes
+        return comes
+
+    def _take(self, *expected: str) -> None:
+        for wanted in expected:
+            token = self._next()
+            if token != wanted:
+                raise _unexpected(repr(wanted), token)
 
     def _name(self) -> str:
         token = self._next()
         if not _is_name(token):
-            raise FormulaError(f"expected a name, found {token!r}" if token else "it breaks off")
+            raise _unexpected("a name", token)
         return token
+
+
+def _unexpected(expected: str, token: str) -> FormulaError:
+    return FormulaError(f"expected {expected}, found {token!r}" if token else "it breaks off")
 
 
 def _is_name(token: str) -> bool:
@@ -462,5 +417,31 @@ def _slice(name: str, low: Number, high: Number) -> _Segment:
         if not 0 <= first <= end <= len(elements):
             raise NoValue(f"{name} has no entries {first} .. {end}, it has {len(elements)}")
         return elements[first:end]
+
+    return value
+
+
+def _joined(segments: list[_Segment]) -> _SizesOf:
+    return lambda environment, count: right_aligned(sum((segment(environment) for segment in segments), ()), count)
+
+
+def _each_dimension(index: str, number: Number, indexed: set[str]) -> _SizesOf:
+    """A number for each value of an index, which runs over the entries of what it stands in the brackets of."""
+
+    def sizes(environment: Environment, count: int) -> Sizes:
+        counts = {name: len(environment.elements(name)) for name in indexed}
+        if len(set(counts.values())) > 1:
+            raise NoValue(", ".join(f"{name} has {n} entries" for name, n in sorted(counts.items())))
+        dimensions = next(iter(counts.values()), count)
+        return tuple(number(environment.with_number(index, i)) for i in range(dimensions))
+
+    return sizes
+
+
+def _with_lets(lets: list[tuple[str, Number]], sizes: _SizesOf) -> _SizesOf:
+    def value(environment: Environment, count: int) -> Sizes:
+        for name, number in lets:
+            environment = environment.with_number(name, number(environment))
+        return sizes(environment, count)
 
     return value

@@ -15,6 +15,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from dml_conformance.documents.read.model import Interval
 from dml_conformance.spec.forms import TENSOR_FIELDS
 
 # `Type` and `Flags` are plain words too; the others are names wherever they are emphasised or set as code.
@@ -40,18 +41,6 @@ _CYRILLIC_LETTERS = "абвгдеёжзийклмнопрстуфхцчшщъы�
 _SOUNDS = "a,b,v,g,d,e,e,zh,z,i,y,k,l,m,n,o,p,r,s,t,u,f,h,c,ch,sh,sch,,y,,e,yu,ya"
 _CYRILLIC = dict(zip(_CYRILLIC_LETTERS, _SOUNDS.split(","), strict=True))
 ALIKE = 0.75  # how alike a romanised word and a name must be; 1 is the same
-
-
-class Interval(NamedTuple):
-    """`[low, high)`: bounds without white space, and whether each belongs to it."""
-
-    low: str
-    high: str
-    low_closed: bool
-    high_closed: bool
-
-    def __str__(self) -> str:
-        return f"{'(['[self.low_closed]}{self.low}, {self.high}{')]'[self.high_closed]}"
 
 
 class Parts(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 
 import msgspec
@@ -63,3 +64,9 @@ class CheckStatement(msgspec.Struct, frozen=True):
     name: str
     statement: str
     severity: Severity
+
+
+def statement_of(find: Callable[..., object]) -> str:
+    """What should hold by a check: the first sentence of the docstring of the function that looks for what does not."""
+    sentence = (find.__doc__ or "").partition("\n")[0].removesuffix(".")
+    return sentence[:1].lower() + sentence[1:]

@@ -12,21 +12,23 @@ from typing import Any
 
 import msgspec
 
-from dml_conformance.documents.check.checks import REGISTRY, CheckList, Remark, Spot, listed, misplaced
+from dml_conformance.documents.check.checks import REGISTRY, CheckList, Remark, listed, misplaced
+from dml_conformance.documents.check.example_checks import named
 from dml_conformance.documents.check.formulas import Environment, FormulaError, contains, number_of
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import (
     DATA_TYPE,
     DIMENSION_COUNT,
     PageSubject,
+    Spot,
     TableRow,
     level_of,
+    levels_of,
     registered_types,
     same_type,
 )
 from dml_conformance.documents.check.table_checks import counts_text, types_text
-from dml_conformance.documents.read.model import FieldSection
-from dml_conformance.documents.read.words import levels_in
+from dml_conformance.documents.read.model import Interval
 from dml_conformance.spec.examples import Example, examples, flattened, nesting
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operator import DATA, Field, FieldKind, OperatorSpec, Support
@@ -50,12 +52,8 @@ def _spec(subject: PageSubject) -> OperatorSpec:
 def _unknown_operator(subject: PageSubject) -> Iterator[Remark]:
     """The registry knows the operator."""
     if subject.spec is None:
-        yield Remark(
-            "operator",
-            Spot(subject.top, subject.page.operator),
-            "an operator that the registry does not have",
-            "nothing; fields, levels, tables, intervals, and the rules and values of examples were not compared",
-        )
+        expected = "nothing; fields, levels, tables, intervals, and the rules and values of examples were not compared"
+        yield Remark("operator", subject.top, "an operator that the registry does not have", expected)
 
 
 @CHECKS.add("registry-field", Severity.ERROR)
@@ -82,9 +80,7 @@ def _field_order(subject: PageSubject) -> Iterator[Remark]:
     known = [name for name, _ in registered_types(_spec(subject))]
     first = {declaration.name: declaration for declaration in reversed(subject.declared)}
     expected = [name for name in known if name in first]
-    wrong = misplaced(sorted(expected, key=lambda name: first[name].place), expected)
-    if wrong is not None:
-        name, due = wrong
+    for name, due in misplaced(expected, lambda name: first[name].place):
         yield Remark(name, first[name], f"{name} where {due} is due", ", ".join(expected))
 
 
@@ -111,11 +107,8 @@ def _introduced_in(subject: PageSubject) -> Iterator[Remark]:
 def _missing_levels(subject: PageSubject) -> tuple[list[Level], list[Level]]:
     """The levels of the registry's tables that the page has none for: those above its newest, and the others."""
     has = set(subject.table_at)
-    if (
-        not has
-        or any(table.level is None for table in subject.tables)
-        or len(subject.tables) < len(subject.page.tables)
-    ):
+    readable = [table for table in subject.tables if table.level is not None]
+    if not has or len(readable) < len(subject.page.tables):
         return [], []  # the one that is missing may be one whose level cannot be read
     missing = sorted(set(_spec(subject).tables) - has)
     return [level for level in missing if level > max(has)], [level for level in missing if level < max(has)]
@@ -152,15 +145,11 @@ def _extra_table(subject: PageSubject) -> Iterator[Remark]:
 
     Below its newest; see `newer-edition`.
     """
-    newest = max(_spec(subject).tables)
+    known = _spec(subject).tables
     for level, table in subject.table_at.items():
-        if level not in _spec(subject).tables and level < newest:
-            yield Remark(
-                level.label,
-                table.table.heading,
-                f"a table of {level}",
-                f"tables of {', '.join(map(str, _spec(subject).tables))}",
-            )
+        if level not in known and level < max(known):
+            expected = f"tables of {', '.join(map(str, known))}"
+            yield Remark(level.label, table.heading, f"a table of {level}", expected)
 
 
 @CHECKS.add("older-edition", Severity.NOTE)
@@ -178,13 +167,8 @@ def _newer_edition(subject: PageSubject) -> Iterator[Remark]:
     newest = max(_spec(subject).tables)
     for level, table in subject.table_at.items():
         if level > newest:
-            yield Remark(
-                level.label,
-                table.table.heading,
-                f"a table of {level}",
-                f"{newest} as the newest",
-                f"{_WHY}, which may be older than the page",
-            )
+            why = f"{_WHY}, which may be older than the page"
+            yield Remark(level.label, table.heading, f"a table of {level}", f"{newest} as the newest", why)
 
 
 def _known_rows(subject: PageSubject) -> Iterator[tuple[Level, Field, Support, TableRow | None]]:
@@ -209,8 +193,7 @@ def _kinds(subject: PageSubject) -> Iterator[Remark]:
     """Inputs and outputs are the registry's."""
     for level, field, _, row in _known_rows(subject):
         if row is not None and row.kind is not None and row.kind != _KINDS[field.kind]:
-            cell = row.quoted("kind")
-            yield Remark(f"{level}/{field.name}", cell, row.kind, _KINDS[field.kind])
+            yield Remark(f"{level}/{field.name}", row.quoted("kind"), row.kind, _KINDS[field.kind])
 
 
 @CHECKS.add("registry-dimension-counts", Severity.ERROR)
@@ -218,10 +201,8 @@ def _dimension_counts(subject: PageSubject) -> Iterator[Remark]:
     """The tables have the registry's dimension counts."""
     for level, field, support, row in _known_rows(subject):
         if row is not None and row.dimension_counts and row.dimension_counts != support.dimension_counts:
-            cell = row.quoted("dimension_counts")
-            yield Remark(
-                f"{level}/{field.name}", cell, counts_text(row.dimension_counts), counts_text(support.dimension_counts)
-            )
+            found, expected = map(counts_text, (row.dimension_counts, support.dimension_counts))
+            yield Remark(f"{level}/{field.name}", row.quoted("dimension_counts"), found, expected)
 
 
 @CHECKS.add("registry-data-types", Severity.ERROR)
@@ -231,12 +212,9 @@ def _data_types(subject: PageSubject) -> Iterator[Remark]:
         expected = {data_type.name for data_type in support.data_types}
         if row is None or not row.data_types or set(row.data_types) == expected:
             continue
-        cell = row.quoted("data_types")
         lacks, has = expected - set(row.data_types), set(row.data_types) - expected
-        said = [f"no {types_text(lacks)}"] if lacks else []
-        if has:
-            said.append(f"has {types_text(has)}")
-        yield Remark(f"{level}/{field.name}", cell, "; ".join(said), types_text(expected))
+        said = [f"{word} {types_text(names)}" for word, names in (("no", lacks), ("has", has)) if names]
+        yield Remark(f"{level}/{field.name}", row.quoted("data_types"), "; ".join(said), types_text(expected))
 
 
 @CHECKS.add("registry-text-level", Severity.ERROR)
@@ -249,17 +227,11 @@ def _text_levels(subject: PageSubject) -> Iterator[Remark]:
         known = {rule.since for rule in about if rule.since > spec.introduced_in}
         if not known:
             continue
-        for quoted in member.text:
-            for label in levels_in(quoted.english):
-                level = level_of(label)
-                if level is not None and level > spec.introduced_in and level not in known:
-                    yield Remark(
-                        f"{field}/{label}",
-                        quoted,
-                        f"starting with {label}",
-                        ", ".join(map(str, sorted(known))),
-                        f"{_WHY}: " + ", ".join(rule.id for rule in about if rule.since in known),
-                    )
+        why = f"{_WHY}: " + ", ".join(rule.id for rule in about if rule.since in known)
+        for level, quoted in levels_of(member):
+            if level > spec.introduced_in and level not in known:
+                expected = ", ".join(map(str, sorted(known)))
+                yield Remark(f"{field}/{level}", quoted, f"starting with {level}", expected, why)
 
 
 @CHECKS.add("registry-range", Severity.ERROR)
@@ -268,27 +240,21 @@ def _ranges(subject: PageSubject) -> Iterator[Remark]:
     spec = _spec(subject)
     attributes = {field.name: field for field in spec.fields if field.kind is FieldKind.UINT}
     for member in subject.page.members:
-        field = attributes.get(member.name.english)
-        if field is None or len(subject.ranges(member)) != 1 or not _readable(subject, member):
+        field, intervals = attributes.get(member.name.english), subject.ranges(member)
+        if field is None or len(intervals) != 1 or not _readable(subject, intervals[0]):
             continue
-        differing = _first_difference(subject, member, spec, field)
+        differing = _first_difference(intervals[0], spec, field)
         if differing is not None:
-            interval, value, environment, refused = subject.ranges(member)[0], *differing
+            value, environment, refused = differing
             shown = ", ".join(f"{n}.DimensionCount {len(sizes)}" for n, sizes in environment.sizes.items())
-            rules = [
-                r.id for r in spec.own_rules if r.category is Category.ATTRIBUTES and r.source.section == field.name
-            ]
-            yield Remark(
-                field.name,
-                interval,
-                f"{value} is {'allowed' if refused else 'refused'} with {shown}",
-                f"{value} {'refused' if refused else 'allowed'}",
-                f"{_WHY}: rule {' and '.join(rules)}" if rules else _WHY,
-            )
+            bounding = (rule for rule in spec.own_rules if rule.category is Category.ATTRIBUTES)
+            rules = [rule.id for rule in bounding if rule.source.section == field.name]
+            words = ("allowed", "refused") if refused else ("refused", "allowed")
+            why = f"{_WHY}: rule {' and '.join(rules)}" if rules else _WHY
+            yield Remark(field.name, intervals[0], f"{value} is {words[0]} with {shown}", f"{value} {words[1]}", why)
 
 
-def _readable(subject: PageSubject, member: FieldSection) -> bool:
-    interval = subject.ranges(member)[0]
+def _readable(subject: PageSubject, interval: Interval) -> bool:
     try:
         names = number_of(interval.low)[1] | number_of(interval.high)[1]
     except FormulaError:
@@ -296,9 +262,7 @@ def _readable(subject: PageSubject, member: FieldSection) -> bool:
     return names <= set(subject.fields)
 
 
-def _first_difference(
-    subject: PageSubject, member: FieldSection, spec: OperatorSpec, field: Field
-) -> tuple[int, Environment, bool] | None:
+def _first_difference(interval: Interval, spec: OperatorSpec, field: Field) -> tuple[int, Environment, bool] | None:
     """A value that the printed interval and the rules on a field decide differently on.
 
     Tried on the worked examples of the specification, in the place of the field's own value: every value up to two
@@ -307,7 +271,6 @@ def _first_difference(
     Returns:
         The value, the example's other values, and whether the rules refuse it.
     """
-    interval = subject.ranges(member)[0]
     for example in examples().values():
         if example.operator != spec.name:
             continue
@@ -344,13 +307,9 @@ def _examples(subject: PageSubject) -> Iterator[Remark]:
         if not 0 < len(differing) <= _MOST_SLIPS or 2 * len(differing) >= len(printed):
             continue
         for name in differing:
-            yield Remark(
-                f"{example.number}/{name}",
-                Spot(printed[name].place, f"{name} {printed[name].text}"),
-                _differences(printed[name].value, recorded[name])[0],
-                _differences(printed[name].value, recorded[name])[1],
-                f"example {known.id} as the registry has recorded it from the published page",
-            )
+            found, expected = _differences(printed[name].value, recorded[name])
+            why = f"example {known.id} as the registry has recorded it from the published page"
+            yield Remark(f"{example.number}/{name}", named(name, printed[name]), found, expected, why)
 
 
 def _recorded(known: Example) -> Iterator[tuple[str, Any]]:
@@ -369,9 +328,10 @@ def _differences(found: Any, recorded: Any) -> tuple[str, str]:
     """What differs between two printed values, on both sides: the first elements that do, where the shapes agree."""
     if not isinstance(found, list) or nesting(found) is None or nesting(found) != nesting(recorded):
         return str(found), str(recorded)
-    pairs = zip(flattened(found), flattened(recorded), strict=True)
-    differing = [(n, pair) for n, pair in enumerate(pairs) if pair[0] != pair[1]][:_MOST_ELEMENTS]
-    return tuple(", ".join(f"element {n} is {pair[side]}" for n, pair in differing) for side in (0, 1))  # type: ignore[return-value]
+    pairs = enumerate(zip(flattened(found), flattened(recorded), strict=True))
+    differing = [(n, *pair) for n, pair in pairs if pair[0] != pair[1]][:_MOST_ELEMENTS]
+    mine = ", ".join(f"element {n} is {value}" for n, value, _ in differing)
+    return mine, ", ".join(f"element {n} is {value}" for n, _, value in differing)
 
 
 @CHECKS.add("registry-agreement", Severity.ERROR)
@@ -385,9 +345,8 @@ def _agreements(subject: PageSubject) -> Iterator[Remark]:
         for tensors in _joined(set(agreement.tensors) for agreement in stated):
             if tensors != set(expected):
                 first = next(agreement for agreement in stated if tensors.issuperset(agreement.tensors))
-                yield Remark(
-                    prop, first.quoted, f"the same {prop} for {listed(first.tensors)}", f"for {listed(expected)}"
-                )
+                found = f"the same {prop} for {listed(first.tensors)}"
+                yield Remark(prop, first.quoted, found, f"for {listed(expected)}")
 
 
 def _joined(sets: Iterable[set[str]]) -> list[set[str]]:
@@ -402,18 +361,10 @@ def _joined(sets: Iterable[set[str]]) -> list[set[str]]:
 @CHECKS.add("registry-agreement-unlisted", Severity.NOTE)
 def _unlisted(subject: PageSubject) -> Iterator[Remark]:
     """The constraint list is whole."""
-    page = subject.page
     listed = {agreement.property for agreement in subject.agreements}
     rules = {rule.id.partition(".")[2]: rule for rule in _spec(subject).own_descriptor_rules}
     for name, prop in (("same-dimension-count", DIMENSION_COUNT), ("same-data-type", DATA_TYPE)):
         if prop not in listed and name in rules:
-            yield Remark(
-                prop,
-                Spot(
-                    page.constraints[0].place if page.constraints else subject.top,
-                    page.constraints[0].text if page.constraints else page.operator,
-                ),
-                f"nothing that is read as the same {prop}",
-                rules[name].statement,
-                f"{_WHY}; it may stand in the text of a field",
-            )
+            at = subject.page.constraints[0] if subject.page.constraints else subject.top
+            found, why = f"nothing that is read as the same {prop}", f"{_WHY}; it may stand in the text of a field"
+            yield Remark(prop, at, found, rules[name].statement, why)

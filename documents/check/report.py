@@ -125,9 +125,9 @@ def check_pages(
     Raises:
         DifferentOperators: a page is on another operator than `against`; nothing is checked then.
     """
-    if against is not None:
-        for page in pages:
-            between.require_same_operator(page, against)
+    for page in pages:
+        if against is not None and page.operator != against.operator:
+            raise between.DifferentOperators(page, against)
     return CheckedPages.of(
         pages,
         [_check(page, against, registry) for page in pages],

@@ -92,36 +92,46 @@ class PageField:
         return self.type.rstrip().endswith("*") and "DML_" not in self.type
 
 
+class Spot(NamedTuple):
+    """A text and where it stands."""
+
+    place: Place
+    text: str
+
+
 @dataclass(frozen=True)
 class TableRow:
     """A row of a level's table, read by the rule of this module.
 
     Attributes:
+        label: of the level.
         tensor: the field's name.
         kind: `Input`, `Output` or None.
         dimension_counts, data_types: None where the cell is missing or cannot be read.
-        row: as it stands on the page.
-        columns: what its cells hold.
+        cells: as they stand on the page.
+        columns: the cells by what they hold.
     """
 
+    label: str
     tensor: str
     kind: str | None
     dimension_counts: frozenset[int] | None
     data_types: tuple[str, ...] | None
-    row: LevelRow
-    columns: tuple[str, ...]
+    cells: tuple[Quoted, ...]
+    columns: Mapping[str, Quoted]
+
+    @property
+    def name(self) -> str:
+        """`4_1/InputTensor`."""
+        return f"{self.label}/{self.tensor}"
 
     @property
     def place(self) -> Place:
-        return self.row.place
-
-    def cell(self, column: str) -> Quoted | None:
-        """The cell of a column; None where the row has lost it."""
-        return _cell(self.row, self.columns, column)
+        return self.cells[0].place
 
     def quoted(self, column: str) -> Quoted:
         """The cell of a column, or the row's first one where it has lost it."""
-        return self.cell(column) or self.row.cells[0]
+        return self.columns.get(column, self.cells[0])
 
 
 @dataclass(frozen=True)
@@ -138,8 +148,8 @@ class Table:
         return {row.tensor: row for row in reversed(self.every_row)}
 
     @property
-    def place(self) -> Place:
-        return self.table.heading.place
+    def heading(self) -> Quoted:
+        return self.table.heading
 
 
 @dataclass(frozen=True)
@@ -176,6 +186,10 @@ class WorkedExample:
         return self.example.number
 
     @property
+    def attributes(self) -> Mapping[str, Value]:
+        return self.example.attributes
+
+    @property
     def is_figure(self) -> bool:
         """Whether it is a figure within the text of a field, which need not be whole."""
         return self.example.number == 0
@@ -198,7 +212,7 @@ class WorkedExample:
     @property
     def values(self) -> Iterator[tuple[str, Value]]:
         """Everything that it prints, by name: `Axis`, `InputTensor.Sizes`, `InputTensor.values`."""
-        yield from self.example.attributes.items()
+        yield from self.attributes.items()
         for name, tensor in self.tensors.items():
             for part, value in tensor.printed.items():
                 yield f"{name}.{part}", value
@@ -206,9 +220,9 @@ class WorkedExample:
     @cached_property
     def environment(self) -> Environment:
         """What the example gives a formula."""
-        arrays = {name: integers(value) for name, value in self.example.attributes.items()}
+        arrays = {name: integers(value) for name, value in self.attributes.items()}
         return Environment(
-            {name: v.value for name, v in self.example.attributes.items() if isinstance(v.value, int)},
+            {name: v.value for name, v in self.attributes.items() if isinstance(v.value, int)},
             {name: values for name, values in arrays.items() if values is not None},
             self.sizes,
         )
@@ -244,6 +258,10 @@ class PrintedFormula:
     place: Place
     problem: str = ""
 
+    @property
+    def cited(self) -> str:
+        return f"the formula in line {self.place.line}: {' '.join(self.text.split())}"
+
 
 @dataclass(frozen=True)
 class PageSubject:
@@ -257,9 +275,9 @@ class PageSubject:
         return cls(page, operators().get(page.operator))
 
     @property
-    def top(self) -> Place:
+    def top(self) -> Spot:
         """Where a finding about the page as a whole stands: at its title, else at its start."""
-        return self.page.title.place if self.page.title is not None else Place(1, 1)
+        return Spot(self.page.title.place if self.page.title is not None else Place(1, 1), self.page.operator)
 
     @property
     def is_source(self) -> bool:
@@ -318,6 +336,11 @@ class PageSubject:
         """All tables that name a level, in the page's order."""
         return tuple(table for table in map(_table, self.page.tables) if table.label)
 
+    @property
+    def rows(self) -> Iterator[TableRow]:
+        """The rows of all these tables."""
+        return (row for table in self.tables for row in table.every_row)
+
     @cached_property
     def table_at(self) -> dict[Level, Table]:
         """The first table of each level that exists, from the lowest level on."""
@@ -367,6 +390,11 @@ class PageSubject:
         names = sorted(self.field_names, key=len, reverse=True)
         field = "|".join(map(re.escape, names)) or r"(?!)"
         return re.compile(rf"({field})(?:\.\s?({_PROPERTY}))?|({_PROPERTY})")
+
+    def unknown_among(self, names: frozenset[str]) -> str:
+        """Which of these names is no field of the structure, in a sentence; "" where all are fields."""
+        unknown = sorted(names - set(self.fields))
+        return f"{unknown[0]} is no field of the structure" if unknown else ""
 
     def ranges(self, member: FieldSection) -> tuple[PrintedInterval, ...]:
         """The intervals of a section: of its original where that has any, else of the text as shown."""
@@ -430,11 +458,23 @@ class PageSubject:
                     yield PrintedFormula(formula, formula.text, quoted.place)
 
 
+def heading_of(member: FieldSection) -> Spot:
+    """The name that a section stands under, and where."""
+    return Spot(member.name.place, member.name.english)
+
+
 def type_of(member: FieldSection) -> str | None:
     """The type that a section names: by the original of its type line, where that has one."""
     if member.type_line is None or member.type_line.original is None:
         return member.type
     return member.type_line.original.partition(":")[2].replace("\\", "").strip().strip("[]").strip() or member.type
+
+
+def levels_of(member: FieldSection) -> Iterator[tuple[Level, Quoted]]:
+    """The levels that a section names and that exist, with their sentences."""
+    for quoted in member.text:
+        levels = map(level_of, levels_in(quoted.english))
+        yield from ((level, quoted) for level in levels if level is not None)
 
 
 def registered_types(spec: OperatorSpec) -> list[tuple[str, str]]:
@@ -477,27 +517,22 @@ def level_of(label: str) -> Level | None:
 def _table(table: LevelTable) -> Table:
     named = levels_in(table.heading.english)
     label = named[0] if named else table.level or ""
-    return Table(label, level_of(label), table, tuple(_row(row, table.columns) for row in table.rows))
+    return Table(label, level_of(label), table, tuple(_row(label, row, table.columns) for row in table.rows))
 
 
-def _cell(row: LevelRow, columns: tuple[str, ...], column: str) -> Quoted | None:
-    place = columns.index(column) if column in columns else len(row.cells)
-    return row.cells[place] if place < len(row.cells) else None
-
-
-def _row(row: LevelRow, columns: tuple[str, ...]) -> TableRow:
+def _row(label: str, row: LevelRow, columns: tuple[str, ...]) -> TableRow:
     """A row with its cells read from their originals, where they have one."""
-    originals = {column: cell.original for column in columns if (cell := _cell(row, columns, column)) is not None}
-    tensor, kind = originals.get("tensor"), originals.get("kind")
-    counts, data_types = originals.get("dimension_counts"), originals.get("data_types")
-    numbers = row.dimension_counts if counts is None else words.numbers(counts)
+    cells = dict(zip(columns, row.cells, strict=False))
+    originals = {column: cell.original for column, cell in cells.items() if cell.original is not None}
+    counts = words.numbers(originals["dimension_counts"]) if "dimension_counts" in originals else row.dimension_counts
     return TableRow(
-        row.tensor if tensor is None else tensor,
-        _kind_named(_cell(row, columns, "kind")) if row.kind is None or kind is not None else row.kind,
-        None if numbers is None else frozenset(numbers),
-        row.data_types if data_types is None else words.names(data_types),
-        row,
-        columns,
+        label,
+        originals.get("tensor", row.tensor),
+        _kind_named(cells.get("kind")) if row.kind is None or "kind" in originals else row.kind,
+        None if counts is None else frozenset(counts),
+        words.names(originals["data_types"]) if "data_types" in originals else row.data_types,
+        row.cells,
+        cells,
     )
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import NamedTuple
@@ -81,7 +81,7 @@ def changes(quoted: Quoted, known: frozenset[str]) -> Iterator[TextChange]:
     yield from (TextChange("code", piece, NOTHING) for piece in formulas if piece not in kept)
     original = take_apart(quoted.original, map(plain, formulas))
     shown = take_apart(quoted.text, map(plain, kept))
-    yield from _sequence_changes("range", original.intervals, shown.intervals)
+    yield from _sequence_changes("range", [i.text for i in original.intervals], [i.text for i in shown.intervals])
     yield from _sequence_changes("code", original.lists, shown.lists)
     names = _Names(quoted, original, shown, known)
     yield from names.changes()
@@ -95,11 +95,10 @@ def _is_formula(piece: str) -> bool:
     return not parts.intervals and not parts.lists and bool(parts.names) and bool(_FORMULA.search(plain(piece)))
 
 
-def _sequence_changes(what: str, wanted: tuple[object, ...], given: tuple[object, ...]) -> Iterator[TextChange]:
-    missing = list((Counter(wanted) - Counter(given)).elements())
-    extra = list((Counter(given) - Counter(wanted)).elements())
-    for part, found in zip_longest(missing, extra):
-        yield TextChange(what, NOTHING if part is None else str(part), NOTHING if found is None else str(found))
+def _sequence_changes(what: str, wanted: Sequence[str], given: Sequence[str]) -> Iterator[TextChange]:
+    missing, extra = Counter(wanted) - Counter(given), Counter(given) - Counter(wanted)
+    for part, found in zip_longest(missing.elements(), extra.elements(), fillvalue=NOTHING):
+        yield TextChange(what, part, found)
 
 
 def is_name(piece: str, known: frozenset[str]) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from dml_conformance.backends.reference import expected_output
+from dml_conformance.documents.check.model import statement_of
 from dml_conformance.documents.reference_run import Reference
 from dml_conformance.spec.errata import Erratum, errata
 from dml_conformance.spec.examples import Example, Illustration, Layout, examples, illustrations, layouts
@@ -74,14 +75,8 @@ class ConsistencyCheck:
     subjects: Callable[[Standard], int]
     find: Find
 
-    @property
-    def statement(self) -> str:
-        """What should hold, in one sentence."""
-        sentence = (self.find.__doc__ or "").partition("\n")[0].removesuffix(".")
-        return sentence[:1].lower() + sentence[1:]
-
     def outcome(self, standard: Standard) -> CheckOutcome:
-        return CheckOutcome(self.name, self.statement, self.subjects(standard), tuple(self.find(standard)))
+        return CheckOutcome(self.name, statement_of(self.find), self.subjects(standard), tuple(self.find(standard)))
 
 
 class ConsistencyChecks(list[ConsistencyCheck]):

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from dml_conformance.documents.check.formulas import Environment, Formula, allowed, formula_in_code, number_of
-from dml_conformance.documents.check.identifiers import Interval, take_apart
+from dml_conformance.documents.check.identifiers import take_apart
+from dml_conformance.documents.read.model import Interval
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.sources import read_data

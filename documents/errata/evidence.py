@@ -28,7 +28,7 @@ from dml_conformance.spec.libraries import libraries
 from dml_conformance.spec.observations import Observation, observations
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.registry import rules, spec_of
-from dml_conformance.spec.validator import Decision, decide
+from dml_conformance.spec.validator import decide
 
 
 def errata_document(operators: Collection[str] = ()) -> ErrataDocument:
@@ -92,22 +92,19 @@ def _of_example(example: Example) -> Exhibit:
     descriptor = {"type": example.spec.dml_name, "desc": example.desc}
     if level is None or printed is None or corrected is None:
         return _untyped(example, descriptor)
-    decision = decide(printed, level)
     inputs = {field.attribute: example.elements(field.name) for field in example.spec.input_fields}
-    sound = decide(corrected, level)
     computed = _computed(corrected, explicit(inputs))
-    return Exhibit(
+    return _exhibit(
         example.id,
-        level.label,
+        level,
+        printed,
         descriptor,
-        decision.outcome,
-        _broken(decision),
-        example.corrections,
-        sound.outcome if example.corrections else None,
+        corrections=example.corrections,
+        corrected_decision=decide(corrected, level).outcome if example.corrections else None,
         inputs={field.name: example.values[field.name] for field in example.spec.input_fields},
         computed=computed,
         as_printed={name: example.values[name] for name in computed} == computed,
-        library=_recorded(printed, decision),
+        library=_recorded(printed, level),
     )
 
 
@@ -116,68 +113,59 @@ def _untyped(example: Example, descriptor: dict[str, Any]) -> Exhibit:
     desc = example.with_types()
     sizes = example.spec.output_sizes(desc)
     printed = getattr(desc, example.spec.output_fields[0].attribute).sizes
+    corrections, is_so = example.corrections, sizes == printed
     return Exhibit(
-        example.id,
-        "",
-        descriptor,
-        None,
-        corrections=example.corrections,
-        computed_sizes=sizes or (),
-        as_printed=sizes == printed,
+        example.id, "", descriptor, None, corrections=corrections, computed_sizes=sizes or (), as_printed=is_so
     )
 
 
 def _of_case(case: Case) -> Exhibit:
     """A descriptor made for the erratum, executed where it brings its inputs."""
-    decision = decide(case.desc, case.level)
     inputs = {
         field.name: _nested(case.data[field.attribute].values, getattr(case.desc, field.attribute).sizes)
         for field in spec_of(case.desc).input_fields
         if field.attribute in case.data
     }
-    return Exhibit(
-        "",
-        case.level.label,
-        desc_to_json(case.desc),
-        decision.outcome,
-        _broken(decision),
-        inputs=inputs,
-        computed=_computed(case.desc, case.data) if case.data else {},
-        library=_recorded(case.desc, decision),
+    computed = _computed(case.desc, case.data) if case.data else {}
+    library = _recorded(case.desc, case.level)
+    return _exhibit(
+        "", case.level, case.desc, desc_to_json(case.desc), inputs=inputs, computed=computed, library=library
     )
 
 
-def _of_observation(observation: Observation) -> Iterator[Exhibit]:
+def _of_observation(known: Observation) -> Iterator[Exhibit]:
     """The witnesses of an observation, at the newest level that was seen to do so."""
-    level = Level.parse(observation.libraries[-1])
-    for witness in observation.witnesses:
-        decision = decide(witness.desc, level)
-        recorded = LibraryRecord(witness.answer, _builds(observation.libraries), observation.rule)
-        yield Exhibit(
-            observation.rule,
-            level.label,
-            witness.descriptor,
-            decision.outcome,
-            _broken(decision),
-            library=(recorded,),
-        )
+    for witness in known.witnesses:
+        yield _seen(known.rule, known.libraries, witness.answer, witness.desc, witness.descriptor)
 
 
 def _departure(known: Divergence) -> Departure:
-    level = Level.parse(known.libraries[-1])
-    decision = decide(known.desc, level)
-    recorded = LibraryRecord(known.answer, _builds(known.libraries), known.id)
     return Departure(
         **_shared(known, Departure),
         addresses=tuple(dict.fromkeys(rules()[name].source.url for name in known.rules)),
-        exhibit=Exhibit(
-            known.id, level.label, known.descriptor, decision.outcome, _broken(decision), library=(recorded,)
-        ),
+        exhibit=_seen(known.id, known.libraries, known.answer, known.desc, known.descriptor),
     )
 
 
-def _recorded(desc: OperatorDesc, decision: Decision) -> tuple[LibraryRecord, ...]:
-    """What is on record of the library doing otherwise with a descriptor."""
+def _seen(record: str, levels: tuple[str, ...], answer: str, desc: OperatorDesc, descriptor: dict[str, Any]) -> Exhibit:
+    """A descriptor that libraries of these levels were seen to answer, at the newest of them."""
+    library = (LibraryRecord(answer, _builds(levels), record),)
+    return _exhibit(record, Level.parse(levels[-1]), desc, descriptor, library=library)
+
+
+def _exhibit(name: str, level: Level, desc: OperatorDesc, descriptor: dict[str, Any], **more: Any) -> Exhibit:
+    """A descriptor, in the form that it is shown in, with the decision on it and what else is known of it."""
+    decision = decide(desc, level)
+    broken = tuple(
+        f"{violation.rule.id}: {f'{violation.where}: ' if violation.where else ''}{violation.found}"
+        for violation in decision.violations
+    )
+    return Exhibit(name, level.label, descriptor, decision.outcome, broken, **more)
+
+
+def _recorded(desc: OperatorDesc, level: Level) -> tuple[LibraryRecord, ...]:
+    """What is on record of the library doing otherwise with a descriptor than the pages say of it at a level."""
+    decision = decide(desc, level)
     return tuple(
         LibraryRecord(known.answer, _builds(known.libraries), known.id)
         for known in divergences().values()
@@ -187,13 +175,6 @@ def _recorded(desc: OperatorDesc, decision: Decision) -> tuple[LibraryRecord, ..
 
 def _builds(levels: Collection[str]) -> tuple[str, ...]:
     return tuple(str(libraries()[level]) for level in levels)
-
-
-def _broken(decision: Decision) -> tuple[str, ...]:
-    return tuple(
-        f"{violation.rule.id}: {f'{violation.where}: ' if violation.where else ''}{violation.found}"
-        for violation in decision.violations
-    )
 
 
 def _computed(desc: OperatorDesc, data: Mapping[str, Recipe]) -> dict[str, Any]:
@@ -209,6 +190,4 @@ def _computed(desc: OperatorDesc, data: Mapping[str, Recipe]) -> dict[str, Any]:
 
 def _nested(elements: Collection[Any], sizes: tuple[int, ...]) -> Any:
     """Row-major elements as lists within lists."""
-    array = np.empty(len(elements), object)
-    array[:] = list(elements)
-    return array.reshape(sizes).tolist()
+    return np.array([*elements], object).reshape(sizes).tolist()

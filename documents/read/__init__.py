@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
-from dml_conformance.documents.read.assemble import assemble, digest_of
+from dml_conformance.documents.read.assemble import assemble
 from dml_conformance.documents.read.markdown import form_of, read_markdown
 from dml_conformance.documents.read.model import Form, Page, PageError
 from dml_conformance.documents.read.plain import read_plain
@@ -33,4 +34,4 @@ def parse_page(data: bytes, path: str) -> Page:
     document = decode(data, path)
     form = form_of(document.text)
     contents = read_markdown(document) if form is Form.MARKDOWN else read_plain(document)
-    return assemble(contents, document, form, path, digest_of(data))
+    return assemble(contents, document, form, path, sha256(data).hexdigest())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from hashlib import sha256
+from dataclasses import replace
 
 from dml_conformance.documents.read import words
 from dml_conformance.documents.read.examples import Figure, read_figure
@@ -20,7 +20,6 @@ from dml_conformance.documents.read.model import (
     Page,
     PageExample,
     Passage,
-    PrintedInterval,
     Quoted,
     ReadingProblem,
 )
@@ -68,21 +67,16 @@ def assemble(contents: Contents, document: PageText, form: Form, path: str, dige
     return _Assembler(contents, document).page(form, path, digest)
 
 
-def digest_of(data: bytes) -> str:
-    return sha256(data).hexdigest()
-
-
 class _Assembler:
     def __init__(self, contents: Contents, document: PageText) -> None:
         self.contents, self.document = contents, document
         self.blocks = contents.blocks
         self.faults: list[Fault] = list(contents.faults)
         self.section = "other"
-        self.field: _Field | None = None
         self.title: Quoted | None = None
         self.structure: str | None = None
         self.declarations: tuple[Declaration, ...] = ()
-        self.members: list[_Field] = []
+        self.members: list[tuple[Piece, list[Paragraph]]] = []  # the names of fields and what stands under them
         self.sections: dict[str, list[Quoted]] = {"availability": [], "constraints": [], "remarks": []}
         self.tables: list[LevelTable] = []
         self.examples: list[PageExample] = []
@@ -116,7 +110,7 @@ class _Assembler:
             title=self.title,
             front_matter=front,
             declarations=self.declarations,
-            members=tuple(member.built(self.document) for member in self.members),
+            members=tuple(_member(name, paragraphs, self.document) for name, paragraphs in self.members),
             introduced_in=introduced[0] if introduced else None,
             availability=availability,
             constraints=tuple(self.sections["constraints"]),
@@ -186,12 +180,15 @@ class _Assembler:
             self._passage("title", "heading", piece)
             return
         section = self._section_of(block, index)
-        if section is not None:
-            self.section, self.field = section, None
-        elif block.level <= 2:
-            self.section, self.field = "other", None
+        if section is not None or block.level <= 2:
+            self.section = section or "other"
         self.heading = piece
-        self._passage(self.section, "heading", piece)
+        self._passage(self._part, "heading", piece)
+
+    @property
+    def _part(self) -> str:
+        """The section, without the name of the field that it is on."""
+        return "members" if self.section.startswith("members/") else self.section
 
     def _section_of(self, block: Heading, index: int) -> str | None:
         """The section that a heading starts; None where it is one within a section (an example's title)."""
@@ -246,31 +243,28 @@ class _Assembler:
         follows = self.blocks[index + 1] if index + 1 < len(self.blocks) else None
         if self.section in ("syntax", "description") and isinstance(follows, Paragraph) and _type_of(follows.pieces):
             self.section = "members"
-        if self.section != "members":
+        if self._part != "members":
             self._paragraph(Paragraph((block.piece,)))
             return
-        self.field = _Field(block.piece, self.document)
-        self.members.append(self.field)
-        self._passage(f"members/{block.piece.text}", "heading", block.piece)
+        self.section = f"members/{block.piece.text}"
+        self.members.append((block.piece, []))
+        self._passage(self.section, "heading", block.piece)
 
     # Text, code and tables
 
     def _paragraph(self, block: Paragraph) -> None:
-        section = self.section
-        if section == "members" and self.field is not None:
-            section = f"members/{self.field.name.text}"
-            self.field.add(block)
-        kept = self.sections.get(section)
+        if self.section.startswith("members/"):
+            self.members[-1][1].append(block)
+        kept = self.sections.get(self.section)
         for piece in block.pieces:
-            self._passage(section, "item" if block.is_item else "sentence", piece)
+            self._passage(self.section, "item" if block.is_item else "sentence", piece)
             if kept is not None:
                 kept.append(piece.quoted(self.document))
 
     def _code(self, block: Code) -> None:
-        section = f"members/{self.field.name.text}" if self.section == "members" and self.field else self.section
         self.code_blocks.append(
             CodeBlock(
-                section=section,
+                section=self.section,
                 text=_without_common_indent(block.content.text),
                 role=self._role(block),
                 place=place_of(self.document, block.content),
@@ -292,10 +286,10 @@ class _Assembler:
         if not is_call:
             if self.section == "description":
                 return "pseudocode"
-            return "formula" if self.section == "members" and "=" in block.content.text else "other"
+            return "formula" if self._part == "members" and "=" in block.content.text else "other"
         self.faults += figure.faults
         title, number = None, 0
-        if not self.section.startswith("members"):
+        if self._part != "members":
             self.worked += 1
             if self.section == "examples":
                 title = self.heading if self.heading is not None and not self._is_section_heading() else None
@@ -327,8 +321,7 @@ class _Assembler:
         return first is not None and first.quoted == self.heading.quoted(self.document)
 
     def _grid(self, block: Grid) -> None:
-        section = self.section
-        is_table = is_level_table(block) or (section.partition("/")[0] == "support" and _width(block) > 2)
+        is_table = is_level_table(block) or (self.section.partition("/")[0] == "support" and _width(block) > 2)
         if is_table and self.heading is not None:
             table, faults = read_table(self.heading, block, self.document)
             self.tables.append(table)
@@ -336,7 +329,7 @@ class _Assembler:
         for row in (block.header, *block.rows):
             for piece in row:
                 if piece.text or piece.original is not None:
-                    self._passage(section, "cell", piece)
+                    self._passage(self._part, "cell", piece)
 
     # Results
 
@@ -348,51 +341,29 @@ class _Assembler:
 
     def _problems(self) -> tuple[ReadingProblem, ...]:
         faults = sorted(self.faults, key=lambda fault: (fault.offset, fault.id))
-        found = [
+        left = len(faults) - _MOST_PROBLEMS
+        if left > 0:
+            what = f"there are {left} more problems from here on"
+            faults[_MOST_PROBLEMS:] = [replace(faults[_MOST_PROBLEMS], id="more-problems", what=what)]
+        return tuple(
             ReadingProblem(fault.id, fault.what, fault.fragment[:_LONGEST_FRAGMENT], self.document.place(fault.offset))
-            for fault in faults[:_MOST_PROBLEMS]
-        ]
-        if len(faults) > _MOST_PROBLEMS:
-            what = f"there are {len(faults) - _MOST_PROBLEMS} more problems from here on"
-            last = faults[_MOST_PROBLEMS]
-            found.append(
-                ReadingProblem(
-                    "more-problems", what, last.fragment[:_LONGEST_FRAGMENT], self.document.place(last.offset)
-                )
-            )
-        return tuple(found)
-
-
-class _Field:
-    """A member while its section is read."""
-
-    def __init__(self, name: Piece, document: PageText) -> None:
-        self.name = name
-        self.type: str | None = None
-        self.type_line: Piece | None = None
-        self.pieces: list[Piece] = []
-        self._document = document
-
-    def add(self, block: Paragraph) -> None:
-        if self.type_line is None and not self.pieces:
-            kind = _type_of(block.pieces)
-            if kind is not None:
-                self.type, self.type_line = kind, block.pieces[0]
-                return
-        self.pieces += block.pieces
-
-    def built(self, document: PageText) -> FieldSection:
-        ranges: list[PrintedInterval] = []
-        for piece in self.pieces:
-            ranges += ranges_in(piece, document)
-        return FieldSection(
-            name=self.name.quoted(document),
-            type=self.type,
-            type_line=None if self.type_line is None else self.type_line.quoted(document),
-            text=tuple(piece.quoted(document) for piece in self.pieces),
-            ranges=tuple(ranges),
-            levels=tuple(label for piece in self.pieces for label in words.levels_in(piece.text)),
+            for fault in faults
         )
+
+
+def _member(name: Piece, paragraphs: Sequence[Paragraph], document: PageText) -> FieldSection:
+    """The section on a field; its first paragraph may be the type line."""
+    kind = _type_of(paragraphs[0].pieces) if paragraphs else None
+    type_line = None if kind is None else paragraphs[0].pieces[0]
+    pieces = [piece for paragraph in paragraphs[kind is not None :] for piece in paragraph.pieces]
+    return FieldSection(
+        name=name.quoted(document),
+        type=kind,
+        type_line=None if type_line is None else type_line.quoted(document),
+        text=tuple(piece.quoted(document) for piece in pieces),
+        ranges=tuple(interval for piece in pieces for interval in ranges_in(piece, document)),
+        levels=tuple(label for piece in pieces for label in words.levels_in(piece.text)),
+    )
 
 
 def _type_of(pieces: Sequence[Piece]) -> str | None:

@@ -41,6 +41,10 @@ class UnreadableFile(msgspec.Struct, frozen=True):
     path: str
     problem: str
 
+    @classmethod
+    def of(cls, path: object, problem: object) -> UnreadableFile:
+        return cls(encodable(str(path)), encodable(str(problem)))
+
 
 class PageFiles(NamedTuple):
     """What came of the files asked for.
@@ -81,7 +85,7 @@ def collect(paths: Iterable[Path]) -> PageFiles:
             page = read_page(path)
         except PageError as error:
             if is_named or not (isinstance(error, NoOperatorPage) or _names_no_operator(path)):
-                failures.append(UnreadableFile(shown, encodable(str(error))))
+                failures.append(UnreadableFile.of(path, error))
             else:
                 skipped.append(OtherFile(shown, encodable(str(error))))
         else:
@@ -99,7 +103,7 @@ def collect(paths: Iterable[Path]) -> PageFiles:
         if before[:2] == (len(pages), len(failures)):
             looked_at = len(seen) - before[2]
             problem = f"{path} holds no page on an operator; {looked_at} {'/'.join(SUFFIXES)} files were looked at"
-            failures.append(UnreadableFile(encodable(str(path)), encodable(problem)))
+            failures.append(UnreadableFile.of(path, problem))
     return PageFiles(tuple(pages), frozenset(found), tuple(skipped), tuple(failures))
 
 
@@ -117,8 +121,7 @@ def _below(folder: Path, failures: list[UnreadableFile]) -> Iterator[Path]:
     """Markdown and text files in a folder and those below it, by path."""
 
     def failed(error: OSError) -> None:
-        problem = f"{error.filename} cannot be read: {error.strerror}"
-        failures.append(UnreadableFile(encodable(str(error.filename)), encodable(problem)))
+        failures.append(UnreadableFile.of(error.filename, f"{error.filename} cannot be read: {error.strerror}"))
 
     found = []
     for parent, folders, files in os.walk(folder, onerror=failed):

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from html.parser import HTMLParser
-from typing import NamedTuple
 
 from markdown_it import MarkdownIt, rules_inline
 from markdown_it.rules_inline import StateInline
@@ -29,8 +28,8 @@ from dml_conformance.documents.read.pieces import (
     Piece,
     PlacedText,
     PlacedTextBuilder,
-    code_lines,
     joined,
+    placed_lines,
     shown,
 )
 from dml_conformance.documents.read.source import PageText
@@ -261,11 +260,8 @@ class _Inline:
             self._pieces.append(Piece(bare))
 
 
-class _InlineText(NamedTuple):
-    """The pieces of a run of text and the anchor among them."""
-
-    pieces: tuple[Piece, ...]
-    anchor: str
+# The pieces of a run of text and the anchor among them.
+_InlineText = tuple[tuple[Piece, ...], str]
 
 
 class _MarkdownReader:
@@ -346,17 +342,17 @@ class _MarkdownReader:
             case "html_block" if token.map is not None:
                 self._html(token.content, token.map[0])
 
-    def _pieces(self, content: str, offsets: Callable[[int], int]) -> _InlineText:
-        """The pieces of a run of text whose characters stand at `offsets`."""
+    def _pieces(self, run: PlacedText) -> _InlineText:
+        content, start = run.text, run.offset(0)
         if len(content) > MAX_INLINE:
             what = f"a run of text of more than {MAX_INLINE} characters; its markup is not read"
-            self.faults.append(Fault("text-too-long", what, content[:80], offsets(0)))
-            return _InlineText((Piece(shown(content[:MAX_INLINE], offsets(0))),), "")
+            self.faults.append(Fault("text-too-long", what, content[:80], start))
+            return (Piece(shown(content[:MAX_INLINE], start)),), ""
         if not _INLINE_MARKUP.search(content):
-            return _InlineText((Piece(shown(content, offsets(0))),) if content.strip() else (), "")
-        inline = _Inline(offsets)
+            return (Piece(shown(content, start)),) if content.strip() else (), ""
+        inline = _Inline(run.offset)
         parser = _parser()
-        return _InlineText(inline.read(content, parser.inline.parse(content, parser, {}, [])), inline.anchor)
+        return inline.read(content, parser.inline.parse(content, parser, {}, [])), inline.anchor
 
     def _inline(self, token: Token) -> _InlineText:
         """The pieces of the inline token of a heading or paragraph."""
@@ -366,11 +362,11 @@ class _MarkdownReader:
         # White space that is none to CommonMark (a line separator) is a line of a paragraph, and stripped from it.
         while first + 1 < end and not self.lines[first].rstrip().endswith(lines[0].rstrip()):
             first += 1
-        starts, length = [], 0
-        for number, line in enumerate(lines, first):
-            starts.append((length, self._offset_in_line(line, number)))
-            length += len(line) + 1
-        return self._pieces(token.content, PlacedText(token.content, tuple(starts)).offset)
+        return self._pieces(self._placed(lines, first))
+
+    def _placed(self, lines: list[str], first: int) -> PlacedText:
+        """Lines whose markers markdown-it has taken off, from a line of the file on."""
+        return placed_lines([(line, self._offset_in_line(line, number)) for number, line in enumerate(lines, first)])
 
     def _offset_in_line(self, content: str, number: int) -> int:
         """Where in the file the content of a line starts whose markers markdown-it has taken off."""
@@ -381,10 +377,10 @@ class _MarkdownReader:
         return self.document.starts[min(number, len(self.lines) - 1)] + at
 
     def _heading(self, token: Token, inline: Token) -> None:
-        read = self._inline(inline)
-        if not read.pieces:
+        pieces, anchor = self._inline(inline)
+        if not pieces:
             return
-        piece = joined(read.pieces)
+        piece = joined(pieces)
         field = _FIELD.match(piece.text)
         if field is not None:
             self.blocks.append(FieldHeading(Piece(piece.shown.part(field.end(), len(piece.text)))))
@@ -392,7 +388,8 @@ class _MarkdownReader:
         if token.tag > "h2" and _is_name(piece):
             self.blocks.append(FieldHeading(piece))
             return
-        anchor = read.anchor or ("-".join(piece.english.casefold().split()) if token.level == 0 else "")
+        if not anchor and token.level == 0:
+            anchor = "-".join(piece.english.casefold().split())
         self.blocks.append(Heading(int(token.tag[1:]), piece, anchor.casefold()))
 
     def _paragraph(self, inline: Token, is_item: bool) -> None:
@@ -403,8 +400,7 @@ class _MarkdownReader:
             self.faults.append(Fault("broken-table", what, self.lines[first][:80], self.document.starts[first]))
             self._grid(first, end)
             return
-        read = self._inline(inline)
-        pieces = tuple(self._without_alert(piece) for piece in read.pieces)
+        pieces = tuple(self._without_alert(piece) for piece in self._inline(inline)[0])
         pieces = tuple(piece for piece in pieces if piece.text or piece.original is not None)
         if not pieces:
             return
@@ -422,8 +418,7 @@ class _MarkdownReader:
         assert token.map is not None
         lines = token.content.removesuffix("\n").split("\n")
         first = token.map[0] + (token.type == "fence")
-        placed = [(line, self._offset_in_line(line, number)) for number, line in enumerate(lines, first)]
-        self.blocks.append(Code(code_lines(placed), first + 1, first + len(lines)))
+        self.blocks.append(Code(self._placed(lines, first), first + 1, first + len(lines)))
 
     def _grid(self, first: int, end: int) -> None:
         rows: list[tuple[Piece, ...]] = []
@@ -449,8 +444,8 @@ class _MarkdownReader:
             spots = [(0, start + at)]
             for removed, match in enumerate(re.finditer(r"\\\|", text)):
                 spots.append((match.start() - removed, start + at + match.start() + 1))
-            read = self._pieces(bare, PlacedText(bare, tuple(spots)).offset)
-            yield joined(read.pieces) if read.pieces else Piece(PlacedText(text.strip(), ((0, start + at),)))
+            pieces, _ = self._pieces(PlacedText(bare, tuple(spots)))
+            yield joined(pieces) if pieces else Piece(PlacedText(text.strip(), ((0, start + at),)))
 
     def _html(self, content: str, first: int) -> None:
         if len(content) > MAX_INLINE:

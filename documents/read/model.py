@@ -76,7 +76,21 @@ class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         return f"{self.type}{'' if self.type.endswith('*') else ' '}{self.name}"
 
 
-class PrintedInterval(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Interval(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An interval: each bound as text, a number or one computed from fields, and whether it belongs to it."""
+
+    low: str
+    high: str
+    low_closed: bool
+    high_closed: bool
+
+    @property
+    def text(self) -> str:
+        """`[0, InputTensor.DimensionCount)`."""
+        return f"{'(['[self.low_closed]}{self.low}, {self.high}{')]'[self.high_closed]}"
+
+
+class PrintedInterval(Interval, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """An interval in the text of a field: `[0, InputTensor.DimensionCount)`.
 
     Attributes:
@@ -86,17 +100,8 @@ class PrintedInterval(msgspec.Struct, frozen=True, forbid_unknown_fields=True, o
         of_original: whether it stands in the English original rather than in the shown text.
     """
 
-    low: str
-    high: str
-    low_closed: bool
-    high_closed: bool
     place: Place
     of_original: bool = False
-
-    @property
-    def text(self) -> str:
-        """`[0, InputTensor.DimensionCount)`."""
-        return f"{'(['[self.low_closed]}{self.low}, {self.high}{')]'[self.high_closed]}"
 
 
 class FieldSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 
 from dml_conformance.documents.read.model import Place, Quoted
 from dml_conformance.documents.read.source import PageText
@@ -218,15 +219,11 @@ class Contents:
     faults: tuple[Fault, ...]
 
 
-def code_lines(lines: list[tuple[str, int]]) -> PlacedText:
-    """Lines of code, each with the offset of its first character."""
-    text, spots = [], []
-    length = 0
-    for line, offset in lines:
-        spots.append((length, offset))
-        text.append(line)
-        length += len(line) + 1
-    return PlacedText("\n".join(text), tuple(spots))
+def placed_lines(lines: list[tuple[str, int]]) -> PlacedText:
+    """Lines as they stand, joined by newlines, each with the offset of its first character."""
+    starts = accumulate((len(line) + 1 for line, _ in lines), initial=0)
+    spots = tuple((start, offset) for start, (_, offset) in zip(starts, lines, strict=False))
+    return PlacedText("\n".join(line for line, _ in lines), spots)
 
 
 def place_of(document: PageText, content: PlacedText) -> Place:

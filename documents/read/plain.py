@@ -25,7 +25,7 @@ from dml_conformance.documents.read.pieces import (
     Piece,
     PlacedText,
     PlacedTextBuilder,
-    code_lines,
+    placed_lines,
     shown,
 )
 from dml_conformance.documents.read.source import PageText
@@ -84,7 +84,7 @@ class _PlainReader:
         self.preceding = self._neighbours(range(len(self.lines)))
         # The line after the last one of each, by its first line.
         self.code_regions: dict[int, int] = {}
-        self.table_regions: list[tuple[int, int]] = []
+        self.table_regions: dict[int, int] = {}
         self._find_structure()
         self._find_fields()
         self._find_tables()
@@ -101,6 +101,9 @@ class _PlainReader:
 
     def _line(self, number: int) -> str:
         return self.lines[number].strip() if number < len(self.lines) else ""
+
+    def _role(self, number: int) -> _Role | None:
+        return self.roles[number] if number < len(self.lines) else None
 
     def _is_free(self, number: int) -> bool:
         return number < len(self.lines) and self.roles[number] is None and bool(self.lines[number].strip())
@@ -119,12 +122,9 @@ class _PlainReader:
                 self.roles[number : self.structure_end + 1] = [_Role.STRUCTURE] * (self.structure_end + 1 - number)
                 break
         titles = (n for n, line in enumerate(self.lines) if self.roles[n] is None and STRUCTURE.search(line))
-        title = next(titles, None)
-        if (
-            title is not None
-            and len(self._line(title)) <= _LONGEST_HEADING
-            and not words.ends_sentence(self._line(title))
-        ):
+        title = next(titles, len(self.lines))
+        line = self._line(title)
+        if line and len(line) <= _LONGEST_HEADING and not words.ends_sentence(line):
             self.roles[title] = _Role.TITLE
 
     def _end_of_structure(self, start: int) -> int:
@@ -145,13 +145,15 @@ class _PlainReader:
                 continue
             following = self.following[number]
             is_typed = bool(_TYPE.fullmatch(words.half_width(self._line(following))))
-            if (name in self.names and name not in seen) or (is_typed and not _is_heading_word(name)):
+            if (name in self.names and name not in seen) or (is_typed and not words.by_heading(name)):
                 seen.add(name)
                 self.roles[number] = _Role.FIELD
                 if is_typed:
                     self.roles[following] = _Role.TYPE
         fields = [number for number, role in enumerate(self.roles) if role is _Role.FIELD]
-        self.first_field, self.last_field = (fields[0], fields[-1]) if fields else (-1, self.structure_end)
+        self.first_field = min(fields, default=-1)
+        # Examples and what follows them stand after all this.
+        self.end_of_fields = max(fields, default=self.structure_end)
 
     def _find_tables(self) -> None:
         for number in range(len(self.lines)):
@@ -162,8 +164,7 @@ class _PlainReader:
             starts = self.roles[number] is _Role.LEVEL
             first = self.following[number] if starts else number
             if starts or (self._is_free(number) and self._starts_table(number)):
-                end = self._end_of_table(first)
-                self.table_regions.append((first, end))
+                end = self.table_regions[first] = self._end_of_table(first)
                 self.roles[first:end] = [_Role.TABLE] * (end - first)
                 number = max(end, number + 1)
             else:
@@ -175,15 +176,17 @@ class _PlainReader:
             return False
         if words.ends_sentence(line) or _is_row(line):
             return False
-        first = self.following[number]
-        second = self.following[first] if first < len(self.lines) else first
-        third = self.following[second] if second < len(self.lines) else second
-        if words.LEVEL.search(self._line(first)):
+        first, second, third = self._lines_after(number)
+        if words.LEVEL.search(first):
             return False
-        return _is_row(self._line(first)) or (
-            not words.ends_sentence(self._line(first))
-            and (_is_row(self._line(second)) or ("|" in self._line(second) and _is_row(self._line(third))))
-        )
+        below_header = _is_row(second) or ("|" in second and _is_row(third))
+        return _is_row(first) or (below_header and not words.ends_sentence(first))
+
+    def _lines_after(self, number: int) -> Iterator[str]:
+        """The next three lines, blank ones left out; "" for what is after the last one."""
+        for _ in range(3):
+            number = self.following[number] if number < len(self.lines) else number
+            yield self._line(number)
 
     def _starts_table(self, number: int) -> bool:
         """Whether a table of no level starts here: with a row, or with a header above one."""
@@ -276,22 +279,21 @@ class _PlainReader:
 
     def _find_headings(self) -> None:
         for number in range(len(self.lines)):
-            if self._could_be_heading(number) and _is_heading_word(self._line(number)):
+            if self._could_be_heading(number) and words.by_heading(self._line(number)):
                 self.roles[number] = _Role.HEADING
         self._heading_before(self.structure_start, "syntax")
         self._heading_before(self.first_field, "members")
-        after = max(self.last_field, self.structure_end)
+        after = self.end_of_fields
         calls = [start for start in self.code_regions if start > after and self._has_tensors(start)]
         for start in calls:
             title = self.preceding[start]
             if self._could_be_heading(title) and title > after:
                 self.roles[title] = _Role.EXAMPLE_TITLE
-        if calls:
-            title = self.preceding[calls[0]]
-            is_title = title < len(self.lines) and self.roles[title] is _Role.EXAMPLE_TITLE
-            if is_title and words.example_number(self._line(title)) is None and not self._is_found("examples"):
-                self.roles[title], self.anchors[title] = _Role.HEADING, "examples"
-            elif is_title:
+        title = self.preceding[calls[0]] if calls else len(self.lines)
+        if self._role(title) is _Role.EXAMPLE_TITLE:
+            if words.example_number(self._line(title)) is None and not self._is_found("examples"):
+                self._set_heading(title, "examples")
+            else:
                 self._heading_before(title, "examples", after)
         self._find_last_headings(after)
 
@@ -303,36 +305,36 @@ class _PlainReader:
         """Availability, constraints, support and requirements, where their words are unknown."""
         if not self.table_regions:
             return
-        first_table = self.table_regions[0][0]
+        first_table = next(iter(self.table_regions))
         level = self.preceding[first_table]
-        support = level if level < len(self.lines) and self.roles[level] is _Role.LEVEL else first_table
+        support = level if self._role(level) is _Role.LEVEL else first_table
         self._heading_before(support, "tensor-support", after)
         heading = self.preceding[support]
         if not self._is_found("availability"):
-            for number in range(after + 1, heading):
-                following = self.following[number]
-                if (
-                    self._could_be_heading(number)
-                    and not words.LEVEL.search(self._line(number))
-                    and self._is_free(following)
-                    and words.LEVEL.search(self._line(following))
-                ):
-                    self.roles[number], self.anchors[number] = _Role.HEADING, "availability"
-                    break
+            names_level = (n for n in range(after + 1, heading) if self._could_start_section(n, names_level=True))
+            self._set_heading(next(names_level, None), "availability")
         if not self._is_found("constraints"):
             start = next((n for n in range(after + 1, heading) if self._section_at(n) == "availability"), heading)
-            for number in range(start + 1, heading):
-                if (
-                    self._could_be_heading(number)
-                    and words.ends_sentence(self._line(self.preceding[number]))
-                    and self._is_free(self.following[number])
-                    and not words.LEVEL.search(self._line(number))
-                ):
-                    self.roles[number], self.anchors[number] = _Role.HEADING, "tensor-constraints"
-                    break
-        last = self.following[self.table_regions[-1][1] - 1]
+            others = (n for n in range(start + 1, heading) if self._could_start_section(n, names_level=False))
+            follows_sentence = (n for n in others if words.ends_sentence(self._line(self.preceding[n])))
+            self._set_heading(next(follows_sentence, None), "tensor-constraints")
+        last = self.following[[*self.table_regions.values()][-1] - 1]
         if not self._is_found("requirements") and self._could_be_heading(last) and self._is_free(self.following[last]):
-            self.roles[last], self.anchors[last] = _Role.HEADING, "requirements"
+            self._set_heading(last, "requirements")
+
+    def _could_start_section(self, number: int, *, names_level: bool) -> bool:
+        """Whether a line that names no level could be the heading of text below it, which names one or need not."""
+        following = self.following[number]
+        return (
+            self._could_be_heading(number)
+            and not words.LEVEL.search(self._line(number))
+            and self._is_free(following)
+            and (not names_level or words.LEVEL.search(self._line(following)) is not None)
+        )
+
+    def _set_heading(self, number: int | None, anchor: str) -> None:
+        if number is not None:
+            self.roles[number], self.anchors[number] = _Role.HEADING, anchor
 
     def _section_at(self, number: int) -> str | None:
         if self.roles[number] is not _Role.HEADING:
@@ -360,40 +362,39 @@ class _PlainReader:
             return
         before = self.preceding[number]
         if before > after and self._could_be_heading(before):
-            self.roles[before], self.anchors[before] = _Role.HEADING, anchor
+            self._set_heading(before, anchor)
 
     # Blocks
 
     def blocks(self) -> Iterator[Block]:
-        ends = {**self.code_regions, **dict(self.table_regions), self.structure_start: self.structure_end + 1}
+        ends = {**self.code_regions, **self.table_regions, self.structure_start: self.structure_end + 1}
         number = 0
         while number < len(self.lines):
-            role = self.roles[number]
-            if not self.lines[number].strip() and role is None:
-                number += 1
-                continue
-            end = number + 1
-            match role:
-                case _Role.STRUCTURE | _Role.CODE:
-                    end = ends.get(number, end)
-                    yield self._code_block(number, end)
-                case _Role.TABLE:
-                    end = ends.get(number, end)
-                    yield self._grid(number, end)
-                case _Role.TITLE:
-                    yield Heading(1, self._piece(number))
-                case _Role.FIELD:
-                    yield FieldHeading(self._piece(number))
-                case _Role.HEADING:
-                    yield Heading(2, self._piece(number), self.anchors.get(number, ""))
-                case _Role.LEVEL | _Role.EXAMPLE_TITLE:
-                    yield Heading(3, self._piece(number))
-                case _Role.TYPE:
-                    yield Paragraph((self._piece(number),))
-                case None:
-                    end = self._end_of_prose(number)
-                    yield self._paragraph(number, end)
+            end = max(ends.get(number, 0), number + 1)
+            if self._is_free(number):
+                end = self._end_of_prose(number)
+                yield self._paragraph(number, end)
+            elif self.roles[number] is not None:
+                yield self._block(number, end)
             number = end
+
+    def _block(self, number: int, end: int) -> Block:
+        """What starts at a line that has a role."""
+        match self.roles[number]:
+            case _Role.STRUCTURE | _Role.CODE:
+                return self._code_block(number, end)
+            case _Role.TABLE:
+                return self._grid(number, end)
+            case _Role.TYPE:
+                return Paragraph((self._piece(number),))
+            case _Role.FIELD:
+                return FieldHeading(self._piece(number))
+            case _Role.TITLE:
+                return Heading(1, self._piece(number))
+            case _Role.HEADING:
+                return Heading(2, self._piece(number), self.anchors.get(number, ""))
+            case _:
+                return Heading(3, self._piece(number))
 
     def _end_of_prose(self, start: int) -> int:
         end = start + 1
@@ -413,7 +414,7 @@ class _PlainReader:
         return Piece(shown(self.lines[number][start:end], self.document.starts[number] + start))
 
     def _code_of(self, start: int, last: int) -> PlacedText:
-        return code_lines([(self.lines[n], self.document.starts[n]) for n in range(start, last + 1)])
+        return placed_lines([(self.lines[n], self.document.starts[n]) for n in range(start, last + 1)])
 
     def _code_block(self, start: int, end: int) -> Code:
         while not self.lines[end - 1].strip():
@@ -427,46 +428,43 @@ class _PlainReader:
             line = self.lines[number]
             if _SEPARATOR.fullmatch(line):
                 continue
-            has_bars = "|" in line
             is_header = not rows and not header and not _is_row(line) and not _DIGIT.search(line)
-            if has_bars:
-                cells = tuple(self._piece(number, at, at + len(text)) for text, at in split_row(line))
+            if "|" in line:
+                spans = [(at, at + len(text)) for text, at in split_row(line)]
             else:
-                cells = self._header(number) if is_header else self._row(number)
+                spans = _header_spans(line.rstrip()) if is_header else _row_spans(line.rstrip())
+            cells = tuple(self._piece(number, *span) for span in spans)
             if is_header:
                 header = cells
             else:
                 rows.append(cells)
         return Grid(header, tuple(rows))
 
-    def _header(self, number: int) -> tuple[Piece, ...]:
-        """The headers run together in a line; the whole line where they cannot be told apart."""
-        line = self.lines[number].rstrip()
-        lead = len(line) - len(line.lstrip())
-        spans = [(lead + start, lead + end) for start, end, _ in words.columns_in(line[lead:])]
-        if not spans:
-            spans = [match.span() for match in re.finditer(r"\S+", line)]
-            if not 3 <= len(spans) <= 4:
-                spans = [(lead, len(line))]
-        return tuple(self._piece(number, start, end) for start, end in spans)
 
-    def _row(self, number: int) -> tuple[Piece, ...]:
-        """The cells run together in a line, told apart by what they hold; a lost one is a piece without text."""
-        line = self.lines[number].rstrip()
-        first = len(line) - len(line.lstrip())
-        name_end = next((i for i in range(first, len(line)) if line[i].isspace()), len(line))
-        types = next((start for start, _ in words.data_types_in(line) if start >= name_end), None)
-        digit = _DIGIT.search(words.half_width(line), name_end, len(line) if types is None else types)
-        if digit is None:
-            counts = counts_end = len(line) if types is None else types
-        else:
-            counts = name_end + words.numbers_start(line[name_end : digit.start()])
-            counts_end = _end_of_counts(line, digit.start()) if types is None else types
-        head = line[first:counts]
-        kind = words.kind_at_end(head)
-        name_end = name_end if kind is None else first + kind
-        spans = [(first, name_end), (name_end, counts), (counts, counts_end), (counts_end, len(line))]
-        return tuple(self._piece(number, *span) for span in spans)
+def _header_spans(line: str) -> list[tuple[int, int]]:
+    """Where the headers stand that run together in a line; the whole line where they cannot be told apart."""
+    lead = len(line) - len(line.lstrip())
+    spans = [(lead + start, lead + end) for start, end, _ in words.columns_in(line[lead:])]
+    if spans:
+        return spans
+    spans = [match.span() for match in re.finditer(r"\S+", line)]
+    return spans if 3 <= len(spans) <= 4 else [(lead, len(line))]
+
+
+def _row_spans(line: str) -> list[tuple[int, int]]:
+    """Where the cells stand that run together in a line, told apart by what they hold; a lost one has no text."""
+    first = len(line) - len(line.lstrip())
+    name_end = next((i for i in range(first, len(line)) if line[i].isspace()), len(line))
+    types = next((start for start, _ in words.data_types_in(line) if start >= name_end), None)
+    digit = _DIGIT.search(words.half_width(line), name_end, len(line) if types is None else types)
+    if digit is None:
+        counts = counts_end = len(line) if types is None else types
+    else:
+        counts = name_end + words.numbers_start(line[name_end : digit.start()])
+        counts_end = _end_of_counts(line, digit.start()) if types is None else types
+    kind = words.kind_at_end(line[first:counts])
+    name_end = name_end if kind is None else first + kind
+    return [(first, name_end), (name_end, counts), (counts, counts_end), (counts_end, len(line))]
 
 
 def _end_of_counts(line: str, start: int) -> int:
@@ -474,10 +472,6 @@ def _end_of_counts(line: str, start: int) -> int:
     ends = [match.end() for match in re.finditer(r"(?<!\w)\d{1,3}(?![\w.])|\d{1,3}(?=\W|$)", line[start : start + 40])]
     readable = [start + end for end in ends if words.numbers(line[start : start + end]) is not None]
     return max(readable, default=start + ends[0] if ends else len(line))
-
-
-def _is_heading_word(line: str) -> bool:
-    return words.by_heading(line) is not None
 
 
 def _is_row(line: str) -> bool:

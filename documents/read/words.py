@@ -95,10 +95,23 @@ _NUMBERED = re.compile(r"\D{1,40}?(\d{1,4})\s*(?:[.:)]|$)")
 _MOST_COUNTS = 64
 
 
+def _any_of(groups: dict[str, frozenset[str]]) -> str:
+    """A pattern for any word of these groups, the longest that fits."""
+    words = {word for group in groups.values() for word in group}
+    return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+
+
+_KIND_AT_END = re.compile(rf"(?<=\s)(?:{_any_of(_WORDS.kinds)})$")
+_COLUMN = re.compile(rf"({_any_of(_WORDS.columns)})(?:\s+|$)")
+
+
+def _group_of(word: str, groups: dict[str, frozenset[str]]) -> str | None:
+    return next((name for name, words in groups.items() if word in words), None)
+
+
 def by_heading(text: str) -> str | None:
     """The section that a heading names in some language."""
-    word = text.strip(_TRAILING).casefold()
-    return next((section for section, words in _WORDS.headings.items() if word in words), None)
+    return _group_of(text.strip(_TRAILING).casefold(), _WORDS.headings)
 
 
 def by_anchor(anchor: str) -> str | None:
@@ -108,50 +121,32 @@ def by_anchor(anchor: str) -> str | None:
 
 def kind(text: str) -> str | None:
     """`Input` or `Output` for the word of any language, optional or not; None for another word."""
-    word = _OPTIONAL.sub("", half_width(text).casefold()).strip(_TRAILING)
-    return next((name for name, words in _WORDS.kinds.items() if word in words), None)
+    return _group_of(_OPTIONAL.sub("", half_width(text).casefold()).strip(_TRAILING), _WORDS.kinds)
 
 
 def kind_at_end(text: str) -> int | None:
     """Where a kind's word starts that ends the text, after another word; None where none does."""
     folded = half_width(text).casefold().rstrip()
-    if len(folded) != len(half_width(text).rstrip()):
-        return None
-    starts = [
-        len(folded) - len(word)
-        for words in _WORDS.kinds.values()
-        for word in words
-        if folded.endswith(word) and len(word) < len(folded) and folded[-len(word) - 1].isspace()
-    ]
-    return min(starts, default=None)
+    match = _KIND_AT_END.search(folded) if len(folded) == len(text.rstrip()) else None
+    return None if match is None else match.start()
 
 
 def column(text: str) -> str | None:
     """What a column holds by its header."""
-    word = half_width(text).strip(_TRAILING).casefold()
-    return next((name for name, words in _WORDS.columns.items() if word in words), None)
+    return _group_of(half_width(text).strip(_TRAILING).casefold(), _WORDS.columns)
 
 
 def columns_in(text: str) -> list[tuple[int, int, str]]:
     """Headers of columns run together in one line: start, end and what each holds, where every one is known."""
     folded = text.casefold()
-    if len(folded) != len(text):
-        return []
     found: list[tuple[int, int, str]] = []
     at = 0
-    while at < len(folded):
-        words = [
-            (len(word), name)
-            for name, group in _WORDS.columns.items()
-            for word in group
-            if folded.startswith(word, at) and (at + len(word) == len(folded) or folded[at + len(word)].isspace())
-        ]
-        if not words:
+    while at < len(folded) == len(text):
+        match = _COLUMN.match(folded, at)
+        if match is None:
             return []
-        length, name = max(words)
-        found.append((at, at + length, name))
-        at += length
-        at += len(folded[at:]) - len(folded[at:].lstrip())
+        found.append((*match.span(1), column(match[1]) or ""))
+        at = match.end()
     return found
 
 
