@@ -9,9 +9,10 @@ Source: the calling convention of C++ virtual functions in DirectX-Headers (unkn
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable, Mapping
 from enum import IntEnum
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 from uuid import UUID
 
 BOOL = ctypes.c_int32
@@ -22,25 +23,53 @@ POINTER = ctypes.c_void_p
 RESULT = ctypes.c_int32  # HRESULT; ctypes has one of its own on Windows only
 
 GUID_SIZE = 16
-IID_IUNKNOWN = UUID("00000000-0000-0000-c000-000000000046")
-IUNKNOWN = ("QueryInterface", "AddRef", "Release")
+_FUNCTION = re.compile(r"(?P<name>\w+)(?:\((?P<arguments>[^)]*)\)(?:->(?P<result>\w+))?)?")
+
+
+class FunctionTypes(NamedTuple):
+    """Names of what a function returns and of what it takes, the object not counted."""
+
+    result: str
+    arguments: tuple[str, ...]
 
 
 class InterfaceTable(tuple[str, ...]):
     """The functions of an interface in the order of its table: those of the interface that it extends, then its own.
 
-    Attributes:
+    Args:
         name: of the interface.
         iid: its identifier.
+        functions: their names; those that are called from here, or return a struct, with their types:
+            `Map(UINT, POINTER, POINTER)` answers an HRESULT, `Unmap(UINT, POINTER)->void` nothing.
+        after: the interface that it extends.
+
+    Attributes:
+        types: of those functions that have them.
     """
 
     name: str
     iid: UUID
+    types: Mapping[str, FunctionTypes]
 
-    def __new__(cls, name: str, iid: str, functions: str, after: tuple[str, ...]) -> Self:
-        made = super().__new__(cls, (*after, *functions.split()))
+    def __new__(cls, name: str, iid: str, functions: str, after: tuple[str, ...] = ()) -> Self:
+        found = list(_FUNCTION.finditer(functions))
+        made = super().__new__(cls, (*after, *(function["name"] for function in found)))
         made.name, made.iid = name, UUID(iid)
+        types = dict(after.types) if isinstance(after, InterfaceTable) else {}
+        for function in found:
+            if function["arguments"] is not None:
+                arguments = tuple(re.findall(r"\w+", function["arguments"]))
+                types[function["name"]] = FunctionTypes(function["result"] or "RESULT", arguments)
+        made.types = types
         return made
+
+
+IUNKNOWN = InterfaceTable(
+    "IUnknown",
+    "00000000-0000-0000-c000-000000000046",
+    "QueryInterface(POINTER, POINTER) AddRef()->UINT Release()->UINT",
+)
+IID_IUNKNOWN = IUNKNOWN.iid
 
 
 class HResult(IntEnum):

@@ -30,14 +30,23 @@ class Feature(IntEnum):
 CREATE_DEVICE_FLAG_NONE = 0
 
 
-IDML_OBJECT = (*IUNKNOWN, "GetPrivateData", "SetPrivateData", "SetPrivateDataInterface", "SetName")
-IDML_OPERATOR = InterfaceTable("IDMLOperator", "26caae7a-3081-4633-9581-226fbe57695d", "GetDevice", after=IDML_OBJECT)
+IDML_OBJECT = InterfaceTable(
+    "IDMLObject",
+    "c8263aac-9e0c-4a2d-9b8e-007521a3317c",
+    "GetPrivateData SetPrivateData SetPrivateDataInterface SetName",
+    after=IUNKNOWN,
+)
+IDML_DEVICE_CHILD = InterfaceTable(
+    "IDMLDeviceChild", "27e83142-8165-49e3-974e-2fd66e4cb69d", "GetDevice", after=IDML_OBJECT
+)
+IDML_OPERATOR = InterfaceTable("IDMLOperator", "26caae7a-3081-4633-9581-226fbe57695d", "", after=IDML_DEVICE_CHILD)
 IDML_DEVICE = InterfaceTable(
     "IDMLDevice",
     "6dbd6437-96fd-423f-a98c-ae5e7c2a573f",
     """
-    CheckFeatureSupport CreateOperator CompileOperator CreateOperatorInitializer CreateCommandRecorder
-    CreateBindingTable Evict MakeResident GetDeviceRemovedReason GetParentDevice
+    CheckFeatureSupport CreateOperator(POINTER, POINTER, POINTER) CompileOperator(POINTER, UINT, POINTER, POINTER)
+    CreateOperatorInitializer(UINT, POINTER, POINTER, POINTER) CreateCommandRecorder(POINTER, POINTER)
+    CreateBindingTable(POINTER, POINTER, POINTER) Evict MakeResident GetDeviceRemovedReason() GetParentDevice
     """,
     after=IDML_OBJECT,
 )
@@ -63,13 +72,21 @@ ID3D12_DEVICE = InterfaceTable(
     "ID3D12Device",
     "189819f1-1db6-4b57-be54-1821339b85f7",
     """
-    GetNodeCount CreateCommandQueue CreateCommandAllocator CreateGraphicsPipelineState CreateComputePipelineState
-    CreateCommandList CheckFeatureSupport CreateDescriptorHeap GetDescriptorHandleIncrementSize CreateRootSignature
+    GetNodeCount CreateCommandQueue(POINTER, POINTER, POINTER) CreateCommandAllocator(UINT, POINTER, POINTER)
+    CreateGraphicsPipelineState CreateComputePipelineState
+    CreateCommandList(UINT, UINT, POINTER, POINTER, POINTER, POINTER) CheckFeatureSupport(UINT, POINTER, UINT)
+    CreateDescriptorHeap(POINTER, POINTER, POINTER) GetDescriptorHandleIncrementSize(UINT)->UINT CreateRootSignature
     CreateConstantBufferView CreateShaderResourceView CreateUnorderedAccessView CreateRenderTargetView
-    CreateDepthStencilView CreateSampler CopyDescriptors CopyDescriptorsSimple GetResourceAllocationInfo
-    GetCustomHeapProperties CreateCommittedResource CreateHeap CreatePlacedResource CreateReservedResource
-    CreateSharedHandle OpenSharedHandle OpenSharedHandleByName MakeResident Evict CreateFence GetDeviceRemovedReason
-    GetCopyableFootprints CreateQueryHeap SetStablePowerState CreateCommandSignature GetResourceTiling GetAdapterLuid
+    CreateDepthStencilView CreateSampler CopyDescriptors CopyDescriptorsSimple
+    GetResourceAllocationInfo(UINT, UINT, POINTER)->ResourceAllocationInfo
+    GetCustomHeapProperties(UINT, UINT)->HeapProperties
+    CreateCommittedResource(POINTER, UINT, POINTER, UINT, POINTER, POINTER, POINTER)
+    CreateHeap(POINTER, POINTER, POINTER)
+    CreatePlacedResource(POINTER, UINT64, POINTER, UINT, POINTER, POINTER, POINTER) CreateReservedResource
+    CreateSharedHandle OpenSharedHandle OpenSharedHandleByName MakeResident Evict
+    CreateFence(UINT64, UINT, POINTER, POINTER) GetDeviceRemovedReason() GetCopyableFootprints
+    CreateQueryHeap(POINTER, POINTER, POINTER) SetStablePowerState CreateCommandSignature GetResourceTiling
+    GetAdapterLuid()->Luid
     """,
     after=ID3D12_OBJECT,
 )
@@ -93,7 +110,7 @@ ID3D12_DEVICE4 = InterfaceTable(
     "e865df17-a9ee-46f9-a463-3098315aa2e5",
     """
     CreateCommandList1 CreateProtectedResourceSession CreateCommittedResource1 CreateHeap1 CreateReservedResource1
-    GetResourceAllocationInfo1
+    GetResourceAllocationInfo1(UINT, UINT, POINTER, POINTER)->ResourceAllocationInfo
     """,
     after=ID3D12_DEVICE3,
 )
@@ -123,7 +140,7 @@ IDXCORE_ADAPTER_FACTORY = InterfaceTable(
     "IDXCoreAdapterFactory",
     "78ee5945-c36e-4b13-a669-005dd11c0f06",
     """
-    CreateAdapterList GetAdapterByLuid IsNotificationTypeSupported RegisterEventNotification
+    CreateAdapterList GetAdapterByLuid(POINTER, POINTER, POINTER) IsNotificationTypeSupported RegisterEventNotification
     UnregisterEventNotification
     """,
     after=IUNKNOWN,
@@ -132,8 +149,8 @@ IDXCORE_ADAPTER = InterfaceTable(
     "IDXCoreAdapter",
     "f0db4c7f-fe5a-42a2-bd62-f2a6cf6fc83e",
     """
-    IsValid IsAttributeSupported IsPropertySupported GetProperty GetPropertySize IsQueryStateSupported QueryState
-    IsSetStateSupported SetState GetFactory
+    IsValid IsAttributeSupported IsPropertySupported GetProperty(UINT, SIZE_T, POINTER) GetPropertySize(UINT, POINTER)
+    IsQueryStateSupported QueryState IsSetStateSupported SetState GetFactory
     """,
     after=IUNKNOWN,
 )

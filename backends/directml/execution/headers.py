@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import IntEnum, IntFlag
 
 from dml_conformance.backends.directml.com import IUNKNOWN, InterfaceTable
-from dml_conformance.backends.directml.headers import ID3D12_OBJECT, IDML_OBJECT
+from dml_conformance.backends.directml.headers import ID3D12_OBJECT, IDML_DEVICE_CHILD
 
 # --- Direct3D 12 --------------------------------------------------------------------------------------------------
 
@@ -78,53 +78,66 @@ QUERY_TYPE_TIMESTAMP = 2
 PLACEMENT_ALIGNMENT = 65536  # D3D12_DEFAULT_RESOURCE_PLACEMENT_ALIGNMENT: the smallest heap
 
 
-ID3D12_DEVICE_CHILD = (*ID3D12_OBJECT, "GetDevice")
+ID3D12_DEVICE_CHILD = InterfaceTable(
+    "ID3D12DeviceChild", "905db94b-a00c-4140-9df5-2b64ca9ea357", "GetDevice", after=ID3D12_OBJECT
+)
 ID3D12_COMMAND_QUEUE = InterfaceTable(
     "ID3D12CommandQueue",
     "0ec870a6-5d7e-4c22-8cfc-5baae07616ed",
     """
-    UpdateTileMappings CopyTileMappings ExecuteCommandLists SetMarker BeginEvent EndEvent Signal Wait
-    GetTimestampFrequency GetClockCalibration GetDesc
+    UpdateTileMappings CopyTileMappings ExecuteCommandLists(UINT, POINTER)->void SetMarker BeginEvent EndEvent
+    Signal(POINTER, UINT64) Wait GetTimestampFrequency(POINTER) GetClockCalibration GetDesc()->CommandQueueDesc
     """,
     after=ID3D12_DEVICE_CHILD,
 )
 ID3D12_COMMAND_ALLOCATOR = InterfaceTable(
-    "ID3D12CommandAllocator", "6102dee4-af59-4b09-b999-b44d73f09b24", "Reset", after=ID3D12_DEVICE_CHILD
+    "ID3D12CommandAllocator", "6102dee4-af59-4b09-b999-b44d73f09b24", "Reset()", after=ID3D12_DEVICE_CHILD
 )
 ID3D12_GRAPHICS_COMMAND_LIST = InterfaceTable(
     "ID3D12GraphicsCommandList",
     "5b160d0f-ac1b-4185-8ba8-b3ae42a5a455",
     """
-    GetType Close Reset ClearState DrawInstanced DrawIndexedInstanced Dispatch CopyBufferRegion CopyTextureRegion
-    CopyResource CopyTiles ResolveSubresource IASetPrimitiveTopology RSSetViewports RSSetScissorRects
-    OMSetBlendFactor OMSetStencilRef SetPipelineState ResourceBarrier ExecuteBundle SetDescriptorHeaps
+    GetType Close() Reset(POINTER, POINTER) ClearState DrawInstanced DrawIndexedInstanced Dispatch
+    CopyBufferRegion(POINTER, UINT64, POINTER, UINT64, UINT64)->void CopyTextureRegion CopyResource CopyTiles
+    ResolveSubresource IASetPrimitiveTopology RSSetViewports RSSetScissorRects OMSetBlendFactor OMSetStencilRef
+    SetPipelineState ResourceBarrier(UINT, POINTER)->void ExecuteBundle SetDescriptorHeaps(UINT, POINTER)->void
     SetComputeRootSignature SetGraphicsRootSignature SetComputeRootDescriptorTable SetGraphicsRootDescriptorTable
     SetComputeRoot32BitConstant SetGraphicsRoot32BitConstant SetComputeRoot32BitConstants
     SetGraphicsRoot32BitConstants SetComputeRootConstantBufferView SetGraphicsRootConstantBufferView
     SetComputeRootShaderResourceView SetGraphicsRootShaderResourceView SetComputeRootUnorderedAccessView
     SetGraphicsRootUnorderedAccessView IASetIndexBuffer IASetVertexBuffers SOSetTargets OMSetRenderTargets
     ClearDepthStencilView ClearRenderTargetView ClearUnorderedAccessViewUint ClearUnorderedAccessViewFloat
-    DiscardResource BeginQuery EndQuery ResolveQueryData SetPredication SetMarker BeginEvent EndEvent ExecuteIndirect
+    DiscardResource BeginQuery EndQuery(POINTER, UINT, UINT)->void
+    ResolveQueryData(POINTER, UINT, UINT, UINT, POINTER, UINT64)->void SetPredication SetMarker BeginEvent EndEvent
+    ExecuteIndirect
     """,
     after=ID3D12_DEVICE_CHILD,
 )
 ID3D12_FENCE = InterfaceTable(
     "ID3D12Fence",
     "0a753dcf-c4d8-4b91-adf6-be5a60d95a76",
-    "GetCompletedValue SetEventOnCompletion Signal",
+    "GetCompletedValue SetEventOnCompletion(UINT64, POINTER) Signal",
     after=ID3D12_DEVICE_CHILD,
 )
-ID3D12_HEAP = InterfaceTable("ID3D12Heap", "6b3b2502-6e51-45b3-90ee-9884265e8df3", "GetDesc", after=ID3D12_DEVICE_CHILD)
+ID3D12_HEAP = InterfaceTable(
+    "ID3D12Heap", "6b3b2502-6e51-45b3-90ee-9884265e8df3", "GetDesc()->HeapDesc", after=ID3D12_DEVICE_CHILD
+)
 ID3D12_RESOURCE = InterfaceTable(
     "ID3D12Resource",
     "696442be-a72e-4059-bc79-5b5c98040fad",
-    "Map Unmap GetDesc GetGPUVirtualAddress WriteToSubresource ReadFromSubresource GetHeapProperties",
+    """
+    Map(UINT, POINTER, POINTER) Unmap(UINT, POINTER)->void GetDesc()->ResourceDesc GetGPUVirtualAddress
+    WriteToSubresource ReadFromSubresource GetHeapProperties
+    """,
     after=ID3D12_DEVICE_CHILD,
 )
 ID3D12_DESCRIPTOR_HEAP = InterfaceTable(
     "ID3D12DescriptorHeap",
     "8efb471d-616c-4f49-90f7-127bb763fa51",
-    "GetDesc GetCPUDescriptorHandleForHeapStart GetGPUDescriptorHandleForHeapStart",
+    """
+    GetDesc()->DescriptorHeapDesc GetCPUDescriptorHandleForHeapStart()->CpuDescriptorHandle
+    GetGPUDescriptorHandleForHeapStart()->GpuDescriptorHandle
+    """,
     after=ID3D12_DEVICE_CHILD,
 )
 ID3D12_QUERY_HEAP = InterfaceTable(
@@ -135,7 +148,12 @@ ID3D12_QUERY_HEAP = InterfaceTable(
 # --- DXGI, on Windows ---------------------------------------------------------------------------------------------
 
 
-_IDXGI_OBJECT = (*IUNKNOWN, "SetPrivateData", "SetPrivateDataInterface", "GetPrivateData", "GetParent")
+_IDXGI_OBJECT = InterfaceTable(
+    "IDXGIObject",
+    "aec22fb8-76f3-4639-9be0-28eb43a67a2e",
+    "SetPrivateData SetPrivateDataInterface GetPrivateData GetParent",
+    after=IUNKNOWN,
+)
 IDXGI_ADAPTER = InterfaceTable("IDXGIAdapter", "2411e7e1-12ac-4ccf-bd14-9798e8534dc0", "", after=_IDXGI_OBJECT)
 IDXGI_FACTORY4 = InterfaceTable(
     "IDXGIFactory4",
@@ -145,7 +163,7 @@ IDXGI_FACTORY4 = InterfaceTable(
     IsCurrent IsWindowedStereoEnabled CreateSwapChainForHwnd CreateSwapChainForCoreWindow GetSharedResourceAdapterLuid
     RegisterStereoStatusWindow RegisterStereoStatusEvent UnregisterStereoStatus RegisterOcclusionStatusWindow
     RegisterOcclusionStatusEvent UnregisterOcclusionStatus CreateSwapChainForComposition GetCreationFlags
-    EnumAdapterByLuid EnumWarpAdapter
+    EnumAdapterByLuid EnumWarpAdapter(POINTER, POINTER)
     """,
     after=_IDXGI_OBJECT,
 )
@@ -166,8 +184,13 @@ EXECUTION_FLAG_NONE = 0
 BUFFER_ALIGNMENT = 256  # DML_TEMPORARY_BUFFER_ALIGNMENT and DML_PERSISTENT_BUFFER_ALIGNMENT
 
 
-IDML_DEVICE_CHILD = (*IDML_OBJECT, "GetDevice")
-IDML_DISPATCHABLE = (*IDML_DEVICE_CHILD, "GetBindingProperties")
+# What compiled operators and their initializers have in common.
+IDML_DISPATCHABLE = InterfaceTable(
+    "IDMLDispatchable",
+    "dcb821a8-1039-441e-9f1c-b1759c2f3cec",
+    "GetBindingProperties()->BindingProperties",
+    after=IDML_DEVICE_CHILD,
+)
 IDML_COMPILED_OPERATOR = InterfaceTable(
     "IDMLCompiledOperator", "6b15e56a-bf5c-4902-92d8-da3a650afea4", "", after=IDML_DISPATCHABLE
 )
@@ -177,9 +200,15 @@ IDML_OPERATOR_INITIALIZER = InterfaceTable(
 IDML_BINDING_TABLE = InterfaceTable(
     "IDMLBindingTable",
     "29c687dc-de74-4e3b-ab00-1168f2fc3cfc",
-    "BindInputs BindOutputs BindTemporaryResource BindPersistentResource Reset",
+    """
+    BindInputs(UINT, POINTER)->void BindOutputs(UINT, POINTER)->void BindTemporaryResource(POINTER)->void
+    BindPersistentResource(POINTER)->void Reset
+    """,
     after=IDML_DEVICE_CHILD,
 )
 IDML_COMMAND_RECORDER = InterfaceTable(
-    "IDMLCommandRecorder", "e6857a76-2e3e-4fdd-bff4-5d2ba10fb453", "RecordDispatch", after=IDML_DEVICE_CHILD
+    "IDMLCommandRecorder",
+    "e6857a76-2e3e-4fdd-bff4-5d2ba10fb453",
+    "RecordDispatch(POINTER, POINTER, POINTER)->void",
+    after=IDML_DEVICE_CHILD,
 )

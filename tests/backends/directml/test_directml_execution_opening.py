@@ -23,7 +23,7 @@ from dml_conformance.backends.directml.com import (
 )
 from dml_conformance.backends.directml.errors import DirectmlError
 from dml_conformance.backends.directml.execution import headers, opening
-from dml_conformance.backends.directml.execution.interfaces import Device, DxgiAdapter, Interface, StructReturn
+from dml_conformance.backends.directml.execution.interfaces import Interface, StructReturn
 from dml_conformance.backends.directml.execution.loader import Setup
 from dml_conformance.backends.directml.execution.opening import (
     StandIns,
@@ -122,7 +122,7 @@ def test_every_class_that_directml_comes_to_see_is_adapted() -> None:
             adapted.append((type(world.objects[pointer]).__name__, slots))
 
     before = sorted(world.alive)
-    adapt(Recorder(), Device(world.device.address, StructReturn.POINTER))  # type: ignore[arg-type]
+    adapt(Recorder(), Interface(base.ID3D12_DEVICE, world.device.address, StructReturn.POINTER))  # type: ignore[arg-type]
     assert adapted == [
         ("FakeDevice", base.ID3D12_DEVICE5),
         ("FakeDevice", base.ID3D12_DEVICE),
@@ -147,7 +147,7 @@ def test_every_class_that_directml_comes_to_see_is_adapted() -> None:
 )
 def test_what_a_device_says_of_itself(profile: Profile, expected: tuple[str, ...]) -> None:
     null = NullDevice(profile)
-    device = Device(null.device.address, StructReturn.VALUE)
+    device = Interface(base.ID3D12_DEVICE, null.device.address, StructReturn.VALUE)
     names = ("feature level", "shader model", "doubles", "native 16-bit operations")
     assert device_versions(device) == {f"d3d12 {name}": value for name, value in zip(names, expected, strict=True)}
 
@@ -161,7 +161,7 @@ def test_shader_models_that_a_device_does_not_know_are_passed_over(monkeypatch: 
         return answer(feature, asked) if known else None
 
     monkeypatch.setattr(null.device, "_answer", refuse_new)
-    device = Device(null.device.address, StructReturn.VALUE)
+    device = Interface(base.ID3D12_DEVICE, null.device.address, StructReturn.VALUE)
     assert device_versions(device)["d3d12 shader model"] == "6_2"
 
 
@@ -215,7 +215,7 @@ class FakeDxcore(FakeLibrary):
 
 
 class FakeDxgiAdapter(ComObject):
-    interfaces = frozenset({DxgiAdapter.iid})
+    interfaces = frozenset({headers.IDXGI_ADAPTER.iid})
 
 
 class FakeDxgiFactory(ComObject):
@@ -228,7 +228,7 @@ class FakeDxgiFactory(ComObject):
 
     @implements("EnumWarpAdapter", RESULT, POINTER, POINTER)
     def enum_warp_adapter(self, iid: int, pointer: int) -> int:
-        assert read_guid(iid) == DxgiAdapter.iid
+        assert read_guid(iid) == headers.IDXGI_ADAPTER.iid
         return self.adapter.hand_out(pointer)
 
 
@@ -337,7 +337,7 @@ def test_the_software_adapter_is_handed_to_direct3d(loaded: list[str], monkeypat
     monkeypatch.setattr(opening, "create_device", create_recorded)
     opened(Setup("DirectML.dll", "d3d12.dll", "dxcore.dll", "dxgi.dll"))
     assert loaded == ["load d3d12.dll", "load dxcore.dll", "load dxgi.dll", "load DirectML.dll"]
-    assert [type(adapter) for adapter in asked] == [DxgiAdapter]
+    assert [adapter.table for adapter in asked] == [headers.IDXGI_ADAPTER]
 
 
 def test_a_failure_half_way_releases_what_was_made(loaded: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,7 +349,7 @@ def test_a_failure_half_way_releases_what_was_made(loaded: list[str], monkeypatc
         devices.append(create(library, adapter))
         return devices[-1]
 
-    def fail(device: Device) -> dict[str, str]:
+    def fail(device: Interface) -> dict[str, str]:
         raise ComError("asking", HResult.E_FAIL.signed)
 
     monkeypatch.setattr(opening, "create_device", create_recorded)
@@ -358,9 +358,9 @@ def test_a_failure_half_way_releases_what_was_made(loaded: list[str], monkeypatc
         open_device(Setup("DirectML.dll", "d3d12.dll", "dxcore.dll"))
     assert FakeDirectml.made[0].is_closed
     assert FakeDirectml.made[0].object.references == 1
-    with Interface(devices[0], StructReturn.POINTER) as device:
-        assert device.add_ref() == 2
-        device.release()
+    with Interface(base.IDML_OBJECT, devices[0], StructReturn.POINTER) as device:
+        assert device.AddRef() == 2
+        device.Release()
 
 
 def test_struct_return_of_a_made_up_device() -> None:

@@ -23,8 +23,8 @@ from dml_conformance.backends.directml.com import (
     implements,
 )
 from dml_conformance.backends.directml.execution import headers
-from dml_conformance.backends.directml.execution.bridge import RETURNING
 from dml_conformance.backends.directml.execution.headers import CommandListType
+from dml_conformance.backends.directml.execution.interfaces import returned_structs
 from dml_conformance.backends.directml.execution.structures import (
     UINT64,
     DescriptorHeapDesc,
@@ -115,7 +115,7 @@ class JournalObject(ComObject):
 
     def __init_subclass__(cls, of: InterfaceTable) -> None:
         super().__init_subclass__(of)
-        cls.structs = RETURNING.get(of, {})
+        cls.structs = returned_structs(of)
         cls.interfaces |= {ID3D12_OBJECT.iid}
 
 
@@ -168,7 +168,7 @@ class Resource(JournalObject, of=headers.ID3D12_RESOURCE):
         return self._device.query_interface(iid, pointer)
 
     @implements("GetDesc", ResourceDesc)
-    def get_desc(self) -> ResourceDesc:
+    def get_desc(self) -> ctypes.Structure:
         return ResourceDesc.from_buffer_copy(self._desc)
 
     @implements("GetHeapProperties", RESULT, POINTER, POINTER)
@@ -288,7 +288,7 @@ class CommandList(JournalObject, of=headers.ID3D12_GRAPHICS_COMMAND_LIST):
 class RecordingDevice(NullD3d12Device):
     """ID3D12Device5, with functions that create things: the caller of each gets a reference."""
 
-    structs = RETURNING[ID3D12_DEVICE5]
+    structs = returned_structs(ID3D12_DEVICE5)
     # DirectML asks for the queue of the debug layer's messages, which a device has only with the debug layer.
     absent = frozenset({structures.IID_ID3D12_INFO_QUEUE})
 
