@@ -5,12 +5,12 @@ On a device that does exist it executes too: see `execution.backend`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Protocol
 
 import msgspec
 
-from dml_conformance.backends.base import Answer, Binding, Capabilities, Unsupported
+from dml_conformance.backends.base import Answer, Bindings, Capabilities, Unsupported
 from dml_conformance.backends.directml.com import result_name
 from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
 from dml_conformance.backends.directml.execution.loader import names_device
@@ -137,9 +137,7 @@ class DirectmlBackend:
             answer = self._reasons[code] = Answer(code > 0, result_name(code))
         return answer
 
-    def execute(
-        self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
-    ) -> None:
+    def execute(self, desc: OperatorDesc, level: Level, inputs: Bindings, outputs: Bindings) -> None:
         raise Unsupported("a null device executes nothing")
 
     def close(self) -> None:

@@ -108,11 +108,11 @@ OPERATORS: Mapping[str, TorchOperator] = {
         plan=plans.gather_nd,
     ),
     "GATHER_ND1": TorchOperator(
-        operators.gather_nd1,
+        operators.gather_nd,
         THROUGH_INDICES,
         {Level.L3_0: AT_3_0, Level.L4_1: AT_4_1},
         indices="indices_tensor",
-        plan=plans.gather_nd1,
+        plan=plans.gather_nd,
     ),
 }
 

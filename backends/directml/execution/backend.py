@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import msgspec
 
-from dml_conformance.backends.base import Answer, Binding, Capabilities, Unsupported
+from dml_conformance.backends.base import Answer, Bindings, Capabilities, Unsupported
 from dml_conformance.backends.directml import process as without_device
 from dml_conformance.backends.directml.backend import Decider, DirectmlBackend
 from dml_conformance.backends.directml.errors import LibraryCrash
@@ -65,9 +65,7 @@ class ExecutingBackend(DirectmlBackend):
             self._worker = None  # so that a new one is started
         return super().validate(desc, level)
 
-    def execute(
-        self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
-    ) -> None:
+    def execute(self, desc: OperatorDesc, level: Level, inputs: Bindings, outputs: Bindings) -> None:
         """Run the operator once on the device.
 
         Raises:
@@ -78,12 +76,7 @@ class ExecutingBackend(DirectmlBackend):
         self._run(desc, inputs, outputs, repeats=0)
 
     def time_execution(
-        self,
-        desc: OperatorDesc,
-        level: Level,
-        inputs: Mapping[str, Binding],
-        outputs: Mapping[str, Binding],
-        repeats: int,
+        self, desc: OperatorDesc, level: Level, inputs: Bindings, outputs: Bindings, repeats: int
     ) -> list[float]:
         return self._run(desc, inputs, outputs, repeats)
 
@@ -97,9 +90,7 @@ class ExecutingBackend(DirectmlBackend):
         if self._executor is not None:
             self._executor.close()
 
-    def _run(
-        self, desc: OperatorDesc, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding], repeats: int
-    ) -> list[float]:
+    def _run(self, desc: OperatorDesc, inputs: Bindings, outputs: Bindings, repeats: int) -> list[float]:
         executor = self._running()
         block = self._execution_packer.pack(desc)
         with _explained(f"execute {desc.operator} {msgspec.json.encode(desc).decode()}"):
@@ -141,11 +132,11 @@ def _explained(task: str) -> Iterator[None]:
 
 
 def _resources(
-    desc: OperatorDesc, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
+    desc: OperatorDesc, inputs: Bindings, outputs: Bindings
 ) -> tuple[list[BoundResource | None], list[BoundResource | None]]:
     """The tensors' resources in the order of the operator's struct. A tensor left out keeps its place."""
 
-    def resource(attribute: str, bindings: Mapping[str, Binding]) -> BoundResource | None:
+    def resource(attribute: str, bindings: Bindings) -> BoundResource | None:
         tensor = getattr(desc, attribute)
         if tensor is None:
             return None
