@@ -19,7 +19,7 @@ from dml_conformance.conformance.packages.toml import entry_name, read_toml
 from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.package.forms import Level as LevelLabel
 from dml_conformance.reports.package.forms import Patterns, Text, Waiver
-from dml_conformance.reports.records import NOT_CONFORMANT, Campaign, Ending, Record, Throughput, Verdict
+from dml_conformance.reports.records import NOT_CONFORMANT, Record, Verdict
 from dml_conformance.reports.stream import Consumer, FanOut
 from dml_conformance.spec.errors import BadInputError
 from dml_conformance.spec.levels import Level
@@ -183,31 +183,18 @@ def _compiled(patterns: Sequence[str]) -> re.Pattern[str] | None:
     return re.compile("|".join(f"(?:{translate(pattern)})" for pattern in patterns)) if patterns else None
 
 
-class WaiverFilter:
+class WaiverFilter(FanOut):
     """A consumer that applies waivers before it passes a stream on."""
 
     def __init__(self, waivers: Waivers, consumer: Consumer) -> None:
+        super().__init__(consumer)
         self._waivers = waivers
-        self._consumer = consumer
-        self._fan_out = FanOut(consumer)  # knows how the consumer takes encoded records
-
-    def start(self, campaign: Campaign) -> None:
-        self._consumer.start(campaign)
 
     def record(self, record: Record) -> None:
-        self._consumer.record(self._waivers.apply(record))
+        super().record(self._waivers.apply(record))
 
     def encoded_record(self, record: EncodedRecord) -> None:
         if record.traits.verdict in NOT_CONFORMANT:
             self.record(record.whole())
         else:
-            self._fan_out.encoded_record(record)
-
-    def mark(self, unit: str) -> None:
-        self._fan_out.mark(unit)
-
-    def throughput(self, row: Throughput) -> None:
-        self._consumer.throughput(row)
-
-    def finish(self, ending: Ending) -> None:
-        self._consumer.finish(ending)
+            super().encoded_record(record)
