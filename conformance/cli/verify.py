@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -18,36 +17,39 @@ from dml_conformance.conformance.cli.options import format_option, isolation_opt
 if TYPE_CHECKING:
     from dml_conformance.conformance.packages.verify import Verification
 
-    _ShareParam = click.ParamType[Fraction]
-    _DayParam = click.ParamType[date]
+    _AnyParam = click.ParamType[Any]
 else:  # generic only in newer versions of click
-    _ShareParam = _DayParam = click.ParamType
+    _AnyParam = click.ParamType
 
 
-class _Share(_ShareParam):
-    """`1%`."""
+class _Parsed(_AnyParam):
+    """What a function reads from a text; its ValueError says what was expected."""
 
-    name = "share"
+    def __init__(self, name: str, read: Callable[[str], object]) -> None:
+        self.name = name
+        self._read = read
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
-        from dml_conformance.conformance.packages.verify.rerun import parse_share
-
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
-            return value if isinstance(value, Fraction) else parse_share(value)
+            return self._read(value) if isinstance(value, str) else value
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
 
-class _Day(_DayParam):
-    """`2027-01-31`."""
+def _share(text: str) -> Fraction:
+    from dml_conformance.conformance.packages.verify.rerun import parse_share
 
-    name = "day"
+    return parse_share(text)
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> date:
-        try:
-            return value if isinstance(value, date) else date.fromisoformat(value)
-        except ValueError:
-            self.fail(f"expected a day such as 2027-01-31, found {value!r}", param, ctx)
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"expected a day such as 2027-01-31, found {text!r}") from None
+
+
+SHARE, DAY = _Parsed("share", _share), _Parsed("day", _day)
 
 
 @click.command()
@@ -61,13 +63,18 @@ class _Day(_DayParam):
 @click.option(
     "--rerun",
     "share",
-    type=_Share(),
+    type=SHARE,
     metavar="N%",
     help="Execute a random part again, with fresh data; --backend says on what.",
 )
 @click.option("--backend", "backend_name", metavar="NAME", help="As for certify; for --rerun.")
 @click.option("--rerun-seed", type=click.IntRange(0, 2**64 - 1), help="Of the sample; without it another each time.")
-@click.option("--as-of", type=_Day(), metavar="DAY", help="Day on which waivers have to hold; without it today (UTC).")
+@click.option(
+    "--as-of",
+    type=DAY,
+    metavar="DAY",
+    help="Day on which waivers have to hold; without it today (UTC).",
+)
 @isolation_options
 @format_option("text", "json")
 def verify(
@@ -88,6 +95,7 @@ def verify(
     """
     from dml_conformance.conformance.packages.verify import verify as verify_package
     from dml_conformance.conformance.packages.verify.rerun import Rerun
+    from dml_conformance.reports.console import Steps
 
     if (share is None) != (backend_name is None):
         raise click.UsageError("--rerun and --backend go together; give both or none.")
@@ -101,10 +109,9 @@ def verify(
     rerun = None
     if share is not None and backend_name is not None:
         rerun = Rerun(share, backend_name, secrets.randbits(64) if rerun_seed is None else rerun_seed, limits)
-    with _progress() as progress:
-        found = verify_package(
-            package, key=key, today=as_of or datetime.now(UTC).date(), rerun=rerun, progress=progress
-        )
+    with Steps("Verifying", unit="steps") as steps:
+        today = as_of or datetime.now(UTC).date()
+        found = verify_package(package, key=key, today=today, rerun=rerun, progress=steps.reach)
     if format_ == "json":
         from dml_conformance.conformance.cli.output import print_json
 
@@ -112,15 +119,6 @@ def verify(
     else:
         _print(package, found)
     raise SystemExit(found.exit_code)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """How far it is, on standard error."""
-    from dml_conformance.reports.console import Steps
-
-    with Steps("Verifying", unit="steps") as steps:
-        yield steps.reach
 
 
 def _print(package: Path, found: Verification) -> None:

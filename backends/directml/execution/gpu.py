@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from dml_conformance.backends.directml.com import POINTER, ComError, HResult
@@ -22,6 +22,7 @@ from dml_conformance.backends.directml.execution.structures import (
     TransitionBarrier,
 )
 
+WARM_UP = 3
 LEAST_STAGING = 1 << 20  # bytes
 MOST_STAGING_KEPT = 1 << 26
 LEAST_DESCRIPTORS = 256
@@ -92,7 +93,7 @@ class Descriptors:
 
 
 class Timestamps:
-    """Points in time on the device's own clock."""
+    """Points in time on the device's own clock, two for each work that is timed."""
 
     def __init__(self, heap: Interface, target: Staging, count: int, frequency: int) -> None:
         self._heap = heap
@@ -100,17 +101,19 @@ class Timestamps:
         self._count = count
         self._frequency = frequency
 
-    def mark(self, commands: Interface, index: int) -> None:
-        """Record that the time is to be written down once all that was recorded before is done."""
-        commands.EndQuery(self._heap.pointer, headers.QUERY_TYPE_TIMESTAMP, index)
-
-    def resolve(self, commands: Interface) -> None:
-        """Record that the times are to be made readable."""
-        target = self._target.resource.pointer
-        commands.ResolveQueryData(self._heap.pointer, headers.QUERY_TYPE_TIMESTAMP, 0, self._count, target, 0)
+    def record(self, commands: Interface, work: Callable[[Interface], None]) -> None:
+        """Record work to warm up, then between two points in time each until there are no more, then to keep those."""
+        heap, kind = self._heap.pointer, headers.QUERY_TYPE_TIMESTAMP
+        for _ in range(WARM_UP):
+            work(commands)
+        for n in range(0, self._count, 2):
+            commands.EndQuery(heap, kind, n)
+            work(commands)
+            commands.EndQuery(heap, kind, n + 1)
+        commands.ResolveQueryData(heap, kind, 0, self._count, self._target.resource.pointer, 0)
 
     def seconds(self) -> list[float]:
-        """The spans between the first and second mark, the third and fourth, and so on."""
+        """How long each work between two points in time took."""
         ticks = (TICKS * self._count).from_address(self._target.address)
         return [(end - start) / self._frequency for start, end in zip(ticks[::2], ticks[1::2], strict=True)]
 
@@ -210,8 +213,9 @@ class Gpu:
                 staging.close()
 
     @contextmanager
-    def timestamps(self, count: int) -> Iterator[Timestamps]:
-        """Room for so many points in time; they are read before the end of `with`."""
+    def timestamps(self, repeats: int) -> Iterator[Timestamps]:
+        """Room for the points in time of so many repeats; they are read before the end of `with`."""
+        count = 2 * repeats
         frequency = ctypes.c_uint64()
         self._queue.GetTimestampFrequency(ctypes.byref(frequency))
         size = ctypes.sizeof(TICKS) * count

@@ -18,8 +18,6 @@ from dml_conformance.backends.directml.execution.interfaces import Interface
 from dml_conformance.backends.directml.execution.structures import BufferBinding
 from dml_conformance.backends.directml.execution.work import Operand, OperatorDispatch, Program, aligned
 
-WARM_UP = 3
-
 
 class Bound(NamedTuple):
     """A resource with the range of it that is bound to a tensor.
@@ -92,18 +90,8 @@ class Submission:
         Raises:
             DeviceRemoved, OutOfMemory, ComError: see `run`.
         """
-        with self._gpu.timestamps(2 * repeats) as stamps:
-
-            def dispatch_timed(commands: Interface) -> None:
-                for _ in range(WARM_UP):
-                    self._dispatch(commands)
-                for n in range(repeats):
-                    stamps.mark(commands, 2 * n)
-                    self._dispatch(commands)
-                    stamps.mark(commands, 2 * n + 1)
-                stamps.resolve(commands)
-
-            self._run(dispatch_timed)
+        with self._gpu.timestamps(repeats) as stamps:
+            self._run(lambda commands: stamps.record(commands, self._dispatch))
             return stamps.seconds()
 
     def __enter__(self) -> Self:
@@ -187,7 +175,7 @@ def time_copies(gpu: Gpu, size: int, repeats: int) -> list[float]:
     Raises:
         DeviceRemoved, OutOfMemory, ComError: see `Submission.run`.
     """
-    with gpu.buffer(size) as source, gpu.buffer(size) as target, gpu.timestamps(2 * repeats) as stamps:
+    with gpu.buffer(size) as source, gpu.buffer(size) as target, gpu.timestamps(repeats) as stamps:
 
         def copy(commands: Interface) -> None:
             commands.CopyBufferRegion(target.pointer, 0, source.pointer, 0, size)
@@ -196,13 +184,7 @@ def time_copies(gpu: Gpu, size: int, repeats: int) -> list[float]:
             barrier(commands, [transition(target, ResourceState.COPY_SOURCE, ResourceState.COPY_DEST)])
 
         with gpu.recording() as commands:
-            for _ in range(WARM_UP):
-                copy(commands)
-            for n in range(repeats):
-                stamps.mark(commands, 2 * n)
-                copy(commands)
-                stamps.mark(commands, 2 * n + 1)
-            stamps.resolve(commands)
+            stamps.record(commands, copy)
         return stamps.seconds()
 
 
