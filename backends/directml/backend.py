@@ -71,6 +71,7 @@ class DirectmlBackend:
     def __init__(self, device: str = "") -> None:
         level, profile = _read_device(device)
         self._profile = profile
+        self._device_name = f"null device ({profile.name})"
         self._begin(device, find_library(level))
 
     def _begin(self, device: str, library: LibraryFile) -> None:
@@ -96,7 +97,7 @@ class DirectmlBackend:
     def capabilities(self) -> Capabilities:
         return Capabilities(
             name=self._name,
-            device=f"null device ({self._profile.name})",
+            device=self._device_name,
             versions=self._versions,
             levels=tuple(level for level in Level if level <= self._level),
             operators=tuple(OperatorType.__members__),

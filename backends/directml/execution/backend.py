@@ -14,7 +14,6 @@ from dml_conformance.backends.directml.backend import Decider, DirectmlBackend
 from dml_conformance.backends.directml.errors import LibraryCrash
 from dml_conformance.backends.directml.execution.loader import choose, names_device
 from dml_conformance.backends.directml.execution.process import BoundResource, DeviceProcess, NoMemory, start
-from dml_conformance.backends.directml.headers import OperatorType
 from dml_conformance.backends.directml.profiles import PROFILES
 from dml_conformance.backends.directml.structs import Packer, tensor_members
 from dml_conformance.spec.datatypes import TensorFlag
@@ -49,15 +48,11 @@ class ExecutingBackend(DirectmlBackend):
         self._device_name = ready.device
 
     def capabilities(self) -> Capabilities:
-        return Capabilities(
-            name=self._name,
-            device=self._device_name,
-            versions=self._versions,
-            levels=tuple(level for level in Level if level <= self._level),
-            operators=tuple(OperatorType.__members__),
+        return msgspec.structs.replace(
+            super().capabilities(),
             enforces=frozenset(Category),
-            decides_at=self._level,
-            accelerated=not self._setup.dxgi,  # but for Windows' software adapter,
+            executes=True,
+            accelerated=not self._setup.dxgi,  # but for Windows' software adapter
         )
 
     def validate(self, desc: OperatorDesc, level: Level) -> Answer:
