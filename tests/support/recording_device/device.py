@@ -36,6 +36,7 @@ from dml_conformance.backends.directml.null_device import NullD3d12Device, NullD
 from dml_conformance.backends.directml.profiles import Profile
 from recording_device import calls, decoding, structures
 from recording_device.decoding import Undecodable
+from recording_device.returning import StructReturningObject
 
 INCREMENT = 32  # between descriptors
 # Heaps of descriptors lie far from each other, and from where the GPU has them.
@@ -102,7 +103,7 @@ class Journal:
         return [f"{name}: {made.references}" for name, made in self._objects.values() if made.references != 1]
 
 
-class JournalObject(ComObject):
+class JournalObject(StructReturningObject):
     """An object that the journal knows."""
 
     kind: ClassVar[str]
@@ -285,7 +286,7 @@ class CommandList(JournalObject, of=headers.ID3D12_GRAPHICS_COMMAND_LIST):
         self.journal.note(calls.SetComputeRoot32BitConstants(parameter, data, offset))
 
 
-class RecordingDevice(NullD3d12Device):
+class RecordingDevice(StructReturningObject, NullD3d12Device):
     """ID3D12Device5, with functions that create things: the caller of each gets a reference."""
 
     structs = returned_structs(ID3D12_DEVICE5)
