@@ -16,6 +16,7 @@ from dml_conformance.conformance.cli.options import format_option, isolation_opt
 
 if TYPE_CHECKING:
     from dml_conformance.conformance.packages.verify import Verification
+    from dml_conformance.conformance.packages.verify.findings import VerificationCheck
 
     _AnyParam = click.ParamType[Any]
 else:  # generic only in newer versions of click
@@ -121,19 +122,17 @@ def verify(
     raise SystemExit(found.exit_code)
 
 
+def _result(check: VerificationCheck) -> str:
+    if check.findings:
+        return f"{check.findings} wrong"
+    return "ok" if check.done else "not checked"
+
+
 def _print(package: Path, found: Verification) -> None:
     from dml_conformance.conformance.cli.lines import echo
     from dml_conformance.conformance.cli.output import print_table
 
-    rows = [
-        (
-            check.name,
-            f"{check.findings} wrong" if check.findings else "ok" if check.done else "not checked",
-            check.detail,
-        )
-        for check in found.checks
-    ]
-    print_table(("check", "result", "about"), rows)
+    print_table(("check", "result", "about"), ((check.name, _result(check), check.detail) for check in found.checks))
     if found.findings:
         echo()
     for finding in found.findings:

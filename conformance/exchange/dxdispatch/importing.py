@@ -121,22 +121,27 @@ class _Importer:
         if plain.broken:
             return ImportedCase(located.where, plain)
         try:
-            bindings = self._bindings(located)
-            contents = {
-                field.attribute: self._content(bindings, field.name, getattr(desc, field.attribute))
-                for field in spec.input_fields
-            }
-            data = {}
-            for field in spec.input_fields:
-                limits: tuple[int, ...] = ()
-                beside = None if spec.index is None else contents[spec.index.indices]
-                if spec.index is not None and spec.index.indices == field.attribute:
-                    limits, beside = spec.index.limits(desc), None
-                tensor, content = getattr(desc, field.attribute), contents[field.attribute]
-                data[field.attribute] = self._recipe(field.name, tensor, content, limits, beside)
+            data = self._data(located)
         except _NoData as error:
             return ImportedCase(located.where, plain, str(error))
         return ImportedCase(located.where, Case.of(desc, level, data, rule=rule, origin=origin))
+
+    def _data(self, located: LocatedOperator) -> dict[str, Recipe]:
+        """What gives the inputs' contents; raises _NoData where there are none."""
+        desc, spec, bindings = located.desc, spec_of(located.desc), self._bindings(located)
+        contents = {
+            field.attribute: self._content(bindings, field.name, getattr(desc, field.attribute))
+            for field in spec.input_fields
+        }
+        data = {}
+        for field in spec.input_fields:
+            limits: tuple[int, ...] = ()
+            beside = None if spec.index is None else contents[spec.index.indices]
+            if spec.index is not None and spec.index.indices == field.attribute:
+                limits, beside = spec.index.limits(desc), None
+            tensor, content = getattr(desc, field.attribute), contents[field.attribute]
+            data[field.attribute] = self._recipe(field.name, tensor, content, limits, beside)
+        return data
 
     def _noted_level(self) -> Level | None:
         try:
