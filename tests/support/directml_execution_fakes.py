@@ -10,11 +10,9 @@ import ctypes
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
-from dml_conformance.backends.directml import headers as base
+from dml_conformance.backends.directml import headers
 from dml_conformance.backends.directml.com import POINTER, RESULT, UINT, ComObject, HResult, implements
-from dml_conformance.backends.directml.execution import headers
 from dml_conformance.backends.directml.execution.gpu import Gpu
-from dml_conformance.backends.directml.execution.headers import BarrierType, BindingType, HeapType
 from dml_conformance.backends.directml.execution.interfaces import Interface, StructReturn
 from dml_conformance.backends.directml.execution.structures import (
     BindingDesc,
@@ -31,6 +29,7 @@ from dml_conformance.backends.directml.execution.structures import (
     ResourceBarrier,
     ResourceDesc,
 )
+from dml_conformance.backends.directml.headers import BarrierType, BindingType, HeapType
 
 UINT64 = ctypes.c_uint64
 CPU_START, GPU_START, INCREMENT = 0x1000, 0x2000, 32
@@ -74,7 +73,7 @@ class World:
 
     def open_gpu(self) -> Gpu:
         how = StructReturn.POINTER
-        device, dml = (base.ID3D12_DEVICE, self.device.address), (base.IDML_DEVICE, self.dml.address)
+        device, dml = (headers.ID3D12_DEVICE, self.device.address), (headers.IDML_DEVICE, self.dml.address)
         return Gpu(Interface(*device, how), Interface(*dml, how))
 
     def made(self, kind: type[FakeObject]) -> list[Any]:
@@ -279,8 +278,8 @@ class FakeQueryHeap(FakeObject):
 
 
 class FakeDevice(FakeObject):
-    slots = base.ID3D12_DEVICE5
-    interfaces = frozenset({base.ID3D12_DEVICE.iid, base.ID3D12_DEVICE5.iid})
+    slots = headers.ID3D12_DEVICE5
+    interfaces = frozenset({headers.ID3D12_DEVICE.iid, headers.ID3D12_DEVICE5.iid})
     FREE = 0
 
     @implements("CreateCommandQueue", RESULT, POINTER, POINTER, POINTER)
@@ -346,7 +345,7 @@ class FakeDevice(FakeObject):
 
 
 class FakeOperator(FakeObject):
-    slots = base.IDML_OPERATOR
+    slots = headers.IDML_OPERATOR
 
 
 class FakeDispatchable(FakeObject):
@@ -443,8 +442,8 @@ def move(target: Any, source: Any) -> None:
 
 
 class FakeDml(FakeObject):
-    slots = base.IDML_DEVICE
-    interfaces = frozenset({base.IDML_DEVICE.iid})
+    slots = headers.IDML_DEVICE
+    interfaces = frozenset({headers.IDML_DEVICE.iid})
     FREE = 0
 
     @implements("CreateOperator", RESULT, POINTER, POINTER, POINTER)

@@ -6,9 +6,8 @@ import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
+from dml_conformance.backends.directml import headers
 from dml_conformance.backends.directml.com import POINTER, ComError, HResult
-from dml_conformance.backends.directml.execution import headers
-from dml_conformance.backends.directml.execution.headers import BarrierType, CommandListType, HeapType, ResourceState
 from dml_conformance.backends.directml.execution.interfaces import Interface
 from dml_conformance.backends.directml.execution.structures import (
     CommandQueueDesc,
@@ -21,6 +20,7 @@ from dml_conformance.backends.directml.execution.structures import (
     SampleDesc,
     TransitionBarrier,
 )
+from dml_conformance.backends.directml.headers import BarrierType, CommandListType, HeapType, ResourceState
 
 WARM_UP = 3
 LEAST_STAGING = 1 << 20  # bytes

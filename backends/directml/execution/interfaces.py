@@ -1,4 +1,4 @@
-"""Objects of Direct3D 12, DXGI, DXCore and DirectML, their functions called by the tables of the two `headers`."""
+"""Objects of Direct3D 12, DXGI, DXCore and DirectML, their functions called by the tables of `headers`."""
 
 from __future__ import annotations
 

@@ -8,8 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dml_conformance.backends.directml import headers as base
-from dml_conformance.backends.directml import stubs
+from dml_conformance.backends.directml import headers, stubs
 from dml_conformance.backends.directml.com import (
     POINTER,
     RESULT,
@@ -24,10 +23,8 @@ from dml_conformance.backends.directml.com import (
 )
 from dml_conformance.backends.directml.device import DirectmlDevice
 from dml_conformance.backends.directml.errors import DirectmlError
-from dml_conformance.backends.directml.execution import headers
 from dml_conformance.backends.directml.execution.bridge import Bridge
 from dml_conformance.backends.directml.execution.gpu import Gpu, buffer_desc
-from dml_conformance.backends.directml.execution.headers import CommandListType, FeatureLevel, HeapType, ResourceState
 from dml_conformance.backends.directml.execution.interfaces import Interface, StructReturn
 from dml_conformance.backends.directml.execution.loader import Setup
 from dml_conformance.backends.directml.execution.structures import (
@@ -37,7 +34,14 @@ from dml_conformance.backends.directml.execution.structures import (
     HeapProperties,
     Luid,
 )
-from dml_conformance.backends.directml.headers import AdapterProperty, D3D12Feature
+from dml_conformance.backends.directml.headers import (
+    AdapterProperty,
+    CommandListType,
+    D3D12Feature,
+    FeatureLevel,
+    HeapType,
+    ResourceState,
+)
 from dml_conformance.backends.directml.library import cache_folder, sha256_of
 from dml_conformance.backends.directml.null_device import Adapter, AdapterFactory
 
@@ -82,7 +86,7 @@ def open_device(setup: Setup) -> ExecutionDevice:
     else:
         pointer = create_device(library)
     with ExitStack() as held:
-        device = held.enter_context(Interface(base.ID3D12_DEVICE, pointer, struct_return_of(pointer)))
+        device = held.enter_context(Interface(headers.ID3D12_DEVICE, pointer, struct_return_of(pointer)))
         luid = _number(device.GetAdapterLuid())
         if stand_ins is not None:
             stand_ins.connect(library, luid)
@@ -93,7 +97,7 @@ def open_device(setup: Setup) -> ExecutionDevice:
             adapt(bridge, device)
         directml = DirectmlDevice(Path(setup.directml), device.pointer)
         held.callback(directml.close)
-        dml = Interface(base.IDML_DEVICE, directml.address, STRUCT_RETURN_OF_CPP)
+        dml = Interface(headers.IDML_DEVICE, directml.address, STRUCT_RETURN_OF_CPP)
         dml.AddRef()  # it has two owners now
         held.enter_context(dml)
         name, versions = (setup.device_name, {}) if dxcore is None else describe(dxcore, luid)
@@ -141,7 +145,7 @@ def create_device(library: Any, adapter: Interface | None = None) -> int:
     """
     create = exported(library, "D3D12CreateDevice", POINTER, UINT, POINTER, POINTER)
     device = POINTER()
-    iid = guid_bytes(base.ID3D12_DEVICE.iid)
+    iid = guid_bytes(headers.ID3D12_DEVICE.iid)
     code = HResult.E_FAIL.signed
     for level in LEAST_FEATURE_LEVELS:
         code = create(None if adapter is None else adapter.pointer, level, iid, ctypes.byref(device))
@@ -159,7 +163,7 @@ def struct_return_of(device: int) -> StructReturn:
     look at the argument that it gets in excess.
     """
     luid = Luid()
-    function = method(device, base.ID3D12_DEVICE.index("GetAdapterLuid"), POINTER, POINTER)
+    function = method(device, headers.ID3D12_DEVICE.index("GetAdapterLuid"), POINTER, POINTER)
     answered = function(device, ctypes.byref(luid))
     return StructReturn.POINTER if answered == ctypes.addressof(luid) else StructReturn.VALUE
 
@@ -176,8 +180,8 @@ def adapt(bridge: Bridge, device: Interface) -> None:
             bridge.adapt(made.pointer, table)
             return made
 
-        adapted(base.ID3D12_DEVICE5, "QueryInterface")
-        bridge.adapt(device.pointer, base.ID3D12_DEVICE)
+        adapted(headers.ID3D12_DEVICE5, "QueryInterface")
+        bridge.adapt(device.pointer, headers.ID3D12_DEVICE)
         queue_desc = ctypes.byref(CommandQueueDesc(Type=CommandListType.COMPUTE))
         adapted(headers.ID3D12_COMMAND_QUEUE, "CreateCommandQueue", queue_desc)
         for flags in (headers.DESCRIPTOR_HEAP_FLAG_NONE, headers.DESCRIPTOR_HEAP_FLAG_SHADER_VISIBLE):
@@ -286,9 +290,9 @@ def describe(dxcore: Any, luid: int) -> tuple[str, dict[str, str]]:
     """
     with ExitStack() as held:
         create = exported(dxcore, "DXCoreCreateAdapterFactory", POINTER, POINTER)
-        factory = held.enter_context(_root(base.IDXCORE_ADAPTER_FACTORY, create))
+        factory = held.enter_context(_root(headers.IDXCORE_ADAPTER_FACTORY, create))
         wanted = ctypes.byref(ctypes.c_uint64(luid))
-        adapter = held.enter_context(factory.create(base.IDXCORE_ADAPTER, "GetAdapterByLuid", wanted))
+        adapter = held.enter_context(factory.create(headers.IDXCORE_ADAPTER, "GetAdapterByLuid", wanted))
         name = _property(adapter, AdapterProperty.DRIVER_DESCRIPTION).rstrip(b"\0").decode(errors="replace")
         version = struct.unpack("<4H", _property(adapter, AdapterProperty.DRIVER_VERSION))
     return name, {"driver": ".".join(map(str, reversed(version)))}

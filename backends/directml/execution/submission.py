@@ -13,10 +13,10 @@ from typing import NamedTuple, Self
 
 from dml_conformance.backends.directml.com import POINTER
 from dml_conformance.backends.directml.execution.gpu import Gpu, all_writes_done, barrier, transition
-from dml_conformance.backends.directml.execution.headers import HeapType, ResourceState
 from dml_conformance.backends.directml.execution.interfaces import Interface
 from dml_conformance.backends.directml.execution.structures import BufferBinding
 from dml_conformance.backends.directml.execution.work import Operand, OperatorDispatch, Program, aligned
+from dml_conformance.backends.directml.headers import HeapType, ResourceState
 
 
 class Bound(NamedTuple):

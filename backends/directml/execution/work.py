@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple, Self
 
+from dml_conformance.backends.directml import headers
 from dml_conformance.backends.directml.com import POINTER
-from dml_conformance.backends.directml.execution import headers
 from dml_conformance.backends.directml.execution.gpu import Descriptors, Gpu
-from dml_conformance.backends.directml.execution.headers import BindingType
 from dml_conformance.backends.directml.execution.interfaces import Interface
 from dml_conformance.backends.directml.execution.structures import (
     BindingDesc,
@@ -20,7 +19,7 @@ from dml_conformance.backends.directml.execution.structures import (
     CpuDescriptorHandle,
     GpuDescriptorHandle,
 )
-from dml_conformance.backends.directml.headers import IDML_OPERATOR
+from dml_conformance.backends.directml.headers import IDML_OPERATOR, BindingType
 
 
 class Program:

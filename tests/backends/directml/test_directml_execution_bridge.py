@@ -16,12 +16,10 @@ from typing import Any
 import pytest
 from places import SUPPORT
 
-from dml_conformance.backends.directml import headers as d3d12
-from dml_conformance.backends.directml import stubs
+from dml_conformance.backends.directml import headers, stubs
 from dml_conformance.backends.directml.com import POINTER, InterfaceTable
 from dml_conformance.backends.directml.errors import DirectmlError
 from dml_conformance.backends.directml.execution import bridge as bridge_module
-from dml_conformance.backends.directml.execution import headers
 from dml_conformance.backends.directml.execution.bridge import Bridge, memory_map
 from dml_conformance.backends.directml.execution.interfaces import Interface, StructReturn, returned_structs
 from dml_conformance.backends.directml.execution.opening import struct_return_of
@@ -122,7 +120,7 @@ def is_writable(address: int) -> bool:
 
 def test_a_caller_by_value_gets_every_size_of_struct(native: ctypes.CDLL, caller: ctypes.CDLL, bridge: Bridge) -> None:
     device, heap, resource = (address_of(native, name) for name in ("device", "descriptor_heap", "resource"))
-    bridge.adapt(device, d3d12.ID3D12_DEVICE5)
+    bridge.adapt(device, headers.ID3D12_DEVICE5)
     bridge.adapt(heap, headers.ID3D12_DESCRIPTOR_HEAP)
     bridge.adapt(resource, headers.ID3D12_RESOURCE)
 
@@ -157,9 +155,9 @@ def test_the_library_itself_is_still_answered_through_a_pointer(native: ctypes.C
 
 def test_python_is_still_answered_through_a_pointer(native: ctypes.CDLL, bridge: Bridge) -> None:
     device, heap = address_of(native, "device"), address_of(native, "descriptor_heap")
-    bridge.adapt(device, d3d12.ID3D12_DEVICE5)
+    bridge.adapt(device, headers.ID3D12_DEVICE5)
     bridge.adapt(heap, headers.ID3D12_DESCRIPTOR_HEAP)
-    assert Interface(d3d12.ID3D12_DEVICE, device, StructReturn.POINTER).GetAdapterLuid().LowPart == 1001
+    assert Interface(headers.ID3D12_DEVICE, device, StructReturn.POINTER).GetAdapterLuid().LowPart == 1001
     descriptors = Interface(headers.ID3D12_DESCRIPTOR_HEAP, heap, StructReturn.POINTER)
     assert descriptors.GetGPUDescriptorHandleForHeapStart().ptr == 2010
 
@@ -229,7 +227,7 @@ def test_a_caller_that_is_not_loaded_is_told(tmp_path: Path, bridge: Bridge) -> 
 
 def test_no_function_has_more_arguments_than_the_stand_ins_pass_on() -> None:
     # Six registers: the object, the struct's pointer, and four more; GetResourceAllocationInfo3 would have six more.
-    tables = [table for table in (*vars(d3d12).values(), *vars(headers).values()) if isinstance(table, InterfaceTable)]
+    tables = [table for table in vars(headers).values() if isinstance(table, InterfaceTable)]
     assert not any("GetResourceAllocationInfo3" in table for table in tables)
     assert {name for table in tables if "ID3D12" in table.name for name in returned_structs(table)} == {
         "GetResourceAllocationInfo",
@@ -252,7 +250,7 @@ def test_how_a_library_returns_structs_is_found_out(load: Any, name: str, expect
     library = load(name)
     device = address_of(library, "device")
     assert struct_return_of(device) is expected
-    assert Interface(d3d12.ID3D12_DEVICE, device, expected).GetAdapterLuid().LowPart == 1001
+    assert Interface(headers.ID3D12_DEVICE, device, expected).GetAdapterLuid().LowPart == 1001
     heap = Interface(headers.ID3D12_DESCRIPTOR_HEAP, address_of(library, "descriptor_heap"), expected)
     assert heap.GetCPUDescriptorHandleForHeapStart().ptr == 2009
     assert heap.GetGPUDescriptorHandleForHeapStart().ptr == 2010

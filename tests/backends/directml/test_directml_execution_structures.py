@@ -6,9 +6,9 @@ import ctypes
 
 import pytest
 
-from dml_conformance.backends.directml import headers as base
+from dml_conformance.backends.directml import headers
 from dml_conformance.backends.directml.com import InterfaceTable
-from dml_conformance.backends.directml.execution import headers, structures
+from dml_conformance.backends.directml.execution import structures
 from dml_conformance.backends.directml.execution.interfaces import C_TYPES, Interface, StructReturn
 
 # From d3d12.h and DirectML.h, as a C compiler for 64-bit machines lays them out.
@@ -109,14 +109,16 @@ def test_places_of_members(struct: str, member: str, offset: int) -> None:
 
 @pytest.mark.parametrize(("table", "slots"), SLOTS.items(), ids=SLOTS)
 def test_places_in_the_tables(table: str, slots: dict[str, int]) -> None:
-    functions: tuple[str, ...] = getattr(headers, table, None) or getattr(base, table)
+    functions: tuple[str, ...] = getattr(headers, table)
     assert len(set(functions)) == len(functions)
     assert {name: functions.index(name) for name in slots} == slots
     assert max(slots.values()) == len(functions) - 1
 
 
 TABLES = {
-    table.name: table for table in (*vars(base).values(), *vars(headers).values()) if isinstance(table, InterfaceTable)
+    table.name: table
+    for table in (*vars(headers).values(), *vars(headers).values())
+    if isinstance(table, InterfaceTable)
 }
 
 

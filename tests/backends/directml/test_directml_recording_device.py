@@ -14,15 +14,15 @@ from recording_device import decoding, structures
 from recording_device.decoding import Undecodable
 from recording_device.device import INCREMENT, Pipeline, RecordingNullDevice
 
-from dml_conformance.backends.directml import headers as base
+from dml_conformance.backends.directml import headers
 from dml_conformance.backends.directml.com import POINTER, SIZE_T, HResult, method, release
-from dml_conformance.backends.directml.execution.headers import (
+from dml_conformance.backends.directml.execution.interfaces import Interface, StructReturn
+from dml_conformance.backends.directml.execution.structures import DescriptorHeapDesc, ResourceBarrier
+from dml_conformance.backends.directml.headers import (
     ID3D12_DESCRIPTOR_HEAP,
     ID3D12_GRAPHICS_COMMAND_LIST,
     CommandListType,
 )
-from dml_conformance.backends.directml.execution.interfaces import Interface, StructReturn
-from dml_conformance.backends.directml.execution.structures import DescriptorHeapDesc, ResourceBarrier
 from dml_conformance.backends.directml.profiles import FULL
 
 pytestmark = pytest.mark.skipif(
@@ -38,7 +38,7 @@ def null() -> RecordingNullDevice:
 @pytest.fixture
 def device(null: RecordingNullDevice) -> Interface:
     """The device as the execution half calls it."""
-    return Interface(base.ID3D12_DEVICE, null.device.address, StructReturn.VALUE)
+    return Interface(headers.ID3D12_DEVICE, null.device.address, StructReturn.VALUE)
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_views_that_cannot_be_are_told(
             ID3D12_DESCRIPTOR_HEAP, "CreateDescriptorHeap", ctypes.byref(DescriptorHeapDesc(NumDescriptors=4))
         )
     desc = structures.UnorderedAccessViewDesc(0, dimension, structures.BufferUav(0, 1, 4, 0, 0))
-    slot = base.ID3D12_DEVICE5.index("CreateUnorderedAccessView")
+    slot = headers.ID3D12_DEVICE5.index("CreateUnorderedAccessView")
     create = method(device.pointer, slot, None, POINTER, POINTER, POINTER, SIZE_T)
     handle = heap.get_cpu_start().ptr + int(place * INCREMENT)
     create(device.pointer, None, None, ctypes.addressof(desc), handle)

@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import ClassVar
 
+from dml_conformance.backends.directml import headers
 from dml_conformance.backends.directml.com import (
     POINTER,
     RESULT,
@@ -22,8 +23,6 @@ from dml_conformance.backends.directml.com import (
     InterfaceTable,
     implements,
 )
-from dml_conformance.backends.directml.execution import headers
-from dml_conformance.backends.directml.execution.headers import CommandListType
 from dml_conformance.backends.directml.execution.interfaces import returned_structs
 from dml_conformance.backends.directml.execution.structures import (
     UINT64,
@@ -31,7 +30,7 @@ from dml_conformance.backends.directml.execution.structures import (
     HeapProperties,
     ResourceDesc,
 )
-from dml_conformance.backends.directml.headers import ID3D12_DEVICE5, ID3D12_OBJECT
+from dml_conformance.backends.directml.headers import ID3D12_DEVICE5, ID3D12_OBJECT, CommandListType
 from dml_conformance.backends.directml.null_device import NullD3d12Device, NullDevice
 from dml_conformance.backends.directml.profiles import Profile
 from recording_device import calls, decoding, structures
