@@ -95,10 +95,12 @@ def test_sizes_of_structs(name: str, size: int) -> None:
     assert ctypes.sizeof(getattr(structures, name)) == size
 
 
+def _is_struct(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, ctypes.Structure)
+
+
 def test_every_struct_has_a_size_here() -> None:
-    defined = {
-        name for name, value in vars(structures).items() if getattr(value, "__module__", "") == structures.__name__
-    }
+    defined = {name for name, value in vars(structures).items() if _is_struct(value)}
     assert defined == set(SIZES)
 
 

@@ -58,7 +58,7 @@ def check_told(null: RecordingNullDevice, pattern: str) -> None:
 
 
 def test_pointers_that_are_not_the_devices_are_told(null: RecordingNullDevice, commands: Interface) -> None:
-    commands.set_descriptor_heaps(1, ctypes.byref(POINTER(0xBAD0)))
+    commands.SetDescriptorHeaps(1, ctypes.byref(POINTER(0xBAD0)))
     check_told(null, r"ID3D12GraphicsCommandList::SetDescriptorHeaps raised Stray: 0xbad0 is no object of this device")
 
 
@@ -81,7 +81,7 @@ def test_views_that_cannot_be_are_told(
     desc = structures.UnorderedAccessViewDesc(0, dimension, structures.BufferUav(0, 1, 4, 0, 0))
     slot = headers.ID3D12_DEVICE5.index("CreateUnorderedAccessView")
     create = method(device.pointer, slot, None, POINTER, POINTER, POINTER, SIZE_T)
-    handle = heap.get_cpu_start().ptr + int(place * INCREMENT)
+    handle = heap.GetCPUDescriptorHandleForHeapStart().ptr + int(place * INCREMENT)
     create(device.pointer, None, None, ctypes.addressof(desc), handle)
     check_told(null, f"ID3D12Device5::CreateUnorderedAccessView raised {problem}")
 
@@ -109,7 +109,7 @@ def test_shaders_of_another_form_are_told(code: bytes, why: str) -> None:
 
 
 def test_barriers_of_other_types_are_told(null: RecordingNullDevice, commands: Interface) -> None:
-    commands.resource_barrier(1, ctypes.byref(ResourceBarrier(1)))
+    commands.ResourceBarrier(1, ctypes.byref(ResourceBarrier(1)))
     check_told(null, r"ID3D12GraphicsCommandList::ResourceBarrier raised Undecodable: a barrier of type 1")
 
 
