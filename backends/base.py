@@ -41,6 +41,9 @@ class Binding(NamedTuple):
         return self.buffer[self.offset : self.offset + self.size]
 
 
+Bindings = Mapping[str, Binding]  # by the tensors' Python attributes
+
+
 class Answer(msgspec.Struct, frozen=True):
     """A backend's decision on a descriptor.
 
@@ -208,9 +211,7 @@ class Backend(Protocol):
             Unsupported: this operator, level or kind of descriptor is not claimed.
         """
 
-    def execute(
-        self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
-    ) -> None:
+    def execute(self, desc: OperatorDesc, level: Level, inputs: Bindings, outputs: Bindings) -> None:
         """Run the operator once: read the inputs' bound ranges, write the outputs'.
 
         The descriptor has been accepted by `validate`. Inputs must come back unchanged, and so must every byte of an
@@ -230,8 +231,8 @@ class Execution(NamedTuple):
 
     desc: OperatorDesc
     level: Level
-    inputs: Mapping[str, Binding]
-    outputs: Mapping[str, Binding]
+    inputs: Bindings
+    outputs: Bindings
 
 
 @runtime_checkable
@@ -264,12 +265,7 @@ class Timed(Protocol):
     """What a backend adds if it can time its device; without it the harness times `execute` on the host's clock."""
 
     def time_execution(
-        self,
-        desc: OperatorDesc,
-        level: Level,
-        inputs: Mapping[str, Binding],
-        outputs: Mapping[str, Binding],
-        repeats: int,
+        self, desc: OperatorDesc, level: Level, inputs: Bindings, outputs: Bindings, repeats: int
     ) -> list[float]:
         """Seconds of each of `repeats` runs in a row on the device, after a warm-up, transfers to and from it excluded.
 
@@ -289,12 +285,7 @@ class TimedCold(Protocol):
     """
 
     def time_execution_cold(
-        self,
-        desc: OperatorDesc,
-        level: Level,
-        inputs: Mapping[str, Binding],
-        outputs: Mapping[str, Binding],
-        repeats: int,
+        self, desc: OperatorDesc, level: Level, inputs: Bindings, outputs: Bindings, repeats: int
     ) -> list[float]:
         """As `Timed.time_execution`, with nothing of the tensors in any cache when a run begins.
 

@@ -45,7 +45,8 @@ def boundary_cases(operator: str, level: Level) -> Iterator[Case]:
         yield from _dimension_counts(spec, level)
         yield from _layouts(spec, level)
         yield from _least_totals(spec, level)
-        yield from _patterns(spec, level)
+        yield from _data_patterns(spec, level)
+        yield from _index_patterns(spec, level)
         yield from _edges(spec, level)
         yield from _broadcasting_outputs(spec, level)
         yield from _in_a_row(spec, level)
@@ -217,11 +218,9 @@ def _in_a_row(spec: OperatorSpec, level: Level) -> Iterator[Case]:
         yield Case.of(case.desc, level, data, rule=case.rule, origin=f"{name}/{n}")
 
 
-def _patterns(spec: OperatorSpec, level: Level) -> Iterator[Case]:
-    """Every pattern of values with every data type; every pattern of indices with every type.
-
-    Values come in a small case of any layout, and in one that moves enough of them for all that is special to be there.
-    """
+def _data_patterns(spec: OperatorSpec, level: Level) -> Iterator[Case]:
+    """Every pattern of values with every data type, in a small case of any layout, and in one that moves enough of them
+    for all that is special to be there."""
     for pattern in values.DATA_PATTERNS:
         for data_type in _at(spec, level, "").data_types:
             name = f"{spec.name}/{level}/values/{pattern}/{data_type.name}"
@@ -235,6 +234,10 @@ def _patterns(spec: OperatorSpec, level: Level) -> Iterator[Case]:
                     for attribute, recipe in recipes(ctx.chooser, desc).items()
                 }
                 yield Case.of(desc, level, data, rule=f"{spec.name}.values", origin=f"{name}/{size}")
+
+
+def _index_patterns(spec: OperatorSpec, level: Level) -> Iterator[Case]:
+    """Every pattern of indices with every type."""
     if spec.index is None:
         return
     for index_type in _at(spec, level, "").index_types:

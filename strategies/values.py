@@ -130,10 +130,8 @@ def _of_inputs(case: Case, make: Callable[[TensorDesc, Recipe, Sequence[int]], _
 def _check(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int]) -> None:
     """Raise what `fill` raises."""
     _check_named(recipe, limits)
-    if recipe.pattern == EXPLICIT:
-        _explicit(tensor, recipe.values)
-    elif recipe.pattern == EXPLICIT_BITS:
-        _explicit_bits(tensor, recipe.values)
+    if recipe.pattern in _LISTING:
+        _listed(tensor, recipe)
 
 
 def _check_named(recipe: Recipe, limits: Sequence[int]) -> None:
@@ -161,12 +159,7 @@ def fill(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int] = ()) -> Byte
     size = buffer_size(tensor)
     if recipe.pattern in _DATA:
         return _DATA[recipe.pattern](tensor.data_type, size, recipe.seed)
-    if recipe.pattern == EXPLICIT:
-        values = _explicit(tensor, recipe.values)
-    elif recipe.pattern == EXPLICIT_BITS:
-        values = _explicit_bits(tensor, recipe.values)
-    else:
-        values = _indices(tensor, recipe, limits)
+    values = _listed(tensor, recipe) if recipe.pattern in _LISTING else _indices(tensor, recipe, limits)
     buffer = random_bytes(size, "padding", recipe.seed).copy()
     element = tensor.data_type.size
     view = np.ndarray(
@@ -242,29 +235,23 @@ def _special_bits(data_type: DataType) -> Unsigned:
     return np.array(patterns, dtype=np.uint64).astype(UNSIGNED_OF_SIZE[data_type.size])
 
 
-def _explicit_bits(tensor: TensorDesc, values: Sequence[int | float]) -> Unsigned:
-    """Elements given as the unsigned integers that have their bits."""
-    _check_count(tensor, values)
-    bits = UNSIGNED_OF_SIZE[tensor.data_type.size]
-    for value in values:
-        if not _fits(value, bits):
-            raise ValueError(f"the explicit bits {value} are no whole number of {8 * bits.itemsize} bits")
-    return np.array([int(value) for value in values], bits).reshape(tensor.sizes)
+_LISTING = (EXPLICIT, EXPLICIT_BITS)
 
 
-def _check_count(tensor: TensorDesc, values: Sequence[int | float]) -> None:
+def _listed(tensor: TensorDesc, recipe: Recipe) -> Unsigned:
+    """Elements that a recipe lists, as numbers or as the unsigned integers that have their bits."""
+    values, data_type = recipe.values, tensor.data_type
     if len(values) != tensor.element_count:
         raise ValueError(f"{len(values)} explicit values for {tensor.element_count} elements")
-
-
-def _explicit(tensor: TensorDesc, values: Sequence[int | float]) -> Unsigned:
-    _check_count(tensor, values)
-    number = NUMPY_TYPE[tensor.data_type]
+    bits = UNSIGNED_OF_SIZE[data_type.size]
+    number = bits if recipe.pattern == EXPLICIT_BITS else NUMPY_TYPE[data_type]
     for value in values:
         if not _fits(value, number):
-            raise ValueError(f"the explicit value {value} does not fit {tensor.data_type.name}")
-    array = np.array(values if tensor.data_type.is_float else [int(value) for value in values], number)
-    return array.view(UNSIGNED_OF_SIZE[tensor.data_type.size]).reshape(tensor.sizes)
+            if recipe.pattern == EXPLICIT_BITS:
+                raise ValueError(f"the explicit bits {value} are no whole number of {8 * bits.itemsize} bits")
+            raise ValueError(f"the explicit value {value} does not fit {data_type.name}")
+    array = np.array(values if number.kind == "f" else [int(value) for value in values], number)
+    return array.view(bits).reshape(tensor.sizes)
 
 
 def _fits(value: int | float, number: np.dtype[Any]) -> bool:

@@ -5,12 +5,12 @@ On a device that does exist it executes too: see `execution.backend`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Protocol
 
 import msgspec
 
-from dml_conformance.backends.base import Answer, Binding, Capabilities, Unsupported
+from dml_conformance.backends.base import Answer, Bindings, Capabilities, Unsupported
 from dml_conformance.backends.directml.com import result_name
 from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
 from dml_conformance.backends.directml.execution.loader import names_device
@@ -71,6 +71,7 @@ class DirectmlBackend:
     def __init__(self, device: str = "") -> None:
         level, profile = _read_device(device)
         self._profile = profile
+        self._device_name = f"null device ({profile.name})"
         self._begin(device, find_library(level))
 
     def _begin(self, device: str, library: LibraryFile) -> None:
@@ -96,7 +97,7 @@ class DirectmlBackend:
     def capabilities(self) -> Capabilities:
         return Capabilities(
             name=self._name,
-            device=f"null device ({self._profile.name})",
+            device=self._device_name,
             versions=self._versions,
             levels=tuple(level for level in Level if level <= self._level),
             operators=tuple(OperatorType.__members__),
@@ -137,9 +138,7 @@ class DirectmlBackend:
             answer = self._reasons[code] = Answer(code > 0, result_name(code))
         return answer
 
-    def execute(
-        self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
-    ) -> None:
+    def execute(self, desc: OperatorDesc, level: Level, inputs: Bindings, outputs: Bindings) -> None:
         raise Unsupported("a null device executes nothing")
 
     def close(self) -> None:

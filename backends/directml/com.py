@@ -9,9 +9,10 @@ Source: the calling convention of C++ virtual functions in DirectX-Headers (unkn
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable, Mapping
 from enum import IntEnum
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 from uuid import UUID
 
 BOOL = ctypes.c_int32
@@ -22,25 +23,53 @@ POINTER = ctypes.c_void_p
 RESULT = ctypes.c_int32  # HRESULT; ctypes has one of its own on Windows only
 
 GUID_SIZE = 16
-IID_IUNKNOWN = UUID("00000000-0000-0000-c000-000000000046")
-IUNKNOWN = ("QueryInterface", "AddRef", "Release")
+_FUNCTION = re.compile(r"(?P<name>\w+)(?:\((?P<arguments>[^)]*)\)(?:->(?P<result>\w+))?)?")
+
+
+class FunctionTypes(NamedTuple):
+    """Names of what a function returns and of what it takes, the object not counted."""
+
+    result: str
+    arguments: tuple[str, ...]
 
 
 class InterfaceTable(tuple[str, ...]):
     """The functions of an interface in the order of its table: those of the interface that it extends, then its own.
 
-    Attributes:
+    Args:
         name: of the interface.
         iid: its identifier.
+        functions: their names; those that are called from here, or return a struct, with their types:
+            `Map(UINT, POINTER, POINTER)` answers an HRESULT, `Unmap(UINT, POINTER)->void` nothing.
+        after: the interface that it extends.
+
+    Attributes:
+        types: of those functions that have them.
     """
 
     name: str
     iid: UUID
+    types: Mapping[str, FunctionTypes]
 
-    def __new__(cls, name: str, iid: str, functions: str, after: tuple[str, ...]) -> Self:
-        made = super().__new__(cls, (*after, *functions.split()))
+    def __new__(cls, name: str, iid: str, functions: str, after: tuple[str, ...] = ()) -> Self:
+        found = list(_FUNCTION.finditer(functions))
+        made = super().__new__(cls, (*after, *(function["name"] for function in found)))
         made.name, made.iid = name, UUID(iid)
+        types = dict(after.types) if isinstance(after, InterfaceTable) else {}
+        for function in found:
+            if function["arguments"] is not None:
+                arguments = tuple(re.findall(r"\w+", function["arguments"]))
+                types[function["name"]] = FunctionTypes(function["result"] or "RESULT", arguments)
+        made.types = types
         return made
+
+
+IUNKNOWN = InterfaceTable(
+    "IUnknown",
+    "00000000-0000-0000-c000-000000000046",
+    "QueryInterface(POINTER, POINTER) AddRef()->UINT Release()->UINT",
+)
+IID_IUNKNOWN = IUNKNOWN.iid
 
 
 class HResult(IntEnum):
@@ -131,9 +160,6 @@ def release(pointer: int) -> int:
 _M = TypeVar("_M", bound=Callable[..., Any])
 
 
-# C++ on Linux returns a struct of up to this many bytes in registers, and a larger one through a pointer that the
-# caller passes before the object.
-LARGEST_IN_REGISTERS = 16
 # A table has this many functions more than its interface, so that a call beyond its end is seen and not a crash.
 BEYOND = 32
 
@@ -142,8 +168,7 @@ def implements(name: str, restype: Any, *argtypes: Any) -> Callable[[_M], _M]:
     """Mark a Python method as the function called `name` in its class's `slots`.
 
     Args:
-        restype: what it returns. A struct of more than 16 bytes is returned as an object of its class, and gets to the
-            caller as C++ on Linux has it.
+        restype: what it returns.
         argtypes: of its arguments, the object not counted.
     """
 
@@ -158,15 +183,14 @@ class ComObject:
     """A COM object in Python. A subclass says what it is, and marks its methods with `implements`.
 
     A call of a function that the subclass does not have, in the table or beyond its end, is put on record and answered
-    with E_NOTIMPL, or with a struct of zeros; so is, with E_FAIL, one whose Python method raises. The object lives as
-    long as Python holds it, whatever the library does to its reference count; that is kept for what it tells.
+    with E_NOTIMPL; so is, with E_FAIL, one whose Python method raises. The object lives as long as Python holds it,
+    whatever the library does to its reference count; that is kept for what it tells.
 
     Attributes:
         interface: what it is called in the record.
         slots: names of the functions in the table, in order, from IUnknown's three on.
         interfaces: what QueryInterface has; IUnknown always is one.
         absent: what QueryInterface is asked for and rightly does not have; that is not put on record.
-        structs: of the functions that return a struct, its class.
         references: what AddRef and Release have left, from 1 on.
     """
 
@@ -174,7 +198,6 @@ class ComObject:
     slots: ClassVar[tuple[str, ...]] = IUNKNOWN
     interfaces: ClassVar[frozenset[UUID]] = frozenset()
     absent: ClassVar[frozenset[UUID]] = frozenset()
-    structs: ClassVar[Mapping[str, type[ctypes.Structure]]] = {}
 
     def __init_subclass__(cls, of: InterfaceTable | None = None) -> None:
         """`of` gives the first three attributes."""
@@ -236,11 +259,7 @@ class ComObject:
             if signature is not None:
                 name, restype, argtypes = signature
                 assert name in self.slots, f"{type(self).__name__} has no function {name}"
-                guarded = self._guarded(name, attribute)
-                if is_returned_through_pointer(restype):
-                    functions[name] = _returning_through_pointer(restype, guarded, argtypes)
-                else:
-                    functions[name] = ctypes.CFUNCTYPE(restype, POINTER, *argtypes)(guarded)
+                functions[name] = self._native(name, self._guarded(name, attribute), restype, *argtypes)
         return functions
 
     def _guarded(self, name: str, attribute: str) -> Callable[..., Any]:
@@ -261,25 +280,8 @@ class ComObject:
             self.record(f"{name} (slot {slot})" if name else f"slot {slot}, beyond the interface")
             return HResult.E_NOTIMPL.signed
 
-        struct = self.structs.get(name)
-        if is_returned_through_pointer(struct):
-            return _returning_through_pointer(struct, call, ())
-        return ctypes.CFUNCTYPE(RESULT, POINTER)(call)
+        return self._native(name, call, RESULT)
 
-
-def is_returned_through_pointer(restype: Any) -> bool:
-    """Whether C++ on Linux returns it through a pointer that the caller passes before the object."""
-    is_struct = isinstance(restype, type) and issubclass(restype, ctypes.Structure)
-    return is_struct and ctypes.sizeof(restype) > LARGEST_IN_REGISTERS
-
-
-def _returning_through_pointer(struct: Any, function: Callable[..., Any], argtypes: tuple[Any, ...]) -> Any:
-    """A function that puts the struct where the caller wants it; zeros, where the Python function returns no struct."""
-
-    def call(target: int, this: int, *arguments: Any) -> int:
-        result = function(this, *arguments)
-        size = ctypes.sizeof(struct)
-        ctypes.memmove(target, bytes(result) if isinstance(result, struct) else bytes(size), size)
-        return target
-
-    return ctypes.CFUNCTYPE(POINTER, POINTER, POINTER, *argtypes)(call)
+    def _native(self, name: str, function: Callable[..., Any], restype: Any, *argtypes: Any) -> Any:
+        """What stands in the table for the function called `name`: a C function that calls a Python one."""
+        return ctypes.CFUNCTYPE(restype, POINTER, *argtypes)(function)

@@ -42,16 +42,15 @@ class DirectmlDevice:
         create.restype = RESULT
         create.argtypes = [POINTER, UINT, UINT, POINTER, POINTER]
         device = POINTER()
-        iid = _guid(headers.IDML_DEVICE.iid)
+        iid = guid_bytes(headers.IDML_DEVICE.iid)
         flags = headers.CREATE_DEVICE_FLAG_NONE
         check("DMLCreateDevice1", create(d3d12_device, flags, minimum_level, iid, ctypes.addressof(device)))
         assert device.value is not None
         self._device = device.value
-        self._check_feature_support = method(
-            self._device, CHECK_FEATURE_SUPPORT, RESULT, UINT, UINT, POINTER, UINT, POINTER
-        )
+        types = RESULT, UINT, UINT, POINTER, UINT, POINTER
+        self._check_feature_support = method(self._device, CHECK_FEATURE_SUPPORT, *types)
         self._create_operator = method(self._device, CREATE_OPERATOR, RESULT, POINTER, POINTER, POINTER)
-        self._operator_iid = _guid(headers.IDML_OPERATOR.iid)
+        self._operator_iid = guid_bytes(headers.IDML_OPERATOR.iid)
         self._operator = POINTER()
         self._release_of: dict[int, Callable[[int], int]] = {}  # by address of the class's table
 
@@ -76,11 +75,8 @@ class DirectmlDevice:
         Raises:
             ComError: it would not say.
         """
-        return frozenset(
-            data_type
-            for data_type in DataType
-            if self._feature(Feature.TENSOR_DATA_TYPE_SUPPORT, struct.pack("@I", data_type))
-        )
+        asked = ((data_type, struct.pack("@I", data_type)) for data_type in DataType)
+        return frozenset(kind for kind, query in asked if self._feature(Feature.TENSOR_DATA_TYPE_SUPPORT, query))
 
     def create_operator(self, desc: int) -> int:
         """Have an operator created, and release it at once.
@@ -112,13 +108,7 @@ class DirectmlDevice:
 
     def _feature(self, feature: Feature, query: bytes) -> int:
         answer = UINT()
-        code = self._check_feature_support(
-            self._device, feature, len(query), query, ctypes.sizeof(answer), ctypes.addressof(answer)
-        )
+        into = ctypes.sizeof(answer), ctypes.addressof(answer)
+        code = self._check_feature_support(self._device, feature, len(query), query, *into)
         check(f"IDMLDevice::CheckFeatureSupport({feature.name})", code)
         return answer.value
-
-
-def _guid(value: Any) -> Any:
-    """A GUID in memory of its own."""
-    return ctypes.create_string_buffer(guid_bytes(value), len(guid_bytes(value)))

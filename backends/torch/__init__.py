@@ -7,8 +7,8 @@ before anything is executed, and is part of what a backend says of itself: none 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar, TypeVar
 
 try:
     import torch
@@ -16,11 +16,12 @@ try:
 except ImportError as error:
     raise ImportError("the torch backend needs PyTorch; run: pip install 'dml-conformance[torch]'") from error
 
-from dml_conformance.backends.base import Answer, Binding, Capabilities, Execution, Unsupported
+from dml_conformance.backends.base import Answer, Bindings, Capabilities, Execution, Unsupported
 from dml_conformance.backends.torch import batch, kernels
 from dml_conformance.backends.torch.decisions import decide, operator_of
 from dml_conformance.backends.torch.device import describe, devices_for, find_device, versions
-from dml_conformance.backends.torch.memory import DeviceResources, HostResources, element_type
+from dml_conformance.backends.torch.kernels import Work
+from dml_conformance.backends.torch.memory import DeviceResources, HostResources, Resources, element_type
 from dml_conformance.backends.torch.tables import OPERATORS, TorchOperator
 from dml_conformance.backends.torch.timing import seconds, seconds_cold
 from dml_conformance.spec.levels import Level
@@ -29,7 +30,7 @@ from dml_conformance.spec.rules import Category
 
 __all__ = ["TorchBackend", "TorchEagerBackend", "TorchKernelsBackend"]
 
-Clock = Callable[[Callable[[], object], int, torch.device], list[float]]
+_T = TypeVar("_T")
 
 # Bytes of an output. Below, both ways take as long as launches do, and a kernel has to be compiled first.
 WORTH_A_KERNEL = 2**20
@@ -94,73 +95,44 @@ class _Torch:
     def validate(self, desc: OperatorDesc, level: Level) -> Answer:
         return decide(desc, level)
 
-    def execute(
-        self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
-    ) -> None:
-        with torch.inference_mode():  # a fifth of the time of a small case is what autograd keeps account of
-            resources = self._resources(inputs, outputs)
-            self._prepare(desc, resources, inputs, outputs)()
-            resources.write_back(outputs.values())
+    def execute(self, desc: OperatorDesc, level: Level, inputs: Bindings, outputs: Bindings) -> None:
+        self._run(desc, inputs, outputs, lambda work: work())
 
     def time_execution(
-        self,
-        desc: OperatorDesc,
-        level: Level,
-        inputs: Mapping[str, Binding],
-        outputs: Mapping[str, Binding],
-        repeats: int,
+        self, desc: OperatorDesc, level: Level, inputs: Bindings, outputs: Bindings, repeats: int
     ) -> list[float]:
-        return self._time(seconds, desc, inputs, outputs, repeats)
+        return self._run(desc, inputs, outputs, lambda work: seconds(work, repeats, self._device))
 
     def time_copy(self, size: int, repeats: int) -> list[float]:
         return seconds(self._copy(size), repeats, self._device)
 
     def time_execution_cold(
-        self,
-        desc: OperatorDesc,
-        level: Level,
-        inputs: Mapping[str, Binding],
-        outputs: Mapping[str, Binding],
-        repeats: int,
+        self, desc: OperatorDesc, level: Level, inputs: Bindings, outputs: Bindings, repeats: int
     ) -> list[float]:
-        return self._time(seconds_cold, desc, inputs, outputs, repeats)
+        return self._run(desc, inputs, outputs, lambda work: seconds_cold(work, repeats, self._device))
 
     def time_copy_cold(self, size: int, repeats: int) -> list[float]:
         return seconds_cold(self._copy(size), repeats, self._device)
 
-    def _time(
-        self,
-        clock: Clock,
-        desc: OperatorDesc,
-        inputs: Mapping[str, Binding],
-        outputs: Mapping[str, Binding],
-        repeats: int,
-    ) -> list[float]:
-        with torch.inference_mode():
+    def _run(self, desc: OperatorDesc, inputs: Bindings, outputs: Bindings, how: Callable[[Work], _T]) -> _T:
+        """Bring the resources to the device, have the work done there in some way, and bring them back."""
+        with torch.inference_mode():  # a fifth of the time of a small case is what autograd keeps account of
             resources = self._resources(inputs, outputs)
-            found = clock(self._prepare(desc, resources, inputs, outputs), repeats, self._device)
+            found = how(self._prepare(desc, resources, inputs, outputs))
             resources.write_back(outputs.values())
         return found
 
-    def _copy(self, size: int) -> Callable[[], object]:
+    def _copy(self, size: int) -> Work:
         source = torch.ones(size, dtype=torch.uint8, device=self._device)
         target = torch.zeros_like(source)
         return lambda: target.copy_(source)
 
-    def _resources(
-        self, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
-    ) -> HostResources | DeviceResources:
+    def _resources(self, inputs: Bindings, outputs: Bindings) -> HostResources | DeviceResources:
         if self._on_cuda:
             return DeviceResources((*inputs.values(), *outputs.values()), self._device)
         return HostResources(outputs.values())
 
-    def _prepare(
-        self,
-        desc: OperatorDesc,
-        resources: HostResources | DeviceResources,
-        inputs: Mapping[str, Binding],
-        outputs: Mapping[str, Binding],
-    ) -> Callable[[], object]:
+    def _prepare(self, desc: OperatorDesc, resources: Resources, inputs: Bindings, outputs: Bindings) -> Work:
         """Everything but the work itself: what is returned reads the inputs' views and writes the output's."""
         operator = operator_of(desc)
         sources = []
@@ -177,18 +149,10 @@ class _Torch:
                 return kernel
         return self._eager(operator, desc, sources, target)
 
-    def _eager(
-        self, operator: TorchOperator, desc: OperatorDesc, sources: Sequence[Tensor], target: Tensor
-    ) -> Callable[[], object]:
-        return _eager(operator, desc, sources, target)
-
-
-def _eager(
-    operator: TorchOperator, desc: OperatorDesc, sources: Sequence[Tensor], target: Tensor
-) -> Callable[[], object]:
-    if target.is_contiguous():
-        return lambda: operator.run(desc, *sources, out=target)
-    return lambda: target.copy_(operator.run(desc, *sources))
+    def _eager(self, operator: TorchOperator, desc: OperatorDesc, sources: Sequence[Tensor], target: Tensor) -> Work:
+        if target.is_contiguous():
+            return lambda: operator.run(desc, *sources, out=target)
+        return lambda: target.copy_(operator.run(desc, *sources))
 
 
 class TorchBackend(_Torch):
@@ -241,7 +205,5 @@ class TorchKernelsBackend(_Torch):
             "indices and outputs with strides": "copied by PyTorch, before and after",
         }
 
-    def _eager(
-        self, operator: TorchOperator, desc: OperatorDesc, sources: Sequence[Tensor], target: Tensor
-    ) -> Callable[[], object]:
+    def _eager(self, operator: TorchOperator, desc: OperatorDesc, sources: Sequence[Tensor], target: Tensor) -> Work:
         raise Unsupported(f"no kernel does {desc.operator} with such strides, or so many dimensions")

@@ -24,8 +24,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from dml_conformance.backends.base import Binding, Bytes, Execution, OutOfMemory
-from dml_conformance.backends.torch.memory import BITS, MOST_PINNED, RESOURCE_ALIGNMENT, strided_view
+from dml_conformance.backends.base import Binding, Bindings, Bytes, Execution, OutOfMemory
+from dml_conformance.backends.torch.memory import BITS, Resources, StagedCopy, strided_view
+from dml_conformance.backends.torch.operators import batch_dimensions
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.tensor import TensorDesc, packed_strides
@@ -79,17 +80,9 @@ def _gather_elements(desc: Any) -> _Walk:
 
 
 def _gather_nd(desc: Any) -> _Walk:
-    return _gather_tuples(desc, 0)
-
-
-def _gather_nd1(desc: Any) -> _Walk:
-    return _gather_tuples(desc, desc.batch_dimension_count)
-
-
-def _gather_tuples(desc: Any, batch: int) -> _Walk:
     """The output's dimensions are, after leading ones: the grid of tuples, which starts with the batches, and the rest
     of the input's."""
-    rank = len(desc.output_tensor.sizes)
+    rank, batch = len(desc.output_tensor.sizes), batch_dimensions(desc)
     skipped, outer = rank - desc.input_dimension_count, rank - desc.indices_dimension_count
     sizes, strides = desc.input_tensor.sizes[skipped:], _strides(desc.input_tensor)[skipped:]
     along = _strides(desc.indices_tensor)[outer:]
@@ -113,7 +106,7 @@ _WALKS: Mapping[str, Callable[[Any], _Walk]] = {
     "GATHER": _gather,
     "GATHER_ELEMENTS": _gather_elements,
     "GATHER_ND": _gather_nd,
-    "GATHER_ND1": _gather_nd1,
+    "GATHER_ND1": _gather_nd,
     "TILE": _tile,
 }
 
@@ -293,7 +286,7 @@ def _viewed(memory: Tensor, dtype: torch.dtype) -> Tensor:
     return memory[: memory.shape[0] // dtype.itemsize * dtype.itemsize].view(dtype)
 
 
-Prepare = Callable[[OperatorDesc, Any, Mapping[str, Binding], Mapping[str, Binding]], Callable[[], object]]
+Prepare = Callable[[OperatorDesc, Resources, Bindings, Bindings], Callable[[], object]]
 
 
 class _BatchMemory:
@@ -347,29 +340,11 @@ def _run_on(
     device: torch.device, resource: Bytes, groups: Sequence[_CopyGroup], large: Sequence[Execution], prepare: Prepare
 ) -> None:
     """The tables travel behind the resource, so that one copy takes both; the resource alone comes back."""
-    starts, end = [], _aligned(len(resource))
-    for group in groups:
-        starts.append(end)
-        end += _aligned(group.table.nbytes)
-    host = torch.empty(end, dtype=torch.uint8, pin_memory=end <= MOST_PINNED)
-    staged = host.numpy()
-    staged[: len(resource)] = resource
-    for start, group in zip(starts, groups, strict=True):
-        staged[start : start + group.table.nbytes] = group.table.reshape(-1).view(np.uint8)
-    memory = torch.empty(end, dtype=torch.uint8, device=device)
-    memory.copy_(host, non_blocking=True)
-    tables = [
-        memory[start : start + group.table.nbytes].view(torch.int64).view(group.table.shape)
-        for start, group in zip(starts, groups, strict=True)
-    ]
-    _run_in(memory[: len(resource)], groups, tables, large, prepare)
-    host[: len(resource)].copy_(memory[: len(resource)], non_blocking=True)
-    torch.cuda.current_stream(device).synchronize()
-    resource[:] = staged[: len(resource)]
-
-
-def _aligned(size: int) -> int:
-    return -(-size // RESOURCE_ALIGNMENT) * RESOURCE_ALIGNMENT
+    copy = StagedCopy([resource, *(group.table.reshape(-1).view(np.uint8) for group in groups)], device)
+    first, *others = (copy.memory[place] for place in copy.places)
+    tables = [table.view(torch.int64).view(group.table.shape) for table, group in zip(others, groups, strict=True)]
+    _run_in(first, groups, tables, large, prepare)
+    copy.bring_back([0])
 
 
 def _run_in(

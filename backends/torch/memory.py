@@ -6,7 +6,8 @@ NaN payloads on the way); index tensors as what they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -53,6 +54,13 @@ def strided_view(resource: Tensor, start: int, tensor: TensorDesc, dtype: torch.
     return elements.as_strided(tensor.sizes, tensor.strides, start // size)
 
 
+class Resources(Protocol):
+    """Where the bindings of a case lie as torch sees them."""
+
+    def view(self, binding: Binding, tensor: TensorDesc, dtype: torch.dtype) -> Tensor:
+        """The elements of a bound tensor."""
+
+
 class HostResources:
     """Resources that the CPU works on where they lie."""
 
@@ -71,40 +79,57 @@ class HostResources:
         """Nothing: what was written was written in place."""
 
 
+class StagedCopy:
+    """A copy of arrays on a device, all in one allocation so that one transfer takes them there.
+
+    Args:
+        arrays: of bytes.
+        device: one of CUDA's.
+
+    Attributes:
+        memory: on the device.
+        places: of the arrays in it.
+    """
+
+    def __init__(self, arrays: Sequence[Bytes], device: torch.device) -> None:
+        self._arrays = arrays
+        self.places: list[slice] = []
+        end = 0
+        for array in arrays:
+            self.places.append(slice(end, end + len(array)))
+            end += -(-len(array) // RESOURCE_ALIGNMENT) * RESOURCE_ALIGNMENT
+        self._host = torch.empty(end, dtype=torch.uint8, pin_memory=end <= MOST_PINNED)
+        staged = self._host.numpy()
+        for array, place in zip(arrays, self.places, strict=True):
+            staged[place] = array
+        self.memory = torch.empty(end, dtype=torch.uint8, device=device)
+        self.memory.copy_(self._host, non_blocking=True)
+
+    def bring_back(self, numbers: Sequence[int]) -> None:
+        """Copy the arrays of these numbers, whole, to where they came from; waits for the device."""
+        for place in (self.places[number] for number in numbers):
+            self._host[place].copy_(self.memory[place], non_blocking=True)
+        torch.cuda.current_stream(self.memory.device).synchronize()
+        staged = self._host.numpy()
+        for number in numbers:
+            self._arrays[number][:] = staged[self.places[number]]
+
+
 class DeviceResources:
-    """Copies of resources on a CUDA device, all in one allocation so that one transfer takes them there.
+    """Copies of resources on a CUDA device.
 
     A resource that is bound more than once is copied once, so that its bindings share memory on the device too.
     """
 
     def __init__(self, bindings: Iterable[Binding], device: torch.device) -> None:
-        self._starts: dict[int, int] = {}
-        buffers: list[tuple[int, Bytes]] = []
-        end = 0
-        for binding in bindings:
-            if id(binding.buffer) not in self._starts:
-                self._starts[id(binding.buffer)] = end
-                buffers.append((end, binding.buffer))
-                end += -(-len(binding.buffer) // RESOURCE_ALIGNMENT) * RESOURCE_ALIGNMENT
-        self._host = torch.empty(end, dtype=torch.uint8, pin_memory=end <= MOST_PINNED)
-        staged = self._host.numpy()
-        for start, buffer in buffers:
-            staged[start : start + len(buffer)] = buffer
-        self._device = torch.empty(end, dtype=torch.uint8, device=device)
-        self._device.copy_(self._host, non_blocking=True)
+        buffers = {id(binding.buffer): binding.buffer for binding in bindings}
+        self._numbers = {identity: number for number, identity in enumerate(buffers)}
+        self._copy = StagedCopy(list(buffers.values()), device)
 
     def view(self, binding: Binding, tensor: TensorDesc, dtype: torch.dtype) -> Tensor:
-        return strided_view(self._device, self._starts[id(binding.buffer)] + binding.offset, tensor, dtype)
+        start = self._copy.places[self._numbers[id(binding.buffer)]].start
+        return strided_view(self._copy.memory, start + binding.offset, tensor, dtype)
 
     def write_back(self, outputs: Iterable[Binding]) -> None:
         """Copy the outputs' whole resources to where they came from; waits for the device."""
-        staged = self._host.numpy()
-        places = []
-        for binding in outputs:
-            start = self._starts[id(binding.buffer)]
-            place = slice(start, start + len(binding.buffer))
-            self._host[place].copy_(self._device[place], non_blocking=True)
-            places.append((binding.buffer, place))
-        torch.cuda.current_stream(self._device.device).synchronize()
-        for buffer, place in places:
-            buffer[:] = staged[place]
+        self._copy.bring_back([self._numbers[id(binding.buffer)] for binding in outputs])

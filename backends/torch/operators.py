@@ -58,13 +58,27 @@ def gather_elements(desc: Any, source: Tensor, indices: Tensor, out: Tensor | No
 
 
 def gather_nd(desc: Any, source: Tensor, indices: Tensor, out: Tensor | None = None) -> Tensor:
-    """GATHER_ND: `output[i..., rest] = input[indices[i..., :], rest]`."""
-    return _gather_tuples(desc, source, indices, 0, out)
+    """GATHER_ND: `output[i..., rest] = input[indices[i..., :], rest]`; GATHER_ND1: the same with `b...` before each.
 
-
-def gather_nd1(desc: Any, source: Tensor, indices: Tensor, out: Tensor | None = None) -> Tensor:
-    """GATHER_ND1: `output[b..., i..., rest] = input[b..., indices[b..., i..., :], rest]`."""
-    return _gather_tuples(desc, source, indices, desc.batch_dimension_count, out)
+    GATHER_ND is GATHER_ND1 without batches.
+    """
+    rank, batch = source.dim(), batch_dimensions(desc)
+    source = last_dimensions(source, desc.input_dimension_count, "InputDimensionCount")
+    tuples = last_dimensions(indices, desc.indices_dimension_count, "IndicesDimensionCount")
+    sizes, index_sizes = source.shape, tuples.shape
+    addressed = batch + index_sizes[-1]
+    if batch >= len(index_sizes) or addressed > len(sizes):
+        raise PlanError(
+            f"{batch} batch dimensions and tuples of {index_sizes[-1]} coordinates do not fit "
+            f"{len(sizes)} input and {len(index_sizes)} index dimensions"
+        )
+    if sizes[:batch] != index_sizes[:batch]:
+        raise PlanError(
+            f"batches are {tuple(sizes[:batch])} in InputTensor, {tuple(index_sizes[:batch])} in the indices"
+        )
+    grid, rest = index_sizes[:-1], sizes[addressed:]
+    coordinates = [*(None for _ in range(batch)), *tuples.unbind(-1)]
+    return _take_rows(source, coordinates, grid, (1,) * (rank - len(grid) - len(rest)) + grid + rest, out)
 
 
 def tile(desc: Any, source: Tensor, out: Tensor | None = None) -> Tensor:
@@ -101,24 +115,10 @@ def in_range(indices: Tensor, size: int) -> Tensor:
     return indices.to(torch.int64).remainder(size)
 
 
-def _gather_tuples(desc: Any, source: Tensor, indices: Tensor, batch: int, out: Tensor | None) -> Tensor:
-    rank = source.dim()
-    source = last_dimensions(source, desc.input_dimension_count, "InputDimensionCount")
-    tuples = last_dimensions(indices, desc.indices_dimension_count, "IndicesDimensionCount")
-    sizes, index_sizes = source.shape, tuples.shape
-    addressed = batch + index_sizes[-1]
-    if batch >= len(index_sizes) or addressed > len(sizes):
-        raise PlanError(
-            f"{batch} batch dimensions and tuples of {index_sizes[-1]} coordinates do not fit "
-            f"{len(sizes)} input and {len(index_sizes)} index dimensions"
-        )
-    if sizes[:batch] != index_sizes[:batch]:
-        raise PlanError(
-            f"batches are {tuple(sizes[:batch])} in InputTensor, {tuple(index_sizes[:batch])} in the indices"
-        )
-    grid, rest = index_sizes[:-1], sizes[addressed:]
-    coordinates = [*(None for _ in range(batch)), *tuples.unbind(-1)]
-    return _take_rows(source, coordinates, grid, (1,) * (rank - len(grid) - len(rest)) + grid + rest, out)
+def batch_dimensions(desc: Any) -> int:
+    """How many leading dimensions input and indices share: GATHER_ND1's BatchDimensionCount, of GATHER_ND none."""
+    count: int = getattr(desc, "batch_dimension_count", 0)
+    return count
 
 
 def _take_rows(

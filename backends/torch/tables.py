@@ -21,14 +21,7 @@ from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 
 FLOAT = frozenset({DataType.FLOAT32, DataType.FLOAT16})
-TO_32_BIT = FLOAT | {
-    DataType.INT8,
-    DataType.INT16,
-    DataType.INT32,
-    DataType.UINT8,
-    DataType.UINT16,
-    DataType.UINT32,
-}
+TO_32_BIT = FLOAT | {DataType[f"{kind}{bits}"] for kind in ("INT", "UINT") for bits in (8, 16, 32)}
 INTEGER_TO_64_BIT = TO_32_BIT | {DataType.INT64, DataType.UINT64}
 TO_64_BIT = INTEGER_TO_64_BIT | {DataType.FLOAT64}
 UINT32 = frozenset({DataType.UINT32})
@@ -69,19 +62,22 @@ class TorchOperator:
     plan: Callable[..., Plan | None] | None = None
 
 
-THROUGH_INDICES = ("input_tensor", "indices_tensor")
-AT_2_1 = TensorSupport(FOUR, TO_32_BIT, UINT32)
-AT_3_0 = TensorSupport(ANY, TO_32_BIT, INDEX)
-AT_4_1 = TensorSupport(ANY, TO_64_BIT, INDEX)
+FROM_3_0 = {
+    Level.L3_0: TensorSupport(ANY, TO_32_BIT, INDEX),
+    Level.L4_1: TensorSupport(ANY, TO_64_BIT, INDEX),
+}
+FROM_2_1 = {Level.L2_1: TensorSupport(FOUR, TO_32_BIT, UINT32), **FROM_3_0}
+
+
+def _by_indices(
+    run: Callable[..., Tensor], plan: Callable[..., Plan | None], support: Mapping[Level, TensorSupport]
+) -> TorchOperator:
+    """An operator that takes elements by the indices in a second tensor."""
+    return TorchOperator(run, ("input_tensor", "indices_tensor"), support, indices="indices_tensor", plan=plan)
+
 
 OPERATORS: Mapping[str, TorchOperator] = {
-    "GATHER": TorchOperator(
-        operators.gather,
-        THROUGH_INDICES,
-        {Level.L1_0: TensorSupport(FOUR, FLOAT, UINT32), Level.L2_1: AT_2_1, Level.L3_0: AT_3_0, Level.L4_1: AT_4_1},
-        indices="indices_tensor",
-        plan=plans.gather,
-    ),
+    "GATHER": _by_indices(operators.gather, plans.gather, {Level.L1_0: TensorSupport(FOUR, FLOAT, UINT32), **FROM_2_1}),
     "TILE": TorchOperator(
         operators.tile,
         ("input_tensor",),
@@ -93,27 +89,9 @@ OPERATORS: Mapping[str, TorchOperator] = {
         },
         plan=plans.tile,
     ),
-    "GATHER_ELEMENTS": TorchOperator(
-        operators.gather_elements,
-        THROUGH_INDICES,
-        {Level.L2_1: AT_2_1, Level.L3_0: AT_3_0, Level.L4_1: AT_4_1},
-        indices="indices_tensor",
-        plan=plans.gather_elements,
-    ),
-    "GATHER_ND": TorchOperator(
-        operators.gather_nd,
-        THROUGH_INDICES,
-        {Level.L2_1: AT_2_1, Level.L3_0: AT_3_0, Level.L4_1: AT_4_1},
-        indices="indices_tensor",
-        plan=plans.gather_nd,
-    ),
-    "GATHER_ND1": TorchOperator(
-        operators.gather_nd1,
-        THROUGH_INDICES,
-        {Level.L3_0: AT_3_0, Level.L4_1: AT_4_1},
-        indices="indices_tensor",
-        plan=plans.gather_nd1,
-    ),
+    "GATHER_ELEMENTS": _by_indices(operators.gather_elements, plans.gather_elements, FROM_2_1),
+    "GATHER_ND": _by_indices(operators.gather_nd, plans.gather_nd, FROM_2_1),
+    "GATHER_ND1": _by_indices(operators.gather_nd, plans.gather_nd, FROM_3_0),
 }
 
 

@@ -32,14 +32,15 @@ from dml_conformance.conformance.cli.resuming import (
 )
 from dml_conformance.conformance.exchange.failures import read_failures
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.conformance.packages.make import PackageFolder, complete_archive, signing_key
+from dml_conformance.conformance.packages.make import PackageFolder, complete_archive
 from dml_conformance.conformance.packages.profiles import ClaimsProfile, narrowed, widest
-from dml_conformance.conformance.packages.statements import read_stated
+from dml_conformance.conformance.packages.toml import read_toml
 from dml_conformance.conformance.packages.waivers import WaiverFilter, Waivers, read_waivers
 from dml_conformance.conformance.workers import Workers
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.reports.console import Progress, print_summary
 from dml_conformance.reports.package import PACKAGE_FILES, SUFFIX
+from dml_conformance.reports.package.forms import Stated
 from dml_conformance.reports.stream import FanOut
 from dml_conformance.reports.summary import Summary
 from dml_conformance.reports.writing import FILES, OutputFolder, ReportFolder
@@ -203,8 +204,12 @@ def certify(
             same = conditions([backend_name], leave_out=_NOT_OF_THE_RUN)
             reports: ReportFolder | PackageFolder
             if package:
-                stated = None if statement_file is None else read_stated(statement_file)
-                key = None if sign_key is None else signing_key(sign_key)
+                stated = None if statement_file is None else read_toml(statement_file, Stated)
+                key = None
+                if sign_key is not None:
+                    from dml_conformance.reports.package.signature import read_private_key  # which loads OpenSSL
+
+                    key = read_private_key(sign_key)
                 profile = widest(claims) if profile_name is None else ClaimsProfile(profile_name)
                 reports = PackageFolder(output, profile, stated, waivers, key, replace=replace_folder, conditions=same)
             else:

@@ -47,18 +47,15 @@ def export(results: Sequence[Path], form: str, output: Path | None, replace: boo
     with ExitStack() as stack:
         stores = [stack.enter_context(opened_results(path)) for path in results]
         if form == "csv":
-            target.write_with(_rows(stores))
+            target.write_with(lambda stream: _write_rows(stores, stream))
         else:
             summaries = [_summary(store) for store in stores]
             target.write(_WRITERS[form](summaries))
 
 
-def _rows(stores: Sequence[Store]) -> Callable[[TextIO], None]:
-    def write(stream: TextIO) -> None:
-        for number, store in enumerate(stores):
-            replay_shown(store, CsvWriter(stream, header=number == 0))
-
-    return write
+def _write_rows(stores: Sequence[Store], stream: TextIO) -> None:
+    for number, store in enumerate(stores):
+        replay_shown(store, CsvWriter(stream, header=number == 0))
 
 
 def _summary(store: Store) -> Summary:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +15,7 @@ from dml_conformance.conformance.cli.options import ParsedType, format_option, i
 
 if TYPE_CHECKING:
     from dml_conformance.conformance.packages.verify import Verification
+    from dml_conformance.conformance.packages.verify.findings import VerificationCheck
 
 
 def _share(text: str) -> Fraction:
@@ -75,6 +74,7 @@ def verify(
     """
     from dml_conformance.conformance.packages.verify import verify as verify_package
     from dml_conformance.conformance.packages.verify.rerun import Rerun
+    from dml_conformance.reports.console import Steps
 
     if (share is None) != (backend_name is None):
         raise click.UsageError("--rerun and --backend go together; give both or none.")
@@ -88,10 +88,9 @@ def verify(
     rerun = None
     if share is not None and backend_name is not None:
         rerun = Rerun(share, backend_name, secrets.randbits(64) if rerun_seed is None else rerun_seed, limits)
-    with _progress() as progress:
-        found = verify_package(
-            package, key=key, today=as_of or datetime.now(UTC).date(), rerun=rerun, progress=progress
-        )
+    with Steps("Verifying", unit="steps") as steps:
+        today = as_of or datetime.now(UTC).date()
+        found = verify_package(package, key=key, today=today, rerun=rerun, progress=steps.reach)
     if format_ == "json":
         from dml_conformance.conformance.cli.output import print_json
 
@@ -101,28 +100,17 @@ def verify(
     raise SystemExit(found.exit_code)
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """How far it is, on standard error."""
-    from dml_conformance.reports.console import Steps
-
-    with Steps("Verifying", unit="steps") as steps:
-        yield steps.reach
+def _result(check: VerificationCheck) -> str:
+    if check.findings:
+        return f"{check.findings} wrong"
+    return "ok" if check.done else "not checked"
 
 
 def _print(package: Path, found: Verification) -> None:
     from dml_conformance.conformance.cli.lines import echo
     from dml_conformance.conformance.cli.output import print_table
 
-    rows = [
-        (
-            check.name,
-            f"{check.findings} wrong" if check.findings else "ok" if check.done else "not checked",
-            check.detail,
-        )
-        for check in found.checks
-    ]
-    print_table(("check", "result", "about"), rows)
+    print_table(("check", "result", "about"), ((check.name, _result(check), check.detail) for check in found.checks))
     if found.findings:
         echo()
     for finding in found.findings:

@@ -12,6 +12,7 @@ import hashlib
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
@@ -374,13 +375,8 @@ def check_corpus(reader: CorpusReader, tell: Callable[[], None] = lambda: None) 
 
 def in_blocks(lines: Iterable[CorpusLine], size: int) -> Iterator[Sequence[CorpusLine]]:
     """Lines in blocks of `size`, the last one of what is left."""
-    block: list[CorpusLine] = []
-    for line in lines:
-        block.append(line)
-        if len(block) == size:
-            yield block
-            block = []
-    if block:
+    lines = iter(lines)
+    while block := list(islice(lines, size)):
         yield block
 
 

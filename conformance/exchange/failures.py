@@ -6,6 +6,7 @@ import hashlib
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -29,19 +30,7 @@ def read_failures(folder: Path) -> list[Case]:
     """
     cases = []
     for path in sorted(entry for entry in folder.iterdir() if entry.suffix == ".json"):
-        if path.exists() and not path.is_file():  # a device or pipe might never end
-            raise FormError(str(path), "is no file; expected a case as JSON")
-        try:
-            with path.open("rb") as stream:
-                content = stream.read(MAX_BYTES + 1)
-        except OSError as error:
-            raise FormError(str(path), f"cannot be read: {error.strerror or error}") from None
-        if len(content) > MAX_BYTES:
-            raise FormError(str(path), f"larger than {MAX_BYTES >> 20} MiB; expected a case as JSON")
-        try:
-            value = msgspec.json.decode(content)
-        except MALFORMED as error:
-            raise FormError(str(path), f"expected a case as JSON: {error}") from None
+        value = _read(path)
         listed = value if isinstance(value, list) else [value]
         for number, item in enumerate(listed):
             where = f"{path}[{number}]" if isinstance(value, list) else str(path)
@@ -49,6 +38,22 @@ def read_failures(folder: Path) -> list[Case]:
             check_data(case, where)
             cases.append(msgspec.structs.replace(case, origin=f"{ORIGIN}{path.name}"))
     return cases
+
+
+def _read(path: Path) -> Any:
+    if path.exists() and not path.is_file():  # a device or pipe might never end
+        raise FormError(str(path), "is no file; expected a case as JSON")
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise FormError(str(path), f"cannot be read: {error.strerror or error}") from None
+    if len(content) > MAX_BYTES:
+        raise FormError(str(path), f"larger than {MAX_BYTES >> 20} MiB; expected a case as JSON")
+    try:
+        return msgspec.json.decode(content)
+    except MALFORMED as error:
+        raise FormError(str(path), f"expected a case as JSON: {error}") from None
 
 
 def check_data(case: Case, where: str) -> None:

@@ -60,31 +60,15 @@ class ConformanceSuite:
         if not wanted:
             return
         judge = self._judge(metafunc.config)
-        cells = [
-            (operator, level)
-            for operator in self._operators(metafunc.config)
-            for level in self._chosen_levels(metafunc.config, judge)
-        ]
+        levels = self._chosen_levels(metafunc.config, judge)
+        cells = [(operator, level) for operator in self._operators(metafunc.config) for level in levels]
         if "dml_rule" in wanted:
-            metafunc.parametrize(
-                "dml_rule",
-                [
-                    pytest.param(
-                        (operator, level, rule), id=f"{operator}-{level}-{rule}", marks=_mark(operator, level, rule)
-                    )
-                    for operator, level in cells
-                    for rule in applicable_rules(operator, level)
-                ],
-            )
+            about = ((*cell, rule) for cell in cells for rule in applicable_rules(*cell))
+            rules = [pytest.param(one, id="{}-{}-{}".format(*one), marks=_mark(*one)) for one in about]
+            metafunc.parametrize("dml_rule", rules)
         else:
-            metafunc.parametrize(
-                "dml_example",
-                [
-                    pytest.param((name, level), id=f"{name}-{level}")
-                    for operator, level in cells
-                    for name in example_cases(operator, level)
-                ],
-            )
+            named = ((name, level) for operator, level in cells for name in example_cases(operator, level))
+            metafunc.parametrize("dml_example", [pytest.param(one, id="{}-{}".format(*one)) for one in named])
 
     @pytest.mark.dml_example
     def test_example(self, dml_example: tuple[str, Level], request: pytest.FixtureRequest) -> None:

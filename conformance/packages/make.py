@@ -15,9 +15,9 @@ from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.package import CASES, LISTED, MANIFEST, SIGNATURE, STATEMENT, SUFFIX, WAIVERS
 from dml_conformance.reports.package.archive import write_archive
 from dml_conformance.reports.package.forms import Manifest, ManifestEntry, Stated, WaiverList
-from dml_conformance.reports.records import Campaign, Ending, Record, Throughput
+from dml_conformance.reports.records import Ending, Record
 from dml_conformance.reports.resuming import ResumeError
-from dml_conformance.reports.stream import Consumer, FanOut
+from dml_conformance.reports.stream import FanOut
 from dml_conformance.reports.writing import OutputError, OutputFolder, ReportFolder, WriteError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _FRAME = b"\x28\xb5\x2f\xfd"
 
 
-class PackageFolder(Consumer):
+class PackageFolder(FanOut):
     """A consumer that leaves a certification package: a folder and, beside it, an archive of it.
 
     Args:
@@ -67,20 +67,11 @@ class PackageFolder(Consumer):
         self._digests = CaseDigests()
         self._reports = ReportFolder(output, self._complete, conditions)
         self.summary, self.begun = self._reports.summary, self._reports.begun
-        self._stream = FanOut(self._reports)
-
-    def start(self, campaign: Campaign) -> None:
-        self._stream.start(campaign)
+        super().__init__(self._reports)
 
     def record(self, record: Record | EncodedRecord) -> None:
         self._digests.add(record.traits)
-        self._stream.record(record)
-
-    def mark(self, unit: str) -> None:
-        self._stream.mark(unit)
-
-    def throughput(self, row: Throughput) -> None:
-        self._stream.throughput(row)
+        super().record(record)
 
     def finish(self, ending: Ending) -> None:
         """Write what is left, and put folder and archive in their places.
@@ -89,7 +80,7 @@ class PackageFolder(Consumer):
             WaiverError: a waiver covered nothing; the folder has the reports alone, and there is no archive.
             OutputError, StoreError: something cannot be written.
         """
-        self._stream.finish(ending)
+        super().finish(ending)
         try:
             if self._waivers.unused():
                 self.archive.unlink(missing_ok=True)
@@ -188,17 +179,6 @@ def _write(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-
-
-def signing_key(path: Path) -> Ed25519PrivateKey:
-    """The private key in a file.
-
-    Raises:
-        KeyFileError: it is none, or others than its owner may read the file.
-    """
-    from dml_conformance.reports.package.signature import read_private_key  # OpenSSL is loaded for signatures alone
-
-    return read_private_key(path)
 
 
 def manifest_of(folder: Path, suite_version: str) -> Manifest:

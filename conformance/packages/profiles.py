@@ -6,6 +6,7 @@ by level, for what it claims.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 
 from msgspec.structs import replace
@@ -33,11 +34,18 @@ def widest(claims: Capabilities) -> ClaimsProfile:
     Raises:
         ProfileError: it claims nothing that could be judged.
     """
-    if not _decides(claims) and not _executes(claims):
+    found = profile_of(claims.enforces, claims.executes)
+    if found is None:
         raise ProfileError(f"{claims.name} claims neither decisions nor execution; there is nothing to certify")
-    if not _executes(claims):
-        return ClaimsProfile.DECISIONS
-    return ClaimsProfile.FULL if _decides(claims) else ClaimsProfile.EXECUTION
+    return found
+
+
+def profile_of(enforces: Collection[str], executes: bool) -> ClaimsProfile | None:
+    """What claims of these rule categories, and of executing or not, are about; None = nothing that could be judged."""
+    decides = not DESCRIPTOR_CATEGORIES.isdisjoint(enforces)
+    if executes and Category.EXECUTION in enforces:
+        return ClaimsProfile.FULL if decides else ClaimsProfile.EXECUTION
+    return ClaimsProfile.DECISIONS if decides else None
 
 
 def narrowed(claims: Capabilities, profile: ClaimsProfile) -> Capabilities:
@@ -46,14 +54,8 @@ def narrowed(claims: Capabilities, profile: ClaimsProfile) -> Capabilities:
     Raises:
         ProfileError: it does not claim what the profile is about.
     """
-    missing = [
-        what
-        for what, needed, claimed in (
-            ("decisions", profile is not ClaimsProfile.EXECUTION, _decides(claims)),
-            ("execution", profile is not ClaimsProfile.DECISIONS, _executes(claims)),
-        )
-        if needed and not claimed
-    ]
+    claimed = profile_of(claims.enforces, claims.executes)
+    missing = sorted(_parts(profile) - (set() if claimed is None else _parts(claimed)))
     if missing:
         raise ProfileError(
             f"profile {profile}: {claims.name} does not claim {' and '.join(missing)}; it can have profile "
@@ -66,9 +68,6 @@ def narrowed(claims: Capabilities, profile: ClaimsProfile) -> Capabilities:
     return claims
 
 
-def _decides(claims: Capabilities) -> bool:
-    return not claims.enforces.isdisjoint(DESCRIPTOR_CATEGORIES)
-
-
-def _executes(claims: Capabilities) -> bool:
-    return claims.executes and Category.EXECUTION in claims.enforces
+def _parts(profile: ClaimsProfile) -> set[ClaimsProfile]:
+    """The profiles that one is made of, each about one thing."""
+    return {ClaimsProfile.DECISIONS, ClaimsProfile.EXECUTION} if profile is ClaimsProfile.FULL else {profile}

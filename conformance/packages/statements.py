@@ -6,24 +6,12 @@ All but what the vendor states follows from the records, so whoever verifies a p
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from itertools import groupby
-from pathlib import Path
 
 from dml_conformance.conformance.packages.profiles import ClaimsProfile
-from dml_conformance.conformance.packages.toml import read_toml
 from dml_conformance.reports.package.forms import CaseList, Certified, Claims, PhaseCases, Predicate, Stated, Statement
 from dml_conformance.reports.records import Campaign, Phase, Record, Verdict
 from dml_conformance.reports.summary import CellVerdict, Summary
-
-
-def read_stated(path: Path) -> Stated:
-    """What a vendor states, from TOML with the keys of `reports.package.forms.Stated`.
-
-    Raises:
-        TomlError: it is no TOML, a key is unknown or missing, or a value is not what its key takes.
-    """
-    return read_toml(path, Stated)
 
 
 def statement_of(summary: Summary, profile: ClaimsProfile, stated: Stated | None) -> Statement:
@@ -79,13 +67,6 @@ class CaseDigests:
         count, digest = self._found.get(record.phase) or (0, hashlib.sha256())
         digest.update(f"{record.case}\n".encode())
         self._found[record.phase] = count + 1, digest
-
-    @classmethod
-    def of(cls, records: Iterable[Record]) -> CaseDigests:
-        digests = cls()
-        for record in records:
-            digests.add(record)
-        return digests
 
     def case_list(self, campaign: Campaign) -> CaseList:
         """The corpus of a campaign whose records were taken."""

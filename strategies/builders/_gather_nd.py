@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.operators._gather_nd import unpadded_sizes
-from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
 from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
 from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, SHORT_AXIS, four, matrix
 from dml_conformance.strategies.context import Context
@@ -42,184 +40,174 @@ class Shape:
             self.q = integer(least, most)
 
 
-def build_nd(ctx: Context, desc_type: type[OperatorDesc], shape: Shape, *, tuple_size: int = 0) -> Any:
-    """A valid descriptor of this shape; a `tuple_size` other than the shape's breaks what has to fit."""
-    chooser = ctx.chooser
-    data_type, index_type = chooser.choice(ctx.data_types), chooser.choice(ctx.index_types)
-    least = 2 if ctx.spread else 1
-    meaningful = sizes(ctx, shape.n, least)
-    input_sizes = (1,) * (shape.rank - shape.n) + meaningful
-    free = shape.q - 1 - shape.b
-    index_sizes = (
-        (1,) * (shape.rank - shape.q) + meaningful[: shape.b] + sizes(ctx, free, least) + (tuple_size or shape.t,)
-    )
-    output_sizes = index_sizes[shape.rank - shape.q : -1] + meaningful[shape.b + index_sizes[-1] :]
-    output_sizes = (1,) * (shape.rank - len(output_sizes)) + output_sizes
-    chooser.section()
-    tensors = (
-        tensor(ctx, data_type, input_sizes),
-        tensor(ctx, index_type, index_sizes),
-        tensor(ctx, data_type, output_sizes, output=True),
-    )
-    if desc_type is GatherNd1Desc:
-        return GatherNd1Desc(*tensors, shape.n, shape.q, shape.b)
-    return desc_type(*tensors, shape.n, shape.q)
+class TupleBuilder:
+    """The builder of GATHER_ND, or of GATHER_ND1, which has batches; see `strategies.builders` for what it offers.
 
+    Args:
+        operator: its name.
+        desc_type: its descriptors.
+    """
 
-def nd_edges(ctx: Context, desc_type: type[OperatorDesc], *, batches: bool) -> Iterator[Any]:
-    """Counts at both ends of their ranges, and long axes."""
-    for rank in ctx.ranks:
-        for n in sorted({1, max(rank - 1, 1), rank}):
-            for q in sorted({1, max(rank - 1, 1), rank}):
-                yield build_nd(ctx, desc_type, Shape(ctx, batches=batches, rank=rank, n=n, q=q))
-        whole = Shape(ctx, batches=False, rank=rank, n=rank, q=1)
-        yield build_nd(ctx, desc_type, whole, tuple_size=rank)
-    if 4 in ctx.ranks:  # where tuples have one coordinate, the output takes exactly as many dimensions as there are
-        yield build_nd(ctx, desc_type, Shape(ctx, batches=False, rank=4, n=3, q=3))
-    plain, rank = ctx.but(layout="packed"), ctx.ranks[-1]
-    for length in LONG_AXES:
-        desc = build_nd(plain, desc_type, Shape(plain, batches=False, rank=rank, n=1, q=2))
-        desc = resize(desc, "input_tensor", (1,) * (rank - 1) + (length,))
-        yield with_fitting_output(resize(desc, "indices_tensor", (1,) * (rank - 2) + (40, 1)))
+    def __init__(self, operator: str, desc_type: Any) -> None:
+        self._desc_type = desc_type
+        self._batches: bool = "batch_dimension_count" in desc_type.__struct_fields__
+        own = {**self._violations(), **(self._batch_violations() if self._batches else {})}
+        self.violations = {f"{operator}.{rule}": violate for rule, violate in own.items()}
 
+    def build(self, ctx: Context) -> Any:
+        ctx = ctx.of_rank(2) if ctx.spread else ctx
+        return self._of_shape(ctx, Shape(ctx, batches=self._batches))
 
-def nd_huge(ctx: Context, desc_type: type[OperatorDesc], sizes: tuple[int, int]) -> Iterator[Any]:
-    """An input of these sizes, indexed along the first of them."""
-    plain, rank = ctx.but(layout="packed"), ctx.ranks[-1]
-    desc = build_nd(plain, desc_type, Shape(plain, batches=False, rank=rank, n=2, q=2))
-    desc = resize(desc, "input_tensor", (1,) * (rank - 2) + sizes)
-    yield with_fitting_output(resize(desc, "indices_tensor", (1,) * (rank - 2) + (3, 1)))
+    def edges(self, ctx: Context) -> Iterator[Any]:
+        """Counts at both ends of their ranges, and long axes."""
+        for rank in ctx.ranks:
+            for n in sorted({1, max(rank - 1, 1), rank}):
+                for q in sorted({1, max(rank - 1, 1), rank}):
+                    yield self._of_shape(ctx, Shape(ctx, batches=self._batches, rank=rank, n=n, q=q))
+            whole = Shape(ctx, batches=False, rank=rank, n=rank, q=1)
+            yield self._of_shape(ctx, whole, tuple_size=rank)
+        if 4 in ctx.ranks:  # where tuples have one coordinate, the output takes as many dimensions as there are
+            yield self._of_shape(ctx, Shape(ctx, batches=False, rank=4, n=3, q=3))
+        plain, rank = ctx.but(layout="packed"), ctx.ranks[-1]
+        for length in LONG_AXES:
+            desc = self._of_shape(plain, Shape(plain, batches=False, rank=rank, n=1, q=2))
+            desc = resize(desc, "input_tensor", (1,) * (rank - 1) + (length,))
+            yield with_fitting_output(resize(desc, "indices_tensor", (1,) * (rank - 2) + (40, 1)))
 
+    def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Any]:
+        """An input of these sizes, indexed along the first of them."""
+        plain, rank = ctx.but(layout="packed"), ctx.ranks[-1]
+        desc = self._of_shape(plain, Shape(plain, batches=False, rank=rank, n=2, q=2))
+        desc = resize(desc, "input_tensor", (1,) * (rank - 2) + sizes)
+        yield with_fitting_output(resize(desc, "indices_tensor", (1,) * (rank - 2) + (3, 1)))
 
-def nd_large(ctx: Context, desc_type: type[OperatorDesc], size: int) -> Any:
-    """Rows of 1 KiB of a stack of matrices, each addressed by a pair of indices."""
-    rows, columns = matrix(size, ctx.data_types[0].size)
-    blocks = 16
-    per_block = max(rows // blocks, 1)
-    return _meaningful(ctx, desc_type, (blocks, per_block, columns), (blocks * per_block, 2), 0)
+    def large(self, ctx: Context, size: int) -> Any:
+        """Rows of 1 KiB of a stack of matrices, each addressed by a pair of indices."""
+        rows, columns = matrix(size, ctx.data_types[0].size)
+        blocks = 16
+        per_block = max(rows // blocks, 1)
+        return self._meaningful(ctx, (blocks, per_block, columns), (blocks * per_block, 2), 0)
 
+    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
+        """Every element by a tuple; what there are batches of comes first, where the long dimension is another one."""
+        batches = 1 if place and self._batches else 0
+        return self._meaningful(ctx, sizes, (*sizes[:batches], FAR_INDICES, 3 - batches), batches)
 
-def nd_long_axis(ctx: Context, desc_type: type[OperatorDesc], sizes: tuple[int, ...], place: int) -> Any:
-    """Every element by a tuple; what there are batches of comes first, where the long dimension is another one."""
-    batches = 1 if place and "batch_dimension_count" in desc_type.__struct_fields__ else 0
-    return _meaningful(ctx, desc_type, sizes, (*sizes[:batches], FAR_INDICES, 3 - batches), batches)
+    def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+        """Rows by tuples of one; the first dimension is one of batches, or of indices where there are none."""
+        before, count, after = sizes
+        source = (before, SHORT_AXIS, after) if self._batches else (SHORT_AXIS, after)
+        return self._meaningful(ctx, source, (before, count, 1), int(self._batches))
 
+    def wrapping(self, ctx: Context) -> Iterator[Any]:
+        """Counts and the size of a tuple together start again at 0."""
+        desc = self._meaningful(ctx, (2, 3, 5), (4, 2), 0)
+        for attribute in desc.__struct_fields__:
+            if attribute.endswith("_dimension_count"):
+                yield from (edit(desc, **{attribute: UINT32_MAX - less}) for less in range(2))
 
-def nd_vast(ctx: Context, desc_type: type[OperatorDesc], sizes: tuple[int, ...]) -> Any:
-    """Rows by tuples of one; the first dimension is one of batches, or of indices where there are none."""
-    before, count, after = sizes
-    if "batch_dimension_count" in desc_type.__struct_fields__:
-        return _meaningful(ctx, desc_type, (before, SHORT_AXIS, after), (before, count, 1), 1)
-    return _meaningful(ctx, desc_type, (SHORT_AXIS, after), (before, count, 1), 0)
+    def _desc(self, tensors: tuple[TensorDesc, TensorDesc, TensorDesc], n: int, q: int, b: int) -> Any:
+        return self._desc_type(*tensors, n, q, b) if self._batches else self._desc_type(*tensors, n, q)
 
+    def _of_shape(self, ctx: Context, shape: Shape, *, tuple_size: int = 0) -> Any:
+        """A valid descriptor of this shape; a `tuple_size` other than the shape's breaks what has to fit."""
+        chooser = ctx.chooser
+        data_type, index_type = chooser.choice(ctx.data_types), chooser.choice(ctx.index_types)
+        least = 2 if ctx.spread else 1
+        meaningful = sizes(ctx, shape.n, least)
+        input_sizes = (1,) * (shape.rank - shape.n) + meaningful
+        grid = meaningful[: shape.b] + sizes(ctx, shape.q - 1 - shape.b, least)
+        index_sizes = (1,) * (shape.rank - shape.q) + grid + (tuple_size or shape.t,)
+        output_sizes = grid + meaningful[shape.b + index_sizes[-1] :]
+        output_sizes = (1,) * (shape.rank - len(output_sizes)) + output_sizes
+        chooser.section()
+        tensors = (
+            tensor(ctx, data_type, input_sizes),
+            tensor(ctx, index_type, index_sizes),
+            tensor(ctx, data_type, output_sizes, output=True),
+        )
+        return self._desc(tensors, shape.n, shape.q, shape.b)
 
-def nd_wrapping(ctx: Context, desc_type: type[OperatorDesc]) -> Iterator[Any]:
-    """Counts and the size of a tuple together start again at 0."""
-    desc = _meaningful(ctx, desc_type, (2, 3, 5), (4, 2), 0)
-    for attribute in desc.__struct_fields__:
-        if attribute.endswith("_dimension_count"):
-            yield from (edit(desc, **{attribute: UINT32_MAX - less}) for less in range(2))
+    def _meaningful(self, ctx: Context, sizes: tuple[int, ...], index_sizes: tuple[int, ...], batches: int) -> Any:
+        """Packed tensors of these sizes after leading ones."""
+        data_type, index_type = ctx.data_types[0], ctx.index_types[0]
+        tensors = (
+            TensorDesc.of(data_type, four(*sizes)),
+            TensorDesc.of(index_type, four(*index_sizes)),
+            TensorDesc(data_type, ()),
+        )
+        return with_fitting_output(self._desc(tensors, len(sizes), len(index_sizes), batches))
 
+    def _violations(self) -> Mapping[str, Callable[[Context], Any]]:
+        """How to break each rule that both operators have."""
 
-def _meaningful(
-    ctx: Context, desc_type: type[OperatorDesc], sizes: tuple[int, ...], index_sizes: tuple[int, ...], batches: int
-) -> Any:
-    """Packed tensors of these sizes after leading ones."""
-    data_type, index_type = ctx.data_types[0], ctx.index_types[0]
-    counts = {"input_dimension_count": len(sizes), "indices_dimension_count": len(index_sizes)}
-    if "batch_dimension_count" in desc_type.__struct_fields__:
-        counts["batch_dimension_count"] = batches
-    desc: Any = desc_type(
-        TensorDesc.of(data_type, four(*sizes)),
-        TensorDesc.of(index_type, four(*index_sizes)),
-        TensorDesc(data_type, ()),
-        **counts,
-    )
-    return with_fitting_output(desc)
+        def build(ctx: Context, **fixed: int) -> Any:
+            return self._of_shape(ctx, Shape(ctx, batches=self._batches, **fixed))
 
+        def out_of_count(ctx: Context, attribute: str) -> Any:
+            desc = build(ctx)
+            rank = len(desc.input_tensor.sizes)
+            return edit(desc, **{attribute: ctx.chooser.variant((rank + 1, 0, rank + 2, 2**31, UINT32_MAX))})
 
-def nd_violations(
-    operator: str, desc_type: type[OperatorDesc], *, batches: bool
-) -> Mapping[str, Callable[[Context], Any]]:
-    """How to break each rule that both operators have."""
+        def leading_sizes(ctx: Context, attribute: str, count: str) -> Any:
+            rank = ctx.chooser.choice(ctx.of_rank(2).ranks)
+            meaningful = ctx.chooser.integer(1, rank - 1)
+            desc = build(ctx, rank=rank, **{count: meaningful})
+            position = ctx.chooser.integer(0, rank - meaningful - 1)
+            return resize_at(desc, attribute, position, ctx.chooser.integer(2, 5))
 
-    def build(ctx: Context, **fixed: int) -> Any:
-        return build_nd(ctx, desc_type, Shape(ctx, batches=batches, **fixed))
+        def tuple_size(ctx: Context) -> Any:
+            desc = build(ctx)
+            rank = len(desc.input_tensor.sizes)
+            size = ctx.chooser.variant((rank + 1, rank + 2, rank + 3))
+            return with_fitting_output(resize_at(desc, "indices_tensor", rank - 1, size))
 
-    def out_of_count(ctx: Context, attribute: str) -> Any:
-        desc = build(ctx)
-        rank = len(desc.input_tensor.sizes)
-        return edit(desc, **{attribute: ctx.chooser.variant((rank + 1, 0, rank + 2, 2**31, UINT32_MAX))})
+        def tuple_size_meaningful(ctx: Context) -> Any:
+            rank = ctx.chooser.choice(ctx.of_rank(2).ranks)
+            shape = Shape(ctx, batches=self._batches, rank=rank, n=ctx.chooser.integer(1, rank - 1))
+            return self._of_shape(ctx, shape, tuple_size=ctx.chooser.integer(shape.n - shape.b + 1, rank))
 
-    def leading_input_sizes(ctx: Context) -> Any:
-        rank = ctx.chooser.choice(ctx.of_rank(2).ranks)
-        desc = build(ctx, rank=rank, n=ctx.chooser.integer(1, rank - 1))
-        position = ctx.chooser.integer(0, rank - desc.input_dimension_count - 1)
-        return resize_at(desc, "input_tensor", position, ctx.chooser.integer(2, 5))
+        def output_rank(ctx: Context) -> Any:
+            # q = rank and a tuple that leaves two input dimensions over need rank + 1 output dimensions.
+            rank = ctx.chooser.choice(ctx.of_rank(3).ranks)
+            desc = self._of_shape(ctx, Shape(ctx, batches=False, rank=rank, n=rank, q=rank))
+            desc = resize_at(desc, "indices_tensor", rank - 1, ctx.chooser.integer(1, rank - 2))
+            return resize(desc, "output_tensor", unpadded_sizes(desc)[-rank:])
 
-    def leading_index_sizes(ctx: Context) -> Any:
-        rank = ctx.chooser.choice(ctx.of_rank(2).ranks)
-        desc = build(ctx, rank=rank, q=ctx.chooser.integer(1, rank - 1))
-        position = ctx.chooser.integer(0, rank - desc.indices_dimension_count - 1)
-        return resize_at(desc, "indices_tensor", position, ctx.chooser.integer(2, 5))
+        return {
+            "input-dimension-count": lambda ctx: out_of_count(ctx, "input_dimension_count"),
+            "indices-dimension-count": lambda ctx: out_of_count(ctx, "indices_dimension_count"),
+            "leading-input-sizes": lambda ctx: leading_sizes(ctx, "input_tensor", "n"),
+            "leading-index-sizes": lambda ctx: leading_sizes(ctx, "indices_tensor", "q"),
+            "tuple-size": tuple_size,
+            "tuple-size-meaningful": tuple_size_meaningful,
+            "output-rank": output_rank,
+        }
 
-    def tuple_size(ctx: Context) -> Any:
-        desc = build(ctx)
-        rank = len(desc.input_tensor.sizes)
-        size = ctx.chooser.variant((rank + 1, rank + 2, rank + 3))
-        return with_fitting_output(resize_at(desc, "indices_tensor", rank - 1, size))
+    def _batch_violations(self) -> Mapping[str, Callable[[Context], Any]]:
+        """How to break what BatchDimensionCount adds."""
 
-    def tuple_size_meaningful(ctx: Context) -> Any:
-        rank = ctx.chooser.choice(ctx.of_rank(2).ranks)
-        shape = Shape(ctx, batches=batches, rank=rank, n=ctx.chooser.integer(1, rank - 1))
-        return build_nd(ctx, desc_type, shape, tuple_size=ctx.chooser.integer(shape.n - shape.b + 1, rank))
+        def batch_dimension_count(ctx: Context) -> Any:
+            rank = ctx.chooser.choice(ctx.ranks)
+            shape = Shape(ctx, batches=True, rank=rank, n=rank, q=rank, least_batch=rank - 1)
+            desc = self._of_shape(ctx, shape)  # with as many batches as may be: a count cut short would pass
+            return edit(desc, batch_dimension_count=ctx.chooser.variant((rank, rank + 1, 2**31, UINT32_MAX)))
 
-    def output_rank(ctx: Context) -> Any:
-        # q = rank and a tuple that leaves two input dimensions over need rank + 1 output dimensions.
-        rank = ctx.chooser.choice(ctx.of_rank(3).ranks)
-        desc = build(ctx, rank=rank, n=rank, q=rank) if not batches else _without_batches(ctx, rank)
-        desc = resize_at(desc, "indices_tensor", rank - 1, ctx.chooser.integer(1, rank - 2))
-        return resize(desc, "output_tensor", unpadded_sizes(desc)[-rank:])
+        def batch_dimension_count_meaningful(ctx: Context) -> Any:
+            rank = ctx.chooser.choice(ctx.of_rank(2).ranks)
+            desc = self._of_shape(ctx, Shape(ctx, batches=True, rank=rank, n=ctx.chooser.integer(1, rank - 1)))
+            least = min(desc.input_dimension_count, desc.indices_dimension_count)
+            return edit(desc, batch_dimension_count=ctx.chooser.integer(least, rank - 1))
 
-    def _without_batches(ctx: Context, rank: int) -> Any:
-        shape = Shape(ctx, batches=False, rank=rank, n=rank, q=rank)
-        return build_nd(ctx, desc_type, shape)
+        def batch_sizes(ctx: Context) -> Any:
+            desc = self._of_shape(ctx, Shape(ctx.of_rank(2), batches=True, least_batch=1))
+            batch = ctx.chooser.integer(0, desc.batch_dimension_count - 1)
+            position = len(desc.indices_tensor.sizes) - desc.indices_dimension_count + batch
+            size = desc.indices_tensor.sizes[position]
+            return with_fitting_output(resize_at(desc, "indices_tensor", position, size + ctx.chooser.integer(1, 3)))
 
-    return {
-        f"{operator}.input-dimension-count": lambda ctx: out_of_count(ctx, "input_dimension_count"),
-        f"{operator}.indices-dimension-count": lambda ctx: out_of_count(ctx, "indices_dimension_count"),
-        f"{operator}.leading-input-sizes": leading_input_sizes,
-        f"{operator}.leading-index-sizes": leading_index_sizes,
-        f"{operator}.tuple-size": tuple_size,
-        f"{operator}.tuple-size-meaningful": tuple_size_meaningful,
-        f"{operator}.output-rank": output_rank,
-    }
-
-
-def batch_violations(desc_type: type[OperatorDesc]) -> Mapping[str, Callable[[Context], Any]]:
-    """How to break what BatchDimensionCount adds."""
-
-    def batch_dimension_count(ctx: Context) -> Any:
-        rank = ctx.chooser.choice(ctx.ranks)
-        shape = Shape(ctx, batches=True, rank=rank, n=rank, q=rank, least_batch=rank - 1)
-        desc = build_nd(ctx, desc_type, shape)  # with as many batches as may be: a count cut short would pass
-        return edit(desc, batch_dimension_count=ctx.chooser.variant((rank, rank + 1, 2**31, UINT32_MAX)))
-
-    def batch_dimension_count_meaningful(ctx: Context) -> Any:
-        rank = ctx.chooser.choice(ctx.of_rank(2).ranks)
-        desc = build_nd(ctx, desc_type, Shape(ctx, batches=True, rank=rank, n=ctx.chooser.integer(1, rank - 1)))
-        least = min(desc.input_dimension_count, desc.indices_dimension_count)
-        return edit(desc, batch_dimension_count=ctx.chooser.integer(least, rank - 1))
-
-    def batch_sizes(ctx: Context) -> Any:
-        desc = build_nd(ctx, desc_type, Shape(ctx.of_rank(2), batches=True, least_batch=1))
-        batch = ctx.chooser.integer(0, desc.batch_dimension_count - 1)
-        position = len(desc.indices_tensor.sizes) - desc.indices_dimension_count + batch
-        size = desc.indices_tensor.sizes[position]
-        return with_fitting_output(resize_at(desc, "indices_tensor", position, size + ctx.chooser.integer(1, 3)))
-
-    return {
-        "GATHER_ND1.batch-dimension-count": batch_dimension_count,
-        "GATHER_ND1.batch-dimension-count-meaningful": batch_dimension_count_meaningful,
-        "GATHER_ND1.batch-sizes": batch_sizes,
-    }
+        return {
+            "batch-dimension-count": batch_dimension_count,
+            "batch-dimension-count-meaningful": batch_dimension_count_meaningful,
+            "batch-sizes": batch_sizes,
+        }

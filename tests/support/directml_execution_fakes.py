@@ -10,12 +10,10 @@ import ctypes
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
-from dml_conformance.backends.directml import headers as base
+from dml_conformance.backends.directml import headers
 from dml_conformance.backends.directml.com import POINTER, RESULT, UINT, ComObject, HResult, implements
-from dml_conformance.backends.directml.execution import headers
 from dml_conformance.backends.directml.execution.gpu import Gpu
-from dml_conformance.backends.directml.execution.headers import BarrierType, BindingType, HeapType
-from dml_conformance.backends.directml.execution.interfaces import Device, DmlDevice, StructReturn
+from dml_conformance.backends.directml.execution.interfaces import Interface, StructReturn
 from dml_conformance.backends.directml.execution.structures import (
     BindingDesc,
     BindingProperties,
@@ -31,6 +29,7 @@ from dml_conformance.backends.directml.execution.structures import (
     ResourceBarrier,
     ResourceDesc,
 )
+from dml_conformance.backends.directml.headers import BarrierType, BindingType, HeapType
 
 UINT64 = ctypes.c_uint64
 CPU_START, GPU_START, INCREMENT = 0x1000, 0x2000, 32
@@ -74,7 +73,8 @@ class World:
 
     def open_gpu(self) -> Gpu:
         how = StructReturn.POINTER
-        return Gpu(Device(self.device.address, how), DmlDevice(self.dml.address, how))
+        device, dml = (headers.ID3D12_DEVICE, self.device.address), (headers.IDML_DEVICE, self.dml.address)
+        return Gpu(Interface(*device, how), Interface(*dml, how))
 
     def made(self, kind: type[FakeObject]) -> list[Any]:
         return [made for made in self.objects.values() if isinstance(made, kind)]
@@ -103,7 +103,7 @@ class FakeObject(ComObject):
 class FakeResource(FakeObject):
     slots = headers.ID3D12_RESOURCE
 
-    def __init__(self, world: World, heap: HeapType, desc: ResourceDesc) -> None:
+    def __init__(self, world: World, heap: HeapType, desc: ctypes.Structure) -> None:
         super().__init__(world)
         self.heap = heap
         self.size: int = desc.Width
@@ -278,8 +278,8 @@ class FakeQueryHeap(FakeObject):
 
 
 class FakeDevice(FakeObject):
-    slots = base.ID3D12_DEVICE5
-    interfaces = frozenset({base.ID3D12_DEVICE.iid, base.ID3D12_DEVICE5.iid})
+    slots = headers.ID3D12_DEVICE5
+    interfaces = frozenset({headers.ID3D12_DEVICE.iid, headers.ID3D12_DEVICE5.iid})
     FREE = 0
 
     @implements("CreateCommandQueue", RESULT, POINTER, POINTER, POINTER)
@@ -345,7 +345,7 @@ class FakeDevice(FakeObject):
 
 
 class FakeOperator(FakeObject):
-    slots = base.IDML_OPERATOR
+    slots = headers.IDML_OPERATOR
 
 
 class FakeDispatchable(FakeObject):
@@ -368,7 +368,7 @@ class FakeDispatchable(FakeObject):
 class FakeTable(FakeObject):
     slots = headers.IDML_BINDING_TABLE
 
-    def __init__(self, world: World, desc: BindingTableDesc) -> None:
+    def __init__(self, world: World, desc: ctypes.Structure) -> None:
         super().__init__(world)
         self.dispatchable: FakeDispatchable = world.objects[desc.Dispatchable]
         first, rest = divmod(desc.CPUDescriptorHandle.ptr - CPU_START, INCREMENT)
@@ -380,7 +380,7 @@ class FakeTable(FakeObject):
     def bind(self, what: str, count: int, descs: int) -> None:
         self.bound[what] = [self.read(desc) for desc in (BindingDesc * count).from_address(descs)]
 
-    def read(self, desc: BindingDesc) -> Any:
+    def read(self, desc: ctypes.Structure) -> Any:
         if desc.Type == BindingType.NONE:
             return None
         if desc.Type == BindingType.BUFFER:
@@ -388,7 +388,7 @@ class FakeTable(FakeObject):
         array = BufferArrayBinding.from_address(desc.Desc)
         return [self.read_buffer(each) for each in (BufferBinding * array.BindingCount).from_address(array.Bindings)]
 
-    def read_buffer(self, binding: BufferBinding) -> Any:
+    def read_buffer(self, binding: ctypes.Structure) -> Any:
         if not binding.Buffer:
             return None
         return self.world.objects[binding.Buffer], binding.Offset, binding.SizeInBytes
@@ -442,8 +442,8 @@ def move(target: Any, source: Any) -> None:
 
 
 class FakeDml(FakeObject):
-    slots = base.IDML_DEVICE
-    interfaces = frozenset({base.IDML_DEVICE.iid})
+    slots = headers.IDML_DEVICE
+    interfaces = frozenset({headers.IDML_DEVICE.iid})
     FREE = 0
 
     @implements("CreateOperator", RESULT, POINTER, POINTER, POINTER)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import msgspec
 
-from dml_conformance.backends.base import Answer, Binding, Capabilities, Unsupported
+from dml_conformance.backends.base import Answer, Bindings, Capabilities, Unsupported
 from dml_conformance.backends.directml import process as without_device
 from dml_conformance.backends.directml.backend import Decider, DirectmlBackend
 from dml_conformance.backends.directml.errors import LibraryCrash
 from dml_conformance.backends.directml.execution.loader import choose, names_device
 from dml_conformance.backends.directml.execution.process import BoundResource, DeviceProcess, NoMemory, start
-from dml_conformance.backends.directml.headers import OperatorType
 from dml_conformance.backends.directml.profiles import PROFILES
 from dml_conformance.backends.directml.structs import Packer, tensor_members
 from dml_conformance.spec.datatypes import TensorFlag
@@ -49,15 +48,11 @@ class ExecutingBackend(DirectmlBackend):
         self._device_name = ready.device
 
     def capabilities(self) -> Capabilities:
-        return Capabilities(
-            name=self._name,
-            device=self._device_name,
-            versions=self._versions,
-            levels=tuple(level for level in Level if level <= self._level),
-            operators=tuple(OperatorType.__members__),
+        return msgspec.structs.replace(
+            super().capabilities(),
             enforces=frozenset(Category),
-            decides_at=self._level,
-            accelerated=not self._setup.dxgi,  # but for Windows' software adapter,
+            executes=True,
+            accelerated=not self._setup.dxgi,  # but for Windows' software adapter
         )
 
     def validate(self, desc: OperatorDesc, level: Level) -> Answer:
@@ -65,9 +60,7 @@ class ExecutingBackend(DirectmlBackend):
             self._worker = None  # so that a new one is started
         return super().validate(desc, level)
 
-    def execute(
-        self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
-    ) -> None:
+    def execute(self, desc: OperatorDesc, level: Level, inputs: Bindings, outputs: Bindings) -> None:
         """Run the operator once on the device.
 
         Raises:
@@ -78,12 +71,7 @@ class ExecutingBackend(DirectmlBackend):
         self._run(desc, inputs, outputs, repeats=0)
 
     def time_execution(
-        self,
-        desc: OperatorDesc,
-        level: Level,
-        inputs: Mapping[str, Binding],
-        outputs: Mapping[str, Binding],
-        repeats: int,
+        self, desc: OperatorDesc, level: Level, inputs: Bindings, outputs: Bindings, repeats: int
     ) -> list[float]:
         return self._run(desc, inputs, outputs, repeats)
 
@@ -97,9 +85,7 @@ class ExecutingBackend(DirectmlBackend):
         if self._executor is not None:
             self._executor.close()
 
-    def _run(
-        self, desc: OperatorDesc, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding], repeats: int
-    ) -> list[float]:
+    def _run(self, desc: OperatorDesc, inputs: Bindings, outputs: Bindings, repeats: int) -> list[float]:
         executor = self._running()
         block = self._execution_packer.pack(desc)
         with _explained(f"execute {desc.operator} {msgspec.json.encode(desc).decode()}"):
@@ -141,11 +127,11 @@ def _explained(task: str) -> Iterator[None]:
 
 
 def _resources(
-    desc: OperatorDesc, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
+    desc: OperatorDesc, inputs: Bindings, outputs: Bindings
 ) -> tuple[list[BoundResource | None], list[BoundResource | None]]:
     """The tensors' resources in the order of the operator's struct. A tensor left out keeps its place."""
 
-    def resource(attribute: str, bindings: Mapping[str, Binding]) -> BoundResource | None:
+    def resource(attribute: str, bindings: Bindings) -> BoundResource | None:
         tensor = getattr(desc, attribute)
         if tensor is None:
             return None

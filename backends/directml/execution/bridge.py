@@ -11,49 +11,17 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dml_conformance.backends.directml import headers as d3d12
 from dml_conformance.backends.directml import stubs
-from dml_conformance.backends.directml.com import POINTER, SIZE_T
+from dml_conformance.backends.directml.com import POINTER, SIZE_T, InterfaceTable
 from dml_conformance.backends.directml.errors import DirectmlError
-from dml_conformance.backends.directml.execution import headers
-from dml_conformance.backends.directml.execution.structures import (
-    CommandQueueDesc,
-    CpuDescriptorHandle,
-    DescriptorHeapDesc,
-    GpuDescriptorHandle,
-    HeapDesc,
-    HeapProperties,
-    Luid,
-    ResourceAllocationInfo,
-    ResourceDesc,
-)
+from dml_conformance.backends.directml.execution.interfaces import returned_structs
 
 MEMORY_MAP = Path("/proc/self/maps")
 WORD = ctypes.sizeof(POINTER)
-
-DEVICE: Mapping[str, type[ctypes.Structure]] = {
-    "GetResourceAllocationInfo": ResourceAllocationInfo,
-    "GetCustomHeapProperties": HeapProperties,
-    "GetAdapterLuid": Luid,
-}
-# Every function that returns a struct, by the table that it is in. DirectML asks for no interface of a device newer
-# than ID3D12Device5.
-RETURNING: Mapping[tuple[str, ...], Mapping[str, type[ctypes.Structure]]] = {
-    d3d12.ID3D12_DEVICE: DEVICE,
-    d3d12.ID3D12_DEVICE5: {**DEVICE, "GetResourceAllocationInfo1": ResourceAllocationInfo},
-    headers.ID3D12_DESCRIPTOR_HEAP: {
-        "GetDesc": DescriptorHeapDesc,
-        "GetCPUDescriptorHandleForHeapStart": CpuDescriptorHandle,
-        "GetGPUDescriptorHandleForHeapStart": GpuDescriptorHandle,
-    },
-    headers.ID3D12_RESOURCE: {"GetDesc": ResourceDesc},
-    headers.ID3D12_HEAP: {"GetDesc": HeapDesc},
-    headers.ID3D12_COMMAND_QUEUE: {"GetDesc": CommandQueueDesc},
-}
 
 
 class MemoryRegion(NamedTuple):
@@ -99,12 +67,12 @@ class Bridge:
         SIZE_T.in_dll(self._library, "callers_size").value = end - start
         self._adapted: set[int] = set()
 
-    def adapt(self, pointer: int, slots: tuple[str, ...]) -> None:
+    def adapt(self, pointer: int, interface: InterfaceTable) -> None:
         """Adapt the class of an object, unless that was done.
 
         Args:
             pointer: the object.
-            slots: its interface, a key of `RETURNING`.
+            interface: its interface, whose table has the types of every function that returns a struct.
 
         Raises:
             DirectmlError: there are more classes than there are stand-ins for, or the table cannot be written.
@@ -113,8 +81,8 @@ class Bridge:
         assert table is not None
         if table in self._adapted:
             return
-        for name, struct in RETURNING[slots].items():
-            slot = table + slots.index(name) * WORD
+        for name, struct in returned_structs(interface).items():
+            slot = table + interface.index(name) * WORD
             original = POINTER.from_address(slot).value
             stand_in = self._stand_in_for(original, ctypes.sizeof(struct))
             if stand_in is None:

@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
+from dml_conformance.backends.directml import headers
 from dml_conformance.backends.directml.com import POINTER, ComError, HResult
-from dml_conformance.backends.directml.execution import headers
-from dml_conformance.backends.directml.execution.headers import BarrierType, CommandListType, HeapType, ResourceState
-from dml_conformance.backends.directml.execution.interfaces import (
-    CommandAllocator,
-    CommandList,
-    CommandQueue,
-    CommandRecorder,
-    DescriptorHeap,
-    Device,
-    DmlDevice,
-    Fence,
-    QueryHeap,
-    Resource,
-)
+from dml_conformance.backends.directml.execution.interfaces import Interface
 from dml_conformance.backends.directml.execution.structures import (
     CommandQueueDesc,
     DescriptorHeapDesc,
@@ -32,7 +20,9 @@ from dml_conformance.backends.directml.execution.structures import (
     SampleDesc,
     TransitionBarrier,
 )
+from dml_conformance.backends.directml.headers import BarrierType, CommandListType, HeapType, ResourceState
 
+WARM_UP = 3
 LEAST_STAGING = 1 << 20  # bytes
 MOST_STAGING_KEPT = 1 << 26
 LEAST_DESCRIPTORS = 256
@@ -47,8 +37,8 @@ class DeviceOutOfMemory(RuntimeError):
     """The device has no memory left for what was asked."""
 
 
-def buffer_desc(size: int, flags: int = 0) -> ResourceDesc:
-    """A buffer of so many bytes."""
+def buffer_desc(size: int, flags: int = 0) -> ctypes.Structure:
+    """D3D12_RESOURCE_DESC of a buffer of so many bytes."""
     return ResourceDesc(
         Dimension=headers.RESOURCE_DIMENSION_BUFFER,
         Width=size,
@@ -64,14 +54,14 @@ def buffer_desc(size: int, flags: int = 0) -> ResourceDesc:
 class Staging:
     """A buffer that both sides can reach, mapped for as long as it lives."""
 
-    def __init__(self, resource: Resource, size: int, reads: bool) -> None:
+    def __init__(self, resource: Interface, size: int, reads: bool) -> None:
         """Takes the resource over. `reads` says whether the CPU reads from it, or else writes to it."""
         self.resource = resource
         self.size = size
         self._reads = reads
         mapped = POINTER()
         try:
-            resource.map(0, _range(reads), ctypes.byref(mapped))
+            resource.Map(0, _range(reads), ctypes.byref(mapped))
         except ComError:
             resource.close()
             raise
@@ -79,7 +69,7 @@ class Staging:
         self.address = mapped.value
 
     def close(self) -> None:
-        self.resource.unmap(0, _range(not self._reads))
+        self.resource.Unmap(0, _range(not self._reads))
         self.resource.close()
 
 
@@ -91,37 +81,39 @@ def _range(all_of_it: bool) -> object:
 class Descriptors:
     """A heap of descriptors that shaders see."""
 
-    def __init__(self, heap: DescriptorHeap, count: int, increment: int) -> None:
+    def __init__(self, heap: Interface, count: int, increment: int) -> None:
         self.heap = heap
         self.count = count
         self.increment = increment
-        self.cpu_start: int = heap.get_cpu_start().ptr
-        self.gpu_start: int = heap.get_gpu_start().ptr
+        self.cpu_start: int = heap.GetCPUDescriptorHandleForHeapStart().ptr
+        self.gpu_start: int = heap.GetGPUDescriptorHandleForHeapStart().ptr
 
     def close(self) -> None:
         self.heap.close()
 
 
 class Timestamps:
-    """Points in time on the device's own clock."""
+    """Points in time on the device's own clock, two for each work that is timed."""
 
-    def __init__(self, heap: QueryHeap, target: Staging, count: int, frequency: int) -> None:
+    def __init__(self, heap: Interface, target: Staging, count: int, frequency: int) -> None:
         self._heap = heap
         self._target = target
         self._count = count
         self._frequency = frequency
 
-    def mark(self, commands: CommandList, index: int) -> None:
-        """Record that the time is to be written down once all that was recorded before is done."""
-        commands.end_query(self._heap.pointer, headers.QUERY_TYPE_TIMESTAMP, index)
-
-    def resolve(self, commands: CommandList) -> None:
-        """Record that the times are to be made readable."""
-        target = self._target.resource.pointer
-        commands.resolve_query_data(self._heap.pointer, headers.QUERY_TYPE_TIMESTAMP, 0, self._count, target, 0)
+    def record(self, commands: Interface, work: Callable[[Interface], None]) -> None:
+        """Record work to warm up, then between two points in time each until there are no more, then to keep those."""
+        heap, kind = self._heap.pointer, headers.QUERY_TYPE_TIMESTAMP
+        for _ in range(WARM_UP):
+            work(commands)
+        for n in range(0, self._count, 2):
+            commands.EndQuery(heap, kind, n)
+            work(commands)
+            commands.EndQuery(heap, kind, n + 1)
+        commands.ResolveQueryData(heap, kind, 0, self._count, self._target.resource.pointer, 0)
 
     def seconds(self) -> list[float]:
-        """The spans between the first and second mark, the third and fourth, and so on."""
+        """How long each work between two points in time took."""
         ticks = (TICKS * self._count).from_address(self._target.address)
         return [(end - start) / self._frequency for start, end in zip(ticks[::2], ticks[1::2], strict=True)]
 
@@ -137,7 +129,7 @@ class Gpu:
         ComError: it does not have what is needed.
     """
 
-    def __init__(self, device: Device, dml: DmlDevice) -> None:
+    def __init__(self, device: Interface, dml: Interface) -> None:
         self.device = device
         self.dml = dml
         # Not every device has a queue for graphics; DirectML needs none.
@@ -145,23 +137,23 @@ class Gpu:
         queue_desc = ctypes.byref(CommandQueueDesc(Type=kind))
         with ExitStack() as held:
             enter = held.enter_context
-            self._queue = enter(device.create(CommandQueue, device.create_command_queue, queue_desc))
-            self._allocator = enter(device.create(CommandAllocator, device.create_command_allocator, kind))
-            create_list = device.create_command_list
-            self._list = enter(device.create(CommandList, create_list, 0, kind, self._allocator.pointer, None))
-            self._list.close_list()  # it is created open
-            self._fence = enter(device.create(Fence, device.create_fence, 0, headers.FENCE_FLAG_NONE))
-            self.recorder = enter(dml.create(CommandRecorder, dml.create_command_recorder))
+            self._queue = enter(device.create(headers.ID3D12_COMMAND_QUEUE, "CreateCommandQueue", queue_desc))
+            self._allocator = enter(device.create(headers.ID3D12_COMMAND_ALLOCATOR, "CreateCommandAllocator", kind))
+            of_list = (0, kind, self._allocator.pointer, None)
+            self._list = enter(device.create(headers.ID3D12_GRAPHICS_COMMAND_LIST, "CreateCommandList", *of_list))
+            self._list.Close()  # it is created open
+            self._fence = enter(device.create(headers.ID3D12_FENCE, "CreateFence", 0, headers.FENCE_FLAG_NONE))
+            self.recorder = enter(dml.create(headers.IDML_COMMAND_RECORDER, "CreateCommandRecorder"))
             self._held = held.pop_all()
         self._fence_value = 0
         self._lists = (POINTER * 1)(self._list.pointer)
-        self._increment = device.get_descriptor_handle_increment_size(headers.DESCRIPTOR_HEAP_TYPE_CBV_SRV_UAV)
+        self._increment = device.GetDescriptorHandleIncrementSize(headers.DESCRIPTOR_HEAP_TYPE_CBV_SRV_UAV)
         self._staging: dict[HeapType, Staging] = {}
         self._descriptors: Descriptors | None = None
 
     # --- memory ---------------------------------------------------------------------------------------------------
 
-    def buffer(self, size: int, heap: HeapType = HeapType.DEFAULT) -> Resource:
+    def buffer(self, size: int, heap: HeapType = HeapType.DEFAULT) -> Interface:
         """A buffer of its own; one of the default heap may be written to by shaders.
 
         Args:
@@ -179,9 +171,9 @@ class Gpu:
         flags = headers.RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS if heap is HeapType.DEFAULT else 0
         properties = ctypes.byref(HeapProperties(Type=heap, CreationNodeMask=1, VisibleNodeMask=1))
         desc = ctypes.byref(buffer_desc(size, flags))
-        create = self.device.create_committed_resource
+        described = (properties, 0, desc, state, None)
         try:
-            return self.device.create(Resource, create, properties, 0, desc, state, None)
+            return self.device.create(headers.ID3D12_RESOURCE, "CreateCommittedResource", *described)
         except ComError as error:
             if error.code == HResult.E_OUTOFMEMORY.signed:
                 raise DeviceOutOfMemory(f"the device has no memory for a buffer of {size} bytes") from None
@@ -209,7 +201,7 @@ class Gpu:
                 NumDescriptors=count,
                 Flags=headers.DESCRIPTOR_HEAP_FLAG_SHADER_VISIBLE,
             )
-            heap = self.device.create(DescriptorHeap, self.device.create_descriptor_heap, ctypes.byref(desc))
+            heap = self.device.create(headers.ID3D12_DESCRIPTOR_HEAP, "CreateDescriptorHeap", ctypes.byref(desc))
             self._descriptors = Descriptors(heap, count, self._increment)
         return self._descriptors
 
@@ -221,15 +213,16 @@ class Gpu:
                 staging.close()
 
     @contextmanager
-    def timestamps(self, count: int) -> Iterator[Timestamps]:
-        """Room for so many points in time; they are read before the end of `with`."""
+    def timestamps(self, repeats: int) -> Iterator[Timestamps]:
+        """Room for the points in time of so many repeats; they are read before the end of `with`."""
+        count = 2 * repeats
         frequency = ctypes.c_uint64()
-        self._queue.get_timestamp_frequency(ctypes.byref(frequency))
+        self._queue.GetTimestampFrequency(ctypes.byref(frequency))
         size = ctypes.sizeof(TICKS) * count
         desc = ctypes.byref(QueryHeapDesc(Type=headers.QUERY_HEAP_TYPE_TIMESTAMP, Count=count))
         target = Staging(self.buffer(size, HeapType.READBACK), size, reads=True)
         try:
-            with self.device.create(QueryHeap, self.device.create_query_heap, desc) as heap:
+            with self.device.create(headers.ID3D12_QUERY_HEAP, "CreateQueryHeap", desc) as heap:
                 yield Timestamps(heap, target, count, frequency.value)
         finally:
             target.close()
@@ -237,26 +230,26 @@ class Gpu:
     # --- work -----------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def recording(self) -> Iterator[CommandList]:
+    def recording(self) -> Iterator[Interface]:
         """The list of commands, open; at the end of `with` it runs, and is waited for.
 
         Raises:
             DeviceRemoved: the device was lost, before or by what was recorded.
             ComError: the commands cannot be run.
         """
-        self._allocator.reset()
-        self._list.reset(self._allocator.pointer, None)
+        self._allocator.Reset()
+        self._list.Reset(self._allocator.pointer, None)
         try:
             yield self._list
         except BaseException:
-            self._list.close_list()  # it must be closed to be opened again
+            self._list.Close()  # it must be closed to be opened again
             raise
         try:
-            self._list.close_list()
-            self._queue.execute_command_lists(1, self._lists)
+            self._list.Close()
+            self._queue.ExecuteCommandLists(1, self._lists)
             self._fence_value += 1
-            self._queue.signal(self._fence.pointer, self._fence_value)
-            self._fence.set_event_on_completion(self._fence_value, None)  # without an event it waits itself
+            self._queue.Signal(self._fence.pointer, self._fence_value)
+            self._fence.SetEventOnCompletion(self._fence_value, None)  # without an event it waits itself
         except ComError:
             self.check_alive()
             raise
@@ -270,7 +263,7 @@ class Gpu:
         """
         for device in (self.device, self.dml):
             try:
-                device.get_device_removed_reason()
+                device.GetDeviceRemovedReason()
             except ComError as error:
                 raise DeviceRemoved(f"the device was removed: {error}") from None
 
@@ -287,18 +280,18 @@ class Gpu:
         self.device.close()
 
 
-def transition(resource: Resource, before: ResourceState, after: ResourceState) -> ResourceBarrier:
+def transition(resource: Interface, before: ResourceState, after: ResourceState) -> ctypes.Structure:
     """From one use of a resource to another."""
     subresource = headers.ALL_SUBRESOURCES
     return ResourceBarrier(BarrierType.TRANSITION, 0, TransitionBarrier(resource.pointer, subresource, before, after))
 
 
-def all_writes_done() -> ResourceBarrier:
+def all_writes_done() -> ctypes.Structure:
     """Between shaders, of which the later read what the earlier have written."""
     return ResourceBarrier(BarrierType.UAV)
 
 
-def barrier(commands: CommandList, barriers: list[ResourceBarrier]) -> None:
+def barrier(commands: Interface, barriers: list[ctypes.Structure]) -> None:
     """Record barriers, unless there are none."""
     if barriers:
-        commands.resource_barrier(len(barriers), (ResourceBarrier * len(barriers))(*barriers))
+        commands.ResourceBarrier(len(barriers), (ResourceBarrier * len(barriers))(*barriers))

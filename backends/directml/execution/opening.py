@@ -8,8 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dml_conformance.backends.directml import headers as base
-from dml_conformance.backends.directml import stubs
+from dml_conformance.backends.directml import headers, stubs
 from dml_conformance.backends.directml.com import (
     POINTER,
     RESULT,
@@ -17,31 +16,16 @@ from dml_conformance.backends.directml.com import (
     UINT,
     ComError,
     HResult,
+    InterfaceTable,
     check,
     guid_bytes,
     method,
 )
 from dml_conformance.backends.directml.device import DirectmlDevice
 from dml_conformance.backends.directml.errors import DirectmlError
-from dml_conformance.backends.directml.execution import headers
 from dml_conformance.backends.directml.execution.bridge import Bridge
 from dml_conformance.backends.directml.execution.gpu import Gpu, buffer_desc
-from dml_conformance.backends.directml.execution.headers import CommandListType, FeatureLevel, HeapType, ResourceState
-from dml_conformance.backends.directml.execution.interfaces import (
-    CommandQueue,
-    DescriptorHeap,
-    Device,
-    Device5,
-    DmlDevice,
-    DxcoreAdapter,
-    DxcoreFactory,
-    DxgiAdapter,
-    DxgiFactory,
-    Heap,
-    Interface,
-    Resource,
-    StructReturn,
-)
+from dml_conformance.backends.directml.execution.interfaces import Interface, StructReturn
 from dml_conformance.backends.directml.execution.loader import Setup
 from dml_conformance.backends.directml.execution.structures import (
     CommandQueueDesc,
@@ -50,7 +34,14 @@ from dml_conformance.backends.directml.execution.structures import (
     HeapProperties,
     Luid,
 )
-from dml_conformance.backends.directml.headers import AdapterProperty, D3D12Feature
+from dml_conformance.backends.directml.headers import (
+    AdapterProperty,
+    CommandListType,
+    D3D12Feature,
+    FeatureLevel,
+    HeapType,
+    ResourceState,
+)
 from dml_conformance.backends.directml.library import cache_folder, sha256_of
 from dml_conformance.backends.directml.null_device import Adapter, AdapterFactory
 
@@ -95,8 +86,8 @@ def open_device(setup: Setup) -> ExecutionDevice:
     else:
         pointer = create_device(library)
     with ExitStack() as held:
-        device = held.enter_context(Device(pointer, struct_return_of(pointer)))
-        luid = _number(device.get_adapter_luid())
+        device = held.enter_context(Interface(headers.ID3D12_DEVICE, pointer, struct_return_of(pointer)))
+        luid = _number(device.GetAdapterLuid())
         if stand_ins is not None:
             stand_ins.connect(library, luid)
         load(setup.directml)
@@ -106,8 +97,8 @@ def open_device(setup: Setup) -> ExecutionDevice:
             adapt(bridge, device)
         directml = DirectmlDevice(Path(setup.directml), device.pointer)
         held.callback(directml.close)
-        dml = DmlDevice(directml.address, STRUCT_RETURN_OF_CPP)
-        dml.add_ref()  # it has two owners now
+        dml = Interface(headers.IDML_DEVICE, directml.address, STRUCT_RETURN_OF_CPP)
+        dml.AddRef()  # it has two owners now
         held.enter_context(dml)
         name, versions = (setup.device_name, {}) if dxcore is None else describe(dxcore, luid)
         versions |= device_versions(device)
@@ -154,7 +145,7 @@ def create_device(library: Any, adapter: Interface | None = None) -> int:
     """
     create = exported(library, "D3D12CreateDevice", POINTER, UINT, POINTER, POINTER)
     device = POINTER()
-    iid = guid_bytes(base.ID3D12_DEVICE.iid)
+    iid = guid_bytes(headers.ID3D12_DEVICE.iid)
     code = HResult.E_FAIL.signed
     for level in LEAST_FEATURE_LEVELS:
         code = create(None if adapter is None else adapter.pointer, level, iid, ctypes.byref(device))
@@ -172,38 +163,42 @@ def struct_return_of(device: int) -> StructReturn:
     look at the argument that it gets in excess.
     """
     luid = Luid()
-    function = method(device, base.ID3D12_DEVICE.index("GetAdapterLuid"), POINTER, POINTER)
+    function = method(device, headers.ID3D12_DEVICE.index("GetAdapterLuid"), POINTER, POINTER)
     answered = function(device, ctypes.byref(luid))
     return StructReturn.POINTER if answered == ctypes.addressof(luid) else StructReturn.VALUE
 
 
-def adapt(bridge: Bridge, device: Device) -> None:
-    """Adapt all classes of a library whose objects DirectML comes to see, an object of each being made for it."""
+def adapt(bridge: Bridge, device: Interface) -> None:
+    """Adapt all classes of a library whose objects DirectML comes to see, an object of each being made for it.
+
+    DirectML asks for no interface of a device newer than ID3D12Device5.
+    """
     with ExitStack() as held:
 
-        def adapted(interface: type[Interface], function: Any, *arguments: Any) -> Any:
-            made = held.enter_context(device.create(interface, function, *arguments))
-            bridge.adapt(made.pointer, interface.slots)
+        def adapted(table: InterfaceTable, function: str, *arguments: Any) -> Interface:
+            made = held.enter_context(device.create(table, function, *arguments))
+            bridge.adapt(made.pointer, table)
             return made
 
-        adapted(Device5, device.query_interface)
-        bridge.adapt(device.pointer, Device.slots)
+        adapted(headers.ID3D12_DEVICE5, "QueryInterface")
+        bridge.adapt(device.pointer, headers.ID3D12_DEVICE)
         queue_desc = ctypes.byref(CommandQueueDesc(Type=CommandListType.COMPUTE))
-        adapted(CommandQueue, device.create_command_queue, queue_desc)
+        adapted(headers.ID3D12_COMMAND_QUEUE, "CreateCommandQueue", queue_desc)
         for flags in (headers.DESCRIPTOR_HEAP_FLAG_NONE, headers.DESCRIPTOR_HEAP_FLAG_SHADER_VISIBLE):
             heap_desc = DescriptorHeapDesc(headers.DESCRIPTOR_HEAP_TYPE_CBV_SRV_UAV, 1, flags)
-            adapted(DescriptorHeap, device.create_descriptor_heap, ctypes.byref(heap_desc))
+            adapted(headers.ID3D12_DESCRIPTOR_HEAP, "CreateDescriptorHeap", ctypes.byref(heap_desc))
         properties = HeapProperties(Type=HeapType.DEFAULT, CreationNodeMask=1, VisibleNodeMask=1)
         desc = buffer_desc(headers.PLACEMENT_ALIGNMENT, headers.RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS)
         state = ResourceState.COMMON
         committed = (ctypes.byref(properties), 0, ctypes.byref(desc), state, None)
-        adapted(Resource, device.create_committed_resource, *committed)
+        adapted(headers.ID3D12_RESOURCE, "CreateCommittedResource", *committed)
         memory = HeapDesc(headers.PLACEMENT_ALIGNMENT, properties, 0, headers.HEAP_FLAG_ALLOW_ONLY_BUFFERS)
-        heap = adapted(Heap, device.create_heap, ctypes.byref(memory))
-        adapted(Resource, device.create_placed_resource, heap.pointer, 0, ctypes.byref(desc), state, None)
+        heap = adapted(headers.ID3D12_HEAP, "CreateHeap", ctypes.byref(memory))
+        placed = (heap.pointer, 0, ctypes.byref(desc), state, None)
+        adapted(headers.ID3D12_RESOURCE, "CreatePlacedResource", *placed)
 
 
-def device_versions(device: Device) -> dict[str, str]:
+def device_versions(device: Interface) -> dict[str, str]:
     """What a device says that it can do, as far as DirectML looks at it."""
     levels = (UINT * len(FeatureLevel))(*FeatureLevel)
     query = bytearray(struct.pack("@IPI0P", len(levels), ctypes.addressof(levels), 0))
@@ -221,7 +216,7 @@ def device_versions(device: Device) -> dict[str, str]:
     }
 
 
-def _shader_model(device: Device) -> str:
+def _shader_model(device: Interface) -> str:
     # A device that does not know a model refuses the question, so it is asked for ever older ones.
     for model in range(headers.HIGHEST_SHADER_MODEL, headers.LOWEST_SHADER_MODEL - 1, -1):
         query = bytearray(struct.pack("@I", model))
@@ -234,8 +229,8 @@ def _shader_model(device: Device) -> str:
     return "below 6_0"
 
 
-def _ask(device: Device, feature: D3D12Feature, data: bytearray) -> None:
-    device.check_feature_support(feature, ctypes.byref(ctypes.c_char.from_buffer(data)), len(data))
+def _ask(device: Interface, feature: D3D12Feature, data: bytearray) -> None:
+    device.CheckFeatureSupport(feature, ctypes.byref(ctypes.c_char.from_buffer(data)), len(data))
 
 
 def _yes_or_no(value: int) -> str:
@@ -283,9 +278,8 @@ def warp_adapter(dxgi: Any) -> Interface:
     Raises:
         DirectmlError, ComError: this Windows has none.
     """
-    with _root(DxgiFactory, exported(dxgi, "CreateDXGIFactory1", POINTER, POINTER)) as factory:
-        adapter: Interface = factory.create(DxgiAdapter, factory.enum_warp_adapter)
-        return adapter
+    with _root(headers.IDXGI_FACTORY4, exported(dxgi, "CreateDXGIFactory1", POINTER, POINTER)) as factory:
+        return factory.create(headers.IDXGI_ADAPTER, "EnumWarpAdapter")
 
 
 def describe(dxcore: Any, luid: int) -> tuple[str, dict[str, str]]:
@@ -296,29 +290,29 @@ def describe(dxcore: Any, luid: int) -> tuple[str, dict[str, str]]:
     """
     with ExitStack() as held:
         create = exported(dxcore, "DXCoreCreateAdapterFactory", POINTER, POINTER)
-        factory = held.enter_context(_root(DxcoreFactory, create))
+        factory = held.enter_context(_root(headers.IDXCORE_ADAPTER_FACTORY, create))
         wanted = ctypes.byref(ctypes.c_uint64(luid))
-        adapter = held.enter_context(factory.create(DxcoreAdapter, factory.get_adapter_by_luid, wanted))
+        adapter = held.enter_context(factory.create(headers.IDXCORE_ADAPTER, "GetAdapterByLuid", wanted))
         name = _property(adapter, AdapterProperty.DRIVER_DESCRIPTION).rstrip(b"\0").decode(errors="replace")
         version = struct.unpack("<4H", _property(adapter, AdapterProperty.DRIVER_VERSION))
     return name, {"driver": ".".join(map(str, reversed(version)))}
 
 
-def _root(interface: type[Any], create: Any) -> Any:
+def _root(table: InterfaceTable, create: Any) -> Interface:
     """An object made by a library's function."""
     made = POINTER()
-    check(f"creating {interface.name}", create(guid_bytes(interface.iid), ctypes.byref(made)))
+    check(f"creating {table.name}", create(guid_bytes(table.iid), ctypes.byref(made)))
     assert made.value is not None
-    return interface(made.value, STRUCT_RETURN_OF_CPP)
+    return Interface(table, made.value, STRUCT_RETURN_OF_CPP)
 
 
-def _property(adapter: DxcoreAdapter, name: AdapterProperty) -> bytes:
+def _property(adapter: Interface, name: AdapterProperty) -> bytes:
     size = SIZE_T()
-    adapter.get_property_size(name, ctypes.byref(size))
+    adapter.GetPropertySize(name, ctypes.byref(size))
     data = ctypes.create_string_buffer(size.value)
-    adapter.get_property(name, size, data)
+    adapter.GetProperty(name, size, data)
     return data.raw
 
 
-def _number(luid: Luid) -> int:
+def _number(luid: ctypes.Structure) -> int:
     return int.from_bytes(bytes(luid), "little")

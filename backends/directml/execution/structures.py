@@ -6,7 +6,7 @@ Source: d3d12.h and DirectML.h of DirectX-Headers (MIT).
 from __future__ import annotations
 
 import ctypes
-from typing import ClassVar
+from typing import Any
 
 from dml_conformance.backends.directml.com import POINTER, SIZE_T, UINT
 
@@ -15,110 +15,55 @@ INT = ctypes.c_int32  # also every enumeration
 SHORT = ctypes.c_uint16
 
 
-class Luid(ctypes.Structure):
-    _fields_: ClassVar = [("LowPart", UINT), ("HighPart", INT)]
+def c_struct(name: str, **members: Any) -> type[ctypes.Structure]:
+    """A struct of these members, with their types, in this order."""
+    return type(name, (ctypes.Structure,), {"_fields_": list(members.items()), "__module__": __name__})
 
 
-class CpuDescriptorHandle(ctypes.Structure):
-    _fields_: ClassVar = [("ptr", SIZE_T)]
-
-
-class GpuDescriptorHandle(ctypes.Structure):
-    _fields_: ClassVar = [("ptr", UINT64)]
-
-
-class CommandQueueDesc(ctypes.Structure):
-    _fields_: ClassVar = [("Type", INT), ("Priority", INT), ("Flags", INT), ("NodeMask", UINT)]
-
-
-class HeapProperties(ctypes.Structure):
-    _fields_: ClassVar = [
-        ("Type", INT),
-        ("CPUPageProperty", INT),
-        ("MemoryPoolPreference", INT),
-        ("CreationNodeMask", UINT),
-        ("VisibleNodeMask", UINT),
-    ]
-
-
-class HeapDesc(ctypes.Structure):
-    _fields_: ClassVar = [
-        ("SizeInBytes", UINT64),
-        ("Properties", HeapProperties),
-        ("Alignment", UINT64),
-        ("Flags", INT),
-    ]
-
-
-class SampleDesc(ctypes.Structure):
-    _fields_: ClassVar = [("Count", UINT), ("Quality", UINT)]
-
-
-class ResourceDesc(ctypes.Structure):
-    _fields_: ClassVar = [
-        ("Dimension", INT),
-        ("Alignment", UINT64),
-        ("Width", UINT64),
-        ("Height", UINT),
-        ("DepthOrArraySize", SHORT),
-        ("MipLevels", SHORT),
-        ("Format", INT),
-        ("SampleDesc", SampleDesc),
-        ("Layout", INT),
-        ("Flags", INT),
-    ]
-
-
-class DescriptorHeapDesc(ctypes.Structure):
-    _fields_: ClassVar = [("Type", INT), ("NumDescriptors", UINT), ("Flags", INT), ("NodeMask", UINT)]
-
-
-class QueryHeapDesc(ctypes.Structure):
-    _fields_: ClassVar = [("Type", INT), ("Count", UINT), ("NodeMask", UINT)]
-
-
-class MemoryRange(ctypes.Structure):
-    _fields_: ClassVar = [("Begin", SIZE_T), ("End", SIZE_T)]
-
-
-class ResourceAllocationInfo(ctypes.Structure):
-    _fields_: ClassVar = [("SizeInBytes", UINT64), ("Alignment", UINT64)]
-
-
-class TransitionBarrier(ctypes.Structure):
-    _fields_: ClassVar = [("pResource", POINTER), ("Subresource", UINT), ("StateBefore", INT), ("StateAfter", INT)]
-
-
-class ResourceBarrier(ctypes.Structure):
-    """A transition, or a UAV barrier: that has the resource alone, in the same place, null for all resources."""
-
-    _fields_: ClassVar = [("Type", INT), ("Flags", INT), ("Transition", TransitionBarrier)]
-
-
-class BindingProperties(ctypes.Structure):
-    _fields_: ClassVar = [
-        ("RequiredDescriptorCount", UINT),
-        ("TemporaryResourceSize", UINT64),
-        ("PersistentResourceSize", UINT64),
-    ]
-
-
-class BindingTableDesc(ctypes.Structure):
-    _fields_: ClassVar = [
-        ("Dispatchable", POINTER),
-        ("CPUDescriptorHandle", CpuDescriptorHandle),
-        ("GPUDescriptorHandle", GpuDescriptorHandle),
-        ("SizeInDescriptors", UINT),
-    ]
-
-
-class BindingDesc(ctypes.Structure):
-    _fields_: ClassVar = [("Type", INT), ("Desc", POINTER)]
-
-
-class BufferBinding(ctypes.Structure):
-    _fields_: ClassVar = [("Buffer", POINTER), ("Offset", UINT64), ("SizeInBytes", UINT64)]
-
-
-class BufferArrayBinding(ctypes.Structure):
-    _fields_: ClassVar = [("BindingCount", UINT), ("Bindings", POINTER)]
+Luid = c_struct("Luid", LowPart=UINT, HighPart=INT)
+CpuDescriptorHandle = c_struct("CpuDescriptorHandle", ptr=SIZE_T)
+GpuDescriptorHandle = c_struct("GpuDescriptorHandle", ptr=UINT64)
+CommandQueueDesc = c_struct("CommandQueueDesc", Type=INT, Priority=INT, Flags=INT, NodeMask=UINT)
+HeapProperties = c_struct(
+    "HeapProperties",
+    Type=INT,
+    CPUPageProperty=INT,
+    MemoryPoolPreference=INT,
+    CreationNodeMask=UINT,
+    VisibleNodeMask=UINT,
+)
+HeapDesc = c_struct("HeapDesc", SizeInBytes=UINT64, Properties=HeapProperties, Alignment=UINT64, Flags=INT)
+SampleDesc = c_struct("SampleDesc", Count=UINT, Quality=UINT)
+ResourceDesc = c_struct(
+    "ResourceDesc",
+    Dimension=INT,
+    Alignment=UINT64,
+    Width=UINT64,
+    Height=UINT,
+    DepthOrArraySize=SHORT,
+    MipLevels=SHORT,
+    Format=INT,
+    SampleDesc=SampleDesc,
+    Layout=INT,
+    Flags=INT,
+)
+DescriptorHeapDesc = c_struct("DescriptorHeapDesc", Type=INT, NumDescriptors=UINT, Flags=INT, NodeMask=UINT)
+QueryHeapDesc = c_struct("QueryHeapDesc", Type=INT, Count=UINT, NodeMask=UINT)
+MemoryRange = c_struct("MemoryRange", Begin=SIZE_T, End=SIZE_T)
+ResourceAllocationInfo = c_struct("ResourceAllocationInfo", SizeInBytes=UINT64, Alignment=UINT64)
+TransitionBarrier = c_struct("TransitionBarrier", pResource=POINTER, Subresource=UINT, StateBefore=INT, StateAfter=INT)
+# A transition, or a UAV barrier: that has the resource alone, in the same place, null for all resources.
+ResourceBarrier = c_struct("ResourceBarrier", Type=INT, Flags=INT, Transition=TransitionBarrier)
+BindingProperties = c_struct(
+    "BindingProperties", RequiredDescriptorCount=UINT, TemporaryResourceSize=UINT64, PersistentResourceSize=UINT64
+)
+BindingTableDesc = c_struct(
+    "BindingTableDesc",
+    Dispatchable=POINTER,
+    CPUDescriptorHandle=CpuDescriptorHandle,
+    GPUDescriptorHandle=GpuDescriptorHandle,
+    SizeInDescriptors=UINT,
+)
+BindingDesc = c_struct("BindingDesc", Type=INT, Desc=POINTER)
+BufferBinding = c_struct("BufferBinding", Buffer=POINTER, Offset=UINT64, SizeInBytes=UINT64)
+BufferArrayBinding = c_struct("BufferArrayBinding", BindingCount=UINT, Bindings=POINTER)

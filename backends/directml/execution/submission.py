@@ -13,12 +13,10 @@ from typing import NamedTuple, Self
 
 from dml_conformance.backends.directml.com import POINTER
 from dml_conformance.backends.directml.execution.gpu import Gpu, all_writes_done, barrier, transition
-from dml_conformance.backends.directml.execution.headers import HeapType, ResourceState
-from dml_conformance.backends.directml.execution.interfaces import CommandList, Resource
+from dml_conformance.backends.directml.execution.interfaces import Interface
 from dml_conformance.backends.directml.execution.structures import BufferBinding
 from dml_conformance.backends.directml.execution.work import Operand, OperatorDispatch, Program, aligned
-
-WARM_UP = 3
+from dml_conformance.backends.directml.headers import HeapType, ResourceState
 
 
 class Bound(NamedTuple):
@@ -92,18 +90,8 @@ class Submission:
         Raises:
             DeviceRemoved, OutOfMemory, ComError: see `run`.
         """
-        with self._gpu.timestamps(2 * repeats) as stamps:
-
-            def dispatch_timed(commands: CommandList) -> None:
-                for _ in range(WARM_UP):
-                    self._dispatch(commands)
-                for n in range(repeats):
-                    stamps.mark(commands, 2 * n)
-                    self._dispatch(commands)
-                    stamps.mark(commands, 2 * n + 1)
-                stamps.resolve(commands)
-
-            self._run(dispatch_timed)
+        with self._gpu.timestamps(repeats) as stamps:
+            self._run(lambda commands: stamps.record(commands, self._dispatch))
             return stamps.seconds()
 
     def __enter__(self) -> Self:
@@ -125,8 +113,8 @@ class Submission:
         self._staged += aligned(len(bound.data))
         return Operand(BufferBinding(resource.pointer, bound.offset, bound.size), bound.is_owned)
 
-    def _scratch(self, size: int) -> BufferBinding | None:
-        """A buffer for DirectML's own use, None where it needs none."""
+    def _scratch(self, size: int) -> ctypes.Structure | None:
+        """DML_BUFFER_BINDING of a buffer for DirectML's own use, None where it needs none."""
         if not size:
             return None
         resource = self._held.enter_context(self._gpu.buffer(aligned(size)))
@@ -134,7 +122,7 @@ class Submission:
 
     # --- commands -------------------------------------------------------------------------------------------------
 
-    def _run(self, dispatch: Callable[[CommandList], None]) -> None:
+    def _run(self, dispatch: Callable[[Interface], None]) -> None:
         gpu, resources = self._gpu, self._resources
         upload = gpu.staging(HeapType.UPLOAD, self._staged)
         readback = gpu.staging(HeapType.READBACK, self._staged)
@@ -148,10 +136,10 @@ class Submission:
                 work.bind(gpu, descriptors, taken, bindings)
                 taken += work.descriptor_count
             with gpu.recording() as commands:
-                commands.set_descriptor_heaps(1, (POINTER * 1)(descriptors.heap.pointer))
+                commands.SetDescriptorHeaps(1, (POINTER * 1)(descriptors.heap.pointer))
                 for placed in resources:
                     size = len(placed.bound.data)
-                    commands.copy_buffer_region(
+                    commands.CopyBufferRegion(
                         placed.resource.pointer, 0, upload.resource.pointer, placed.staged_at, size
                     )
                 self._turn(commands, ResourceState.COPY_DEST, ResourceState.UNORDERED_ACCESS)
@@ -162,19 +150,19 @@ class Submission:
                 self._turn(commands, ResourceState.UNORDERED_ACCESS, ResourceState.COPY_SOURCE)
                 for placed in resources:
                     size = len(placed.bound.data)
-                    commands.copy_buffer_region(
+                    commands.CopyBufferRegion(
                         readback.resource.pointer, placed.staged_at, placed.resource.pointer, 0, size
                     )
         for placed in resources:
             data = placed.bound.data
             ctypes.memmove(_address(data), readback.address + placed.staged_at, len(data))
 
-    def _dispatch(self, commands: CommandList) -> None:
+    def _dispatch(self, commands: Interface) -> None:
         for work in self._works:
             work.record_dispatch(self._gpu, commands)
         barrier(commands, [all_writes_done()])
 
-    def _turn(self, commands: CommandList, before: ResourceState, after: ResourceState) -> None:
+    def _turn(self, commands: Interface, before: ResourceState, after: ResourceState) -> None:
         barrier(commands, [transition(placed.resource, before, after) for placed in self._resources])
 
 
@@ -187,22 +175,16 @@ def time_copies(gpu: Gpu, size: int, repeats: int) -> list[float]:
     Raises:
         DeviceRemoved, OutOfMemory, ComError: see `Submission.run`.
     """
-    with gpu.buffer(size) as source, gpu.buffer(size) as target, gpu.timestamps(2 * repeats) as stamps:
+    with gpu.buffer(size) as source, gpu.buffer(size) as target, gpu.timestamps(repeats) as stamps:
 
-        def copy(commands: CommandList) -> None:
-            commands.copy_buffer_region(target.pointer, 0, source.pointer, 0, size)
+        def copy(commands: Interface) -> None:
+            commands.CopyBufferRegion(target.pointer, 0, source.pointer, 0, size)
             # Copies into the same place wait for each other only if they are told to.
             barrier(commands, [transition(target, ResourceState.COPY_DEST, ResourceState.COPY_SOURCE)])
             barrier(commands, [transition(target, ResourceState.COPY_SOURCE, ResourceState.COPY_DEST)])
 
         with gpu.recording() as commands:
-            for _ in range(WARM_UP):
-                copy(commands)
-            for n in range(repeats):
-                stamps.mark(commands, 2 * n)
-                copy(commands)
-                stamps.mark(commands, 2 * n + 1)
-            stamps.resolve(commands)
+            stamps.record(commands, copy)
         return stamps.seconds()
 
 
@@ -210,7 +192,7 @@ class _StagedResource(NamedTuple):
     """A bound resource on the device, and where it lies in the staging buffers."""
 
     bound: Bound
-    resource: Resource
+    resource: Interface
     staged_at: int
 
 

@@ -5,29 +5,21 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
+from dml_conformance.backends.directml import headers
 from dml_conformance.backends.directml.com import POINTER
-from dml_conformance.backends.directml.execution import headers
 from dml_conformance.backends.directml.execution.gpu import Descriptors, Gpu
-from dml_conformance.backends.directml.execution.headers import BindingType
-from dml_conformance.backends.directml.execution.interfaces import (
-    BindingTable,
-    CommandList,
-    CompiledOperator,
-    Dispatchable,
-    DmlOperator,
-    OperatorInitializer,
-)
+from dml_conformance.backends.directml.execution.interfaces import Interface
 from dml_conformance.backends.directml.execution.structures import (
     BindingDesc,
-    BindingProperties,
     BindingTableDesc,
     BufferArrayBinding,
     BufferBinding,
     CpuDescriptorHandle,
     GpuDescriptorHandle,
 )
+from dml_conformance.backends.directml.headers import IDML_OPERATOR, BindingType
 
 
 class Program:
@@ -39,21 +31,28 @@ class Program:
 
     Raises:
         ComError: it was not created, or not compiled.
+
+    Attributes:
+        compiled: the IDMLCompiledOperator.
+        initializer: the IDMLOperatorInitializer.
+        needs: DML_BINDING_PROPERTIES of the operator.
+        initializer_needs: of the initializer.
     """
 
     def __init__(self, gpu: Gpu, desc: int) -> None:
         dml = gpu.dml
         with ExitStack() as held:
-            operator = held.enter_context(dml.create(DmlOperator, dml.create_operator, desc))
-            compiled = dml.create(CompiledOperator, dml.compile_operator, operator.pointer, headers.EXECUTION_FLAG_NONE)
-            self.compiled = held.enter_context(compiled)
-            operators = (POINTER * 1)(compiled.pointer)
-            initializer = dml.create(OperatorInitializer, dml.create_operator_initializer, 1, operators)
-            self.initializer = held.enter_context(initializer)
+            enter = held.enter_context
+            operator = enter(dml.create(IDML_OPERATOR, "CreateOperator", desc))
+            what = (operator.pointer, headers.EXECUTION_FLAG_NONE)
+            self.compiled = enter(dml.create(headers.IDML_COMPILED_OPERATOR, "CompileOperator", *what))
+            operators = (1, (POINTER * 1)(self.compiled.pointer))
+            table = headers.IDML_OPERATOR_INITIALIZER
+            self.initializer = enter(dml.create(table, "CreateOperatorInitializer", *operators))
             operator.close()  # compiled, it is needed no more
             self._held = held.pop_all()
-        self.needs: BindingProperties = self.compiled.get_binding_properties()
-        self.initializer_needs: BindingProperties = self.initializer.get_binding_properties()
+        self.needs: Any = self.compiled.GetBindingProperties()
+        self.initializer_needs: Any = self.initializer.GetBindingProperties()
 
     def close(self) -> None:
         self._held.close()
@@ -69,12 +68,12 @@ class Operand(NamedTuple):
     """A tensor's place in memory.
 
     Attributes:
-        binding: the range of a resource.
+        binding: DML_BUFFER_BINDING, the range of a resource.
         is_owned: whether the tensor has DML_TENSOR_FLAG_OWNED_BY_DML: then the operator gets it once, when it is
             initialized, and not again when it is dispatched.
     """
 
-    binding: BufferBinding
+    binding: ctypes.Structure
     is_owned: bool = False
 
 
@@ -94,8 +93,8 @@ class OperatorDispatch:
         program: Program,
         inputs: Sequence[Operand | None],
         outputs: Sequence[Operand | None],
-        temporary: BufferBinding | None,
-        persistent: BufferBinding | None,
+        temporary: ctypes.Structure | None,
+        persistent: ctypes.Structure | None,
     ) -> None:
         self._program = program
         self._inputs = inputs
@@ -120,59 +119,55 @@ class OperatorDispatch:
         if any(owned):
             buffers = [binding or BufferBinding() for binding in owned]
             array = (BufferBinding * len(buffers))(*buffers)
-            _bind(self._initialization.bind_inputs, [BufferArrayBinding(len(buffers), ctypes.addressof(array))])
+            _bind(self._initialization.BindInputs, [BufferArrayBinding(len(buffers), ctypes.addressof(array))])
         if needs.TemporaryResourceSize:
-            _bind_one(self._initialization.bind_temporary_resource, self._temporary)
-        _bind(self._initialization.bind_outputs, [self._persistent])
+            _bind_one(self._initialization.BindTemporaryResource, self._temporary)
+        _bind(self._initialization.BindOutputs, [self._persistent])
 
     def bind_execution(self, gpu: Gpu, descriptors: Descriptors, first: int, bindings: ExitStack) -> None:
         """As `bind`, for the operator alone: it gets the tensors that are not owned."""
         compiled, needs = self._program.compiled, self._program.needs
         self._execution = _table(gpu, compiled, needs, descriptors, first, bindings)
         given = [operand.binding if operand and not operand.is_owned else None for operand in self._inputs]
-        _bind(self._execution.bind_inputs, given)
-        _bind(self._execution.bind_outputs, [operand and operand.binding for operand in self._outputs])
+        _bind(self._execution.BindInputs, given)
+        _bind(self._execution.BindOutputs, [operand and operand.binding for operand in self._outputs])
         if needs.TemporaryResourceSize:
-            _bind_one(self._execution.bind_temporary_resource, self._temporary)
+            _bind_one(self._execution.BindTemporaryResource, self._temporary)
         if self._persistent is not None:
-            _bind_one(self._execution.bind_persistent_resource, self._persistent)
+            _bind_one(self._execution.BindPersistentResource, self._persistent)
 
-    def record_initialization(self, gpu: Gpu, commands: CommandList) -> None:
-        gpu.recorder.record_dispatch(commands.pointer, self._program.initializer.pointer, self._initialization.pointer)
+    def record_initialization(self, gpu: Gpu, commands: Interface) -> None:
+        gpu.recorder.RecordDispatch(commands.pointer, self._program.initializer.pointer, self._initialization.pointer)
 
-    def record_dispatch(self, gpu: Gpu, commands: CommandList) -> None:
-        gpu.recorder.record_dispatch(commands.pointer, self._program.compiled.pointer, self._execution.pointer)
+    def record_dispatch(self, gpu: Gpu, commands: Interface) -> None:
+        gpu.recorder.RecordDispatch(commands.pointer, self._program.compiled.pointer, self._execution.pointer)
 
 
 def _table(
-    gpu: Gpu,
-    dispatchable: Dispatchable,
-    needs: BindingProperties,
-    descriptors: Descriptors,
-    first: int,
-    bindings: ExitStack,
-) -> BindingTable:
+    gpu: Gpu, dispatchable: Interface, needs: Any, descriptors: Descriptors, first: int, bindings: ExitStack
+) -> Interface:
     desc = BindingTableDesc(
         dispatchable.pointer,
         CpuDescriptorHandle(descriptors.cpu_start + first * descriptors.increment),
         GpuDescriptorHandle(descriptors.gpu_start + first * descriptors.increment),
         needs.RequiredDescriptorCount,
     )
-    return bindings.enter_context(gpu.dml.create(BindingTable, gpu.dml.create_binding_table, ctypes.byref(desc)))
+    table = gpu.dml.create(headers.IDML_BINDING_TABLE, "CreateBindingTable", ctypes.byref(desc))
+    return bindings.enter_context(table)
 
 
-def _bind(function: Callable[..., None], bindings: Sequence[BufferBinding | BufferArrayBinding | None]) -> None:
+def _bind(function: Callable[..., None], bindings: Sequence[ctypes.Structure | None]) -> None:
     """Call BindInputs or BindOutputs, which read what they are given at once."""
     descs = (BindingDesc * len(bindings))(*map(_binding_desc, bindings))
     function(len(bindings), descs)
 
 
-def _bind_one(function: Callable[..., None], binding: BufferBinding | None) -> None:
+def _bind_one(function: Callable[..., None], binding: ctypes.Structure | None) -> None:
     function(ctypes.byref(_binding_desc(binding)))
 
 
-def _binding_desc(binding: BufferBinding | BufferArrayBinding | None) -> BindingDesc:
-    """The caller keeps the binding alive."""
+def _binding_desc(binding: ctypes.Structure | None) -> ctypes.Structure:
+    """DML_BINDING_DESC; the caller keeps the binding alive."""
     if binding is None:
         return BindingDesc(BindingType.NONE, None)
     kind = BindingType.BUFFER if isinstance(binding, BufferBinding) else BindingType.BUFFER_ARRAY

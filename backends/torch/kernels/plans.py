@@ -24,7 +24,7 @@ from dml_conformance.backends.torch.kernels.layout import (
     widest,
     words,
 )
-from dml_conformance.backends.torch.operators import last_dimensions
+from dml_conformance.backends.torch.operators import batch_dimensions, last_dimensions
 
 MOST = 2**31 - 1  # programs, and places along whatever a kernel counts in 32 bits
 MOST_COORDINATES = 4
@@ -93,13 +93,24 @@ def gather_elements(desc: Any, source: Tensor, indices: Tensor, target: Tensor) 
 
 
 def gather_nd(desc: Any, source: Tensor, indices: Tensor, target: Tensor) -> Plan | None:
-    """GATHER_ND: a row for each tuple of coordinates."""
-    return _tuples(desc, source, indices, target, 0)
-
-
-def gather_nd1(desc: Any, source: Tensor, indices: Tensor, target: Tensor) -> Plan | None:
-    """GATHER_ND1: the same in batches; single elements of a batch by one index are what GATHER_ELEMENTS takes."""
-    return _tuples(desc, source, indices, target, desc.batch_dimension_count)
+    """GATHER_ND and GATHER_ND1: a row for each tuple of coordinates, in batches; single elements of a batch by one
+    index are what GATHER_ELEMENTS takes."""
+    batch = batch_dimensions(desc)
+    source = last_dimensions(source, desc.input_dimension_count, "InputDimensionCount")
+    tuples = last_dimensions(indices, desc.indices_dimension_count, "IndicesDimensionCount")
+    sizes, steps = source.shape, source.stride()
+    addressed = batch + tuples.shape[-1]
+    batches = single(sizes[:batch], steps[:batch])
+    row = packed(sizes[addressed:], steps[addressed:])
+    if batches is None or row is None:
+        return None
+    each = math.prod(tuples.shape[batch:-1])
+    coordinates = [
+        Extent(size, step) for size, step in zip(sizes[batch:addressed], steps[batch:addressed], strict=True)
+    ]
+    if row == 1 and batches.size > 1 and len(coordinates) == 1:
+        return _along_rows(source, tuples, target, batches, coordinates[0], each)
+    return _rows(source, tuples, target, row, batches, each, each, coordinates)
 
 
 def tile(desc: Any, source: Tensor, target: Tensor) -> Plan | None:
@@ -166,24 +177,6 @@ def repeated(sizes: Sequence[int], steps: Sequence[int], repeats: Sequence[int])
         else:
             found.append(RepeatedDimension(size, step, repeat))
     return found
-
-
-def _tuples(desc: Any, source: Tensor, indices: Tensor, target: Tensor, batch: int) -> Plan | None:
-    source = last_dimensions(source, desc.input_dimension_count, "InputDimensionCount")
-    tuples = last_dimensions(indices, desc.indices_dimension_count, "IndicesDimensionCount")
-    sizes, steps = source.shape, source.stride()
-    addressed = batch + tuples.shape[-1]
-    batches = single(sizes[:batch], steps[:batch])
-    row = packed(sizes[addressed:], steps[addressed:])
-    if batches is None or row is None:
-        return None
-    each = math.prod(tuples.shape[batch:-1])
-    coordinates = [
-        Extent(size, step) for size, step in zip(sizes[batch:addressed], steps[batch:addressed], strict=True)
-    ]
-    if row == 1 and batches.size > 1 and len(coordinates) == 1:
-        return _along_rows(source, tuples, target, batches, coordinates[0], each)
-    return _rows(source, tuples, target, row, batches, each, each, coordinates)
 
 
 def _rows(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from dml_conformance.backends.base import Binding, Bytes
 from dml_conformance.backends.reference import Result, expected_output
 from dml_conformance.conformance.exchange.dxdispatch import ACTUAL, BEFORE, EXPECTED, MODEL_FILE, NOTE, README_FILE
+from dml_conformance.conformance.judge.memory import elements_at
 from dml_conformance.reports.records import FEW_DIFFERENCES, Record
 from dml_conformance.reports.text import in_lines, pretty_json
 from dml_conformance.spec.case import Case
@@ -24,7 +25,13 @@ from dml_conformance.spec.registry import rule as rule_named
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Outcome
-from dml_conformance.strategies.values import NUMPY_TYPE, OVERLAPPING, UNSIGNED_OF_SIZE, buffer_size, materialize
+from dml_conformance.strategies.values import (
+    NUMPY_TYPE,
+    OVERLAPPING,
+    UNSIGNED_OF_SIZE,
+    buffer_size,
+    materialize,
+)
 
 MAX_BYTES = 2**28  # of a case's tensors; a larger one is no file to hand to anyone
 MAX_INLINE_BYTES = 2**16  # of a tensor whose values stand in the JSON
@@ -79,24 +86,11 @@ def export(case: Case, record: Record | None = None, *, inline: bool = False) ->
     _check_form(case)
     content = case.to_json()
     name = f"{case.operator.lower()}-{case.level}-{case.digest[:12]}"
-    memory = _Memory.of(case) if is_executed(case) else None
-    if memory is not None and memory.size > (MAX_INLINE_BYTES if inline else MAX_BYTES):
-        most = MAX_INLINE_BYTES if inline else MAX_BYTES
-        raise NotExpressible(
-            f"its tensors take {memory.size} bytes, {'in one file' if inline else 'exported'} are up to {most}"
-        )
+    memory = _Memory.of(case, inline=inline) if is_executed(case) else None
     files = {} if inline or memory is None else memory.files()
     note = {key: content[key] for key in ("level", "data", "rule", "expect")}
     if memory is not None:
-        note["expected"] = {
-            name: _inline_expectation(memory.expected[name], tensor.data_type)
-            if inline
-            else {"sourcePath": f"{name}.{EXPECTED}.npy", "memory": f"{name}.{EXPECTED}.dat"}
-            for name, tensor in memory.outputs.items()
-        }
-        for output, result in memory.expected.items():
-            if result.open is not None and result.open.any():
-                note["expected"][output]["open"] = [int(i) for i in np.flatnonzero(result.open)]
+        note["expected"] = {name: _noted(name, output, inline) for name, output in memory.outputs.items()}
     model = {
         "resources": {} if memory is None else dict(memory.resources(inline=inline)),
         "dispatchables": {case.operator.lower(): _dispatchable(case, memory)},
@@ -130,98 +124,82 @@ def _check_form(case: Case) -> None:
             )
 
 
+class _OutputMemory(NamedTuple):
+    """The buffer of an output, and what the specification expects there."""
+
+    tensor: TensorDesc
+    expected: Result
+
+    def before(self) -> Bytes:
+        """The buffer with the complement of every element that is to be written."""
+        return self._written(np.invert(self.expected.values), _POISON)
+
+    def after(self) -> Bytes:
+        """The buffer with what is expected."""
+        return self._written(self.expected.values, _POISON)
+
+    def counts(self) -> npt.NDArray[np.bool_]:
+        """Which bytes of the buffer the specification fixes: those of elements that it does not leave open."""
+        fixed = np.full(self.tensor.sizes, -1, np.int64).astype(UNSIGNED_OF_SIZE[self.tensor.data_type.size])
+        if self.expected.open is not None:
+            fixed[self.expected.open] = 0
+        return self._written(fixed, 0).astype(np.bool_)
+
+    def _written(self, values: npt.NDArray[Any], padding: int) -> Bytes:
+        buffer = np.full(buffer_size(self.tensor), padding, np.uint8)
+        elements_at(buffer, 0, self.tensor)[...] = values
+        return buffer
+
+
 @dataclass(frozen=True)
 class _Memory:
-    """The buffers of a case that is executed, by the tensors' names."""
+    """The buffers of a case that is executed, by the tensors' names; of an input with its content."""
 
-    inputs: Mapping[str, TensorDesc]
-    outputs: Mapping[str, TensorDesc]
-    contents: Mapping[str, Bytes]
-    before: Mapping[str, Bytes]
-    after: Mapping[str, Bytes]
-    counts: Mapping[str, npt.NDArray[np.bool_]]
-    expected: Mapping[str, Result]
+    inputs: Mapping[str, tuple[TensorDesc, Bytes]]
+    outputs: Mapping[str, _OutputMemory]
 
     @classmethod
-    def of(cls, case: Case) -> _Memory:
+    def of(cls, case: Case, *, inline: bool) -> _Memory:
         spec = spec_of(case.desc)
         tensors: dict[str, TensorDesc] = {f.name: getattr(case.desc, f.attribute) for f in spec.tensor_fields}
         size = sum(map(buffer_size, tensors.values()))
-        if size > MAX_BYTES:
-            raise NotExpressible(f"its tensors take {size} bytes, exported are up to {MAX_BYTES}")
+        for how, most in {"exported": MAX_BYTES, **({"in one file": MAX_INLINE_BYTES} if inline else {})}.items():
+            if size > most:
+                raise NotExpressible(f"its tensors take {size} bytes, {how} are up to {most}")
         try:
             contents = materialize(case)
         except ValueError as error:
             raise NotExpressible(f"there is no such data: {error}") from None
         bound = {attribute: Binding(content, 0, len(content)) for attribute, content in contents.items()}
         expected = expected_output(case.desc, bound)
-        before, after, counts = {}, {}, {}
-        for member in spec.output_fields:
-            tensor, result = tensors[member.name], expected[member.attribute]
-            before[member.name] = _written(tensor, np.invert(result.values))
-            after[member.name] = _written(tensor, result.values)
-            counts[member.name] = _counted(tensor, result)
         return cls(
-            {f.name: tensors[f.name] for f in spec.input_fields},
-            {f.name: tensors[f.name] for f in spec.output_fields},
-            {f.name: contents[f.attribute] for f in spec.input_fields},
-            before,
-            after,
-            counts,
-            {f.name: expected[f.attribute] for f in spec.output_fields},
+            {f.name: (tensors[f.name], contents[f.attribute]) for f in spec.input_fields},
+            {f.name: _OutputMemory(tensors[f.name], expected[f.attribute]) for f in spec.output_fields},
         )
 
-    @property
-    def size(self) -> int:
-        return sum(map(len, (*self.contents.values(), *self.before.values())))
+    def initial(self) -> Iterator[tuple[str, str, TensorDesc, Bytes]]:
+        """Of each tensor name, the beginning of its file's, and what its buffer holds at first."""
+        for name, (tensor, content) in self.inputs.items():
+            yield name, name, tensor, content
+        for name, output in self.outputs.items():
+            yield name, f"{name}.{BEFORE}", output.tensor, output.before()
 
     def resources(self, *, inline: bool) -> Iterator[tuple[str, dict[str, Any]]]:
-        for tensors, contents, suffix in ((self.inputs, self.contents, ""), (self.outputs, self.before, f".{BEFORE}")):
-            for name, tensor in tensors.items():
-                data_type: str = tensor.data_type.name
-                initial: Any = {"sourcePath": f"{name}{suffix}.npy"}
-                if inline:
-                    data_type, initial = _values(_elements(tensor, contents[name]), tensor.data_type)
-                yield (
-                    name,
-                    {
-                        "initialValuesDataType": data_type,
-                        "initialValues": initial,
-                        "sizeInBytes": buffer_size(tensor),
-                    },
-                )
+        for name, stem, tensor, content in self.initial():
+            data_type: str = tensor.data_type.name
+            initial: Any = {"sourcePath": f"{stem}.npy"}
+            if inline:
+                data_type, initial = _values(_elements(tensor, content), tensor.data_type)
+            size = buffer_size(tensor)
+            yield name, {"initialValuesDataType": data_type, "initialValues": initial, "sizeInBytes": size}
 
     def files(self) -> dict[str, bytes]:
-        files = {f"{name}.npy": _npy(_elements(tensor, self.contents[name])) for name, tensor in self.inputs.items()}
-        for name, tensor in self.outputs.items():
-            number = NUMPY_TYPE[tensor.data_type]
-            files[f"{name}.{BEFORE}.npy"] = _npy(_elements(tensor, self.before[name]))
-            files[f"{name}.{EXPECTED}.npy"] = _npy(np.ascontiguousarray(self.expected[name].values).view(number))
-            files[f"{name}.{EXPECTED}.dat"] = self.after[name].tobytes()
+        files = {f"{stem}.npy": _npy(_elements(tensor, content)) for _, stem, tensor, content in self.initial()}
+        for name, output in self.outputs.items():
+            number = NUMPY_TYPE[output.tensor.data_type]
+            files[f"{name}.{EXPECTED}.npy"] = _npy(np.ascontiguousarray(output.expected.values).view(number))
+            files[f"{name}.{EXPECTED}.dat"] = output.after().tobytes()
         return files
-
-
-def _written(tensor: TensorDesc, values: npt.NDArray[Any]) -> Bytes:
-    """An output's buffer with these elements in it."""
-    buffer = np.full(buffer_size(tensor), _POISON, np.uint8)
-    _view(tensor, buffer)[...] = values
-    return buffer
-
-
-def _counted(tensor: TensorDesc, result: Result) -> npt.NDArray[np.bool_]:
-    """Which bytes of an output's buffer the specification fixes: those of elements that it does not leave open."""
-    marks = np.zeros(buffer_size(tensor), np.uint8)
-    fixed = np.full(tensor.sizes, -1, np.int64).astype(UNSIGNED_OF_SIZE[tensor.data_type.size])
-    if result.open is not None:
-        fixed[result.open] = 0
-    _view(tensor, marks)[...] = fixed
-    return marks.astype(np.bool_)
-
-
-def _view(tensor: TensorDesc, buffer: Bytes) -> npt.NDArray[Any]:
-    size = tensor.data_type.size
-    strides = tuple(stride * size for stride in tensor.effective_strides)
-    return np.ndarray(tensor.sizes, UNSIGNED_OF_SIZE[size], buffer, strides=strides)
 
 
 def _elements(tensor: TensorDesc, buffer: Bytes) -> npt.NDArray[Any]:
@@ -247,9 +225,15 @@ def _values(elements: npt.NDArray[Any], data_type: DataType) -> tuple[str, list[
     return data_type.name, numbers.tolist()
 
 
-def _inline_expectation(result: Result, data_type: DataType) -> dict[str, Any]:
-    given_in, values = _values(result.values.ravel(), data_type)
-    return {"dataType": given_in, "values": values}
+def _noted(name: str, output: _OutputMemory, inline: bool) -> dict[str, Any]:
+    """What the model's note says of an output: what is expected there, and which elements are open, by number."""
+    noted: dict[str, Any] = {"sourcePath": f"{name}.{EXPECTED}.npy", "memory": f"{name}.{EXPECTED}.dat"}
+    if inline:
+        given_in, values = _values(output.expected.values.ravel(), output.tensor.data_type)
+        noted = {"dataType": given_in, "values": values}
+    if output.expected.open is not None and output.expected.open.any():
+        noted["open"] = [int(i) for i in np.flatnonzero(output.expected.open)]
+    return noted
 
 
 def _dispatchable(case: Case, memory: _Memory | None) -> dict[str, Any]:
@@ -288,7 +272,7 @@ def _remarks(case: Case, memory: _Memory | None) -> Iterator[str]:
             f"The case is about {case.rule}. DxDispatch binds whole buffers and looks neither at what is around them "
             "nor at the inputs afterwards, so a fault may stay unseen here."
         )
-    if any(tensor.guaranteed_base_offset_alignment for tensor in (*memory.inputs.values(), *memory.outputs.values())):
+    if any(tensor.guaranteed_base_offset_alignment for _, _, tensor, _ in memory.initial()):
         yield "DxDispatch binds buffers from their first byte; the suite binds them at an offset aligned as guaranteed."
     if any(recipe.pattern == OVERLAPPING for recipe in case.data.values()):
         yield (
@@ -336,14 +320,14 @@ def _what_to_see(case: Case, memory: _Memory | None) -> list[str]:
     lines = ["The descriptor is valid: the operator has to be created and compiled without an error."]
     if memory is None:
         return lines
-    for name in memory.outputs:
+    for name, output in memory.outputs.items():
         actual, expected = f"{name}.{ACTUAL}.dat", f"{name}.{EXPECTED}.dat"
         lines += [
             f"Then {name} has to hold what {expected} holds, byte for byte. On Windows:",
             "",
             f"    fc /b {actual} {expected}",
             "",
-            *_bytes_that_count(memory.counts[name]),
+            *_bytes_that_count(output.counts()),
             f"{name}.{EXPECTED}.npy has the same elements in the tensor's sizes.",
             f"{name}.{BEFORE}.npy, what the buffer holds before, differs from it in every bit of every element.",
         ]

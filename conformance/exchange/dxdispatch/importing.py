@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from dml_conformance.backends.base import Bytes
 from dml_conformance.conformance.exchange.dxdispatch import NOTE
+from dml_conformance.conformance.judge.memory import elements_at
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST, Level
@@ -121,23 +121,27 @@ class _Importer:
         if plain.broken:
             return ImportedCase(located.where, plain)
         try:
-            bindings = self._bindings(located)
-            tensors = {field.attribute: getattr(desc, field.attribute) for field in spec.input_fields}
-            contents = {
-                field.attribute: self._content(bindings, field.name, tensors[field.attribute])
-                for field in spec.input_fields
-            }
-            data = {}
-            for field in spec.input_fields:
-                tensor, content = tensors[field.attribute], contents[field.attribute]
-                limits: tuple[int, ...] = ()
-                beside = None if spec.index is None else contents[spec.index.indices]
-                if spec.index is not None and spec.index.indices == field.attribute:
-                    limits, beside = spec.index.limits(desc), None
-                data[field.attribute] = self._recipe(field.name, tensor, content, limits, beside)
+            data = self._data(located)
         except _NoData as error:
             return ImportedCase(located.where, plain, str(error))
         return ImportedCase(located.where, Case.of(desc, level, data, rule=rule, origin=origin))
+
+    def _data(self, located: LocatedOperator) -> dict[str, Recipe]:
+        """What gives the inputs' contents; raises _NoData where there are none."""
+        desc, spec, bindings = located.desc, spec_of(located.desc), self._bindings(located)
+        contents = {
+            field.attribute: self._content(bindings, field.name, getattr(desc, field.attribute))
+            for field in spec.input_fields
+        }
+        data = {}
+        for field in spec.input_fields:
+            limits: tuple[int, ...] = ()
+            beside = None if spec.index is None else contents[spec.index.indices]
+            if spec.index is not None and spec.index.indices == field.attribute:
+                limits, beside = spec.index.limits(desc), None
+            tensor, content = getattr(desc, field.attribute), contents[field.attribute]
+            data[field.attribute] = self._recipe(field.name, tensor, content, limits, beside)
+        return data
 
     def _noted_level(self) -> Level | None:
         try:
@@ -187,14 +191,14 @@ class _Importer:
     ) -> Recipe:
         """What gives the content; `beside` is that of the index tensor, for an input that is another one."""
         size = tensor.data_type.size
-        elements = _view(tensor, content)
+        elements = elements_at(np.ascontiguousarray(content), 0, tensor)
         noted = self._noted_recipe(name)
         if noted is not None:
             try:
                 filled = fill(tensor, noted, limits)
                 if noted.pattern == OVERLAPPING:
                     filled = overlaid(filled, beside)
-                if np.array_equal(_view(tensor, filled), elements):
+                if np.array_equal(elements_at(filled, 0, tensor), elements):
                     return noted
             except ValueError:
                 pass  # another model's note, or one that was edited: the values count
@@ -319,12 +323,6 @@ class _Importer:
         return np.atleast_1d(array.astype(number)).ravel().view(np.uint8)
 
 
-def _view(tensor: TensorDesc, buffer: Bytes) -> npt.NDArray[Any]:
-    size = tensor.data_type.size
-    strides = tuple(stride * size for stride in tensor.effective_strides)
-    return np.ndarray(tensor.sizes, UNSIGNED_OF_SIZE[size], np.ascontiguousarray(buffer), strides=strides)
-
-
 def _read(path: Path, most: int, name: str, where: str) -> bytes:
     try:
         if path.exists() and not path.is_file():
@@ -332,13 +330,8 @@ def _read(path: Path, most: int, name: str, where: str) -> bytes:
         with path.open("rb") as stream:
             content = stream.read(most + 1)
     except OSError as error:
-        raise ModelError(
-            name,
-            where,
-            f"{path.name} cannot be read: {error.strerror or error}"
-            if where
-            else f"cannot be read: {error.strerror or error}",
-        ) from None
+        what = f"{path.name} cannot be read" if where else "cannot be read"
+        raise ModelError(name, where, f"{what}: {error.strerror or error}") from None
     if where and len(content) > most:
         raise ModelError(name, where, f"{path.name} is larger than {most // 2**20} MiB, the most that is read")
     return content

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dml_conformance.backends.base import Capabilities
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.packages.statements import CaseDigests
@@ -41,7 +40,7 @@ from dml_conformance.conformance.packages.verify.verdicts import VerdictCheck
 from dml_conformance.reports.package import STATEMENT, PackageFormError
 from dml_conformance.reports.package.archive import Snapshot, take_snapshot
 from dml_conformance.reports.package.forms import Statement
-from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.reports.records import Campaign, Phase, Record, Verdict
 from dml_conformance.reports.store import Store, StoreError
 from dml_conformance.reports.stream import StreamError
 from dml_conformance.reports.summary import Conformance, Summary
@@ -161,9 +160,8 @@ def _check_store(
         findings.end(cases_.CHECK, "the phases are not in order; nothing more was looked at")
         return None
     waivers = read_package_waivers(snapshot, store.campaign, today, findings)
-    engine = _engine(store, claims)
-    judge = engine.judge
-    assert isinstance(judge, ReplayedJudge)
+    judge = ReplayedJudge(claims, Reading(store.campaign.spec))
+    engine = _engine(store.campaign, judge)
     check = VerdictCheck(judge, waivers, findings)
     unsure = ""
     records = numbered(store.records())
@@ -187,9 +185,7 @@ def _check_store(
     return summary
 
 
-def _engine(store: Store, claims: Capabilities) -> Engine:
-    campaign = store.campaign
-    judge = ReplayedJudge(claims, Reading(campaign.spec))
+def _engine(campaign: Campaign, judge: ReplayedJudge) -> Engine:
     levels = [Level.parse(label) for label in campaign.levels]
     return Engine(judge, campaign.operators, levels, BUDGETS[campaign.budget], campaign.seed)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from pathlib import Path
 
-from dml_conformance.conformance.packages.profiles import ClaimsProfile
+from dml_conformance.conformance.packages.profiles import ClaimsProfile, profile_of
 from dml_conformance.conformance.packages.statements import CaseDigests, statement_of
 from dml_conformance.conformance.packages.verify.files import read_document
 from dml_conformance.conformance.packages.verify.findings import Findings, expected
@@ -17,7 +17,6 @@ from dml_conformance.reports.package.forms import CaseList, PackageDocument, Sta
 from dml_conformance.reports.records import Campaign
 from dml_conformance.reports.summary import Summary
 from dml_conformance.reports.writing import CERTIFICATE, JUNIT, REPORT
-from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category
 
 DOCUMENTS, WAIVED = "documents", "waivers"
 
@@ -91,12 +90,7 @@ def _compare(name: str, wanted: PackageDocument, found: PackageDocument, finding
 
 def _check_profile(statement: Statement, findings: Findings) -> None:
     """Whether what the backend was held to is what the profile says."""
-    categories, claims = set(statement.claims.categories), statement.claims
-    decides = not categories.isdisjoint(DESCRIPTOR_CATEGORIES)
-    executes = claims.executes and Category.EXECUTION in categories
-    wanted = {(True, True): "full", (True, False): "decisions", (False, True): "execution"}.get(
-        (decides, executes), "none"
-    )
+    wanted = profile_of(statement.claims.categories, statement.claims.executes) or "none"
     if statement.profile != wanted:
         findings.add(DOCUMENTS, STATEMENT, "profile", f"what was claimed makes {expected(wanted, statement.profile)}")
 

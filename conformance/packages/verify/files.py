@@ -253,8 +253,7 @@ def is_our_database(snapshot: Snapshot, findings: Findings) -> bool:
     if RESULTS not in snapshot.files:
         return False
     try:
-        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
-        try:
+        with closing(_connected(path)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA cell_size_check = ON")
             for pragma, value in (("application_id", APPLICATION_ID), ("user_version", SCHEMA_VERSION)):
@@ -273,8 +272,6 @@ def is_our_database(snapshot: Snapshot, findings: Findings) -> bool:
                 (sound,) = connection.execute("PRAGMA quick_check(1)").fetchone()
                 if sound != "ok":
                     wrong(f"a damaged database: {ascii(sound)[:200]}")
-        finally:
-            connection.close()
     except (sqlite3.Error, ValueError, TypeError) as error:
         wrong(f"not a results file of this suite, or a damaged one ({error})")
     return findings.total == before

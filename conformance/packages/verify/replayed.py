@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from dml_conformance.backends.base import Answer, Binding, Capabilities, Unsupported
+from dml_conformance.backends.base import Answer, Bindings, Capabilities, Unsupported
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.reports.records import Verdict
 from dml_conformance.spec.levels import Level
@@ -27,9 +25,7 @@ class _AnswersOnRecord:
             raise self.answer
         return self.answer
 
-    def execute(
-        self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
-    ) -> None:
+    def execute(self, desc: OperatorDesc, level: Level, inputs: Bindings, outputs: Bindings) -> None:
         raise Unsupported("answers on record are not executed")
 
 

@@ -19,7 +19,6 @@ from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.processes.backend import opened
 from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.limits import Limits
-from dml_conformance.backends.processes.losses import Loss
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import take_losses
 from dml_conformance.conformance.packages.verify.cases import numbered, place
@@ -80,14 +79,10 @@ def rerun_sample(rerun: Rerun, store: Store, claims: Capabilities, total: int, f
         lost = take_losses(backend)
     other = [name for name in ("name", "device") if getattr(own, name) != getattr(claims, name)]
     beside = f"; beware, its {' and '.join(other)} differ from the package's" if other else ""
-    findings.end(
-        CHECK, f"{len(wanted):,} cases on {own.name}, {own.device}, seed {rerun.seed}{beside}{_losses_text(lost)}"
-    )
-
-
-def _losses_text(lost: Sequence[Loss]) -> str:
-    """Which processes of the backend were lost; each that a case is to blame for is found wrong besides."""
-    return "".join(f"; its process {loss.how}, {loss.count} times" for loss in lost)
+    # Of lost processes, each that a case is to blame for is found wrong besides.
+    losses = "".join(f"; its process {loss.how}, {loss.count} times" for loss in lost)
+    about = f"{len(wanted):,} cases on {own.name}, {own.device}, seed {rerun.seed}"
+    findings.end(CHECK, f"{about}{beside}{losses}")
 
 
 def _rerun(judge: Judge, number: int, record: Record, chooser: random.Random, findings: Findings) -> None:

@@ -10,6 +10,7 @@ from typing import ClassVar
 from uuid import UUID
 
 import pytest
+from recording_device.returning import StructReturningObject, is_returned_through_pointer
 
 from dml_conformance.backends.directml import com
 from dml_conformance.backends.directml.com import ComObject, HResult, implements, method
@@ -123,7 +124,7 @@ class Four(ctypes.Structure):
     _fields_ = (("values", ctypes.c_uint64 * 4),)
 
 
-class Structs(ComObject):
+class Structs(StructReturningObject):
     interface = "IStructs"
     slots = (*com.IUNKNOWN, "GetFour", "GetNone", "Raise", "GetPair")
     structs: ClassVar = {"GetFour": Four, "GetNone": Four, "Raise": Four, "GetPair": Pair}
@@ -170,10 +171,10 @@ def test_a_large_struct_that_is_not_there_is_zeros(slot: int, line: str) -> None
 
 
 def test_a_small_struct_is_returned_in_registers() -> None:
-    assert not com.is_returned_through_pointer(Pair)
-    assert com.is_returned_through_pointer(Four)
-    assert not com.is_returned_through_pointer(com.UINT)
-    assert not com.is_returned_through_pointer(None)
+    assert not is_returned_through_pointer(Pair)
+    assert is_returned_through_pointer(Four)
+    assert not is_returned_through_pointer(com.UINT)
+    assert not is_returned_through_pointer(None)
 
 
 def test_a_call_beyond_the_table_is_refused_and_recorded() -> None:

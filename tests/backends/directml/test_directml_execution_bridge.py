@@ -16,22 +16,13 @@ from typing import Any
 import pytest
 from places import SUPPORT
 
-from dml_conformance.backends.directml import headers as d3d12
-from dml_conformance.backends.directml import stubs
-from dml_conformance.backends.directml.com import POINTER
+from dml_conformance.backends.directml import headers, stubs
+from dml_conformance.backends.directml.com import POINTER, InterfaceTable
 from dml_conformance.backends.directml.errors import DirectmlError
 from dml_conformance.backends.directml.execution import bridge as bridge_module
-from dml_conformance.backends.directml.execution import headers
-from dml_conformance.backends.directml.execution.bridge import RETURNING, Bridge, memory_map
-from dml_conformance.backends.directml.execution.interfaces import (
-    DescriptorHeap,
-    Device,
-    Function,
-    Resource,
-    StructReturn,
-)
+from dml_conformance.backends.directml.execution.bridge import Bridge, memory_map
+from dml_conformance.backends.directml.execution.interfaces import Interface, StructReturn, returned_structs
 from dml_conformance.backends.directml.execution.opening import struct_return_of
-from dml_conformance.backends.directml.execution.structures import ResourceDesc
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() != "x86_64", reason="the bridge is for Linux on x86-64"
@@ -129,7 +120,7 @@ def is_writable(address: int) -> bool:
 
 def test_a_caller_by_value_gets_every_size_of_struct(native: ctypes.CDLL, caller: ctypes.CDLL, bridge: Bridge) -> None:
     device, heap, resource = (address_of(native, name) for name in ("device", "descriptor_heap", "resource"))
-    bridge.adapt(device, d3d12.ID3D12_DEVICE5)
+    bridge.adapt(device, headers.ID3D12_DEVICE5)
     bridge.adapt(heap, headers.ID3D12_DESCRIPTOR_HEAP)
     bridge.adapt(resource, headers.ID3D12_RESOURCE)
 
@@ -164,10 +155,11 @@ def test_the_library_itself_is_still_answered_through_a_pointer(native: ctypes.C
 
 def test_python_is_still_answered_through_a_pointer(native: ctypes.CDLL, bridge: Bridge) -> None:
     device, heap = address_of(native, "device"), address_of(native, "descriptor_heap")
-    bridge.adapt(device, d3d12.ID3D12_DEVICE5)
+    bridge.adapt(device, headers.ID3D12_DEVICE5)
     bridge.adapt(heap, headers.ID3D12_DESCRIPTOR_HEAP)
-    assert Device(device, StructReturn.POINTER).get_adapter_luid().LowPart == 1001
-    assert DescriptorHeap(heap, StructReturn.POINTER).get_gpu_start().ptr == 2010
+    assert Interface(headers.ID3D12_DEVICE, device, StructReturn.POINTER).GetAdapterLuid().LowPart == 1001
+    descriptors = Interface(headers.ID3D12_DESCRIPTOR_HEAP, heap, StructReturn.POINTER)
+    assert descriptors.GetGPUDescriptorHandleForHeapStart().ptr == 2010
 
 
 def test_an_object_stays_what_it_is(native: ctypes.CDLL, bridge: Bridge) -> None:
@@ -235,8 +227,9 @@ def test_a_caller_that_is_not_loaded_is_told(tmp_path: Path, bridge: Bridge) -> 
 
 def test_no_function_has_more_arguments_than_the_stand_ins_pass_on() -> None:
     # Six registers: the object, the struct's pointer, and four more; GetResourceAllocationInfo3 would have six more.
-    assert not any("GetResourceAllocationInfo3" in slots for slots in RETURNING)
-    assert {name for functions in RETURNING.values() for name in functions} == {
+    tables = [table for table in vars(headers).values() if isinstance(table, InterfaceTable)]
+    assert not any("GetResourceAllocationInfo3" in table for table in tables)
+    assert {name for table in tables if "ID3D12" in table.name for name in returned_structs(table)} == {
         "GetResourceAllocationInfo",
         "GetResourceAllocationInfo1",
         "GetCustomHeapProperties",
@@ -257,15 +250,13 @@ def test_how_a_library_returns_structs_is_found_out(load: Any, name: str, expect
     library = load(name)
     device = address_of(library, "device")
     assert struct_return_of(device) is expected
-    assert Device(device, expected).get_adapter_luid().LowPart == 1001
-    heap = DescriptorHeap(address_of(library, "descriptor_heap"), expected)
-    assert (heap.get_cpu_start().ptr, heap.get_gpu_start().ptr) == (2009, 2010)
+    assert Interface(headers.ID3D12_DEVICE, device, expected).GetAdapterLuid().LowPart == 1001
+    heap = Interface(headers.ID3D12_DESCRIPTOR_HEAP, address_of(library, "descriptor_heap"), expected)
+    assert heap.GetCPUDescriptorHandleForHeapStart().ptr == 2009
+    assert heap.GetGPUDescriptorHandleForHeapStart().ptr == 2010
 
 
 @EITHER_WAY
 def test_large_structs_come_back_either_way(load: Any, name: str, expected: StructReturn) -> None:
-    class Described(Resource):
-        get_desc = Function("GetDesc", ResourceDesc)
-
-    desc = Described(address_of(load(name), "resource"), expected).get_desc()
+    desc = Interface(headers.ID3D12_RESOURCE, address_of(load(name), "resource"), expected).GetDesc()
     assert (desc.Dimension, desc.Alignment, desc.Width) == (3000, 3001, 3002)

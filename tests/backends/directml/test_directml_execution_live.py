@@ -171,8 +171,8 @@ def run(count):
         assert output.data == b"?" * 16 + content + b"?" * 16, output
 
 def references():
-    gpu.device.add_ref()
-    return gpu.device.release()
+    gpu.device.AddRef()
+    return gpu.device.Release()
 
 run(100)
 before = references()

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 from directml_execution_fakes import FakeDevice, FakeDml, World
 
-from dml_conformance.backends.directml import headers as base
+from dml_conformance.backends.directml import headers
 from dml_conformance.backends.directml.com import (
     POINTER,
     RESULT,
@@ -22,8 +22,8 @@ from dml_conformance.backends.directml.com import (
     read_guid,
 )
 from dml_conformance.backends.directml.errors import DirectmlError
-from dml_conformance.backends.directml.execution import headers, opening
-from dml_conformance.backends.directml.execution.interfaces import Device, DxgiAdapter, Interface, StructReturn
+from dml_conformance.backends.directml.execution import opening
+from dml_conformance.backends.directml.execution.interfaces import Interface, StructReturn
 from dml_conformance.backends.directml.execution.loader import Setup
 from dml_conformance.backends.directml.execution.opening import (
     StandIns,
@@ -81,7 +81,7 @@ class FakeD3d12(FakeLibrary):
 
         def create(adapter: int | None, least: int, iid: bytes, pointer: Any) -> int:
             self.asked.append((adapter, least))
-            assert iid == guid_bytes(base.ID3D12_DEVICE.iid)
+            assert iid == guid_bytes(headers.ID3D12_DEVICE.iid)
             return hand_out(device, pointer) if least <= level else HResult.E_INVALIDARG.signed
 
         super().__init__(
@@ -122,10 +122,10 @@ def test_every_class_that_directml_comes_to_see_is_adapted() -> None:
             adapted.append((type(world.objects[pointer]).__name__, slots))
 
     before = sorted(world.alive)
-    adapt(Recorder(), Device(world.device.address, StructReturn.POINTER))  # type: ignore[arg-type]
+    adapt(Recorder(), Interface(headers.ID3D12_DEVICE, world.device.address, StructReturn.POINTER))  # type: ignore[arg-type]
     assert adapted == [
-        ("FakeDevice", base.ID3D12_DEVICE5),
-        ("FakeDevice", base.ID3D12_DEVICE),
+        ("FakeDevice", headers.ID3D12_DEVICE5),
+        ("FakeDevice", headers.ID3D12_DEVICE),
         ("FakeQueue", headers.ID3D12_COMMAND_QUEUE),
         ("FakeDescriptorHeap", headers.ID3D12_DESCRIPTOR_HEAP),
         ("FakeDescriptorHeap", headers.ID3D12_DESCRIPTOR_HEAP),
@@ -147,7 +147,7 @@ def test_every_class_that_directml_comes_to_see_is_adapted() -> None:
 )
 def test_what_a_device_says_of_itself(profile: Profile, expected: tuple[str, ...]) -> None:
     null = NullDevice(profile)
-    device = Device(null.device.address, StructReturn.VALUE)
+    device = Interface(headers.ID3D12_DEVICE, null.device.address, StructReturn.VALUE)
     names = ("feature level", "shader model", "doubles", "native 16-bit operations")
     assert device_versions(device) == {f"d3d12 {name}": value for name, value in zip(names, expected, strict=True)}
 
@@ -157,11 +157,11 @@ def test_shader_models_that_a_device_does_not_know_are_passed_over(monkeypatch: 
     answer = null.device._answer
 
     def refuse_new(feature: int, asked: bytes) -> bytes | None:
-        known = feature != base.D3D12Feature.SHADER_MODEL or asked[0] <= 0x62
+        known = feature != headers.D3D12Feature.SHADER_MODEL or asked[0] <= 0x62
         return answer(feature, asked) if known else None
 
     monkeypatch.setattr(null.device, "_answer", refuse_new)
-    device = Device(null.device.address, StructReturn.VALUE)
+    device = Interface(headers.ID3D12_DEVICE, null.device.address, StructReturn.VALUE)
     assert device_versions(device)["d3d12 shader model"] == "6_2"
 
 
@@ -186,7 +186,7 @@ def fake_stubs(monkeypatch: pytest.MonkeyPatch) -> FakeStubs:
 
 def test_stand_ins_answer_for_the_library_once_it_is_there(fake_stubs: FakeStubs) -> None:
     stand_ins = StandIns(Path("stubs"))
-    iid, pointer = ctypes.create_string_buffer(guid_bytes(base.IDXCORE_ADAPTER_FACTORY.iid), 16), POINTER()
+    iid, pointer = ctypes.create_string_buffer(guid_bytes(headers.IDXCORE_ADAPTER_FACTORY.iid), 16), POINTER()
     arguments = (ctypes.addressof(iid), ctypes.addressof(pointer))
     assert fake_stubs.create(*arguments) == HResult.E_FAIL.signed
     assert fake_stubs.serialize(1, 2, 3) == HResult.E_FAIL.signed
@@ -215,7 +215,7 @@ class FakeDxcore(FakeLibrary):
 
 
 class FakeDxgiAdapter(ComObject):
-    interfaces = frozenset({DxgiAdapter.iid})
+    interfaces = frozenset({headers.IDXGI_ADAPTER.iid})
 
 
 class FakeDxgiFactory(ComObject):
@@ -228,7 +228,7 @@ class FakeDxgiFactory(ComObject):
 
     @implements("EnumWarpAdapter", RESULT, POINTER, POINTER)
     def enum_warp_adapter(self, iid: int, pointer: int) -> int:
-        assert read_guid(iid) == DxgiAdapter.iid
+        assert read_guid(iid) == headers.IDXGI_ADAPTER.iid
         return self.adapter.hand_out(pointer)
 
 
@@ -337,7 +337,7 @@ def test_the_software_adapter_is_handed_to_direct3d(loaded: list[str], monkeypat
     monkeypatch.setattr(opening, "create_device", create_recorded)
     opened(Setup("DirectML.dll", "d3d12.dll", "dxcore.dll", "dxgi.dll"))
     assert loaded == ["load d3d12.dll", "load dxcore.dll", "load dxgi.dll", "load DirectML.dll"]
-    assert [type(adapter) for adapter in asked] == [DxgiAdapter]
+    assert [adapter.table for adapter in asked] == [headers.IDXGI_ADAPTER]
 
 
 def test_a_failure_half_way_releases_what_was_made(loaded: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,7 +349,7 @@ def test_a_failure_half_way_releases_what_was_made(loaded: list[str], monkeypatc
         devices.append(create(library, adapter))
         return devices[-1]
 
-    def fail(device: Device) -> dict[str, str]:
+    def fail(device: Interface) -> dict[str, str]:
         raise ComError("asking", HResult.E_FAIL.signed)
 
     monkeypatch.setattr(opening, "create_device", create_recorded)
@@ -358,9 +358,9 @@ def test_a_failure_half_way_releases_what_was_made(loaded: list[str], monkeypatc
         open_device(Setup("DirectML.dll", "d3d12.dll", "dxcore.dll"))
     assert FakeDirectml.made[0].is_closed
     assert FakeDirectml.made[0].object.references == 1
-    with Interface(devices[0], StructReturn.POINTER) as device:
-        assert device.add_ref() == 2
-        device.release()
+    with Interface(headers.IDML_OBJECT, devices[0], StructReturn.POINTER) as device:
+        assert device.AddRef() == 2
+        device.Release()
 
 
 def test_struct_return_of_a_made_up_device() -> None:

@@ -6,9 +6,10 @@ import ctypes
 
 import pytest
 
-from dml_conformance.backends.directml import headers as base
-from dml_conformance.backends.directml.execution import headers, interfaces, structures
-from dml_conformance.backends.directml.execution.interfaces import Function, Interface
+from dml_conformance.backends.directml import headers
+from dml_conformance.backends.directml.com import InterfaceTable
+from dml_conformance.backends.directml.execution import structures
+from dml_conformance.backends.directml.execution.interfaces import C_TYPES, Interface, StructReturn
 
 # From d3d12.h and DirectML.h, as a C compiler for 64-bit machines lays them out.
 SIZES = {
@@ -94,10 +95,12 @@ def test_sizes_of_structs(name: str, size: int) -> None:
     assert ctypes.sizeof(getattr(structures, name)) == size
 
 
+def _is_struct(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, ctypes.Structure)
+
+
 def test_every_struct_has_a_size_here() -> None:
-    defined = {
-        name for name, value in vars(structures).items() if getattr(value, "__module__", "") == structures.__name__
-    }
+    defined = {name for name, value in vars(structures).items() if _is_struct(value)}
     assert defined == set(SIZES)
 
 
@@ -108,26 +111,31 @@ def test_places_of_members(struct: str, member: str, offset: int) -> None:
 
 @pytest.mark.parametrize(("table", "slots"), SLOTS.items(), ids=SLOTS)
 def test_places_in_the_tables(table: str, slots: dict[str, int]) -> None:
-    functions: tuple[str, ...] = getattr(headers, table, None) or getattr(base, table)
+    functions: tuple[str, ...] = getattr(headers, table)
     assert len(set(functions)) == len(functions)
     assert {name: functions.index(name) for name in slots} == slots
     assert max(slots.values()) == len(functions) - 1
 
 
-def test_every_function_is_in_its_interface() -> None:
-    classes = [value for value in vars(interfaces).values() if isinstance(value, type) and issubclass(value, Interface)]
-    assert len(classes) > 15
-    for interface in classes:
-        for attribute, value in vars(interface).items():
-            if isinstance(value, Function):
-                assert value._name in interface.slots, f"{interface.__name__}.{attribute}"
+TABLES = {
+    table.name: table
+    for table in (*vars(headers).values(), *vars(headers).values())
+    if isinstance(table, InterfaceTable)
+}
 
 
 def test_interfaces_have_identifiers_of_their_own() -> None:
-    classes = [
-        value
-        for value in vars(interfaces).values()
-        if isinstance(value, type) and issubclass(value, Interface) and value.name != "IUnknown"
-    ]
-    assert len({interface.iid for interface in classes}) == len(classes)
-    assert len({interface.name for interface in classes}) == len(classes)
+    assert len(TABLES) > 20
+    assert len({table.iid for table in TABLES.values()}) == len(TABLES)
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_every_type_of_a_function_is_known(table: InterfaceTable) -> None:
+    assert {"QueryInterface", "AddRef", "Release"} <= table.types.keys() <= set(table)
+    for types in table.types.values():
+        assert {types.result, *types.arguments} <= C_TYPES.keys()
+
+
+def test_a_function_without_types_cannot_be_called() -> None:
+    with pytest.raises(AttributeError, match="ID3D12Heap has no function Evict whose types are known"):
+        Interface(headers.ID3D12_HEAP, 0, StructReturn.VALUE).Evict()

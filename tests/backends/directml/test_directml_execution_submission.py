@@ -17,10 +17,10 @@ from directml_execution_fakes import (
 
 from dml_conformance.backends.directml.com import ComError, HResult
 from dml_conformance.backends.directml.execution import gpu as gpu_module
-from dml_conformance.backends.directml.execution.gpu import DeviceOutOfMemory, DeviceRemoved
-from dml_conformance.backends.directml.execution.headers import HeapType
-from dml_conformance.backends.directml.execution.submission import WARM_UP, Bound, Submission, time_copies
+from dml_conformance.backends.directml.execution.gpu import WARM_UP, DeviceOutOfMemory, DeviceRemoved
+from dml_conformance.backends.directml.execution.submission import Bound, Submission, time_copies
 from dml_conformance.backends.directml.execution.work import Program
+from dml_conformance.backends.directml.headers import HeapType
 
 DESC = 0xD0  # nobody looks at it here
 

@@ -14,11 +14,15 @@ from recording_device import decoding, structures
 from recording_device.decoding import Undecodable
 from recording_device.device import INCREMENT, Pipeline, RecordingNullDevice
 
-from dml_conformance.backends.directml import headers as base
+from dml_conformance.backends.directml import headers
 from dml_conformance.backends.directml.com import POINTER, SIZE_T, HResult, method, release
-from dml_conformance.backends.directml.execution.headers import CommandListType
-from dml_conformance.backends.directml.execution.interfaces import CommandList, DescriptorHeap, Device, StructReturn
+from dml_conformance.backends.directml.execution.interfaces import Interface, StructReturn
 from dml_conformance.backends.directml.execution.structures import DescriptorHeapDesc, ResourceBarrier
+from dml_conformance.backends.directml.headers import (
+    ID3D12_DESCRIPTOR_HEAP,
+    ID3D12_GRAPHICS_COMMAND_LIST,
+    CommandListType,
+)
 from dml_conformance.backends.directml.profiles import FULL
 
 pytestmark = pytest.mark.skipif(
@@ -32,14 +36,14 @@ def null() -> RecordingNullDevice:
 
 
 @pytest.fixture
-def device(null: RecordingNullDevice) -> Device:
+def device(null: RecordingNullDevice) -> Interface:
     """The device as the execution half calls it."""
-    return Device(null.device.address, StructReturn.VALUE)
+    return Interface(headers.ID3D12_DEVICE, null.device.address, StructReturn.VALUE)
 
 
 @pytest.fixture
-def commands(device: Device) -> CommandList:
-    return device.create(CommandList, device.create_command_list, 0, CommandListType.COMPUTE, 0, None)
+def commands(device: Interface) -> Interface:
+    return device.create(ID3D12_GRAPHICS_COMMAND_LIST, "CreateCommandList", 0, CommandListType.COMPUTE, 0, None)
 
 
 def shader() -> bytes:
@@ -53,8 +57,8 @@ def check_told(null: RecordingNullDevice, pattern: str) -> None:
     assert re.fullmatch(pattern, line), line
 
 
-def test_pointers_that_are_not_the_devices_are_told(null: RecordingNullDevice, commands: CommandList) -> None:
-    commands.set_descriptor_heaps(1, ctypes.byref(POINTER(0xBAD0)))
+def test_pointers_that_are_not_the_devices_are_told(null: RecordingNullDevice, commands: Interface) -> None:
+    commands.SetDescriptorHeaps(1, ctypes.byref(POINTER(0xBAD0)))
     check_told(null, r"ID3D12GraphicsCommandList::SetDescriptorHeaps raised Stray: 0xbad0 is no object of this device")
 
 
@@ -68,16 +72,16 @@ def test_pointers_that_are_not_the_devices_are_told(null: RecordingNullDevice, c
     ],
 )
 def test_views_that_cannot_be_are_told(
-    null: RecordingNullDevice, device: Device, place: float, dimension: int, problem: str
+    null: RecordingNullDevice, device: Interface, place: float, dimension: int, problem: str
 ) -> None:
     for _ in range(2):
         heap = device.create(
-            DescriptorHeap, device.create_descriptor_heap, ctypes.byref(DescriptorHeapDesc(NumDescriptors=4))
+            ID3D12_DESCRIPTOR_HEAP, "CreateDescriptorHeap", ctypes.byref(DescriptorHeapDesc(NumDescriptors=4))
         )
     desc = structures.UnorderedAccessViewDesc(0, dimension, structures.BufferUav(0, 1, 4, 0, 0))
-    slot = base.ID3D12_DEVICE5.index("CreateUnorderedAccessView")
+    slot = headers.ID3D12_DEVICE5.index("CreateUnorderedAccessView")
     create = method(device.pointer, slot, None, POINTER, POINTER, POINTER, SIZE_T)
-    handle = heap.get_cpu_start().ptr + int(place * INCREMENT)
+    handle = heap.GetCPUDescriptorHandleForHeapStart().ptr + int(place * INCREMENT)
     create(device.pointer, None, None, ctypes.addressof(desc), handle)
     check_told(null, f"ID3D12Device5::CreateUnorderedAccessView raised {problem}")
 
@@ -104,8 +108,8 @@ def test_shaders_of_another_form_are_told(code: bytes, why: str) -> None:
         decoding.shader(code)
 
 
-def test_barriers_of_other_types_are_told(null: RecordingNullDevice, commands: CommandList) -> None:
-    commands.resource_barrier(1, ctypes.byref(ResourceBarrier(1)))
+def test_barriers_of_other_types_are_told(null: RecordingNullDevice, commands: Interface) -> None:
+    commands.ResourceBarrier(1, ctypes.byref(ResourceBarrier(1)))
     check_told(null, r"ID3D12GraphicsCommandList::ResourceBarrier raised Undecodable: a barrier of type 1")
 
 

@@ -9,10 +9,9 @@ import pytest
 from msgspec.structs import replace
 from package_support import STATED, WAIVER
 
-from dml_conformance.conformance.packages.statements import read_stated
-from dml_conformance.conformance.packages.toml import MOST_BYTES, TomlError
+from dml_conformance.conformance.packages.toml import MOST_BYTES, TomlError, read_toml
 from dml_conformance.conformance.packages.waivers import WaiverError, Waivers, read_waivers, waived_reason
-from dml_conformance.reports.package.forms import Waiver
+from dml_conformance.reports.package.forms import Stated, Waiver
 from dml_conformance.reports.records import Phase, Record, Verdict
 
 DAY = date(2026, 11, 21)
@@ -184,9 +183,9 @@ def test_the_first_waiver_that_covers_a_failure_applies() -> None:
 def test_statements_are_read(tmp_path: Path) -> None:
     path = tmp_path / "statement.toml"
     path.write_text('vendor = "Example Ltd"\nproduct = "Example NPU"\nproduct_version = "1.2"\n')
-    assert read_stated(path) == STATED
+    assert read_toml(path, Stated) == STATED
     path.write_text(path.read_text() + '[versions]\nfirmware = "7"\n')
-    assert read_stated(path).versions == {"firmware": "7"}
+    assert read_toml(path, Stated).versions == {"firmware": "7"}
 
 
 @pytest.mark.parametrize(
@@ -201,5 +200,5 @@ def test_a_wrong_statement_is_told_with_its_key(tmp_path: Path, text: str, messa
     path = tmp_path / "statement.toml"
     path.write_text(text)
     with pytest.raises(TomlError) as caught:
-        read_stated(path)
+        read_toml(path, Stated)
     assert message in str(caught.value)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from enum import IntEnum
 from typing import Any, TypeVar
 
-from dml_conformance.backends.directml.execution.headers import BarrierType, ResourceState
 from dml_conformance.backends.directml.execution.structures import ResourceBarrier
+from dml_conformance.backends.directml.headers import BarrierType, ResourceState
 from recording_device import calls, structures
 from recording_device.structures import DescriptorRangeType, Format, RootParameterType
 

@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import ClassVar
 
+from dml_conformance.backends.directml import headers
 from dml_conformance.backends.directml.com import (
     POINTER,
     RESULT,
@@ -22,20 +23,19 @@ from dml_conformance.backends.directml.com import (
     InterfaceTable,
     implements,
 )
-from dml_conformance.backends.directml.execution import headers
-from dml_conformance.backends.directml.execution.bridge import RETURNING
-from dml_conformance.backends.directml.execution.headers import CommandListType
+from dml_conformance.backends.directml.execution.interfaces import returned_structs
 from dml_conformance.backends.directml.execution.structures import (
     UINT64,
     DescriptorHeapDesc,
     HeapProperties,
     ResourceDesc,
 )
-from dml_conformance.backends.directml.headers import ID3D12_DEVICE5, ID3D12_OBJECT
+from dml_conformance.backends.directml.headers import ID3D12_DEVICE5, ID3D12_OBJECT, CommandListType
 from dml_conformance.backends.directml.null_device import NullD3d12Device, NullDevice
 from dml_conformance.backends.directml.profiles import Profile
 from recording_device import calls, decoding, structures
 from recording_device.decoding import Undecodable
+from recording_device.returning import StructReturningObject
 
 INCREMENT = 32  # between descriptors
 # Heaps of descriptors lie far from each other, and from where the GPU has them.
@@ -102,7 +102,7 @@ class Journal:
         return [f"{name}: {made.references}" for name, made in self._objects.values() if made.references != 1]
 
 
-class JournalObject(ComObject):
+class JournalObject(StructReturningObject):
     """An object that the journal knows."""
 
     kind: ClassVar[str]
@@ -115,7 +115,7 @@ class JournalObject(ComObject):
 
     def __init_subclass__(cls, of: InterfaceTable) -> None:
         super().__init_subclass__(of)
-        cls.structs = RETURNING.get(of, {})
+        cls.structs = returned_structs(of)
         cls.interfaces |= {ID3D12_OBJECT.iid}
 
 
@@ -168,7 +168,7 @@ class Resource(JournalObject, of=headers.ID3D12_RESOURCE):
         return self._device.query_interface(iid, pointer)
 
     @implements("GetDesc", ResourceDesc)
-    def get_desc(self) -> ResourceDesc:
+    def get_desc(self) -> ctypes.Structure:
         return ResourceDesc.from_buffer_copy(self._desc)
 
     @implements("GetHeapProperties", RESULT, POINTER, POINTER)
@@ -285,10 +285,10 @@ class CommandList(JournalObject, of=headers.ID3D12_GRAPHICS_COMMAND_LIST):
         self.journal.note(calls.SetComputeRoot32BitConstants(parameter, data, offset))
 
 
-class RecordingDevice(NullD3d12Device):
+class RecordingDevice(StructReturningObject, NullD3d12Device):
     """ID3D12Device5, with functions that create things: the caller of each gets a reference."""
 
-    structs = RETURNING[ID3D12_DEVICE5]
+    structs = returned_structs(ID3D12_DEVICE5)
     # DirectML asks for the queue of the debug layer's messages, which a device has only with the debug layer.
     absent = frozenset({structures.IID_ID3D12_INFO_QUEUE})
 

@@ -22,9 +22,10 @@ from dml_conformance.backends.directml.com import ComError
 from dml_conformance.backends.directml.device import DirectmlDevice
 from dml_conformance.backends.directml.errors import LibraryCrash
 from dml_conformance.backends.directml.execution.gpu import Gpu
-from dml_conformance.backends.directml.execution.interfaces import Device, DmlDevice, StructReturn
-from dml_conformance.backends.directml.execution.structures import BindingProperties, BufferBinding
+from dml_conformance.backends.directml.execution.interfaces import Interface, StructReturn
+from dml_conformance.backends.directml.execution.structures import BufferBinding
 from dml_conformance.backends.directml.execution.work import Operand, OperatorDispatch, Program, aligned
+from dml_conformance.backends.directml.headers import ID3D12_DEVICE, IDML_DEVICE
 from dml_conformance.backends.directml.library import LibraryFile, cache_folder
 from dml_conformance.backends.directml.profiles import FULL, PROFILES, Profile
 from dml_conformance.backends.directml.structs import BLOCK_SIZE, OPERATOR_DESC_AT, Packer
@@ -135,9 +136,9 @@ def _answer(null: RecordingNullDevice, directml: DirectmlDevice, descs: list[Ope
 
 def _record_all(null: RecordingNullDevice, directml: DirectmlDevice, descs: list[OperatorDesc], offset: int) -> Any:
     how = StructReturn.VALUE
-    devices = Device(null.device.address, how), DmlDevice(directml.address, how)
+    devices = Interface(ID3D12_DEVICE, null.device.address, how), Interface(IDML_DEVICE, directml.address, how)
     for device in devices:
-        device.add_ref()  # it has two owners now
+        device.AddRef()  # it has two owners now
     gpu = Gpu(*devices)
     recordings = []
     try:
@@ -160,7 +161,7 @@ def _record(null: RecordingNullDevice, gpu: Gpu, desc: OperatorDesc, offset: int
     journal.take()
     with ExitStack() as held:
 
-        def buffer(name: str, start: int, size: int) -> BufferBinding:
+        def buffer(name: str, start: int, size: int) -> ctypes.Structure:
             made = held.enter_context(gpu.buffer(start + aligned(size)))
             journal.rename(made.pointer, name)
             return BufferBinding(made.pointer, start, size)
@@ -172,7 +173,7 @@ def _record(null: RecordingNullDevice, gpu: Gpu, desc: OperatorDesc, offset: int
             bound = buffer(field.name, offset, tensor.total_tensor_size_in_bytes)
             return Operand(bound, bool(tensor.flags & TensorFlag.OWNED_BY_DML))
 
-        def scratch(name: str, size: int) -> BufferBinding | None:
+        def scratch(name: str, size: int) -> ctypes.Structure | None:
             return buffer(name, 0, aligned(size)) if size else None
 
         program = held.enter_context(Program(gpu, address + OPERATOR_DESC_AT))
@@ -196,5 +197,5 @@ def _record(null: RecordingNullDevice, gpu: Gpu, desc: OperatorDesc, offset: int
     return calls.Recording(desc.operator, compilation, initialization, execution)
 
 
-def _properties(of: BindingProperties) -> calls.BindingProperties:
+def _properties(of: Any) -> calls.BindingProperties:
     return calls.BindingProperties(of.RequiredDescriptorCount, of.TemporaryResourceSize, of.PersistentResourceSize)

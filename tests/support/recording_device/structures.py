@@ -11,8 +11,8 @@ from typing import ClassVar
 from uuid import UUID
 
 from dml_conformance.backends.directml.com import IUNKNOWN, POINTER, SIZE_T, UINT, InterfaceTable
-from dml_conformance.backends.directml.execution.headers import ID3D12_DEVICE_CHILD
 from dml_conformance.backends.directml.execution.structures import INT, UINT64
+from dml_conformance.backends.directml.headers import ID3D12_DEVICE_CHILD
 
 IID_ID3D12_INFO_QUEUE = UUID("0742a90b-c387-483f-b946-30a7e4e61458")
 
