@@ -124,7 +124,7 @@ HUNG = Limits(2.0)
     ("name", "verdict", "reason", "limits"),
     [
         ("Segfaults", Verdict.CRASH, "process died of SIGSEGV in execute: its last output: about to read", Limits()),
-        ("Segfaults", Verdict.CRASH, "in do < ", Limits()),
+        ("Segfaults", Verdict.CRASH, "in segfault < ", Limits()),
         ("Aborts", Verdict.CRASH, "the backend's process died of SIGABRT in execute: its stack: ", Limits()),
         ("Exits", Verdict.CRASH, "execute raised SystemExit: no more", Limits()),
         ("ExitsAtOnce", Verdict.CRASH, "the backend's process ended with code 0 in execute", Limits()),
