@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
+from scripted_backend import ScriptedBackend, flip_a_bit, raising
 
-from dml_conformance.backends.base import Answer, Binding
 from dml_conformance.backends.processes.errors import ProcessLost
 from dml_conformance.backends.processes.losses import LossCause
 from dml_conformance.backends.reference import ReferenceBackend, Result
 from dml_conformance.conformance.judge import judge as judge_module
-from dml_conformance.conformance.judge.compare import EQUAL, RECORDED, compare
+from dml_conformance.conformance.judge.compare import RECORDED, compare
 from dml_conformance.conformance.judge.judge import Judge, Pending, exception_text, verdict_on
 from dml_conformance.conformance.judge.memory import Unwritten, bind_output
 from dml_conformance.conformance.judge.output_digest import output_digest
@@ -23,52 +22,13 @@ from dml_conformance.reports.records import Phase, Verdict
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operators.gather import GatherDesc
 from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.tensor import TensorDesc
 
 LEVEL = Level.L3_1
 PAIR = TensorDesc.of(DataType.FLOAT32, (2,))
 FOUR = TensorDesc.of(DataType.FLOAT32, (4,))
-INDICES = TensorDesc.of(DataType.INT32, (2,))
 TILE = Case.of(TileDesc(PAIR, FOUR, (2,)), LEVEL, {"input_tensor": Recipe("ramp", 1)}, rule="TILE.values")
-OPEN_INDEX = Case.of(
-    GatherDesc(FOUR, INDICES, PAIR, 0, 1),
-    LEVEL,
-    {"input_tensor": Recipe("ramp", 10), "indices_tensor": Recipe("explicit", values=(1, 9))},
-    rule="GATHER.out-of-range-indices",
-)
-BOTH_OPEN = msgspec.structs.replace(
-    OPEN_INDEX,
-    data={"input_tensor": Recipe("ramp", 10), "indices_tensor": Recipe("explicit", values=(7, 9))},
-)
-
-
-class Doing(ReferenceBackend):
-    """The reference, except for what it does."""
-
-    def __init__(self, execute: Callable[..., None] | None = None, validate: Callable[..., Any] | None = None) -> None:
-        super().__init__()
-        self.own_execute, self.own_validate = execute, validate
-        self.executions = 0
-
-    def validate(self, desc: Any, level: Level) -> Answer:
-        if self.own_validate is not None:
-            self.own_validate()
-        return super().validate(desc, level)
-
-    def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
-        self.executions += 1
-        super().execute(desc, level, inputs, outputs)
-        if self.own_execute is not None:
-            self.own_execute(outputs)
-
-
-def losing(*, timed_out: bool) -> Callable[..., None]:
-    def lose(*_: Any) -> None:
-        raise ProcessLost("gone with signal 11", LossCause.TIME_LIMIT if timed_out else LossCause.SIGNAL)
-
-    return lose
 
 
 # Digests
@@ -87,49 +47,38 @@ def test_an_output_s_digest_is_over_little_endian_elements_with_zero_where_it_is
     assert output_digest([]) == hashlib.sha256().hexdigest()[:32]
 
 
+def overrun(desc: Any, inputs: Any, outputs: Any) -> None:
+    binding = outputs["output_tensor"]
+    binding.buffer[binding.offset - 1] ^= 1
+
+
+def write_to_input(desc: Any, inputs: Any, outputs: Any) -> None:
+    inputs["input_tensor"].view[0] ^= 1
+
+
 def test_outputs_are_digested_when_asked_for() -> None:
     """A pass and each kind of failure alike, since what came back is what a package is verified against."""
-    judge = Judge(ReferenceBackend(), "mine", digests_outputs=True)
     assert Judge(ReferenceBackend(), "mine").record(TILE, Phase.SWEEP).output == ""
-    passed = judge.record(TILE, Phase.SWEEP).output
-    assert len(passed) == 32
-
-    def flip(outputs: dict[str, Binding]) -> None:
-        outputs["output_tensor"].view[0] ^= 1
-
-    def overrun(outputs: dict[str, Binding]) -> None:
-        binding = outputs["output_tensor"]
-        binding.buffer[binding.offset - 1] ^= 1
-
-    wrong = Judge(Doing(flip), "mine", digests_outputs=True).record(TILE, Phase.SWEEP)
-    outside = Judge(Doing(overrun), "mine", digests_outputs=True).record(TILE, Phase.SWEEP)
-    assert (wrong.verdict, outside.verdict) == (Verdict.FAIL, Verdict.FAIL)
-    assert len(wrong.output) == 32
-    assert wrong.output != passed
-    assert outside.output == passed
-
-
-def test_the_output_is_digested_where_an_input_was_written_to() -> None:
-    class Careless(ReferenceBackend):
-        def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
-            super().execute(desc, level, inputs, outputs)
-            inputs["input_tensor"].view[0] ^= 1
-
-    record = Judge(Careless(), "mine", digests_outputs=True).record(TILE, Phase.SWEEP)
-    assert record.rule == "EXECUTION.inputs-unchanged"
-    assert record.output == Judge(ReferenceBackend(), "mine", digests_outputs=True).record(TILE, Phase.SWEEP).output
+    passed, wrong, outside, careless = (
+        Judge(ScriptedBackend(after=deed), "mine", digests_outputs=True).record(TILE, Phase.SWEEP)
+        for deed in (None, flip_a_bit, overrun, write_to_input)
+    )
+    assert [each.verdict for each in (passed, wrong, outside, careless)] == [Verdict.PASS, *[Verdict.FAIL] * 3]
+    assert len(passed.output) == len(wrong.output) == 32
+    assert wrong.output != passed.output == outside.output == careless.output
+    assert careless.rule == "EXECUTION.inputs-unchanged"
 
 
 # A process that is gone
 
 
-@pytest.mark.parametrize(("timed_out", "verdict"), [(True, Verdict.TIMEOUT), (False, Verdict.CRASH)])
-def test_a_lost_process_is_a_crash_or_a_timeout_whatever_it_was_doing(timed_out: bool, verdict: Verdict) -> None:
-    lose = losing(timed_out=timed_out)
-    with pytest.raises(ProcessLost) as lost:
-        lose()
-    assert verdict_on(lost.value) is verdict
-    for backend in (Doing(validate=lose), Doing(execute=lose)):
+@pytest.mark.parametrize(
+    ("cause", "verdict"), [(LossCause.TIME_LIMIT, Verdict.TIMEOUT), (LossCause.SIGNAL, Verdict.CRASH)]
+)
+def test_a_lost_process_is_a_crash_or_a_timeout_whatever_it_was_doing(cause: LossCause, verdict: Verdict) -> None:
+    lost = ProcessLost("gone with signal 11", cause)
+    assert verdict_on(lost) is verdict
+    for backend in (ScriptedBackend(validate=raising(lost)), ScriptedBackend(after=raising(lost))):
         record = Judge(backend, "mine").record(TILE, Phase.SWEEP)
         assert record.verdict is verdict
         assert record.reason.startswith("gone with signal 11")
@@ -140,31 +89,15 @@ def test_a_lost_process_is_a_crash_or_a_timeout_whatever_it_was_doing(timed_out:
 
 
 def test_a_case_is_executed_twice_unless_something_else_is_asked_for() -> None:
-    backend = Doing()
+    assert Judge(ReferenceBackend(), "mine").repeat == 2
+    backend = ScriptedBackend()
     assert Judge(backend, "mine").record(TILE, Phase.SWEEP).verdict is Verdict.PASS
-    assert backend.executions == 2
-    assert Judge(Doing(), "mine").repeat == 2
-
-
-@pytest.mark.parametrize("repeat", [1, 2, 3, 4])
-def test_what_was_never_written_shows_in_two_executions_and_in_more(repeat: int) -> None:
-    """An element whose value is open may hold what it is allowed to, but not what it held before, each time."""
-
-    class Lazy(ReferenceBackend):
-        def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
-            binding = outputs["output_tensor"]
-            before = bytes(binding.view)
-            super().execute(desc, level, inputs, outputs)
-            binding.view[4:] = np.frombuffer(before[4:], np.uint8)
-
-    def anything(actual: Any, expected: Any, *_: Any) -> Any:
-        return EQUAL  # so that what is left unwritten is all that can be wrong
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(judge_module, "compare", anything)
-        record = Judge(Lazy(), "mine", repeat=repeat).record(OPEN_INDEX, Phase.SWEEP)
-    assert record.verdict is (Verdict.PASS if repeat == 1 else Verdict.FAIL)
-    assert ("1 elements of the output were not written" in record.reason) is (repeat > 1)
+    assert backend.asked.count("execute") == 2
+    once = ScriptedBackend()
+    judge = Judge(once, "mine", repeat=1)
+    for _ in range(3 * judge_module.ONCE_MORE):
+        judge.record(TILE, Phase.SWEEP)
+    assert once.asked.count("execute") == 3 * judge_module.ONCE_MORE
 
 
 WANTED = np.array([10, 20, 30, 40], np.uint32)
@@ -238,15 +171,6 @@ def test_of_several_broken_rules_the_first_is_blamed_unless_the_case_names_one()
         assert Judge(ReferenceBackend(), "mine").record(case, Phase.SWEEP).rule == blamed
 
 
-def test_who_asks_for_one_execution_gets_one() -> None:
-    """However many cases there were before."""
-    backend = Doing()
-    judge = Judge(backend, "mine", repeat=1)
-    for _ in range(3 * judge_module.ONCE_MORE):
-        judge.record(TILE, Phase.SWEEP)
-    assert backend.executions == 3 * judge_module.ONCE_MORE
-
-
 def test_the_time_of_a_decision_is_that_spent_in_the_backend() -> None:
     """In seconds, for a valid and for an invalid descriptor; none where the backend was not asked."""
     judge = Judge(ReferenceBackend(), "mine")
@@ -255,7 +179,8 @@ def test_the_time_of_a_decision_is_that_spent_in_the_backend() -> None:
         record = judge.record(case, Phase.SWEEP)
         assert record.verdict is Verdict.PASS
         assert 0 < record.seconds < 60
-    gone = Judge(Doing(validate=losing(timed_out=False)), "mine").record(TILE, Phase.SWEEP)
+    lost = raising(ProcessLost("gone", LossCause.SIGNAL))
+    gone = Judge(ScriptedBackend(validate=lost), "mine").record(TILE, Phase.SWEEP)
     assert gone.seconds == 0
 
 
