@@ -45,14 +45,6 @@ def test_options_choose_its_cases(tmp_path: Path) -> None:
     assert path.read_bytes() == b"".join(corpus_lines(header))
 
 
-def test_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:
-    paths = [tmp_path / name for name in ("a.zst", "b.zst", "c.zst")]
-    for path, seed in zip(paths, ("1", "1", "2"), strict=True):
-        assert generate("--cases", "50", "--seed", seed, "-o", str(path)).exit_code == 0
-    one, same, other = (path.read_bytes() for path in paths)
-    assert one == same != other
-
-
 def test_standard_output_gets_the_lines_and_nothing_else(tmp_path: Path) -> None:
     result = generate("--cases", "5", "-o", "-")
     assert (result.exit_code, result.stderr) == (0, "")

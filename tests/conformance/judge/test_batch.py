@@ -13,7 +13,7 @@ import pytest
 import torch
 from strength import mutants
 
-from dml_conformance.backends.base import Answer, Batched, Execution, OutOfMemory, Unsupported, takes_batches
+from dml_conformance.backends.base import Answer, Execution, OutOfMemory, Unsupported, takes_batches
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.backends.torch import batch as torch_batch
@@ -759,8 +759,3 @@ def test_cuda_gets_the_same_records_in_batches_and_one_by_one() -> None:
     in_batches = judged(backend, cases)
     assert untimed(in_batches) == untimed(judged(backend, cases, one_by_one=True))
     assert {record.verdict for record in in_batches} == {Verdict.PASS, Verdict.OBSERVED}
-
-
-def test_a_backend_with_batches_says_so_by_its_method() -> None:
-    assert isinstance(TorchBackend("cpu"), Batched)
-    assert not isinstance(ReferenceBackend(), Batched)
