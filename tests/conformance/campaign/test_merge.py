@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from backend_files import write_backend
 from click.testing import CliRunner, Result
 
 from dml_conformance.conformance.cli import main
@@ -23,11 +24,7 @@ CASES = 61  # no multiple of the number of shards
 OF_THE_RUN = ("started", "finished", "seconds", "content")
 
 # Accepts what it should not, so that there are failures to be put in order.
-BACKEND = """\
-from dml_conformance.backends.base import Answer
-from dml_conformance.backends.reference import ReferenceBackend
-
-class Wrong(ReferenceBackend):
+LAX = """
     def validate(self, desc, level):
         answer = super().validate(desc, level)
         return Answer(True) if len(desc.output_tensor.sizes) % 2 else answer
@@ -42,7 +39,7 @@ def command(*arguments: str | Path) -> Result:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where results are: `whole`, and of each shard `run-1` or `made-1`, by who divided the corpus."""
     here = tmp_path_factory.mktemp("shards")
-    (here / "wrong.py").write_text(BACKEND)
+    write_backend(here, LAX, file="wrong.py")
     corpus(here / "whole.jsonl")
     judged(here, "whole", "whole.jsonl")
     for number in (1, 2, 3):
@@ -57,7 +54,7 @@ def corpus(path: Path, cases: int = CASES, seed: int = 0, **more: Any) -> None:
 
 
 def judged(here: Path, out: str, file: str, *more: str, backend: str = "") -> None:
-    name = backend or f"{here / 'wrong.py'}:Wrong"
+    name = backend or f"{here / 'wrong.py'}:Mine"
     result = command("run", here / file, "--in-process", "--backend", name, "--out", here / out, *more)
     assert result.exit_code in (0, 1), result.output
 

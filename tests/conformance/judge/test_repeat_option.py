@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from backend_files import write_backend
 from click.testing import CliRunner
 
 from dml_conformance.conformance.cli import main
@@ -16,13 +17,8 @@ from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.tensor import TensorDesc
 
+# Does nothing when a case is executed again.
 ONCE = """
-from dml_conformance.backends.reference import ReferenceBackend
-
-
-class Once(ReferenceBackend):
-    '''Does nothing when a case is executed again.'''
-
     last = None
 
     def execute(self, desc, level, inputs, outputs):
@@ -40,9 +36,7 @@ OUTCOMES = [((), 1), (("--repeat", "2"), 1), (("--repeat", "3"), 1), (("--repeat
 
 @pytest.fixture(scope="module")
 def once(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("backend") / "once.py"
-    path.write_text(ONCE)
-    return f"{path}:Once"
+    return write_backend(tmp_path_factory.mktemp("backend"), ONCE)
 
 
 @pytest.mark.parametrize(("option", "exit_code"), OUTCOMES)

@@ -12,7 +12,6 @@ import os
 import re
 import signal
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -22,6 +21,7 @@ from typing import Any
 import msgspec
 import psutil
 import pytest
+from backend_files import write_backend
 from click.testing import CliRunner, Result
 from sweep_support import blocks, untimed
 
@@ -102,33 +102,19 @@ def pids(client: Client) -> dict[str, int]:
     return found
 
 
-BACKEND = """
-    import os
-    import signal
-    from pathlib import Path
-
-    import msgspec
-
-    from dml_conformance.backends.reference import ReferenceBackend
-
-
-    class Mine(ReferenceBackend):
+def backend(folder: Path, does: str = "pass") -> str:
+    methods = f"""
         def capabilities(self):
             claims = super().capabilities()
             if os.environ.get("MINE") == "none":
                 os.kill(os.getppid(), signal.SIGKILL)
-            return msgspec.structs.replace(claims, device=os.environ.get("MINE", claims.device))
+            return replace(claims, device=os.environ.get("MINE", claims.device))
 
         def execute(self, desc, level, inputs, outputs):
             {does}
             super().execute(desc, level, inputs, outputs)
-"""
-
-
-def backend(folder: Path, does: str = "pass") -> str:
-    path = folder / "mine.py"
-    path.write_text(textwrap.dedent(BACKEND).format(does=does))
-    return f"{path}:Mine"
+    """
+    return write_backend(folder, methods)
 
 
 @pytest.fixture(scope="module")
