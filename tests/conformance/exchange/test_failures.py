@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from textwrap import dedent
 
 import msgspec
 import pytest
 import report_data
+from backend_files import write_backend
 from click.testing import CliRunner, Result
 from report_data import plain
 
+from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.driver import describe_campaign
 from dml_conformance.conformance.campaign.engine import Engine
@@ -35,27 +36,20 @@ from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.tensor import TensorDesc
 
 # Wrong for every third number of elements, which no boundary but the search finds at some rules.
-EVERY_THIRD = dedent("""
-    from dml_conformance.backends.reference import ReferenceBackend
-
-
-    class Wrong(ReferenceBackend):
-        def execute(self, desc, level, inputs, outputs):
-            super().execute(desc, level, inputs, outputs)
-            if desc.output_tensor.element_count % 3 == 0:
-                outputs["output_tensor"].view[0] ^= 1
-
-
-    class Sound(ReferenceBackend):
-        pass
-""")
+EVERY_THIRD = """
+    def execute(self, desc, level, inputs, outputs):
+        super().execute(desc, level, inputs, outputs)
+        if desc.output_tensor.element_count % 3 == 0:
+            outputs["output_tensor"].view[0] ^= 1
+"""
 
 
 @pytest.fixture
 def backends(tmp_path: Path) -> Path:
-    path = tmp_path / "every_third.py"
-    path.write_text(EVERY_THIRD)
-    return path
+    """Where backends `wrong.py` and `sound.py` are."""
+    write_backend(tmp_path, EVERY_THIRD, file="wrong.py")
+    write_backend(tmp_path, "pass", file="sound.py")
+    return tmp_path
 
 
 def tile(size: int = 3, level: Level = HIGHEST) -> Case:
@@ -139,8 +133,6 @@ def test_a_larger_case_is_only_saved_for_one_that_is_well_again(tmp_path: Path) 
 
 
 def test_saved_cases_come_first_and_are_told_of() -> None:
-    from dml_conformance.backends.reference import ReferenceBackend
-
     judge = Judge(ReferenceBackend(), "reference")
     saved = [tile(3, Level.L4_1), tile(4), tile(5)]
     engine = Engine(judge, ("TILE",), [HIGHEST], BUDGETS["quick"], 0, saved)
@@ -162,11 +154,11 @@ def certify(backend: str, out: Path, *more: str) -> Result:
 
 def test_certify_leaves_failures_and_runs_them_first(backends: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert certify(f"{backends}:Wrong", out).exit_code == 1
+    assert certify(f"{backends}/wrong.py:Mine", out).exit_code == 1
     saved = read_failures(out / FAILURES)
     assert "TILE.values" in {case.rule for case in saved}
     # In the same place, too: what is there is read before it is replaced.
-    assert certify(f"{backends}:Sound", out, "--failures", str(out / FAILURES), "--replace").exit_code == 0
+    assert certify(f"{backends}/sound.py:Mine", out, "--failures", str(out / FAILURES), "--replace").exit_code == 0
     assert not (out / FAILURES).exists()
     with Store(out / RESULTS) as store:
         records = list(store.records())
@@ -177,17 +169,17 @@ def test_certify_leaves_failures_and_runs_them_first(backends: Path, tmp_path: P
 
 @pytest.mark.slow
 def test_the_same_saved_cases_make_the_same_certificate(backends: Path, tmp_path: Path) -> None:
-    certify(f"{backends}:Wrong", tmp_path / "first")
+    certify(f"{backends}/wrong.py:Mine", tmp_path / "first")
     digests = []
     for name in ("second", "third"):
-        certify(f"{backends}:Wrong", tmp_path / name, "--failures", str(tmp_path / "first" / FAILURES))
+        certify(f"{backends}/wrong.py:Mine", tmp_path / name, "--failures", str(tmp_path / "first" / FAILURES))
         digests.append(json.loads((tmp_path / name / "certificate.json").read_text())["digests"]["results"])
     assert digests[0] == digests[1]
 
 
 def test_packages_take_no_saved_cases(backends: Path, tmp_path: Path) -> None:
     (tmp_path / "f").mkdir()
-    result = certify(f"{backends}:Sound", tmp_path / "out", "--failures", str(tmp_path / "f"), "--package")
+    result = certify(f"{backends}/sound.py:Mine", tmp_path / "out", "--failures", str(tmp_path / "f"), "--package")
     assert result.exit_code == 2
 
 
@@ -210,8 +202,6 @@ def test_a_folder_of_failures_with_something_else_in_it_is_not_replaced(tmp_path
 
 
 def test_explicit_cases_come_first() -> None:
-    from dml_conformance.backends.reference import ReferenceBackend
-
     judge = Judge(ReferenceBackend(), "reference")
     explicit = [tile(300), tile(7)]
     found = list(search(judge, "TILE", HIGHEST, "TILE.values", 3, 0, explicit))
@@ -244,15 +234,15 @@ def gate(pytester: pytest.Pytester) -> Gate:
 
 @pytest.mark.slow
 def test_the_gate_saves_what_it_finds_and_tries_it_first(gate: Gate, backends: Path, pytester: pytest.Pytester) -> None:
-    gate(f"{backends}:Wrong").assert_outcomes(failed=4, passed=20)
+    gate(f"{backends}/wrong.py:Mine").assert_outcomes(failed=4, passed=20)
     saved = read_failures(pytester.path / "saved")
     assert {case.rule for case in saved} == {"TILE.values", "EXECUTION.strides"}
     assert all(case.desc.output_tensor.element_count % 3 == 0 for case in saved)  # type: ignore[attr-defined]
     before = {path.name: path.read_bytes() for path in (pytester.path / "saved").iterdir()}
     # Without examples of its own, the saved ones alone fail; they stay as they are.
-    gate(f"{backends}:Wrong", "--dml-examples", "0")
+    gate(f"{backends}/wrong.py:Mine", "--dml-examples", "0")
     assert {path.name: path.read_bytes() for path in (pytester.path / "saved").iterdir()} == before
-    gate(f"{backends}:Sound").assert_outcomes(passed=24)
+    gate(f"{backends}/sound.py:Mine").assert_outcomes(passed=24)
     assert {path.name: path.read_bytes() for path in (pytester.path / "saved").iterdir()} == before
 
 
@@ -260,7 +250,7 @@ def test_a_saved_case_fails_the_gate_by_itself(gate: Gate, backends: Path, pytes
     (pytester.path / "saved").mkdir()
     case = tile(999, Level.L3_0)
     (pytester.path / "saved" / "mine.json").write_bytes(msgspec.json.encode(case.to_json()))
-    result = gate(f"{backends}:Wrong", "--dml-examples", "0", "-k", "TILE.values")
+    result = gate(f"{backends}/wrong.py:Mine", "--dml-examples", "0", "-k", "TILE.values")
     result.assert_outcomes(failed=1)
     # What failed is made simpler, and that is what is saved.
     (simpler,) = [case for case in read_failures(pytester.path / "saved") if case.origin != "failures/mine.json"]
@@ -270,6 +260,6 @@ def test_a_saved_case_fails_the_gate_by_itself(gate: Gate, backends: Path, pytes
 def test_the_gate_names_a_file_that_is_no_case(gate: Gate, backends: Path, pytester: pytest.Pytester) -> None:
     (pytester.path / "saved").mkdir()
     (pytester.path / "saved" / "bad.json").write_text("[]x")
-    result = gate(f"{backends}:Sound")
+    result = gate(f"{backends}/sound.py:Mine")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--dml-failures: *bad.json: expected a case as JSON*"])
