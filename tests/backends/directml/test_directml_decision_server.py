@@ -46,17 +46,11 @@ def test_it_says_what_the_library_says_and_nothing_that_it_prints(worker: Decisi
     hello = worker.hello
     assert (hello.error, hello.level, hello.unexpected) == ("", Level.L6_2, ())
     assert hello.data_types == tuple(range(1, 12))
-
-
-def test_decisions(worker: DecisionProcess) -> None:
-    packer = Packer(worker.hello.address)
+    packer = Packer(hello.address)
     for _ in range(3):  # the library takes the second only if the first was released
         assert worker.ask(packer.pack(GATHER)) == Reply(0, "")
     assert worker.ask(packer.pack(tile(DataType.FLOAT32))) == Reply(-2147024809, "")
-
-
-def test_it_has_no_threads_since_it_forks(worker: DecisionProcess) -> None:
-    assert len(list(Path(f"/proc/{worker._child.process.pid}/task").iterdir())) == 1
+    assert len(list(Path(f"/proc/{worker._child.process.pid}/task").iterdir())) == 1, "it forks, and has threads"
 
 
 def test_crashes_cost_one_decision_each(worker: DecisionProcess) -> None:
@@ -67,31 +61,21 @@ def test_crashes_cost_one_decision_each(worker: DecisionProcess) -> None:
         assert worker.ask(packer.pack(GATHER)).code == 0
 
 
-def test_a_library_that_hangs_is_ended(worker: DecisionProcess) -> None:
+def test_a_library_that_hangs_is_ended_and_waiting_between_decisions_is_no_hang(worker: DecisionProcess) -> None:
     packer = Packer(worker.hello.address)
     with pytest.raises(LibraryCrash, match="SIGALRM, taking too long"):
         worker.ask(packer.pack(HANGS))
-    assert worker.ask(packer.pack(GATHER)).code == 0
-
-
-def test_waiting_between_decisions_is_no_hang(worker: DecisionProcess) -> None:
-    packer = Packer(worker.hello.address)
     assert worker.ask(packer.pack(GATHER)).code == 0
     time.sleep(ANSWER_SECONDS + 0.2)
     assert worker.ask(packer.pack(GATHER)).code == 0
 
 
-def test_a_file_without_the_entry_point_is_told(folder: Path) -> None:
-    with pytest.raises(DirectmlError, match=r"cannot load the DirectML library: .*undefined symbol: DMLCreateDevice1"):
+def test_what_cannot_be_loaded_is_told(folder: Path) -> None:
+    problem = r"cannot load the DirectML library: .*"
+    with pytest.raises(DirectmlError, match=problem + "undefined symbol: DMLCreateDevice1"):
         start(stubs.build(folder) / "libdxcore.so", folder)
-
-
-def test_a_missing_file_is_told(folder: Path) -> None:
-    with pytest.raises(DirectmlError, match=r"cannot load the DirectML library: .*missing"):
+    with pytest.raises(DirectmlError, match=problem + "missing"):
         start(folder / "missing.so", folder)
-
-
-def test_an_unknown_profile_is_told(folder: Path) -> None:
     arguments = (str(folder / "fake.so"), str(stubs.build(folder)), "no-such")
     with pytest.raises(DirectmlError, match=r"ended with code 1: .*KeyError: 'no-such'"):
         DecisionProcess(module_code(decision_server.__name__, *arguments))

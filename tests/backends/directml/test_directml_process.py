@@ -26,38 +26,32 @@ E_INVALIDARG = -2147024809
 REJECT = f"reply({E_INVALIDARG})"
 
 
-def test_an_answer_comes_back() -> None:
-    worker = fake_worker("reply(len(block), text=b'what was called')")
-    assert worker.hello.level == 0x6200
-    assert worker.ask(b"12345") == Reply(5, "what was called")
-    worker.close()
-
-
-def test_a_crash_is_told_with_its_last_words_and_the_next_question_is_answered() -> None:
+def test_answers_and_crashes_come_back_with_the_last_words() -> None:
     worker = fake_worker(
-        "\n    if block == b'bad': os.write(2, b'double free\\n'); reply(signal=signal.SIGABRT)\n    else: reply(1)"
+        "\n    if block == b'bad': os.write(2, b'double free\\n'); reply(signal=signal.SIGABRT)"
+        "\n    elif block == b'slow': reply(signal=signal.SIGALRM)"
+        "\n    else: reply(len(block), text=b'what was called')"
     )
-    with pytest.raises(LibraryCrash, match=r"^died of SIGABRT: double free$"):
-        worker.ask(b"bad")
-    assert worker.ask(b"good").code == 1
-    with pytest.raises(LibraryCrash, match=r"^died of SIGABRT: double free$"):
-        worker.ask(b"bad")
-    worker.close()
-
-
-def test_taking_too_long_is_told() -> None:
-    worker = fake_worker("reply(signal=signal.SIGALRM)")
+    assert worker.hello.level == 0x6200
+    for _ in range(2):
+        with pytest.raises(LibraryCrash, match=r"^died of SIGABRT: double free$"):
+            worker.ask(b"bad")
+        assert worker.ask(b"12345") == Reply(5, "what was called")
     with pytest.raises(LibraryCrash, match="SIGALRM, taking too long"):
-        worker.ask(b"1")
+        worker.ask(b"slow")
     worker.close()
 
 
-def test_a_worker_that_is_gone_is_told() -> None:
-    worker = fake_worker("os.write(2, b'no memory'); os.kill(os.getpid(), signal.SIGKILL)")
-    with pytest.raises(DirectmlError, match="died of SIGKILL: no memory"):
-        worker.ask(b"1")
-    worker = fake_worker("sys.exit(3)")
-    with pytest.raises(DirectmlError, match="ended with code 3"):
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        ("os.write(2, b'no memory'); os.kill(os.getpid(), signal.SIGKILL)", "died of SIGKILL: no memory"),
+        ("sys.exit(3)", "ended with code 3"),
+    ],
+)
+def test_a_worker_that_is_gone_is_told(answers: str, told: str) -> None:
+    worker = fake_worker(answers)
+    with pytest.raises(DirectmlError, match=told):
         worker.ask(b"1")
 
 
@@ -74,12 +68,9 @@ def test_a_worker_that_does_not_start_says_why(script: str, reason: str) -> None
         DecisionProcess(script)
 
 
-def test_a_library_that_does_not_run_here_is_told() -> None:
+def test_what_cannot_be_started_at_all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DirectmlError, match=r"^no device$"):
         fake_worker(REJECT, hello="error='no device'")
-
-
-def test_a_worker_that_cannot_be_started_at_all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(DirectmlError, match="cannot be started"):
         DecisionProcess("pass")
@@ -109,28 +100,29 @@ def test_it_is_a_backend_and_says_what_it_is(monkeypatch: pytest.MonkeyPatch) ->
     assert said.versions["directml feature level"] == "6_2"
 
 
-def test_decisions_and_their_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_fake_worker(monkeypatch, "reply(0 if b'\\x43' in block[8:12] else -2147024809)")  # GATHER is 67
-    backend = DirectmlBackend()
-    assert backend.validate(GATHER, Level.L1_0) == Answer(True)
-    assert backend.validate(tile(DataType.FLOAT32), Level.L6_2) == Answer(False, "E_INVALIDARG")
+@pytest.mark.parametrize(
+    ("answers", "answer"),
+    [
+        ("reply(0)", Answer(True)),
+        (REJECT, Answer(False, "E_INVALIDARG")),
+        ("reply(1)", Answer(True, "HRESULT 0x00000001")),
+        (
+            "reply(0, text=b'ID3D12Device5::CreateFence')",
+            Answer(True, "S_OK; the null device lacks what was called: ID3D12Device5::CreateFence"),
+        ),
+    ],
+)
+def test_decisions_and_their_reasons(monkeypatch: pytest.MonkeyPatch, answers: str, answer: Answer) -> None:
+    use_fake_worker(monkeypatch, answers)
+    assert DirectmlBackend().validate(GATHER, Level.L1_0) == answer
 
 
-def test_a_success_that_is_not_s_ok_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_fake_worker(monkeypatch, "reply(1)")
-    assert DirectmlBackend().validate(GATHER, Level.L1_0) == Answer(True, "HRESULT 0x00000001")
-
-
-def test_what_the_null_device_lacks_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_fake_worker(monkeypatch, "reply(0, text=b'ID3D12Device5::CreateFence')")
-    answer = DirectmlBackend().validate(GATHER, Level.L1_0)
-    assert answer == Answer(True, "S_OK; the null device lacks what was called: ID3D12Device5::CreateFence")
-
-
-def test_a_level_above_the_librarys_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_level_above_the_librarys_is_not_claimed_and_nothing_is_executed(monkeypatch: pytest.MonkeyPatch) -> None:
     use_fake_worker(monkeypatch, REJECT)
     with pytest.raises(Unsupported, match="speaks level 6_2"):
         DirectmlBackend().validate(GATHER, Level.L6_3)
+    with pytest.raises(Unsupported, match="a null device executes nothing"):
+        DirectmlBackend().execute(GATHER, Level.L1_0, {}, {})
 
 
 def test_a_type_that_the_device_lacks_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,12 +155,6 @@ def test_a_worker_that_is_gone_is_replaced(monkeypatch: pytest.MonkeyPatch) -> N
     backend.close()
     with pytest.raises(DirectmlError):
         backend.validate(GATHER, Level.L1_0)
-
-
-def test_it_executes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_fake_worker(monkeypatch, REJECT)
-    with pytest.raises(Unsupported, match="a null device executes nothing"):
-        DirectmlBackend().execute(GATHER, Level.L1_0, {}, {})
 
 
 @pytest.mark.parametrize("device", ["no-such-thing", "full,no-doubles", "6_2,5_2", "9_9"])
