@@ -11,7 +11,7 @@ import jsonschema
 import msgspec
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from dxdispatch_model import ACCEPTED, PUBLISHED, Machine, loaded
 
 from dml_conformance.conformance.campaign.engine import example_cases
@@ -178,11 +178,10 @@ def test_open_elements_and_padding_do_not_count() -> None:
 
 
 def test_an_invalid_descriptor_is_a_model_of_the_operator_alone() -> None:
-    case = msgspec.structs.replace(tile())
+    case = tile()
     broken = Case.of(msgspec.structs.replace(case.desc, repeats=(1, 1, 1, 3)), HIGHEST, case.data)  # type: ignore[call-arg]
     exported = export(broken)
-    assert exported.model["commands"] == []
-    assert exported.model["resources"] == {}
+    assert (exported.model["commands"], exported.model["resources"]) == ([], {})
     assert "has to fail with E_INVALIDARG" in exported.files["README.txt"].decode()
 
 
@@ -371,34 +370,31 @@ def test_headers_that_lie_are_faults_of_the_resource(shape: str, tmp_path: Path)
 # --- commands -----------------------------------------------------------------------------------------------------
 
 
+def call(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, list(map(str, arguments)), obj=CommandState())
+
+
 def test_cases_go_out_and_come_back_by_command(tmp_path: Path) -> None:
     case = tile()
     text = msgspec.json.encode(case.to_json()).decode()
-    out = tmp_path / "models"
-    result = CliRunner().invoke(main, ["export-model", text, "-o", str(out)], obj=CommandState())
-    assert result.exit_code == 0, result.output
-    folder = out / f"tile-6_4-{case.digest[:12]}"
-    assert result.output.strip() == str(folder)
+    folder = tmp_path / "models" / f"tile-6_4-{case.digest[:12]}"
+    result = call("export-model", text, "-o", folder.parent)
+    assert (result.exit_code, result.output.strip()) == (0, str(folder))
     assert {path.name for path in folder.iterdir()} == set(export(case).all_files())
-    result = CliRunner().invoke(main, ["import-model", str(folder), "-o", str(tmp_path / "c.json")], obj=CommandState())
+    result = call("import-model", folder, "-o", tmp_path / "c.json")
     assert result.exit_code == 0, result.output
     assert [Case.from_json(value).digest for value in json.loads((tmp_path / "c.json").read_text())] == [case.digest]
     # A model is a case for every command that takes one.
-    result = CliRunner().invoke(
-        main, ["replay", str(folder / "model.json"), "--backend", "reference"], obj=CommandState()
-    )
+    result = call("replay", folder / "model.json", "--backend", "reference")
     assert (result.exit_code, "pass, TILE.values" in result.output) == (0, True)
-    result = CliRunner().invoke(
-        main, ["export-model", text, "-o", str(tmp_path / "flat"), "--inline"], obj=CommandState()
-    )
+    call("export-model", text, "-o", tmp_path / "flat", "--inline")
     assert [path.name for path in (tmp_path / "flat").iterdir()] == [f"{folder.name}.json"]
 
 
 def test_nothing_is_written_where_one_case_cannot_be(tmp_path: Path) -> None:
-    desc: Any = tile().desc
-    null = Case.of(msgspec.structs.replace(desc, input_tensor=None), HIGHEST)
+    null = Case.of(msgspec.structs.replace(tile().desc, input_tensor=None), HIGHEST)  # type: ignore[call-arg]
     texts = [msgspec.json.encode(case.to_json()).decode() for case in (tile(), null)]
-    result = CliRunner().invoke(main, ["export-model", *texts, "-o", str(tmp_path / "m")], obj=CommandState())
+    result = call("export-model", *texts, "-o", tmp_path / "m")
     assert (result.exit_code, "InputTensor is null" in result.output) == (2, True)
     assert not list(tmp_path.iterdir())
 
