@@ -1,4 +1,4 @@
-"""What commands make of their options, and that they say how far they are; the documentation's tests have whole runs."""
+"""What commands make of their options, and that they say how far they are; docs' tests run them whole."""
 
 from __future__ import annotations
 

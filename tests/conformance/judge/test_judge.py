@@ -272,13 +272,15 @@ def test_an_operator_or_level_that_is_not_claimed_is_not_asked_about(claims: dic
     assert backend.asked == []
 
 
+OTHERS = frozenset(Category) - {Category.TENSOR_DESC}
+UNCLAIMED = (Verdict.NOT_SUPPORTED, "category tensor-desc is not claimed")
+
+
 @pytest.mark.parametrize("answer", [accepting, rejecting])
 def test_a_category_that_is_not_claimed_is_never_a_pass(answer: Callable[..., Answer]) -> None:
     """Nor a failure: what it answers does not count."""
-    others = frozenset(Category) - {Category.TENSOR_DESC}
-    record = verdict(ScriptedBackend(validate=answer, enforces=others), invalid())
-    assert (record.verdict, record.rule) == (Verdict.NOT_SUPPORTED, "TENSOR.owned-by-dml")
-    assert record.reason == "category tensor-desc is not claimed"
+    record = verdict(ScriptedBackend(validate=answer, enforces=OTHERS), invalid())
+    assert (record.verdict, record.reason, record.rule) == (*UNCLAIMED, "TENSOR.owned-by-dml")
 
 
 def test_accepting_what_is_valid_is_no_credit_in_a_category_that_is_not_claimed() -> None:
@@ -286,11 +288,10 @@ def test_accepting_what_is_valid_is_no_credit_in_a_category_that_is_not_claimed(
     largest = TensorDesc.of(DataType.UINT8, (65537, 65535))
     case = tile(TileDesc(largest, largest, (1, 1)), rule="TENSOR.element-count", data=False)
     assert case.outcome is Outcome.ACCEPT
-    others = frozenset(Category) - {Category.TENSOR_DESC}
-    record = verdict(ScriptedBackend(enforces=others), case)
-    assert (record.verdict, record.reason) == (Verdict.NOT_SUPPORTED, "category tensor-desc is not claimed")
+    record = verdict(ScriptedBackend(enforces=OTHERS), case)
+    assert (record.verdict, record.reason) == UNCLAIMED
     assert verdict(ScriptedBackend(), case).verdict is Verdict.PASS
-    assert verdict(ScriptedBackend(validate=rejecting, enforces=others), case).verdict is Verdict.FAIL
+    assert verdict(ScriptedBackend(validate=rejecting, enforces=OTHERS), case).verdict is Verdict.FAIL
 
 
 def test_one_claimed_category_among_the_broken_is_enough() -> None:
@@ -322,13 +323,9 @@ def test_execution_that_is_not_claimed_is_not_tried(claims: dict[str, Any]) -> N
 def test_a_decided_case_may_say_what_it_is_about() -> None:
     record = verdict(ScriptedBackend(executes=False), tile(rule="TENSOR.flags"))
     assert (record.verdict, record.rule) == (Verdict.PASS, "TENSOR.flags")
-    others = frozenset(Category) - {Category.TENSOR_DESC}
-    record = verdict(ScriptedBackend(executes=False, enforces=others), tile(rule="TENSOR.flags"))
-    assert (record.verdict, record.reason) == (Verdict.NOT_SUPPORTED, "category tensor-desc is not claimed")
-
-
-def test_who_claims_nothing_passes_nothing() -> None:
-    """Neither decisions nor execution: accepting whatever comes is no achievement."""
+    record = verdict(ScriptedBackend(executes=False, enforces=OTHERS), tile(rule="TENSOR.flags"))
+    assert (record.verdict, record.reason) == UNCLAIMED
+    # Who claims neither decisions nor execution passes nothing: accepting whatever comes is no achievement.
     for enforces in (frozenset(), frozenset({Category.EXECUTION})):
         record = verdict(ScriptedBackend(validate=accepting, executes=False, enforces=enforces), tile())
         assert (record.verdict, record.reason) == (Verdict.NOT_SUPPORTED, "decisions are not claimed")
@@ -370,16 +367,12 @@ def test_a_rule_that_both_levels_have_is_judged() -> None:
     assert set(case.broken) == {"TILE.data-types", "TILE.repeats"}
     assert verdict(deciding_at(Level.L4_1), case).verdict is Verdict.PASS
     assert verdict(deciding_at(Level.L4_1, validate=accepting), case).verdict is Verdict.FAIL
+    # What a lower level accepts, the higher one does too: levels are supersets.
+    assert verdict(deciding_at(Level.L4_1, executes=False), tile()).verdict is Verdict.PASS
+    assert verdict(deciding_at(Level.L4_1, validate=rejecting, executes=False), tile()).verdict is Verdict.FAIL
     # Not if that is of a category which it does not claim.
     unclaimed = frozenset(Category) - {Category.ATTRIBUTES}
     assert verdict(deciding_at(Level.L4_1, enforces=unclaimed), case).verdict is Verdict.NOT_SUPPORTED
-
-
-def test_accepting_what_a_lower_level_accepts_is_judged() -> None:
-    """Levels are supersets, so it is accepted at the higher one too."""
-    backend = deciding_at(Level.L4_1, executes=False)
-    assert verdict(backend, tile()).verdict is Verdict.PASS
-    assert verdict(deciding_at(Level.L4_1, validate=rejecting, executes=False), tile()).verdict is Verdict.FAIL
 
 
 # --- what was observed of the real library ----------------------------------------------------------------------------
