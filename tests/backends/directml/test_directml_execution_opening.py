@@ -89,12 +89,9 @@ class FakeD3d12(FakeLibrary):
         )
 
 
-def test_a_library_that_cannot_be_loaded_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_loaded_and_what_a_library_lacks_are_told(tmp_path: Path) -> None:
     with pytest.raises(DirectmlError, match=r"cannot load .*missing\.so"):
         load(str(tmp_path / "missing.so"))
-
-
-def test_a_function_that_a_library_lacks_is_told() -> None:
     with pytest.raises(DirectmlError, match=r"made-up\.so has no function D3D12CreateDevice"):
         exported(FakeLibrary(), "D3D12CreateDevice")
 
@@ -105,12 +102,8 @@ def test_a_device_is_made_of_the_least_level_that_it_has(level: int, asked: list
     library = FakeD3d12(world.device, level)
     assert create_device(library) == world.device.address
     assert library.asked == [(None, least) for least in asked]
-
-
-def test_a_device_that_directml_cannot_run_on_is_told() -> None:
-    library = FakeD3d12(World().device, 0)
     with pytest.raises(ComError, match="D3D12CreateDevice answered E_INVALIDARG"):
-        create_device(library)
+        create_device(FakeD3d12(world.device, 0))
 
 
 def test_every_class_that_directml_comes_to_see_is_adapted() -> None:
@@ -315,50 +308,44 @@ def test_linux_with_a_library_that_returns_structs_through_a_pointer(loaded: lis
     assert FakeDirectml.made[0].object.references == 1, "the other owner's reference is left"
 
 
-def test_a_library_that_returns_structs_as_directml_does_needs_no_bridge(
-    loaded: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(opening, "STRUCT_RETURN_OF_CPP", StructReturn.POINTER)  # as on Windows
+@pytest.fixture
+def windows(loaded: list[str], monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """As on Windows. Returns a list that gets the devices that are made, each with the kind of its adapter."""
+    devices: list[Any] = []
+    create = opening.create_device
+
+    def create_recorded(library: Any, adapter: Interface | None = None) -> int:
+        devices.append((create(library, adapter), type(adapter)))
+        return int(devices[-1][0])
+
+    monkeypatch.setattr(opening, "STRUCT_RETURN_OF_CPP", StructReturn.POINTER)
+    monkeypatch.setattr(opening, "create_device", create_recorded)
+    return devices
+
+
+def test_a_library_that_returns_structs_as_directml_does_needs_no_bridge(loaded: list[str], windows: list[Any]) -> None:
     found = opened(Setup("DirectML.dll", "d3d12.dll", "dxcore.dll"))
     assert loaded == ["load d3d12.dll", "load dxcore.dll", "load DirectML.dll"]
     assert found.versions == {"driver": "1.0.0.0", "d3d12 feature level": "12_1"}
     assert found.name
 
 
-def test_the_software_adapter_is_handed_to_direct3d(loaded: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "STRUCT_RETURN_OF_CPP", StructReturn.POINTER)
-    asked: list[Interface | None] = []
-    create = opening.create_device
-
-    def create_recorded(library: Any, adapter: Interface | None = None) -> int:
-        asked.append(adapter)
-        return create(library, adapter)
-
-    monkeypatch.setattr(opening, "create_device", create_recorded)
+def test_the_software_adapter_is_handed_to_direct3d(loaded: list[str], windows: list[Any]) -> None:
     opened(Setup("DirectML.dll", "d3d12.dll", "dxcore.dll", "dxgi.dll"))
     assert loaded == ["load d3d12.dll", "load dxcore.dll", "load dxgi.dll", "load DirectML.dll"]
-    assert [type(adapter) for adapter in asked] == [DxgiAdapter]
+    assert [adapter for _, adapter in windows] == [DxgiAdapter]
 
 
-def test_a_failure_half_way_releases_what_was_made(loaded: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "STRUCT_RETURN_OF_CPP", StructReturn.POINTER)
-    devices: list[int] = []
-    create = opening.create_device
-
-    def create_recorded(library: Any, adapter: Interface | None = None) -> int:
-        devices.append(create(library, adapter))
-        return devices[-1]
-
+def test_a_failure_half_way_releases_what_was_made(windows: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(device: Device) -> dict[str, str]:
         raise ComError("asking", HResult.E_FAIL.signed)
 
-    monkeypatch.setattr(opening, "create_device", create_recorded)
     monkeypatch.setattr(opening, "device_versions", fail)
     with pytest.raises(ComError, match="asking"):
         open_device(Setup("DirectML.dll", "d3d12.dll", "dxcore.dll"))
     assert FakeDirectml.made[0].is_closed
     assert FakeDirectml.made[0].object.references == 1
-    with Interface(devices[0], StructReturn.POINTER) as device:
+    with Interface(windows[0][0], StructReturn.POINTER) as device:
         assert device.add_ref() == 2
         device.release()
 
