@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import psutil
 import pytest
 from awful_backends import GUILTY
 from click.testing import CliRunner
+from gate_runs import run_gate
 from places import SUPPORT
 
 from dml_conformance.backends import BackendError, load_backend
@@ -73,20 +74,6 @@ CASES = [case_of(width) for width in (*INNOCENT[:2], GUILTY, *INNOCENT[2:])]
 
 def judged(backend: Any, cases: Sequence[Case] = CASES) -> list[Record]:
     return list(BatchJudge(Judge(backend, "some")).records(cases, Phase.SWEEP))
-
-
-@pytest.fixture
-def isolated() -> Iterator[Isolated]:
-    """Makes isolated backends, which are closed in the end."""
-    made: list[IsolatedBackend] = []
-
-    def make(name: str, limits: Limits = Limits(60.0)) -> IsolatedBackend:  # noqa: B008 - it is frozen
-        made.append(IsolatedBackend(name, limits))
-        return made[-1]
-
-    yield make
-    for backend in made:
-        backend.close()
 
 
 @pytest.fixture
@@ -694,9 +681,8 @@ def test_a_large_execution_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_gate_survives_a_crash(pytester: pytest.Pytester, marked: Callable[[], list[psutil.Process]]) -> None:
-    gate = ("--pyargs", "dml_conformance.conformance.gate", "-p", "no:cacheprovider")
     scope = ("--dml-level", "1_0", "--dml-examples", "2", "--dml-operator", "TILE", "-k", "TILE.values or TILE.repeats")
-    result = pytester.runpytest_inprocess(*gate, *scope, "--dml-backend", awful("DiesOfLarge"))
+    result = run_gate(pytester, *scope, "--dml-backend", awful("DiesOfLarge"))
     outcomes = result.parseoutcomes()
     assert outcomes["failed"] == 1
     assert outcomes["passed"] >= 1
@@ -713,9 +699,7 @@ def test_the_gate_survives_a_crash(pytester: pytest.Pytester, marked: Callable[[
     ],
 )
 def test_limits_of_the_gate_that_mean_nothing(more: list[str], told: str, pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest_inprocess(
-        "--pyargs", "dml_conformance.conformance.gate", "--dml-backend", "reference", *more
-    )
+    result = run_gate(pytester, "--dml-backend", "reference", *more)
     assert result.ret is pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{told}*"])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -12,9 +13,10 @@ from uuid import uuid4
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
+from gate_runs import run_gate
 from package_support import changed, edit, forge, make, told, verified
 from report_data import campaign, plain
-from test_isolation import CASES, awful, case_of
+from test_isolation import CASES, Isolated, awful, case_of
 
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import GivenUp
@@ -57,19 +59,6 @@ def times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], No
             (folder / uuid4().hex).touch()
 
     return set_times
-
-
-@pytest.fixture
-def isolated() -> Iterator[Callable[[str], IsolatedBackend]]:
-    made: list[IsolatedBackend] = []
-
-    def make(name: str) -> IsolatedBackend:
-        made.append(IsolatedBackend(awful(name)))
-        return made[-1]
-
-    yield make
-    for backend in made:
-        backend.close()
 
 
 def certify(name: str, *more: str, scope: tuple[str, ...] = QUICK) -> Result:
@@ -176,11 +165,8 @@ def test_a_package_with_losses_verifies_and_without_them_does_not(name: str, her
 def test_a_pass_in_place_of_the_blame_is_found(tmp_path: Path, times: Callable[[int], None]) -> None:
     """Whoever takes the verdict back has to take the losses back too, and then says something else than was signed."""
     times(MOST_FORGIVEN + 1)
-    backend = IsolatedBackend(awful("IsKilledOnce"))
-    try:
+    with closing(IsolatedBackend(awful("IsKilledOnce"))) as backend:
         package = make(tmp_path / "package", backend)
-    finally:
-        backend.close()
     assert verified(package).verifies, told(verified(package))
     records = records_of(package)
     (n,) = (n for n, record in enumerate(records) if record.verdict is Verdict.CRASH)
@@ -261,9 +247,9 @@ def test_only_so_many_of_a_rule_are_repeated(here: Path) -> None:
 
 
 def test_a_repetition_has_a_process_of_its_own(
-    isolated: Callable[[str], IsolatedBackend],
+    isolated: Isolated,
 ) -> None:
-    backend = isolated("KillsInThe40thExecution")
+    backend = isolated(awful("KillsInThe40thExecution"))
     judge = Judge(backend, "mine")
     for _ in range(30):
         judge.backend.validate(case_of(2).desc, case_of(2).level)
@@ -282,16 +268,7 @@ def test_in_process_nothing_is_repeated(here: Path) -> None:
 
 # --- the gate and sweeps ----------------------------------------------------------------------------------------------
 
-GATE = (
-    "--pyargs",
-    "dml_conformance.conformance.gate",
-    "-p",
-    "no:cacheprovider",
-    "--dml-level",
-    "1_0",
-    "--dml-operator",
-    "TILE",
-)
+GATE = ("--dml-level", "1_0", "--dml-operator", "TILE", "--dml-backend")
 
 
 @pytest.mark.few(1)
@@ -300,7 +277,7 @@ def test_the_gate_fails_a_backend_that_keeps_losing_its_process(
     name: str, cause: str, pytester: pytest.Pytester
 ) -> None:
     limit = ("--dml-memory-limit", "300MiB") if cause == "memory limit" else ()
-    result = pytester.runpytest_inprocess(*GATE, *limit, "--dml-examples", "20", "--dml-backend", awful(name))
+    result = run_gate(pytester, *GATE, awful(name), *limit, "--dml-examples", "20")
     assert result.ret is pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*processes of the backend were lost*", "*no case is blamed for*"])
 
@@ -311,8 +288,7 @@ def test_the_gate_forgives_a_few_and_tells_of_them(
     more: tuple[str, ...], pytester: pytest.Pytester, times: Callable[[int], None]
 ) -> None:
     times(MOST_FORGIVEN)
-    arguments = (*GATE, *more, "--dml-examples", "2", "--dml-backend", awful("IsKilledOnce"))
-    result = pytester.runpytest_inprocess(*arguments)
+    result = run_gate(pytester, *GATE, awful("IsKilledOnce"), *more, "--dml-examples", "2")
     assert result.ret is pytest.ExitCode.OK
     result.stdout.fnmatch_lines([f"*{MOST_FORGIVEN} processes of the backend were lost*", "*no case is blamed for 3"])
 
@@ -322,13 +298,12 @@ def test_losses_of_all_processes_of_the_tests_count_together(
     pytester: pytest.Pytester, times: Callable[[int], None]
 ) -> None:
     times(MOST_FORGIVEN + 1)
-    arguments = (*GATE, "-n", "2", "--dml-examples", "2", "--dml-backend", awful("IsKilledOnce"))
-    assert pytester.runpytest_inprocess(*arguments).ret is pytest.ExitCode.TESTS_FAILED
+    result = run_gate(pytester, *GATE, awful("IsKilledOnce"), "-n", "2", "--dml-examples", "2")
+    assert result.ret is pytest.ExitCode.TESTS_FAILED
 
 
 def test_a_failure_at_the_gate_is_repeated(pytester: pytest.Pytester) -> None:
-    arguments = (*GATE, "--dml-examples", "0", "-k", "TILE.values", "--dml-backend", awful("IsWrong"))
-    result = pytester.runpytest_inprocess(*arguments)
+    result = run_gate(pytester, *GATE, awful("IsWrong"), "--dml-examples", "0", "-k", "TILE.values")
     result.stdout.fnmatch_lines(["*; repeated in a new process it failed again"])
 
 
@@ -401,8 +376,8 @@ def test_blame_is_the_same_where_a_run_is_given_again() -> None:
     assert [again.settled(record) for record in once] == once
 
 
-def test_losses_wait_for_a_case_that_was_asked(isolated: Callable[[str], IsolatedBackend]) -> None:
-    backend = isolated("Batches")
+def test_losses_wait_for_a_case_that_was_asked(isolated: Isolated) -> None:
+    backend = isolated(awful("Batches"))
     backend._lost.append(KILLED)
     unasked = plain(Verdict.NOT_SUPPORTED, answered="")
     given = list(with_losses(iter([unasked, plain(), plain()]), backend))
@@ -414,8 +389,8 @@ def test_losses_wait_for_a_case_that_was_asked(isolated: Callable[[str], Isolate
     assert [record.lost for record in last] == [(), (Loss(KILLED.cause, KILLED.how, 2),)]
 
 
-def test_what_is_lost_where_a_backend_is_given_up_is_told(isolated: Callable[[str], IsolatedBackend]) -> None:
-    backend = isolated("Batches")
+def test_what_is_lost_where_a_backend_is_given_up_is_told(isolated: Isolated) -> None:
+    backend = isolated(awful("Batches"))
 
     def records() -> Iterator[Record]:
         yield plain()

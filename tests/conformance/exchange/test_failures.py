@@ -11,6 +11,7 @@ import pytest
 import report_data
 from backend_files import write_backend
 from click.testing import CliRunner, Result
+from gate_runs import run_gate
 from report_data import plain
 
 from dml_conformance.backends.reference import ReferenceBackend
@@ -218,16 +219,7 @@ Gate = Callable[..., pytest.RunResult]
 def gate(pytester: pytest.Pytester) -> Gate:
     def run(backend: str, *more: str) -> pytest.RunResult:
         options = ("--dml-operator", "TILE", "--dml-level", "3_0", "--dml-failures", "saved", "-k", "test_rule")
-        return pytester.runpytest_inprocess(
-            "--pyargs",
-            "dml_conformance.conformance.gate",
-            "-p",
-            "no:cacheprovider",
-            "--dml-backend",
-            backend,
-            *options,
-            *more,
-        )
+        return run_gate(pytester, "--dml-backend", backend, *options, *more)
 
     return run
 

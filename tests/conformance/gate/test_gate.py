@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import pytest
 from backend_files import write_backend
 from click.testing import CliRunner
+from gate_runs import run_gate
 
 from dml_conformance.conformance.cli import main
 from dml_conformance.spec.levels import Level
@@ -66,9 +67,7 @@ def gate(pytester: pytest.Pytester) -> Run:
     """Run the suite with more arguments, in this process unless told otherwise."""
 
     def run(*arguments: str) -> pytest.RunResult:
-        return pytester.runpytest_inprocess(
-            "--pyargs", "dml_conformance.conformance.gate", "-p", "no:cacheprovider", *arguments
-        )
+        return run_gate(pytester, *arguments)
 
     return run
 

@@ -26,6 +26,7 @@ from cheating_backends import (
     elements,
 )
 from click.testing import CliRunner, Result
+from gate_runs import run_gate
 from msgspec.structs import replace
 from package_support import make, told, verified
 
@@ -195,12 +196,8 @@ def test_what_was_declined_is_said_of_who_executes_little(tmp_path: Path) -> Non
 def test_a_run_finds_it(cheat: type[Cheat], how: Sequence[str], tmp_path: Path) -> None:
     """Where the backend shares a process with the judge."""
     corpus = str(tmp_path / "corpus.jsonl.zst")
-    assert (
-        CliRunner()
-        .invoke(main, ["generate", "--cases", "240", "--operator", "TILE", "--level", "6_4", "-o", corpus])
-        .exit_code
-        == 0
-    )
+    generate = ["generate", "--cases", "240", "--operator", "TILE", "--level", "6_4", "-o", corpus]
+    assert CliRunner().invoke(main, generate).exit_code == 0
     options = ("--backend", name_of(cheat), "--workers", "1", *how, "--out", str(tmp_path / "out"))
     result = CliRunner().invoke(main, ["run", corpus, *options])
     assert result.exit_code == 1, result.output
@@ -210,9 +207,7 @@ def test_a_run_finds_it(cheat: type[Cheat], how: Sequence[str], tmp_path: Path) 
 @few_cheats
 def test_the_gate_stops_it(cheat: type[Cheat], pytester: pytest.Pytester) -> None:
     options = ("--dml-backend", name_of(cheat), "--dml-operator", "TILE", "--dml-level", "3_0", "--dml-examples", "2")
-    result = pytester.runpytest_inprocess(
-        "--pyargs", "dml_conformance.conformance.gate", "-p", "no:cacheprovider", *options
-    )
+    result = run_gate(pytester, *options)
     assert result.ret is pytest.ExitCode.TESTS_FAILED
     assert result.parseoutcomes()["failed"] >= 1
 

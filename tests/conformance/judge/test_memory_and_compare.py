@@ -207,7 +207,9 @@ def test_coordinates_are_logical_and_in_order() -> None:
     assert all(type(coordinate) is int for difference in found.shown for coordinate in difference.coordinates)
 
 
-@pytest.mark.parametrize(("count", "recorded"), [(SMALL_OUTPUT, SMALL_OUTPUT), (SMALL_OUTPUT + 1, RECORDED)])
+@pytest.mark.parametrize(
+    ("count", "recorded"), [(RECORDED + 1, RECORDED + 1), (SMALL_OUTPUT, SMALL_OUTPUT), (SMALL_OUTPUT + 1, RECORDED)]
+)
 def test_all_differences_are_counted_and_of_a_large_output_the_first_are_recorded(count: int, recorded: int) -> None:
     expected = np.zeros(count, np.uint8)
     found = compare(expected + 1, expected, DataType.UINT8)
