@@ -64,6 +64,7 @@ def test_options_of_the_device_are_for_directml() -> None:
         (("--backend", "reference", "--level", "9_9"), "there is no feature level '9_9'"),
         (("--backend", "reference", "--operator", "GATHR"), "unknown operator"),
         (("--backend", "reference", "--cases", "-1"), "--cases"),
+        (("--backend", "reference", "-n", "2", "--in-process"), "--workers and --in-process exclude each other"),
     ],
 )
 def test_wrong_usage_is_one_line_and_leaves_nothing(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:

@@ -309,11 +309,6 @@ def _lives(pid: int) -> bool:
     return False
 
 
-def test_in_process_there_are_none() -> None:
-    result = certify("--backend", "reference", "-n", "2", "--in-process", "--out", "out", code=2)
-    assert "--workers and --in-process exclude each other" in result.output
-
-
 def test_a_judge_in_another_process_is_the_same() -> None:
     backend = IsolatedBackend("reference")
     claims: Capabilities = msgspec.structs.replace(backend.capabilities(), operators=("TILE",))

@@ -195,14 +195,13 @@ def test_of_several_backends_one_is_to_blame(tmp_path: Path) -> None:
     ]
 
 
-def test_what_a_backend_prints_reaches_nobody(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_a_backend_prints_reaches_nobody_and_what_it_said_last_is_told(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     prints = "print('\\x1b[31mgarbage' * 10000); os.write(1, b'\\xff' * 200000); os.write(2, b'garbage' * 90000)"
     setup = JudgeSetup((write_harmful_backend(tmp_path, prints),))
     assert judged_by(setup, tiles()) == passed_by_all(tiles())
     assert capfd.readouterr() == ("", "")
-
-
-def test_what_it_said_last_is_told(tmp_path: Path) -> None:
     does = "print('about to', 'crash'); os._exit(5)"
     records = judged_by(JudgeSetup((write_harmful_backend(tmp_path, does),)), tiles(20))
     assert "its last output: about to crash" in next(r.reason for r in records if r.verdict is Verdict.CRASH)
@@ -242,17 +241,12 @@ def test_a_backend_that_dies_while_it_is_made(tmp_path: Path) -> None:
             list(workers.judged(tiles()))
 
 
-def test_a_backend_that_is_none() -> None:
+def test_a_backend_that_is_none_and_a_process_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(Workers(JudgeSetup(("refernce",)), 1)) as workers, pytest.raises(BackendError, match="did you mean"):
         workers.capabilities()
-
-
-def test_a_process_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with (
-        closing(Workers(REFERENCE, 1)) as workers,
-        pytest.raises(WorkerError, match="no worker process can be started"),
-    ):
+    not_started = pytest.raises(WorkerError, match="no worker process can be started")
+    with closing(Workers(REFERENCE, 1)) as workers, not_started:
         workers.capabilities()
 
 
@@ -313,13 +307,6 @@ def test_processes_that_are_killed_change_nothing(tmp_path: Path, count: int, se
     (found,) = untimed(iter(parts))
     assert digest_of(found) == digest_of(undisturbed)
     assert found == undisturbed
-
-
-def test_a_block_over_which_every_process_is_killed() -> None:
-    with closing(Workers(REFERENCE, 1)) as workers:
-        workers.capabilities()
-        with killing(workers), pytest.raises(WorkerError, match="worker processes were lost over the same 60"):
-            list(workers.judged(blocks(60, 600)))
 
 
 def test_processes_that_are_killed_while_they_start() -> None:
