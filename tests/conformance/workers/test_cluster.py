@@ -493,8 +493,8 @@ def test_how_many_blocks_a_worker_takes_at_once() -> None:
         assert member.slots(wanted) == slots
 
 
-def test_what_nobody_asks_for_any_more_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that ended without a word holds no device for ever."""
+def test_what_nobody_asks_for_any_more_is_let_go_and_not_loaded_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that ended without a word holds no device for ever, nor does a block of it that comes late."""
     monkeypatch.setattr(tasks, "IDLE_SECONDS", 0.05)
     runs = tasks._LoadedRuns()
     runs.get(Order("gone", REFERENCE, suite_version()))
@@ -502,14 +502,9 @@ def test_what_nobody_asks_for_any_more_is_let_go(monkeypatch: pytest.MonkeyPatch
     while runs._runs and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not runs._runs
-
-
-def test_a_run_that_has_ended_is_not_loaded_again() -> None:
-    """A block that comes late, after the run was broken off, holds no device either."""
-    runs, order = tasks._LoadedRuns(), Order("over", REFERENCE, suite_version())
     runs.end("over")
     with pytest.raises(ClusterError, match=r"^the run has ended$"):
-        runs.get(order)
+        runs.get(Order("over", REFERENCE, suite_version()))
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
