@@ -514,46 +514,32 @@ def test_strides_that_do_not_match_the_sizes_are_rejected() -> None:
         assert not BACKEND.validate(with_tensor("TILE", "output_tensor", strides=strides), Level.L3_1).accepted
 
 
+def open_batches(indices: tuple[int, ...], output: tuple[int, ...], *counts: int) -> GatherNd1Desc:
+    """A GATHER_ND1 of an input whose first dimension that counts has two batches."""
+    source = TensorDesc.of(DataType.FLOAT32, (1, 2, 3, 4))
+    return GatherNd1Desc(
+        source, TensorDesc.of(DataType.INT64, indices), TensorDesc.of(DataType.FLOAT32, output), *counts, 1
+    )
+
+
+NARROW = GatherNdDesc(
+    TensorDesc.of(DataType.FLOAT32, (1, 2, 3, 4)),
+    TensorDesc.of(DataType.INT64, (1, 1, 1, 2)),
+    TensorDesc.of(DataType.FLOAT32, (1, 1, 1, 1)),
+    2,
+    1,
+)
 OPEN = {
     "leading index sizes": (
         replace(base()["GATHER"], indices_tensor=TensorDesc.of(DataType.INT64, (1, 1, 2, 5))),
         True,
     ),
-    "leading input sizes": (
-        GatherNdDesc(
-            TensorDesc.of(DataType.FLOAT32, (1, 2, 3, 4)),
-            TensorDesc.of(DataType.INT64, (1, 1, 1, 2)),
-            TensorDesc.of(DataType.FLOAT32, (1, 1, 1, 1)),
-            2,
-            1,
-        ),
-        True,
-    ),
+    "leading input sizes": (NARROW, True),
     "output overlap": (with_tensor("TILE", "output_tensor", strides=(0, 0, 4, 1)), False),
     "tuple too long": (replace(base()["GATHER_ND"], input_dimension_count=1), False),
     "no dimension left after the batches": (replace(base()["GATHER_ND1"], batch_dimension_count=3), False),
-    "tuples within the batches": (
-        GatherNd1Desc(
-            TensorDesc.of(DataType.FLOAT32, (1, 2, 2, 2)),
-            TensorDesc.of(DataType.INT64, (1, 1, 1, 2)),
-            TensorDesc.of(DataType.FLOAT32, (1, 1, 1, 1)),
-            3,
-            1,
-            1,
-        ),
-        False,
-    ),
-    "batches differ": (
-        GatherNd1Desc(
-            TensorDesc.of(DataType.FLOAT32, (1, 2, 3, 4)),
-            TensorDesc.of(DataType.INT64, (1, 3, 5, 1)),
-            TensorDesc.of(DataType.FLOAT32, (1, 3, 5, 4)),
-            3,
-            3,
-            1,
-        ),
-        False,
-    ),
+    "tuples within the batches": (open_batches((1, 1, 1, 2), (1, 1, 1, 4), 3, 1), False),
+    "batches differ": (open_batches((1, 3, 5, 1), (1, 3, 5, 4), 3, 3), False),
 }
 
 
@@ -591,23 +577,17 @@ def test_large_outputs_are_decided_at_once() -> None:
 # --- the backend
 
 
-def test_says_what_it_is() -> None:
-    capabilities = BACKEND.capabilities()
+def test_says_what_it_is_and_claims_no_unknown_operators() -> None:
+    capabilities = ReferenceBackend("").capabilities()
     assert capabilities.name == "reference"
     assert set(capabilities.operators) == set(NAMES)
     assert capabilities.levels == tuple(Level)
     assert capabilities.enforces == set(Category)
     assert capabilities.executes
     assert capabilities.versions["numpy"] == np.__version__
-
-
-def test_takes_no_device() -> None:
-    ReferenceBackend("")
     with pytest.raises(ValueError, match="takes no device, found 'cuda:0'"):
         ReferenceBackend("cuda:0")
 
-
-def test_does_not_claim_unknown_operators() -> None:
     class OtherDesc(OperatorDesc, frozen=True):
         operator = "OTHER"
 
