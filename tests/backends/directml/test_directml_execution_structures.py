@@ -89,21 +89,15 @@ SLOTS = {
 }
 
 
-@pytest.mark.parametrize(("name", "size"), SIZES.items(), ids=SIZES)
-def test_sizes_of_structs(name: str, size: int) -> None:
-    assert ctypes.sizeof(getattr(structures, name)) == size
-
-
-def test_every_struct_has_a_size_here() -> None:
+def test_sizes_of_structs_and_places_of_members() -> None:
     defined = {
-        name for name, value in vars(structures).items() if getattr(value, "__module__", "") == structures.__name__
+        name: ctypes.sizeof(value)
+        for name, value in vars(structures).items()
+        if getattr(value, "__module__", "") == structures.__name__
     }
-    assert defined == set(SIZES)
-
-
-@pytest.mark.parametrize(("struct", "member", "offset"), [(*key, offset) for key, offset in OFFSETS.items()])
-def test_places_of_members(struct: str, member: str, offset: int) -> None:
-    assert getattr(getattr(structures, struct), member).offset == offset
+    assert defined == SIZES
+    places = {(struct, member): getattr(getattr(structures, struct), member).offset for struct, member in OFFSETS}
+    assert places == OFFSETS
 
 
 @pytest.mark.parametrize(("table", "slots"), SLOTS.items(), ids=SLOTS)
@@ -114,20 +108,13 @@ def test_places_in_the_tables(table: str, slots: dict[str, int]) -> None:
     assert max(slots.values()) == len(functions) - 1
 
 
-def test_every_function_is_in_its_interface() -> None:
+def test_every_function_is_in_its_interface_and_interfaces_have_identifiers_of_their_own() -> None:
     classes = [value for value in vars(interfaces).values() if isinstance(value, type) and issubclass(value, Interface)]
     assert len(classes) > 15
     for interface in classes:
         for attribute, value in vars(interface).items():
             if isinstance(value, Function):
                 assert value._name in interface.slots, f"{interface.__name__}.{attribute}"
-
-
-def test_interfaces_have_identifiers_of_their_own() -> None:
-    classes = [
-        value
-        for value in vars(interfaces).values()
-        if isinstance(value, type) and issubclass(value, Interface) and value.name != "IUnknown"
-    ]
-    assert len({interface.iid for interface in classes}) == len(classes)
-    assert len({interface.name for interface in classes}) == len(classes)
+    named = [interface for interface in classes if interface.name != "IUnknown"]
+    assert len({interface.iid for interface in named}) == len(named)
+    assert len({interface.name for interface in named}) == len(named)
