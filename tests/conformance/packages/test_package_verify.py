@@ -96,6 +96,13 @@ def records_of(package: Path) -> list[Record]:
         return list(store.records())
 
 
+def sound(package: Path, **how: Any) -> Verification:
+    """What is found of a package that verifies."""
+    found = verified(package, **how)
+    assert found.verifies, told(found)
+    return found
+
+
 def refusal(package: Path, **how: Any) -> str:
     """What is told of a package that does not verify."""
     found = verified(package, **how)
@@ -133,8 +140,7 @@ def first(package: Path, **traits: Any) -> int:
 
 @pytest.mark.parametrize("form", ["folder", "archive"])
 def test_an_honest_package_verifies(honest: Path, form: str) -> None:
-    found = verified(honest if form == "folder" else honest.with_name(honest.name + SUFFIX))
-    assert found.verifies, told(found)
+    found = sound(honest if form == "folder" else honest.with_name(honest.name + SUFFIX))
     assert found.outcome == "conformant"
     assert found.exit_code == 0
     assert found.statement is not None
@@ -146,8 +152,7 @@ def test_an_honest_package_verifies(honest: Path, form: str) -> None:
 def test_a_refusal_is_on_record_under_the_rule_of_acceptance_alone(tmp_path: Path, forged: Callable[..., str]) -> None:
     """Filed under a rule of execution, though nothing was executed, it is found."""
     package = make(tmp_path / "refusing", mutants.decisions.RejectsOwnedByDmlInput())
-    found = verified(package)
-    assert found.verifies, told(found)
+    sound(package)
     n = first(package, verdict=Verdict.FAIL, phase=Phase.BOUNDARIES)
     assert records_of(package)[n].rule == "DESCRIPTOR.acceptance"
     words = "rule: expected 'DESCRIPTOR.acceptance', found 'TILE.values'"
@@ -155,15 +160,13 @@ def test_a_refusal_is_on_record_under_the_rule_of_acceptance_alone(tmp_path: Pat
 
 
 def test_a_package_of_a_failing_backend_verifies_and_says_so(failing: Path) -> None:
-    found = verified(failing)
-    assert found.verifies, told(found)
+    found = sound(failing)
     assert found.outcome == "not conformant"
     assert found.exit_code == 1
 
 
 def test_waived_failures_are_neither_passes_nor_failures(waived: Path, failing: Path) -> None:
-    found = verified(waived)
-    assert found.verifies, told(found)
+    found = sound(waived)
     assert found.outcome == "conformant"
     assert "set aside by waivers" in found.headline
     failed = sum(record.verdict is Verdict.FAIL for record in records_of(failing))
@@ -178,8 +181,7 @@ def test_waived_failures_are_neither_passes_nor_failures(waived: Path, failing: 
 @pytest.mark.parametrize("profile", [ClaimsProfile.DECISIONS, ClaimsProfile.EXECUTION])
 def test_profiles_judge_what_they_say(tmp_path: Path, profile: ClaimsProfile) -> None:
     package = make(tmp_path / "package", ReferenceBackend(), profile=profile)
-    found = verified(package)
-    assert found.verifies, told(found)
+    sound(package)
     passed = [record for record in records_of(package) if record.verdict is Verdict.PASS]
     assert passed
     if profile is ClaimsProfile.DECISIONS:
@@ -215,8 +217,7 @@ class AcceptsZeroSizes(ReferenceBackend):
 
 @pytest.mark.parametrize("backend", [AcceptsZeroSizes(), ScriptedBackend(after=raising(RuntimeError("device lost")))])
 def test_packages_of_backends_with_other_bugs_verify(tmp_path: Path, backend: ReferenceBackend) -> None:
-    found = verified(make(tmp_path / "package", backend))
-    assert found.verifies, told(found)
+    found = sound(make(tmp_path / "package", backend))
     assert found.outcome == "not conformant"
 
 
@@ -247,8 +248,7 @@ def elsewhere() -> ScriptedBackend:
 def test_packages_of_other_claims_and_readings_verify(
     tmp_path: Path, backend: ReferenceBackend, reading: Reading
 ) -> None:
-    found = verified(make(tmp_path / "package", backend, reading=reading))
-    assert found.verifies, told(found)
+    sound(make(tmp_path / "package", backend, reading=reading))
 
 
 # --- damage -------------------------------------------------------------------------------------------------------
@@ -303,8 +303,7 @@ def test_any_byte_changed_in_the_archive_is_found(honest: Path, tmp_path: Path) 
 
 
 def test_forging_nothing_verifies(honest: Path, tmp_path: Path) -> None:
-    found = verified(forge(honest, tmp_path / "package"))
-    assert found.verifies, told(found)
+    sound(forge(honest, tmp_path / "package"))
 
 
 @pytest.mark.parametrize("phase", PHASES)
@@ -378,8 +377,7 @@ def test_a_sound_case_in_place_of_the_one_that_was_to_be_tried_is_found(
 def test_a_search_that_differs_with_other_versions_is_counted_and_that_is_said(
     honest: Path, tmp_path: Path, versions: dict[str, str]
 ) -> None:
-    found = verified(forge(honest, tmp_path / "package", records=exchange(honest), campaign=by_another(**versions)))
-    assert found.verifies, told(found)
+    found = sound(forge(honest, tmp_path / "package", records=exchange(honest), campaign=by_another(**versions)))
     (check,) = [check for check in found.checks if check.name == "cases"]
     (name, version) = next(iter(versions.items()))
     assert f"made with {name.title()} {version.removesuffix('.1') or 'unknown'}, not " in check.detail
@@ -391,8 +389,7 @@ def test_another_patch_release_of_python_is_no_excuse(honest: Path, forged: Call
 
 
 def test_a_search_that_is_the_same_with_other_versions_is_no_less_than_the_same(honest: Path, tmp_path: Path) -> None:
-    found = verified(forge(honest, tmp_path / "package", campaign=by_another(hypothesis="6.0.0", python="3.2.1")))
-    assert found.verifies, told(found)
+    found = sound(forge(honest, tmp_path / "package", campaign=by_another(hypothesis="6.0.0", python="3.2.1")))
     assert "counted alone" not in "".join(check.detail for check in found.checks)
 
 
@@ -433,8 +430,7 @@ def test_what_a_failing_search_tried_before_is_held_against_it(tmp_path: Path) -
     """The failure ends the search for its rule; a case that passed before it may not be left out either."""
     # Many elements are not what a search tries first.
     package = make(tmp_path / "made", wrong(lambda elements: elements > 60))
-    found = verified(package)
-    assert found.verifies, told(found)
+    sound(package)
     records = records_of(package)
     searched = [n for n, record in enumerate(records) if record.phase is Phase.SEARCH]
     rule = next(records[n].case_json["rule"] for n in searched if records[n].verdict is Verdict.FAIL)
@@ -725,15 +721,13 @@ def signed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_signed_package_verifies_with_its_key(signed: Path) -> None:
-    found = verified(signed, key=KEY.public_key())
-    assert found.verifies, told(found)
+    found = sound(signed, key=KEY.public_key())
     assert all(check.done for check in found.checks)
     assert sorted(path.name for path in signed.iterdir()) == sorted(PACKAGE_FILES)
 
 
 def test_without_a_key_a_signature_is_said_not_to_be_checked(signed: Path) -> None:
-    found = verified(signed)
-    assert found.verifies
+    found = sound(signed)
     (check,) = [check for check in found.checks if check.name == "signature"]
     assert not check.done
     assert "no public key was given" in check.detail
@@ -848,8 +842,7 @@ def test_signatures_by_other_keys_are_counted(signed: Path, tmp_path: Path) -> N
         envelope["signatures"].append({"keyid": "another", "sig": base64.b64encode(bytes(64)).decode()})
         return spelled(envelope)
 
-    found = verified(resigned(signed, tmp_path / "package", with_another), key=KEY.public_key())
-    assert found.verifies, told(found)
+    found = sound(resigned(signed, tmp_path / "package", with_another), key=KEY.public_key())
     assert "1 by other keys, not checked" in {check.name: check.detail for check in found.checks}["signature"]
 
 
