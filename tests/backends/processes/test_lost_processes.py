@@ -65,6 +65,13 @@ def certify(name: str, *more: str, scope: tuple[str, ...] = QUICK) -> Result:
     return CliRunner().invoke(main, ["certify", "--backend", awful(name), *scope, "--out", "out", *more])
 
 
+def certified(code: int, name: str, *more: str, **how: Any) -> tuple[str, dict[str, Any]]:
+    """What a run that ends with an exit code prints, and its certificate."""
+    result = certify(name, *more, **how)
+    assert result.exit_code == code, result.output
+    return result.output, certificate()
+
+
 def certificate() -> dict[str, Any]:
     """Of the run, held against its records and the page."""
     with Store(Path("out") / RESULTS) as store:
@@ -97,14 +104,12 @@ def test_a_backend_that_keeps_losing_its_process_is_not_certified(
     name: str, cause: str, how: str, scope: tuple[str, ...], workers: tuple[str, ...], here: Path
 ) -> None:
     limit = ("--memory-limit", "300MiB") if cause == "memory limit" else ()
-    result = certify(name, *workers, *limit, scope=scope)
-    assert result.exit_code == 1, result.output
-    found = certificate()
+    output, found = certified(1, name, *workers, *limit, scope=scope)
     assert found["counts"]["crash"] >= 1
     assert {way["cause"] for way in found["lost"]["ways"]} == {cause}
     assert any(how in way["how"] for way in found["lost"]["ways"])
     assert sum(record.losses_forgiven for record in records_of(Path("out"))) <= MOST_FORGIVEN
-    assert f"({found['lost']['count']} {cause})" in result.output.splitlines()[-2]
+    assert f"({found['lost']['count']} {cause})" in output.splitlines()[-2]
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
@@ -112,22 +117,18 @@ def test_a_few_that_are_killed_are_forgiven_and_told(
     workers: tuple[str, ...], here: Path, times: Callable[[int], None]
 ) -> None:
     times(MOST_FORGIVEN)
-    result = certify("IsKilledOnce", *workers)
-    assert result.exit_code == 0, result.output
-    found = certificate()
+    output, found = certified(0, "IsKilledOnce", *workers)
     assert (found["outcome"], found["counts"]["crash"]) == ("conformant", 0)
     assert (found["lost"]["count"], found["lost"]["forgiven"]) == (MOST_FORGIVEN, MOST_FORGIVEN)
     told = (
         f"{MOST_FORGIVEN} of its processes were lost ({MOST_FORGIVEN} killed): no case is blamed for {MOST_FORGIVEN}."
     )
-    assert result.output.splitlines()[-2].endswith(told)
+    assert output.splitlines()[-2].endswith(told)
 
 
 def test_more_than_a_few_are_a_crash_of_the_case_at_hand(here: Path, times: Callable[[int], None]) -> None:
     times(MOST_FORGIVEN + 2)
-    result = certify("IsKilledOnce")
-    assert result.exit_code == 1, result.output
-    found = certificate()
+    _, found = certified(1, "IsKilledOnce")
     assert found["counts"]["crash"] >= 1
     first = next(record for record in records_of(Path("out")) if record.verdict is Verdict.CRASH)
     assert "no more than 3 are put down to the machine" in first.reason
@@ -206,9 +207,7 @@ def test_a_run_that_is_resumed_keeps_what_was_lost_before(
     assert not list((here / "times").iterdir())
     times(1)
     monkeypatch.setattr(TaskJudge, "records", whole)
-    result = certify("IsKilledOnce", "--resume")
-    assert result.exit_code == 1, result.output
-    found = certificate()
+    _, found = certified(1, "IsKilledOnce", "--resume")
     assert found["lost"]["count"] == MOST_FORGIVEN + 1
     assert (found["counts"]["crash"], found["lost"]["forgiven"]) == (1, MOST_FORGIVEN)
 
@@ -221,22 +220,16 @@ def test_what_fails_again_and_what_does_not_are_told_apart(
     workers: tuple[str, ...], here: Path, times: Callable[[int], None]
 ) -> None:
     times(1)
-    result = certify("IsWrongOnce", *workers)
-    assert result.exit_code == 1, result.output
-    found = certificate()
+    output, found = certified(1, "IsWrongOnce", *workers)
     assert found["repeated"] == {"failed_again": 0, "did_not_fail": 1, "not_repeated": 0}
-    assert result.output.splitlines()[-2].endswith(
-        "Of its wrong outputs, repeated in a new process, 1 did not fail again."
-    )
+    assert output.splitlines()[-2].endswith("Of its wrong outputs, repeated in a new process, 1 did not fail again.")
     (failure,) = found["failures"]
     assert failure["samples"][0]["reason"].endswith("; repeated in a new process it did not fail again")
     assert "did not fail again" in Path("out", REPORT).read_text(encoding="utf-8")
 
 
 def test_only_so_many_of_a_rule_are_repeated(here: Path) -> None:
-    result = certify("IsWrong")
-    assert result.exit_code == 1, result.output
-    found = certificate()
+    _, found = certified(1, "IsWrong")
     rules = {failure["rule"] for failure in found["failures"]}
     assert found["repeated"]["failed_again"] == MOST_REPEATED * len(rules)
     assert found["repeated"]["not_repeated"] == found["counts"]["fail"] - MOST_REPEATED * len(rules) > 0
