@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import tracemalloc
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ import numpy as np
 import pytest
 import slow_reference as slow
 from address_machine import BLOCK, CLAUSES, AddressMachine, Facts, first_broken
-from click.testing import CliRunner
+from commands import certificate, invoke
 from generated_cases import Case as GeneratedCase
 from generated_cases import Generator, check_execution, made
 from msgspec.structs import replace
@@ -27,7 +26,6 @@ from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.reference import ReferenceBackend, expected_output
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.engine import Engine
-from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.memory import bind_output
@@ -95,11 +93,11 @@ def test_a_campaign_at_all_levels_finds_nothing(operator: str) -> None:
 def test_it_is_certified(tmp_path: Path) -> None:
     """In a process of its own, with reports, timing and all."""
     arguments = ("--backend", NAME, "--level", "2_0", "--level", "6_4", "--budget", "quick")
-    result = CliRunner().invoke(main, ["certify", *arguments, "--out", str(tmp_path / "out")])
+    result = invoke("certify", *arguments, "--out", str(tmp_path / "out"))
     assert result.exit_code == 0, result.output
-    certificate = json.loads((tmp_path / "out" / "certificate.json").read_bytes())
-    assert certificate["outcome"] == "conformant"
-    assert {verdict for verdict, count in certificate["counts"].items() if count} == {"pass", "observed"}
+    found = certificate(tmp_path / "out")
+    assert found["outcome"] == "conformant"
+    assert {verdict for verdict, count in found["counts"].items() if count} == {"pass", "observed"}
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ import numpy as np
 import psutil
 import pytest
 from awful_backends import GUILTY
-from click.testing import CliRunner
+from commands import certificate, invoke
 from gate_runs import run_gate
 from places import SUPPORT
 
@@ -35,7 +35,6 @@ from dml_conformance.backends.processes.losses import Loss, LossCause
 from dml_conformance.backends.processes.watchdog import WATCHDOG
 from dml_conformance.backends.processes.wire import describe, descriptor
 from dml_conformance.backends.processes.zygote import CAN_FORK
-from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.prefetch import prefetch_decisions
@@ -424,10 +423,9 @@ def test_a_backend_is_given_up_in_the_end(isolated: Isolated, monkeypatch: pytes
         execute(backend, case_of(2))
     out = tmp_path / "out"
     arguments = ["--backend", awful("DiesAlways"), "--operator", "TILE", "--level", "1_0", "--budget", "quick"]
-    result = CliRunner().invoke(main, ["certify", *arguments, "--out", str(out)])
+    result = invoke("certify", *arguments, "--out", str(out))
     assert result.exit_code == 1, result.output
-    certificate = json.loads((out / "certificate.json").read_text())
-    assert "was lost 3 times" in json.dumps(certificate)
+    assert "was lost 3 times" in json.dumps(certificate(out))
 
 
 def test_what_cannot_be_started_again_is_given_up(tmp_path: Path) -> None:
@@ -628,18 +626,18 @@ def test_certify_comes_to_the_same_digest_in_process_and_not(tmp_path: Path) -> 
     for n, more in enumerate(([], ["--in-process"])):
         out = tmp_path / str(n)
         arguments = ["--backend", awful("Batches"), "--operator", "GATHER", "--level", "3_0", "--budget", "quick"]
-        result = CliRunner().invoke(main, ["certify", *arguments, "--package", "--out", str(out), *more])
+        result = invoke("certify", *arguments, "--package", "--out", str(out), *more)
         assert result.exit_code == 0, result.output
-        digests.append(json.loads((out / "certificate.json").read_text())["digests"]["results"])
+        digests.append(certificate(out)["digests"]["results"])
     assert digests[0] == digests[1]
 
 
 def test_replay_survives_a_crash() -> None:
     arguments = ["--backend", awful("Declines"), "--time-limit", "30", "--memory-limit", "4GiB"]
-    result = CliRunner().invoke(main, ["replay", *arguments, json.dumps(CASES[2].to_json())])
+    result = invoke("replay", *arguments, json.dumps(CASES[2].to_json()))
     assert result.exit_code == 0, result.output
     cases = [json.dumps(case.to_json()) for case in CASES]
-    result = CliRunner().invoke(main, ["replay", "--backend", awful("Segfaults"), *cases])
+    result = invoke("replay", "--backend", awful("Segfaults"), *cases)
     assert result.exit_code == 1
     assert result.output.count("SIGSEGV") == 1
 
@@ -653,7 +651,7 @@ def test_replay_survives_a_crash() -> None:
     ],
 )
 def test_limits_that_mean_nothing(more: list[str], told: str) -> None:
-    result = CliRunner().invoke(main, ["replay", "--backend", "reference", *more, json.dumps(CASES[0].to_json())])
+    result = invoke("replay", "--backend", "reference", *more, json.dumps(CASES[0].to_json()))
     assert result.exit_code == 2
     assert told in result.output
 

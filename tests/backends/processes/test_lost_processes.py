@@ -12,7 +12,8 @@ from uuid import uuid4
 
 import msgspec
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commands import invoke, records_of
 from gate_runs import run_gate
 from package_support import changed, edit, forge, make, told, verified
 from report_data import campaign, plain
@@ -23,7 +24,6 @@ from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.losses import MOST_FORGIVEN, Loss, LossCause
 from dml_conformance.backends.processes.oom import OomKills, cause_of
 from dml_conformance.backends.reference import ReferenceBackend
-from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.judge.blame import MOST_REPEATED, Blame
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import with_losses
@@ -62,7 +62,7 @@ def times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], No
 
 
 def certify(name: str, *more: str, scope: tuple[str, ...] = QUICK) -> Result:
-    return CliRunner().invoke(main, ["certify", "--backend", awful(name), *scope, "--out", "out", *more])
+    return invoke("certify", "--backend", awful(name), *scope, "--out", "out", *more)
 
 
 def certified(code: int, name: str, *more: str, **how: Any) -> tuple[str, dict[str, Any]]:
@@ -149,7 +149,7 @@ def test_a_sound_backend_has_none(here: Path) -> None:
 def test_a_package_with_losses_verifies_and_without_them_does_not(name: str, here: Path) -> None:
     assert certify(name, "--package", scope=LEVELS).exit_code == 1
 
-    good = CliRunner().invoke(main, ["verify", "out"])
+    good = invoke("verify", "out")
     assert "out: verifies" in good.output, good.output
     assert "of its processes were lost" in good.output
 
@@ -180,11 +180,6 @@ def test_a_pass_in_place_of_the_blame_is_found(tmp_path: Path, times: Callable[[
     assert not found.verifies
     assert "are put down to the machine" in told(found)
     assert found.outcome == "not conformant"  # by the count alone
-
-
-def records_of(package: Path) -> list[Record]:
-    with Store(package / RESULTS) as store:
-        return list(store.records())
 
 
 def test_a_run_that_is_resumed_keeps_what_was_lost_before(
@@ -303,10 +298,8 @@ def test_a_failure_at_the_gate_is_repeated(pytester: pytest.Pytester) -> None:
 @pytest.mark.parametrize("name", ["KillsInThe40thExecution", "KillsItsGroupInThe40thExecution"])
 def test_a_sweep_tells_of_them_too(name: str, here: Path) -> None:
     corpus = ["generate", "--cases", "600", "--operator", "TILE", "--level", "6_4", "-o", "corpus.jsonl"]
-    assert CliRunner().invoke(main, corpus).exit_code == 0
-    result = CliRunner().invoke(
-        main, ["run", "corpus.jsonl", "--backend", awful(name), "--workers", "2", "--out", "out"]
-    )
+    assert invoke(*corpus).exit_code == 0
+    result = invoke("run", "corpus.jsonl", "--backend", awful(name), "--workers", "2", "--out", "out")
     assert result.exit_code == 1, result.output
     found = certificate()
     assert found["lost"]["count"] > MOST_FORGIVEN

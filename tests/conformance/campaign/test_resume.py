@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commands import invoke
 from places import SUPPORT
 
-from dml_conformance.conformance.cli import main
 from dml_conformance.reports.certificate import Certificate
 from dml_conformance.reports.locking import LockedFile
 from dml_conformance.reports.records import Record
@@ -252,7 +252,7 @@ def test_killed_again_and_again_a_failing_package_is_completed_and_verifies(runs
     for ran in runs(scenarios):
         assert_completed(ran, whole, expected)
     package = ran.here / "out.tar.zst"
-    result = CliRunner().invoke(main, ["verify", str(package)], prog_name="dml-conformance")
+    result = invoke("verify", str(package))
     assert result.exit_code == 1, result.output  # it verifies, and its backend fails
     assert "out.tar.zst: verifies." in result.output
 
@@ -309,7 +309,7 @@ def command(monkeypatch: pytest.MonkeyPatch) -> Command:
 
     def run(here: Path, *arguments: str) -> Result:
         monkeypatch.chdir(here)
-        return CliRunner().invoke(main, list(arguments), prog_name="dml-conformance")
+        return invoke(*arguments)
 
     return run
 
@@ -552,7 +552,7 @@ CASES = 500
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("corpus") / "corpus.jsonl.zst"
     arguments = ["generate", "--cases", str(CASES), "--operator", "TILE", "--level", "3_0", "-o", str(file)]
-    assert CliRunner().invoke(main, arguments).exit_code == 0
+    assert invoke(*arguments).exit_code == 0
     return file
 
 
@@ -616,6 +616,6 @@ def test_another_corpus_is_another_sweep(runs: Runs, corpus: Path, command: Comm
 
 
 def test_what_leaves_no_reports_is_not_resumed(corpus: Path) -> None:
-    result = CliRunner().invoke(main, ["run", str(corpus), "--backend", "reference", "--resume"], prog_name="x")
+    result = invoke("run", str(corpus), "--backend", "reference", "--resume")
     assert result.exit_code == 2
     assert "--resume is about a run with --out" in result.stderr

@@ -10,6 +10,7 @@ import pytest
 import report_data
 from backend_files import write_backend
 from click.testing import CliRunner
+from commands import certificate, invoke
 
 from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.conformance.cli import main
@@ -69,7 +70,7 @@ def test_options_of_the_device_are_for_directml() -> None:
 )
 def test_wrong_usage_is_one_line_and_leaves_nothing(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
     out = tmp_path / "out"
-    result = CliRunner().invoke(main, ["certify", *arguments, "--out", str(out)], prog_name="dml-conformance")
+    result = invoke("certify", *arguments, "--out", str(out))
     assert result.exit_code == 2
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
@@ -78,7 +79,7 @@ def test_wrong_usage_is_one_line_and_leaves_nothing(tmp_path: Path, arguments: t
 
 def test_a_folder_with_something_in_it_is_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
-    result = CliRunner().invoke(main, ["certify", "--backend", "reference", "--out", str(tmp_path)])
+    result = invoke("certify", "--backend", "reference", "--out", str(tmp_path))
     assert result.exit_code == 2
     assert "exists and is not empty" in result.stderr
     assert [entry.name for entry in tmp_path.iterdir()] == ["mine.txt"]
@@ -112,7 +113,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize(("option", "exit_code"), OUTCOMES)
 def test_replay(once: str, option: tuple[str, ...], exit_code: int) -> None:
     arguments = ["replay", "--backend", once, *option, json.dumps(CASE.to_json())]
-    result = CliRunner().invoke(main, arguments)
+    result = invoke(*arguments)
     assert result.exit_code == exit_code, result.output
     assert ("in execution 2 on the same inputs; it passed before" in result.output) == bool(exit_code)
 
@@ -123,12 +124,11 @@ def test_certify(once: str, option: tuple[str, ...], exit_code: int, tmp_path: P
     out = tmp_path / "out"
     arguments = ["certify", "--backend", once, "--operator", "TILE", "--level", "6_4", "--budget", "quick"]
     arguments += ["--cases", "4"]  # more of them have descriptors that came before
-    result = CliRunner().invoke(main, [*arguments, *option, "--out", str(out)])
+    result = invoke(*arguments, *option, "--out", str(out))
     assert result.exit_code == exit_code, result.output
     with Store(out / "results.sqlite") as store:
         assert store.campaign.repeat == (1 if option else 2)
-    certificate = json.loads((out / "certificate.json").read_text())
-    assert certificate["run"]["repeat"] == (1 if option else 2)
+    assert certificate(out)["run"]["repeat"] == (1 if option else 2)
 
 
 @pytest.mark.parametrize(("option", "exit_code"), [OUTCOMES[0], OUTCOMES[3]])

@@ -9,16 +9,16 @@ import time
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commands import invoke
 
-from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.exchange.corpus import Header, Shard, check_corpus, corpus_lines
 from dml_conformance.conformance.exchange.corpus_files import open_corpus
 from dml_conformance.spec.levels import Level
 
 
 def generate(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["generate", *arguments], prog_name="dml-conformance")
+    return invoke("generate", *arguments)
 
 
 def names(folder: Path) -> list[str]:

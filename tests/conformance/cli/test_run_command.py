@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -14,9 +13,9 @@ from typing import Any
 import psutil
 import pytest
 from backend_files import write_backend
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commands import certificate, invoke, records_of
 
-from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.exchange.corpus import Header, Shard, corpus_lines
 from dml_conformance.conformance.exchange.corpus_files import write_corpus
 from dml_conformance.reports.release import suite_version
@@ -29,7 +28,7 @@ CASES = 60
 
 
 def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, ["run", *map(str, arguments)], prog_name="dml-conformance")
+    return invoke("run", *arguments)
 
 
 def piped(content: bytes, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -58,12 +57,7 @@ def backend(folder: Path, does: str) -> str:
 
 
 def results(folder: Path) -> list[tuple[str, str]]:
-    with Store(folder / "results.sqlite") as store:
-        return [(record.case, str(record.verdict)) for record in store.records()]
-
-
-def certificate(folder: Path) -> Any:
-    return json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+    return [(record.case, str(record.verdict)) for record in records_of(folder)]
 
 
 # --- outcomes ---------------------------------------------------------------------------------------------------------

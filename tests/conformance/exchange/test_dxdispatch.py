@@ -11,12 +11,10 @@ import jsonschema
 import msgspec
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from commands import invoke
 from dxdispatch_model import ACCEPTED, PUBLISHED, Machine, loaded
 
 from dml_conformance.conformance.campaign.engine import example_cases
-from dml_conformance.conformance.cli import main
-from dml_conformance.conformance.cli.errors import CommandState
 from dml_conformance.conformance.exchange.dxdispatch import NOTE
 from dml_conformance.conformance.exchange.dxdispatch.exporting import ExportedModel, NotExpressible, export, is_executed
 from dml_conformance.conformance.exchange.dxdispatch.importing import import_document, import_model
@@ -364,31 +362,27 @@ def test_headers_that_lie_are_faults_of_the_resource(shape: str, tmp_path: Path)
 # --- commands -----------------------------------------------------------------------------------------------------
 
 
-def call(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, list(map(str, arguments)), obj=CommandState())
-
-
 def test_cases_go_out_and_come_back_by_command(tmp_path: Path) -> None:
     case = tile()
     text = msgspec.json.encode(case.to_json()).decode()
     folder = tmp_path / "models" / f"tile-6_4-{case.digest[:12]}"
-    result = call("export-model", text, "-o", folder.parent)
+    result = invoke("export-model", text, "-o", folder.parent)
     assert (result.exit_code, result.output.strip()) == (0, str(folder))
     assert {path.name for path in folder.iterdir()} == set(export(case).all_files())
-    result = call("import-model", folder, "-o", tmp_path / "c.json")
+    result = invoke("import-model", folder, "-o", tmp_path / "c.json")
     assert result.exit_code == 0, result.output
     assert [Case.from_json(value).digest for value in json.loads((tmp_path / "c.json").read_text())] == [case.digest]
     # A model is a case for every command that takes one.
-    result = call("replay", folder / "model.json", "--backend", "reference")
+    result = invoke("replay", folder / "model.json", "--backend", "reference")
     assert (result.exit_code, "pass, TILE.values" in result.output) == (0, True)
-    call("export-model", text, "-o", tmp_path / "flat", "--inline")
+    invoke("export-model", text, "-o", tmp_path / "flat", "--inline")
     assert [path.name for path in (tmp_path / "flat").iterdir()] == [f"{folder.name}.json"]
 
 
 def test_nothing_is_written_where_one_case_cannot_be(tmp_path: Path) -> None:
     null = Case.of(msgspec.structs.replace(tile().desc, input_tensor=None), HIGHEST)  # type: ignore[call-arg]
     texts = [msgspec.json.encode(case.to_json()).decode() for case in (tile(), null)]
-    result = call("export-model", *texts, "-o", tmp_path / "m")
+    result = invoke("export-model", *texts, "-o", tmp_path / "m")
     assert (result.exit_code, "InputTensor is null" in result.output) == (2, True)
     assert not list(tmp_path.iterdir())
 

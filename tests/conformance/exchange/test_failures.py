@@ -10,7 +10,8 @@ import msgspec
 import pytest
 import report_data
 from backend_files import write_backend
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commands import certificate, invoke, records_of
 from gate_runs import run_gate
 from report_data import plain
 
@@ -18,17 +19,14 @@ from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.driver import describe_campaign
 from dml_conformance.conformance.campaign.engine import Engine
-from dml_conformance.conformance.cli import main
-from dml_conformance.conformance.cli.errors import CommandState
 from dml_conformance.conformance.exchange.failures import read_failures, save_failure
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.search import search
 from dml_conformance.reports.failures import FAILURES, failing_cases
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
-from dml_conformance.reports.store import Store
 from dml_conformance.reports.stream import FanOut
 from dml_conformance.reports.summary import FailureKind, Summary, case_size
-from dml_conformance.reports.writing import RESULTS, OutputError, OutputFolder, ReportFolder
+from dml_conformance.reports.writing import OutputError, OutputFolder, ReportFolder
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.forms import FormError
@@ -150,7 +148,7 @@ def test_saved_cases_come_first_and_are_told_of() -> None:
 
 def certify(backend: str, out: Path, *more: str) -> Result:
     arguments = ["--backend", backend, "--operator", "TILE", "--budget", "quick", "--cases", "20", "--out", str(out)]
-    return CliRunner().invoke(main, ["certify", *arguments, *more], obj=CommandState())
+    return invoke("certify", *arguments, *more)
 
 
 def test_certify_leaves_failures_and_runs_them_first(backends: Path, tmp_path: Path) -> None:
@@ -161,8 +159,7 @@ def test_certify_leaves_failures_and_runs_them_first(backends: Path, tmp_path: P
     # In the same place, too: what is there is read before it is replaced.
     assert certify(f"{backends}/sound.py:Mine", out, "--failures", str(out / FAILURES), "--replace").exit_code == 0
     assert not (out / FAILURES).exists()
-    with Store(out / RESULTS) as store:
-        records = list(store.records())
+    records = records_of(out)
     assert [record.case for record in records[: len(saved)]] == [case.digest for case in saved]
     assert all(record.verdict is Verdict.PASS for record in records[: len(saved)])
     assert records[0].case_json["origin"].startswith("failures/TILE-")
@@ -174,7 +171,7 @@ def test_the_same_saved_cases_make_the_same_certificate(backends: Path, tmp_path
     digests = []
     for name in ("second", "third"):
         certify(f"{backends}/wrong.py:Mine", tmp_path / name, "--failures", str(tmp_path / "first" / FAILURES))
-        digests.append(json.loads((tmp_path / name / "certificate.json").read_text())["digests"]["results"])
+        digests.append(certificate(tmp_path / name)["digests"]["results"])
     assert digests[0] == digests[1]
 
 

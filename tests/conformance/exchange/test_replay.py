@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commands import invoke
 from report_data import campaign, ending
 from scripted_backend import ScriptedBackend, accepting, flip_a_bit, raising, rejecting
 
-from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.cases import read_cases
 from dml_conformance.conformance.exchange.replay import ReplayChange, replay
 from dml_conformance.conformance.judge.judge import Judge
@@ -121,7 +121,7 @@ def write_results(path: Path, spec: str = "documented") -> list[Record]:
 
 
 def call(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["replay", *arguments])
+    return invoke("replay", *arguments)
 
 
 def test_a_case_is_found_by_number_and_by_digest(results: Path) -> None:

@@ -14,10 +14,9 @@ from xml.etree import ElementTree
 
 import pytest
 from backend_files import write_backend
-from click.testing import CliRunner
+from commands import invoke
 from gate_runs import run_gate
 
-from dml_conformance.conformance.cli import main
 from dml_conformance.spec.levels import Level
 from dml_conformance.strategies.cases import applicable_rules, execution_rules
 
@@ -228,11 +227,11 @@ def test_a_failure_says_all_that_is_needed(gate: Run, pytester: pytest.Pytester)
     (line,) = {line.partition("reproduce: ")[2] for line in result.outlines if "reproduce: " in line}
     command = shlex.split(line)
     assert command[:4] == ["dml-conformance", "replay", "--backend", name]
-    replayed = CliRunner().invoke(main, command[1:])
+    replayed = invoke(*command[1:])
     assert replayed.exit_code == 1
     assert "at [0]: expected 0.0 (0x00000000), actual 1.401298464324817e-45 (0x00000001)" in replayed.output
     case = json.loads(command[4])
-    assert CliRunner().invoke(main, ["replay", "--backend", "reference", json.dumps(case)]).exit_code == 0
+    assert invoke("replay", "--backend", "reference", json.dumps(case)).exit_code == 0
 
 
 def test_decisions_alone_pass_no_test_of_execution(gate: Run, pytester: pytest.Pytester) -> None:

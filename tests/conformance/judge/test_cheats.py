@@ -25,7 +25,8 @@ from cheating_backends import (
     UndoesThePoison,
     elements,
 )
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commands import invoke
 from gate_runs import run_gate
 from msgspec.structs import replace
 from package_support import make, told, verified
@@ -36,7 +37,6 @@ from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.engine import Engine
-from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.packages.verify.rerun import Rerun
@@ -171,7 +171,7 @@ def test_it_is_not_certified(cheat: type[Cheat], tmp_path: Path) -> None:
 
 def certify(backend: type[ReferenceBackend], tmp_path: Path) -> Result:
     scope = ("--operator", "TILE", "--level", "1_0", "--budget", "quick", "--out", str(tmp_path / "out"))
-    return CliRunner().invoke(main, ["certify", "--backend", name_of(backend), *scope])
+    return invoke("certify", "--backend", name_of(backend), *scope)
 
 
 def test_who_declines_to_execute_anything_is_not_certified(tmp_path: Path) -> None:
@@ -197,9 +197,9 @@ def test_a_run_finds_it(cheat: type[Cheat], how: Sequence[str], tmp_path: Path) 
     """Where the backend shares a process with the judge."""
     corpus = str(tmp_path / "corpus.jsonl.zst")
     generate = ["generate", "--cases", "240", "--operator", "TILE", "--level", "6_4", "-o", corpus]
-    assert CliRunner().invoke(main, generate).exit_code == 0
+    assert invoke(*generate).exit_code == 0
     options = ("--backend", name_of(cheat), "--workers", "1", *how, "--out", str(tmp_path / "out"))
-    result = CliRunner().invoke(main, ["run", corpus, *options])
+    result = invoke("run", corpus, *options)
     assert result.exit_code == 1, result.output
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from commands import records_of
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 from package_support import DAY, WAIVER, changed, edit, forge, make, told, verified
@@ -89,11 +90,6 @@ def waived(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of the same one, with a waiver for all that it gets wrong."""
     waiver = msgspec.structs.replace(WAIVER, rules=["TILE.values", "EXECUTION.*"])
     return make(tmp_path_factory.mktemp("waived") / "package", wrong(), waivers=[waiver])
-
-
-def records_of(package: Path) -> list[Record]:
-    with Store(package / RESULTS) as store:
-        return list(store.records())
 
 
 def sound(package: Path, **how: Any) -> Verification:

@@ -6,7 +6,6 @@ and one of them with a resource. Where the cluster itself has to go, it is a sma
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
@@ -22,13 +21,13 @@ import msgspec
 import psutil
 import pytest
 from backend_files import write_backend
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commands import certificate, invoke
 from sweep_support import blocks, untimed
 
 from dml_conformance.backends import load_backend
 from dml_conformance.backends.loading import BackendError
 from dml_conformance.backends.reference import ReferenceBackend
-from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.exchange.corpus import CorpusError, Header, corpus_lines
 from dml_conformance.conformance.exchange.corpus_files import write_corpus
 from dml_conformance.conformance.workers.cluster import client as client_module
@@ -511,7 +510,7 @@ def test_what_nobody_asks_for_any_more_is_let_go_and_not_loaded_again(monkeypatc
 
 
 def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, ["run", *map(str, arguments)], prog_name="dml-conformance")
+    return invoke("run", *arguments)
 
 
 @pytest.fixture
@@ -527,8 +526,8 @@ def test_the_certificate_is_that_of_one_machine(address: str, tmp_path: Path, ti
         out = tmp_path / f"out{n}"
         result = run(tile, "--backend", "reference", "--out", out, *more)
         assert result.exit_code == 0, result.output
-        certificate = json.loads((out / "certificate.json").read_text(encoding="utf-8"))
-        found.append((certificate["digests"]["results"], certificate["environment"], certificate["backend"]))
+        made = certificate(out)
+        found.append((made["digests"]["results"], made["environment"], made["backend"]))
     assert found[0] == found[1] == found[2]
 
 

@@ -1,0 +1,30 @@
+"""Commands run in this process, and what they leave."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from dml_conformance.conformance.cli import main
+from dml_conformance.reports.records import Record
+from dml_conformance.reports.store import Store
+from dml_conformance.reports.writing import CERTIFICATE, RESULTS
+
+
+def invoke(*arguments: object) -> Result:
+    """Run `dml-conformance` with arguments, paths among them."""
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="dml-conformance")
+
+
+def certificate(out: Path) -> Any:
+    """The certificate in a folder of reports."""
+    return json.loads((out / CERTIFICATE).read_text(encoding="utf-8"))
+
+
+def records_of(out: Path) -> list[Record]:
+    """The records in a folder of reports."""
+    with Store(out / RESULTS) as store:
+        return list(store.records())
