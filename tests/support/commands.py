@@ -13,6 +13,14 @@ from dml_conformance.reports.records import Record
 from dml_conformance.reports.store import Store
 from dml_conformance.reports.writing import CERTIFICATE, RESULTS
 
+# For a process of its own. One that was started in the background ignores Ctrl-C, and so would its children.
+PROGRAM = """\
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from dml_conformance.conformance.cli import main
+main()
+"""
+
 
 def invoke(*arguments: object) -> Result:
     """Run `dml-conformance` with arguments, paths among them."""

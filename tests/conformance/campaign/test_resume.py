@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 from click.testing import Result
-from commands import invoke
+from commands import PROGRAM, invoke
 from places import SUPPORT
 
 from dml_conformance.reports.certificate import Certificate
@@ -272,9 +272,7 @@ def test_killed_between_folder_and_archive_a_package_gets_its_archive(runs: Runs
 def test_interrupted_whenever_it_happens_a_run_is_completed(tmp_path: Path, runs: Runs) -> None:
     arguments = [word for word in SOUND if word != "--in-process"]
     _, expected = undisturbed(runs, *SOUND)
-    # A process that was started in the background ignores Ctrl-C, and so would its children.
-    heeded = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    command = [sys.executable, "-c", f"{heeded}; from dml_conformance.conformance.cli import main; main()", *arguments]
+    command = [sys.executable, "-c", PROGRAM, *arguments]
     chance = random.Random(11)
     here = tmp_path / "here"
     here.mkdir()

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from backend_files import write_backend
 from click.testing import Result
-from commands import certificate, invoke, records_of
+from commands import PROGRAM, certificate, invoke, records_of
 
 from dml_conformance.conformance.exchange.corpus import Header, Shard, corpus_lines
 from dml_conformance.conformance.exchange.corpus_files import write_corpus
@@ -34,7 +34,7 @@ def run(*arguments: str | Path) -> Result:
 def piped(content: bytes, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """A run of its own, with something at its standard input."""
     done = subprocess.run(
-        [sys.executable, "-c", "from dml_conformance.conformance.cli import main; main()", "run", *map(str, arguments)],
+        [sys.executable, "-c", PROGRAM, "run", *map(str, arguments)],
         input=content,
         capture_output=True,
         check=False,
@@ -290,11 +290,8 @@ def test_an_interrupt(tmp_path: Path, tile: Path) -> None:
     """It reaches this process alone, which ends the others, whatever they are doing."""
     begun = tmp_path / "begun"
     name = backend(tmp_path, f"__import__('pathlib').Path({str(begun)!r}).touch(); __import__('time').sleep(1000)")
-    # A process that was started in the background ignores Ctrl-C, and so would its children.
-    heeded = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    program = f"{heeded}; from dml_conformance.conformance.cli import main; main()"
     with subprocess.Popen(
-        [sys.executable, "-c", program, "run", tile, "--backend", name, "-n", "2"],
+        [sys.executable, "-c", PROGRAM, "run", tile, "--backend", name, "-n", "2"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:
