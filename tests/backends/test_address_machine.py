@@ -20,6 +20,7 @@ from commands import certificate, invoke
 from generated_cases import Case as GeneratedCase
 from generated_cases import Generator, check_execution, made
 from msgspec.structs import replace
+from sweep_support import sweep
 
 from dml_conformance.backends.base import Binding, Execution
 from dml_conformance.backends.processes.backend import IsolatedBackend
@@ -40,7 +41,7 @@ from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.boundaries import boundary_cases
-from dml_conformance.strategies.cases import applicable_rules, numbered_case
+from dml_conformance.strategies.cases import applicable_rules
 
 SOURCE = Path(address_machine.__file__)
 NAME = f"{SOURCE}:AddressMachine"
@@ -51,11 +52,6 @@ MIB = 2**20
 
 def failures(records: Sequence[Record]) -> list[Record]:
     return [record for record in records if record.verdict in NOT_CONFORMANT]
-
-
-def sweep(count: int, seed: int = 0) -> list[Case]:
-    cells = [(name, level) for name in NAMES for level in Level if applicable_rules(name, level)]
-    return [numbered_case(seed, *cells[n % len(cells)], n) for n in range(count)]
 
 
 # --- independent ------------------------------------------------------------------------------------------------------

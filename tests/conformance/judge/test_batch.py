@@ -14,6 +14,7 @@ import pytest
 import torch
 from scripted_backend import ScriptedBackend
 from strength import mutants
+from sweep_support import sweep
 
 from dml_conformance.backends.base import Answer, Execution, OutOfMemory, Unsupported, takes_batches
 from dml_conformance.backends.reference import ReferenceBackend
@@ -33,7 +34,7 @@ from dml_conformance.spec.operators.gather import GatherDesc
 from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
-from dml_conformance.strategies.cases import applicable_rules, make_case, numbered_case
+from dml_conformance.strategies.cases import make_case
 from dml_conformance.strategies.chooser import SeededChooser
 from dml_conformance.strategies.values import UNSIGNED_OF_SIZE, materialize
 
@@ -107,11 +108,6 @@ def judged(
 
 def untimed(records: Sequence[Record]) -> list[Record]:
     return [msgspec.structs.replace(record, seconds=0.0) for record in records]
-
-
-def sweep(count: int, seed: int = 0, names: Sequence[str] = tuple(operators())) -> list[Case]:
-    cells = [(name, level) for name in names for level in Level if applicable_rules(name, level)]
-    return [numbered_case(seed, *cells[n % len(cells)], n) for n in range(count)]
 
 
 # --- the same as one by one -------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from commands import invoke
 from gate_runs import run_gate
 from msgspec.structs import replace
 from package_support import make, told, verified
+from sweep_support import sweep
 
 from dml_conformance.backends.base import Execution
 from dml_conformance.backends.processes.backend import IsolatedBackend
@@ -47,7 +48,7 @@ from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
-from dml_conformance.strategies.cases import applicable_rules, numbered_case
+from dml_conformance.strategies.cases import applicable_rules
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="some cheats look for memory in /proc")
 
@@ -78,9 +79,9 @@ def campaign(backend: Any, operator: str, level: Level = HIGHEST) -> Iterator[Re
     return Engine(Judge(backend, "cheat"), (operator,), (level,), BUDGETS["quick"], 0).records()
 
 
-def sweep(count: int) -> list[Case]:
+def twice(count: int) -> list[Case]:
     """Cases of all operators and levels, and the same once more with other data."""
-    cases = [numbered_case(0, *CELLS[n % len(CELLS)], n) for n in range(count)]
+    cases = sweep(count)
     return [*cases, *(with_other_data(case) for case in cases)]
 
 
@@ -142,7 +143,7 @@ def test_a_sweep_in_batches_finds_it(cheat: type[Cheat], isolated: Isolated) -> 
     backend = isolated(cheat)
     judge = BatchJudge(Judge(backend, "cheat"))
     assert judge.in_batches
-    cases = sweep(6 if issubclass(cheat, SearchesMemory) else 60)
+    cases = twice(6 if issubclass(cheat, SearchesMemory) else 60)
     failure = first_failure(judge.records(cases, Phase.SWEEP))
     assert failure is not None
     assert failure.difference_count
