@@ -267,6 +267,9 @@ def test_requests_are_answered_in_turn() -> None:
     ]
     world.gpu.close()
     assert world.alive == []
+    timed = RunOperator(8, EXECUTE.inputs, EXECUTE.outputs, repeats=3)
+    ((reply, resources),) = serve(World(), (timed, b"block..." + RESOURCES))
+    assert (reply, resources[-16:]) == (RunTimes([0.025] * 3), b"0123456789abcdef")
 
 
 def test_a_problem_is_answered_and_the_next_request_too() -> None:
