@@ -13,6 +13,7 @@ from dml_conformance.reports.records import Record
 from dml_conformance.reports.store import Store
 from dml_conformance.reports.writing import CERTIFICATE, RESULTS
 
+MEASURED = {"started", "finished", "seconds", "content", "throughput"}
 # For a process of its own. One that was started in the background ignores Ctrl-C, and so would its children.
 PROGRAM = """\
 import signal
@@ -30,6 +31,13 @@ def invoke(*arguments: object) -> Result:
 def certificate(out: Path) -> Any:
     """The certificate in a folder of reports."""
     return json.loads((out / CERTIFICATE).read_text(encoding="utf-8"))
+
+
+def without_times(value: Any) -> Any:
+    """JSON of reports without what is measured."""
+    if isinstance(value, dict):
+        return {name: without_times(item) for name, item in value.items() if name not in MEASURED}
+    return [without_times(item) for item in value] if isinstance(value, list) else value
 
 
 def records_of(out: Path) -> list[Record]:

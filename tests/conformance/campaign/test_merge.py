@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from backend_files import write_backend
-from commands import certificate, invoke
+from commands import certificate, invoke, without_times
 
 from dml_conformance.conformance.exchange.corpus import Header, Shard, corpus_lines
 from dml_conformance.conformance.exchange.corpus_files import write_corpus
@@ -19,7 +19,6 @@ from dml_conformance.reports.store import Store
 from dml_conformance.spec.levels import Level
 
 CASES = 61  # no multiple of the number of shards
-OF_THE_RUN = ("started", "finished", "seconds", "content")
 
 # Accepts what it should not, so that there are failures to be put in order.
 LAX = """
@@ -51,12 +50,6 @@ def judged(here: Path, out: str, file: str, *more: str, backend: str = "") -> No
     name = backend or f"{here / 'wrong.py'}:Mine"
     result = invoke("run", here / file, "--in-process", "--backend", name, "--out", here / out, *more)
     assert result.exit_code in (0, 1), result.output
-
-
-def without_times(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: without_times(item) for name, item in value.items() if name not in OF_THE_RUN}
-    return [without_times(item) for item in value] if isinstance(value, list) else value
 
 
 def told(folder: Path, *results: str) -> str:

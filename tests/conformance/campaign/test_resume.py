@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 from click.testing import Result
-from commands import PROGRAM, invoke
+from commands import PROGRAM, invoke, without_times
 from places import SUPPORT
 
 from dml_conformance.reports.certificate import Certificate
@@ -53,7 +53,6 @@ expires = 2999-12-31
 """
 # In the folder of a run, beside what it leaves.
 GIVEN = {"corpus.jsonl.zst", "wrong.py", "waivers.toml", "__pycache__", ".hypothesis"}
-MEASURED = {"started", "finished", "seconds", "content", "throughput"}
 
 
 class Ran(NamedTuple):
@@ -120,13 +119,6 @@ class Runs:
 
 def attempt(*arguments: str, **more: Any) -> dict[str, Any]:
     return {"arguments": arguments, **more}
-
-
-def without_times(value: Any) -> Any:
-    """JSON without what is measured."""
-    if isinstance(value, dict):
-        return {name: without_times(item) for name, item in value.items() if name not in MEASURED}
-    return [without_times(item) for item in value] if isinstance(value, list) else value
 
 
 def all_records(results: Path) -> list[Record]:
