@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 from click.testing import Result
-from commands import PROGRAM, invoke, without_times
+from commands import PROGRAM, invoke, records_of, without_times
 from places import SUPPORT
 
 from dml_conformance.reports.certificate import Certificate
 from dml_conformance.reports.locking import LockedFile
-from dml_conformance.reports.records import Record
 from dml_conformance.reports.store import Store
 from dml_conformance.reports.summary import Summary
 from dml_conformance.reports.writing import CERTIFICATE, RESULTS
@@ -121,15 +120,6 @@ def attempt(*arguments: str, **more: Any) -> dict[str, Any]:
     return {"arguments": arguments, **more}
 
 
-def all_records(results: Path) -> list[Record]:
-    with Store(results) as store:
-        return list(store.records())
-
-
-def records_of(results: Path) -> list[Record]:
-    return [msgspec.structs.replace(record, seconds=0.0) for record in all_records(results)]
-
-
 def told(out: Path) -> dict[str, Any]:
     """All that a finished run says but times and measurements; its certificate is held against its records."""
     with Store(out / RESULTS) as store:
@@ -140,7 +130,7 @@ def told(out: Path) -> dict[str, Any]:
     found = {
         "names": sorted(str(path.relative_to(out)) for path in out.rglob("*")),
         "beside": left_in(out.parent),
-        "records": records_of(out / RESULTS),
+        "records": [msgspec.structs.replace(record, seconds=0.0) for record in records_of(out)],
         "throughput": rows,
         "labels": labels,
         "schema": schema,
@@ -334,14 +324,14 @@ def test_a_finished_run_is_finished_also_where_a_process_that_looked_was_killed(
 def test_nothing_is_judged_twice(runs: Runs) -> None:
     ran = interrupted(runs)
     (results,) = ran.here.glob(".*/results.sqlite")
-    kept = len(records_of(results))
+    kept = len(records_of(results.parent))
     assert kept > 200
     with Store(results) as store:
         finished = store.marks()[-1].records
-    seconds = [record.seconds for record in all_records(results)][:finished]
+    seconds = [record.seconds for record in records_of(results.parent)][:finished]
     again = runs.go_on(ran, attempt(*SOUND, "--resume"))
     assert f"Resuming after {finished} cases of the run that began at" in again["stderr"]
-    assert [record.seconds for record in all_records(ran.here / "out" / RESULTS)][:finished] == seconds
+    assert [record.seconds for record in records_of(ran.here / "out")][:finished] == seconds
 
 
 def test_a_new_run_does_not_take_the_place_of_an_interrupted_one_unasked(runs: Runs, command: Command) -> None:
