@@ -75,12 +75,14 @@ def assert_one_line(result: Result, code: int) -> str:
 
 def test_check_accepts(folder: Path) -> None:
     result = invoke("check", "accepted.json", "--level", "3_0")
-    assert result.exit_code == Exit.CONFORMANT
+    assert (result.exit_code, result.stderr) == (Exit.CONFORMANT, "")
     assert result.stdout.splitlines() == [
         "accepted.json: DML_OPERATOR_GATHER at 3_0: ACCEPT",
         "1 operator at 3_0: 1 ACCEPT, 0 REJECT, 0 UNSPECIFIED",
     ]
-    assert result.stderr == ""
+    result = invoke("check", "-", stdin=json.dumps(ACCEPTED))
+    assert result.exit_code == Exit.CONFORMANT
+    assert result.stdout.startswith("standard input: DML_OPERATOR_GATHER at 6_4: ACCEPT")
 
 
 def test_check_names_each_broken_rule_with_all_about_it(folder: Path) -> None:
@@ -166,12 +168,6 @@ def test_check_reads_a_model_and_says_what_it_skips(folder: Path) -> None:
     assert 'found   dispatchables["b c"].desc.Axis: 5, InputTensor has 2 dimensions' in result.stdout
     assert "model.json: dispatchables.d: skipped, hlsl is not known here" in result.stdout
     assert result.stdout.splitlines()[-1] == "2 operators at 6_4: 1 ACCEPT, 1 REJECT, 0 UNSPECIFIED; 1 skipped"
-
-
-def test_check_reads_standard_input(folder: Path) -> None:
-    result = invoke("check", "-", stdin=json.dumps(ACCEPTED))
-    assert result.exit_code == Exit.CONFORMANT
-    assert result.stdout.startswith("standard input: DML_OPERATOR_GATHER at 6_4: ACCEPT")
 
 
 def test_check_without_any_operator_is_no_success(folder: Path) -> None:
@@ -335,26 +331,22 @@ def test_rules_of_an_operator_at_a_level() -> None:
     assert ids("--category", "execution") == {rule.id for rule in rules().values() if rule.category == "execution"}
 
 
-def test_rules_as_json_say_all_of_a_rule() -> None:
+def test_rules_as_json_and_as_markdown() -> None:
     written = json.loads(invoke("rules", "GATHER", "--format", "json").stdout)["rules"]
     shape = next(rule for rule in written if rule["id"] == "GATHER.shape-before-2_1")
     assert (shape["since"], shape["until"], shape["erratum"], shape["kind"]) == ("1_0", "2_1", "GATHER-7", "descriptor")
     limits = next(rule for rule in written if rule["id"] == "GATHER.index-dimensions-range")
     assert "GATHER-1" in limits["settles"]
     assert "GATHER.same-dimension-count" in limits["needs"]
-
-
-def test_rules_as_markdown() -> None:
-    text = invoke("rules", "TILE", "--format", "md").stdout
-    subjects = [line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")]
+    lines = invoke("rules", "TILE", "--format", "md").stdout.splitlines()
+    subjects = [line.removeprefix("## ") for line in lines if line.startswith("## ")]
     assert subjects == ["TENSOR", "DESCRIPTOR", "EXECUTION", "TILE"]
-    row = next(line for line in text.splitlines() if line.startswith("| `TILE.repeats-count` |"))
+    (row,) = (line for line in lines if line.startswith("| `TILE.repeats-count` |"))
     assert row == (
         "| `TILE.repeats-count` | attributes | from 1_0 | RepeatsCount is InputTensor.DimensionCount "
         f"| [RepeatsCount]({operators()['TILE'].source.url}) |"
     )
-    widths = {line.replace("\\|", "").count("|") for line in text.splitlines() if line.startswith("|")}
-    assert widths == {6}
+    assert {line.replace("\\|", "").count("|") for line in lines if line.startswith("|")} == {6}
 
 
 def test_tables_are_plain_where_there_is_no_terminal() -> None:
@@ -477,12 +469,9 @@ def test_version_and_help() -> None:
         assert f"\n  {name} " in shown.stdout
         assert invoke(name, "--help").exit_code == 0
     assert "Exit codes: 0 conformant, 1 not conformant, 2 wrong usage or bad input, 3" in shown.stdout
-
-
-def test_no_command_shows_help_and_is_wrong_usage() -> None:
-    result = invoke()
-    assert result.exit_code == Exit.BAD_INPUT
-    assert "Usage: dml-conformance" in result.stderr
+    nothing = invoke()
+    assert nothing.exit_code == Exit.BAD_INPUT
+    assert "Usage: dml-conformance" in nothing.stderr
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -629,15 +618,11 @@ def test_the_program_itself(folder: Path) -> None:
     program = Path(sys.executable).with_name("dml-conformance")
     if not program.is_file():
         pytest.skip("the package is not installed with its script")
-
-    def run(*args: str, **more: Any) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([program, *args], capture_output=True, text=True, check=False, **more)
-
-    assert run("check", "accepted.json").returncode == Exit.CONFORMANT
-    assert run("check", "rejected.json").returncode == Exit.NOT_CONFORMANT
-    missing = run("check", "nothing.json")
-    assert (missing.returncode, missing.stdout) == (Exit.BAD_INPUT, "")
-    assert missing.stderr == "dml-conformance: nothing.json: cannot be read: No such file or directory\n"
+    for name, code in (("accepted", Exit.CONFORMANT), ("rejected", Exit.NOT_CONFORMANT), ("nothing", Exit.BAD_INPUT)):
+        done = subprocess.run([program, "check", f"{name}.json"], capture_output=True, text=True, check=False)
+        assert done.returncode == code
+    assert done.stdout == ""
+    assert done.stderr == "dml-conformance: nothing.json: cannot be read: No such file or directory\n"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a pipe that can be closed")
