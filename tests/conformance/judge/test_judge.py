@@ -15,10 +15,12 @@ import pytest
 from scripted_backend import ScriptedBackend, accepting, flip_a_bit, raising, rejecting
 
 from dml_conformance.backends.base import Answer, Binding, Unsupported
+from dml_conformance.backends.processes.errors import ProcessLost
+from dml_conformance.backends.processes.losses import LossCause
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.judge import judge as judge_module
 from dml_conformance.conformance.judge.explain import explain
-from dml_conformance.conformance.judge.judge import Judge, reproduce_line
+from dml_conformance.conformance.judge.judge import Judge, Pending, exception_text, reproduce_line, verdict_on
 from dml_conformance.conformance.judge.memory import GUARD_BYTES
 from dml_conformance.reports.records import Phase, Record, Verdict
 from dml_conformance.spec.case import Case, Recipe
@@ -653,3 +655,111 @@ def test_a_wrong_value_is_not_blamed_on_a_rule_about_memory(rule: str) -> None:
     case = make_case(SeededChooser(0), "TILE", Level.L6_4, rule)
     judged = Judge(ScriptedBackend(after=flip_a_bit), "wrong").judge(case)
     assert (judged.verdict, judged.rule) == (Verdict.FAIL, "TILE.values")
+
+
+# --- what mutants showed that no other test held: see docs/mutation.md  -----------------------------------------------
+
+
+def overrun(desc: Any, inputs: Any, outputs: Any) -> None:
+    binding = outputs["output_tensor"]
+    binding.buffer[binding.offset - 1] ^= 1
+
+
+def write_to_input(desc: Any, inputs: Any, outputs: Any) -> None:
+    inputs["input_tensor"].view[0] ^= 1
+
+
+def test_outputs_are_digested_when_asked_for() -> None:
+    """A pass and each kind of failure alike, since what came back is what a package is verified against."""
+    assert Judge(ReferenceBackend(), "mine").record(tile(), Phase.SWEEP).output == ""
+    passed, wrong, outside, careless = (
+        Judge(ScriptedBackend(after=deed), "mine", digests_outputs=True).record(tile(), Phase.SWEEP)
+        for deed in (None, flip_a_bit, overrun, write_to_input)
+    )
+    assert [each.verdict for each in (passed, wrong, outside, careless)] == [Verdict.PASS, *[Verdict.FAIL] * 3]
+    assert len(passed.output) == len(wrong.output) == 32
+    assert wrong.output != passed.output == outside.output == careless.output
+    assert careless.rule == "EXECUTION.inputs-unchanged"
+
+
+@pytest.mark.parametrize(
+    ("cause", "verdict"), [(LossCause.TIME_LIMIT, Verdict.TIMEOUT), (LossCause.SIGNAL, Verdict.CRASH)]
+)
+def test_a_lost_process_is_a_crash_or_a_timeout_whatever_it_was_doing(cause: LossCause, verdict: Verdict) -> None:
+    lost = ProcessLost("gone with signal 11", cause)
+    assert verdict_on(lost) is verdict
+    for backend in (ScriptedBackend(validate=raising(lost)), ScriptedBackend(after=raising(lost))):
+        record = Judge(backend, "mine").record(tile(), Phase.SWEEP)
+        assert record.verdict is verdict
+        assert record.reason.startswith("gone with signal 11")
+        assert record.rule == "TILE.values"
+
+
+def test_a_case_is_executed_twice_unless_something_else_is_asked_for() -> None:
+    assert Judge(ReferenceBackend(), "mine").repeat == 2
+    backend = ScriptedBackend()
+    assert Judge(backend, "mine").record(tile(), Phase.SWEEP).verdict is Verdict.PASS
+    assert backend.asked.count("execute") == 2
+    once = ScriptedBackend()
+    judge = Judge(once, "mine", repeat=1)
+    for _ in range(3 * judge_module.ONCE_MORE):
+        judge.record(tile(), Phase.SWEEP)
+    assert once.asked.count("execute") == 3 * judge_module.ONCE_MORE
+
+
+def test_of_several_broken_rules_the_first_is_blamed_unless_the_case_names_one() -> None:
+    broken = msgspec.structs.replace(FOUR, flags=6, guaranteed_base_offset_alignment=24)
+    for named, blamed in (
+        ("", "TENSOR.flags"),
+        ("TILE.values", "TENSOR.flags"),
+        ("TENSOR.alignment-power-of-two", "TENSOR.alignment-power-of-two"),
+    ):
+        case = Case.of(TileDesc(PAIR, broken, (2,)), LEVEL, rule=named)
+        assert Judge(ReferenceBackend(), "mine").record(case, Phase.SWEEP).rule == blamed
+
+
+def test_the_time_of_a_decision_is_that_spent_in_the_backend() -> None:
+    """In seconds, for a valid and for an invalid descriptor; none where the backend was not asked."""
+    judge = Judge(ReferenceBackend(), "mine")
+    broken = Case.of(TileDesc(PAIR, msgspec.structs.replace(FOUR, flags=1), (2,)), LEVEL)
+    for case in (tile(), broken, msgspec.structs.replace(tile(), data={})):
+        record = judge.record(case, Phase.SWEEP)
+        assert record.verdict is Verdict.PASS
+        assert 0 < record.seconds < 60
+    lost = raising(ProcessLost("gone", LossCause.SIGNAL))
+    gone = Judge(ScriptedBackend(validate=lost), "mine").record(tile(), Phase.SWEEP)
+    assert gone.seconds == 0
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "layout"),
+    [
+        ((2, 3), None, "packed"),
+        ((2, 3), (4, 1), "padded"),
+        ((2, 3), (1, 2), "permuted"),
+        ((2, 3), (0, 1), "broadcast"),
+        ((2, 3), (3, 2), "interleaved"),
+        ((2, 3), (1, 1), "overlapping"),
+    ],
+)
+def test_a_record_has_the_least_ordinary_layout(sizes: Any, strides: Any, layout: str) -> None:
+    desc = TileDesc(TensorDesc.of(DataType.FLOAT32, sizes, strides), TensorDesc.of(DataType.FLOAT32, sizes), (1, 1))
+    case = Case.of(desc, LEVEL, {"input_tensor": Recipe("ramp", 1)})
+    assert Judge(ReferenceBackend(), "mine").record(case, Phase.SWEEP).layout == layout
+
+
+def test_memory_needed_counts_what_alignment_may_cost() -> None:
+    """Bytes bound for each tensor, and its GuaranteedBaseOffsetAlignment."""
+    aligned = msgspec.structs.replace(FOUR, guaranteed_base_offset_alignment=4096)
+    pending = Judge(ReferenceBackend(), "mine").decide(
+        Case.of(TileDesc(PAIR, aligned, (2,)), LEVEL, {"input_tensor": Recipe("ramp", 1)})
+    )
+    assert isinstance(pending, Pending)
+    assert pending.needed == 8 + 16 + 4096
+
+
+def test_an_exception_is_told_whole_up_to_500_characters() -> None:
+    whole, cut = ValueError("x" * (500 - len("ValueError: "))), ValueError("x" * (501 - len("ValueError: ")))
+    assert exception_text(whole) == f"ValueError: {whole}"
+    assert len(exception_text(cut)) == 500
+    assert exception_text(cut).endswith("x...")
