@@ -237,7 +237,8 @@ def broken_tensor(random: Random, tensor: TensorDesc, huge: bool) -> TensorDesc 
     elif random.random() < 0.02:
         return None
     changed = replace(tensor, **random.choice(changes))
-    if random.random() < 0.5 and 0 not in changed.sizes and changed.data_type.size:  # what the change needs, as well
+    fits = changed.strides is None or len(changed.strides) == len(changed.sizes)
+    if random.random() < 0.5 and fits and 0 not in changed.sizes and changed.data_type.size:  # what the change needs
         needed = implied_size_in_bytes(changed.data_type, changed.sizes, changed.strides)
         if needed < 2**64 - 4:
             changed = replace(changed, total_tensor_size_in_bytes=(needed + 3) & ~3)
