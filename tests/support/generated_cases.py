@@ -219,7 +219,7 @@ def broken_tensor(random: Random, tensor: TensorDesc, huge: bool) -> TensorDesc 
 
     total = tensor.total_tensor_size_in_bytes
     strides = tensor.strides or packed_strides(tensor.sizes)
-    smallest = implied_size_in_bytes(tensor.data_type, tensor.sizes, tensor.strides)
+    smallest = bytes_needed(tensor)
     changes: list[dict[str, Any]] = [
         {"sizes": replaced(tensor.sizes)},
         {"sizes": replaced(tensor.sizes), "strides": None},
@@ -237,12 +237,17 @@ def broken_tensor(random: Random, tensor: TensorDesc, huge: bool) -> TensorDesc 
     elif random.random() < 0.02:
         return None
     changed = replace(tensor, **random.choice(changes))
-    fits = changed.strides is None or len(changed.strides) == len(changed.sizes)
-    if random.random() < 0.5 and fits and 0 not in changed.sizes and changed.data_type.size:  # what the change needs
-        needed = implied_size_in_bytes(changed.data_type, changed.sizes, changed.strides)
-        if needed < 2**64 - 4:
-            changed = replace(changed, total_tensor_size_in_bytes=(needed + 3) & ~3)
+    if random.random() < 0.5 and 0 < bytes_needed(changed) < 2**64 - 4:  # what the change needs, as well
+        changed = replace(changed, total_tensor_size_in_bytes=(bytes_needed(changed) + 3) & ~3)
     return changed
+
+
+def bytes_needed(tensor: TensorDesc) -> int:
+    """What a tensor spans; 0 where nobody can say."""
+    sizes, strides = tensor.sizes, tensor.strides
+    if 0 in sizes or not tensor.data_type.size or (strides is not None and len(strides) != len(sizes)):
+        return 0
+    return implied_size_in_bytes(tensor.data_type, sizes, strides)
 
 
 def check_execution(backend: Backend, case: Case) -> int:
