@@ -230,7 +230,11 @@ def broken_tensor(random: Random, tensor: TensorDesc, huge: bool) -> TensorDesc 
         {"flags": random.choice((1, 2, 3, 2**32 - 1))},
         {"type": TensorType.INVALID},
         {"guaranteed_base_offset_alignment": random.choice((1, 2, 3, 4, 8, 12, 48, 2**31, 2**32 - 1))},
-        {"total_tensor_size_in_bytes": random.choice((0, total - 4, total - 1, total + 1, smallest, smallest - 1))},
+        {
+            "total_tensor_size_in_bytes": random.choice(
+                (0, total - 4, total - 1, total + 1, smallest, max(smallest - 1, 0))
+            )
+        },
     ]
     if huge:
         changes.append({"total_tensor_size_in_bytes": random.choice(HUGE_TOTALS)})
