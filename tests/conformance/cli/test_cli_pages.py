@@ -125,7 +125,7 @@ def test_a_text_that_is_named_has_to_be_a_page(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("nowhere.md", "nowhere.md cannot be read: No such file or directory"),
+        ("nowhere.md", "nowhere.md cannot be read: No such file or directory; check the path and its permissions"),
         ("guides", "guides holds no page on an operator; 1 .md/.txt files were looked at"),
     ],
 )
