@@ -114,7 +114,7 @@ def forged(honest: Path, tmp_path: Path) -> Callable[..., str]:
     numbers = count()
 
     def refused(records: Edit = lambda records: records, *, of: Path = honest, **more: Any) -> str:
-        return refusal(forge(of, tmp_path / f"forged {next(numbers)}", records=records, **more))
+        return refusal(forge(of, tmp_path / f"forged-{next(numbers)}", records=records, **more))
 
     return refused
 
