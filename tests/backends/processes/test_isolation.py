@@ -256,7 +256,7 @@ def test_records_are_the_same_as_in_process(name: str, cases: list[Case], isolat
 
 
 @pytest.mark.parametrize(
-    "name", [awful("CannotBeMade"), awful("NoSuchClass"), "nowhere.py:Backend", "refernce", awful("Awful") + ":1"]
+    "name", [awful("CannotBeMade"), awful("NoSuchClass"), "nowhere.py:Backend", "refernce", awful("Batches") + ":1"]
 )
 def test_a_backend_that_cannot_be_had_says_the_same(name: str) -> None:
     errors = []
