@@ -89,14 +89,11 @@ def test_a_missing_torch_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
     assert "ImportError: the torch backend needs PyTorch; run: pip install 'dml-conformance[torch]'" in message
 
 
-def test_an_unknown_name_lists_the_known_ones() -> None:
+def test_an_unknown_name_lists_the_known_ones_and_a_misspelt_one_is_guessed() -> None:
     message = refusal("vulkan:0")
     assert "known are reference, torch" in message
     assert "path/to/file.py:Class" in message
     assert "did you mean" not in message
-
-
-def test_a_misspelt_name_is_guessed() -> None:
     assert "did you mean torch?" in refusal("trch:cpu")
 
 
@@ -115,21 +112,12 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("installed")
-def test_an_installed_package_registers_a_backend() -> None:
+def test_an_installed_package_registers_backends_but_under_no_built_in_name() -> None:
     assert "acme" in known_backends()
     assert load_backend("acme").capabilities().device == "none given"
     assert load_backend("acme:npu:1").capabilities().device == "npu:1"
     assert "did you mean acme?" in refusal("acne")
-
-
-@pytest.mark.usefixtures("installed")
-def test_a_registration_that_cannot_be_loaded_says_why() -> None:
-    message = refusal("broken")
-    assert "loading acme_backend:Gone failed: AttributeError" in message
-
-
-@pytest.mark.usefixtures("installed")
-def test_no_package_can_take_a_built_in_name() -> None:
+    assert "loading acme_backend:Gone failed: AttributeError" in refusal("broken")
     pytest.importorskip("torch")
     assert known_backends().count("torch") == 1
     assert load_backend("torch:cpu").capabilities().name == "torch:cpu"
@@ -138,17 +126,15 @@ def test_no_package_can_take_a_built_in_name() -> None:
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_class_in_a_file(tmp_path: Path) -> None:
-    path = write(tmp_path / "vendor.py")
-    backend = load_backend(f"{path}:Vendor")
-    assert isinstance(backend.capabilities(), Capabilities)
-    assert backend.capabilities().levels == (Level.L1_0,)
-    assert backend.capabilities().device == "none given"
+def test_a_class_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or a function, which makes it."""
+    path = write(tmp_path / "sub" / "vendor.py")
+    path.write_text(path.read_text() + "def make(device='by function'): return Vendor(device)\n")
+    capabilities = load_backend(f"{path}:Vendor").capabilities()
+    assert isinstance(capabilities, Capabilities)
+    assert (capabilities.levels, capabilities.device) == ((Level.L1_0,), "none given")
     assert load_backend(f"{path}:Vendor:npu:1").capabilities().device == "npu:1"
-
-
-def test_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path / "sub" / "vendor.py")
+    assert load_backend(f"{path}:make").capabilities().device == "by function"
     monkeypatch.chdir(tmp_path)
     assert load_backend("sub/vendor.py:Vendor").capabilities().name == "vendor"
 
@@ -189,23 +175,15 @@ def test_a_file_imports_what_lies_beside_it_after_everything_else(
     assert load_backend(f"{path}:Vendor").capabilities().name == "vendor"
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    assert "there is no file" in refusal(f"{tmp_path / 'gone.py'}:Vendor")
-    assert "there is no file" in refusal(f"{tmp_path / 'gone.py'}")
-
-
-def test_a_class_that_is_not_there_lists_those_that_could_be_meant(tmp_path: Path) -> None:
+def test_a_file_or_a_class_that_is_not_there_lists_those_that_could_be_meant(tmp_path: Path) -> None:
+    for name in ("gone.py:Vendor", "gone.py"):
+        assert "there is no file" in refusal(f"{tmp_path / name}")
     path = write(tmp_path / "vendor.py", imports="class Other:\n    validate = execute = print")
     message = refusal(f"{path}:Vendro")
     assert "has no class 'Vendro'" in message
     assert message.endswith("classes with validate and execute: Other, Vendor")
-
-
-def test_a_file_without_a_class_lists_those_that_could_be_meant(tmp_path: Path) -> None:
-    path = write(tmp_path / "vendor.py")
-    message = refusal(str(path))
-    assert "needs a class, as in file.py:Class" in message
-    assert message.endswith("execute: Vendor")
+    assert "needs a class, as in file.py:Class" in refusal(str(path))
+    assert refusal(str(path)).endswith("execute: Other, Vendor")
     assert refusal(str(write(tmp_path / "empty.py", "x = 1\n"))).endswith("execute: none")
 
 
@@ -227,49 +205,38 @@ def test_a_file_that_does_not_run_says_where_and_why(tmp_path: Path, text: str, 
 
 # --- what is no backend -----------------------------------------------------------------------------------------------
 
-COMPLETE = {"validate": "pass", "execute": "pass", "capabilities": "pass"}
+
+METHODS = ("validate", "execute", "capabilities")
+RAISES = "def __init__(self): raise OSError('no driver,\\n try again')"
 
 
-def written(tmp_path: Path, body: str, **methods: str) -> str:
-    """A file with `class Mine` of these method bodies, as the name to load."""
-    lines = [f"    def {name}(self, *given): {text}" for name, text in methods.items()]
-    return f"{write(tmp_path / 'mine.py', chr(10).join(['class Mine:', body, *lines]))}:Mine"
-
-
-def test_a_class_without_the_methods_names_them(tmp_path: Path) -> None:
-    never_made = "    def __init__(self): raise OSError"
-    message = refusal(written(tmp_path, never_made, validate="pass"))
-    assert message.endswith("Mine is no backend, it lacks execute, capabilities")
+@pytest.mark.parametrize(
+    ("body", "methods", "device", "told"),
+    [
+        (RAISES, METHODS[:1], "", "Mine is no backend, it lacks execute, capabilities"),
+        (RAISES, METHODS, "", "cannot be made: OSError: no driver, try again"),
+        ("", METHODS, ":npu:1", "Mine takes no device; leave out ':npu:1'"),
+        ("def capabilities(self): raise RuntimeError('no answer')", METHODS[:2], "", "failed: RuntimeError: no answer"),
+        (
+            "def capabilities(self): return {}",
+            METHODS[:2],
+            "",
+            "capabilities() gave dict, expected dml_conformance.backends.base.Capabilities",
+        ),
+    ],
+)
+def test_a_class_that_is_no_backend(
+    body: str, methods: tuple[str, ...], device: str, told: str, tmp_path: Path
+) -> None:
+    lines = ["class Mine:", f"    {body}", *(f"    def {name}(self, *given): pass" for name in methods)]
+    path = write(tmp_path / "mine.py", "\n".join(lines))
+    assert refusal(f"{path}:Mine{device}").endswith(told)
 
 
 def test_something_that_is_no_class(tmp_path: Path) -> None:
     path = write(tmp_path / "mine.py", "Mine = 7\ndef make(): return 7\n")
     assert "expected a class, found int" in refusal(f"{path}:Mine")
     assert "int is no backend, it lacks validate" in refusal(f"{path}:make")
-
-
-def test_a_function_may_make_the_backend(tmp_path: Path) -> None:
-    path = write(tmp_path / "vendor.py")
-    path.write_text(path.read_text() + "def make(device='by function'): return Vendor(device)\n")
-    assert load_backend(f"{path}:make").capabilities().device == "by function"
-
-
-def test_a_constructor_that_raises_is_shown(tmp_path: Path) -> None:
-    name = written(tmp_path, "    def __init__(self):\n        raise OSError('no driver,\\n try again')", **COMPLETE)
-    assert refusal(name).endswith("cannot be made: OSError: no driver, try again")
-
-
-def test_a_class_that_takes_no_device(tmp_path: Path) -> None:
-    name = written(tmp_path, "", **COMPLETE)
-    assert refusal(f"{name}:npu:1").endswith("Mine takes no device; leave out ':npu:1'")
-
-
-def test_capabilities_that_raise_or_are_of_another_type(tmp_path: Path) -> None:
-    raising: dict[str, Any] = COMPLETE | {"capabilities": "raise RuntimeError('no answer')"}
-    assert "capabilities() failed: RuntimeError: no answer" in refusal(written(tmp_path, "", **raising))
-    assert "capabilities() gave dict, expected dml_conformance.backends.base.Capabilities" in refusal(
-        written(tmp_path, "", **COMPLETE | {"capabilities": "return {}"})
-    )
 
 
 # --- what a backend claims --------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scripted_backend import ScriptedBackend, raising
 from strength.mutants import MUTANTS
 
 from dml_conformance.backends import reference
@@ -100,16 +101,14 @@ def test_a_wrong_backend_is_found_part_by_part(mutant: type[ReferenceBackend]) -
 
 @pytest.mark.usefixtures("in_small_parts")
 def test_what_differs_is_counted_over_all_parts_and_shown_where_it_is() -> None:
-    class Wrong(ReferenceBackend):
-        def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
-            super().execute(desc, level, inputs, outputs)
-            outputs["output_tensor"].view[4:] ^= 1
+    def wrong(desc: Any, inputs: Any, outputs: Any) -> None:
+        outputs["output_tensor"].view[4:] ^= 1
 
     wide = TensorDesc.of(DataType.UINT8, (10, 40))
     case = Case.of(
         TileDesc(TensorDesc.of(DataType.UINT8, (1, 40)), wide, (10, 1)), LEVEL, {"input_tensor": Recipe("ramp")}
     )
-    (record,) = records(Wrong(), iter([case]))
+    (record,) = records(ScriptedBackend(after=wrong), iter([case]))
     assert record.difference_count == 396
     assert [difference.coordinates for difference in record.differences][:2] == [(0, 4), (0, 5)]
     assert record.differences[-1].coordinates == divmod(4 + RECORDED - 1, 40)
@@ -145,12 +144,9 @@ def test_what_a_machine_has_no_memory_for_is_decided_only(monkeypatch: pytest.Mo
 def test_a_device_without_memory_for_a_large_case_is_not_at_fault(
     lacking: int, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Small(ReferenceBackend):
-        def execute(self, *_: Any) -> None:
-            raise OutOfMemory("the device has 2 bytes")
-
     monkeypatch.setattr(judge_module, "LACKING_BYTES", lacking)
-    judged = Judge(Small(), "mine").judge(large_tile(100))
+    small = ScriptedBackend(execute=raising(OutOfMemory("the device has 2 bytes")))
+    judged = Judge(small, "mine").judge(large_tile(100))
     assert judged.verdict is verdict
     assert judged.reason == "execute raised OutOfMemory: the device has 2 bytes"
 
@@ -204,14 +200,7 @@ def test_a_backend_that_takes_a_resource_for_a_tensor_is_found() -> None:
 
 
 def test_a_case_that_takes_long_is_executed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Counts(ReferenceBackend):
-        executed = 0
-
-        def execute(self, *arguments: Any) -> None:
-            self.executed += 1
-            super().execute(*arguments)
-
     monkeypatch.setattr(judge_module, "LACKING_BYTES", 0)
-    backend = Counts()
+    backend = ScriptedBackend()
     assert Judge(backend, "mine").judge(large_tile(100)).verdict is Verdict.PASS
-    assert backend.executed == 1
+    assert backend.asked.count("execute") == 1

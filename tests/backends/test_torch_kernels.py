@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from test_torch_backend import CUDA, INDEX, NAMES, bind, descs, draw_indices, elements
+import slow_reference as slow
+from generated_cases import Generator
+from test_torch_backend import CUDA, NAMES
 from triton_interpreter import HAS_CUDA, NEEDS_TRITON
 
 from dml_conformance.backends.base import Binding, Unsupported
@@ -52,8 +54,8 @@ class Pair(NamedTuple):
     launched: list[Plan]
 
 
-@pytest.fixture(params=[INTERPRETED, CUDA])
-def pair(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Pair:
+def note_launches(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
+    """A list that gets every plan that is launched from now on."""
     launched: list[Plan] = []
     launch = kernels.launch
 
@@ -62,16 +64,19 @@ def pair(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Pai
         return launch(plan)
 
     monkeypatch.setattr(kernels, "launch", noted)
+    return launched
+
+
+@pytest.fixture(params=[INTERPRETED, CUDA])
+def pair(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Pair:
+    launched = note_launches(monkeypatch)
     return Pair(TorchKernelsBackend(request.param), TorchEagerBackend(request.param), launched)
 
 
-def compare(pair: Pair, rng: random.Random, desc: Any, *, out_of_range: float = 0.3) -> None:
+def compare(pair: Pair, generator: Generator, desc: Any, indices: str = "wild") -> None:
     """Execute both ways on the same bytes; nothing may differ, guards included, where a kernel does it."""
-    bound = {field.attribute: bind(rng, getattr(desc, field.attribute)) for field in spec_of(desc).tensor_fields}
-    if "indices_tensor" in bound:
-        view = elements(bound["indices_tensor"], desc.indices_tensor, INDEX[desc.indices_tensor.data_type])
-        view[...] = draw_indices(rng, desc, out_of_range)
-    target = bound.pop("output_tensor")
+    bound = generator.filled(desc, HIGHEST, indices).inputs
+    target = slow.bind(desc.output_tensor, generator.random.randbytes(97), offset=64)
     before = {name: binding.buffer.copy() for name, binding in bound.items()}
     outputs, few = [], len(pair.launched)
     for backend in (pair.eager, pair.kernels):
@@ -85,27 +90,36 @@ def compare(pair: Pair, rng: random.Random, desc: Any, *, out_of_range: float = 
         assert np.array_equal(bound[name].buffer, buffer), f"{name} changed"
 
 
+def bindings(desc: Any) -> tuple[Any, Any]:
+    """Memory for the inputs and the output of a descriptor."""
+    inputs = Generator("").filled(desc, HIGHEST, "in-range").inputs
+    return inputs, {"output_tensor": slow.bind(desc.output_tensor, b"\0")}
+
+
 # --- whatever is valid ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_generated_cases_come_to_the_bytes_of_eager_torch(pair: Pair, name: str) -> None:
     count = 300 if HAS_CUDA else 120
-    for rng, desc, _ in descs(name, count):
-        compare(pair, rng, desc)
+    generator = Generator(name)
+    for _ in range(count):
+        compare(pair, generator, generator.case(name).desc)
     assert len(pair.launched) > count / 2
 
 
 def test_one_kernel_or_another_takes_every_packed_case(pair: Pair) -> None:
     """Only strides, and more dimensions than the kernels have numbers for, leave a case without one."""
     for name in NAMES:
-        for rng, desc, _ in descs(name, 40):
+        generator = Generator(f"packed {name}")
+        for _ in range(40):
+            desc = generator.case(name).desc
             fields = spec_of(desc).tensor_fields
             tensors = {field.attribute: getattr(desc, field.attribute) for field in fields}
             sizes = {attribute: TensorDesc.of(each.data_type, each.sizes) for attribute, each in tensors.items()}
             rebuilt = type(desc)(**{**{f: getattr(desc, f) for f in desc.__struct_fields__}, **sizes})
             few = len(pair.launched)
-            compare(pair, rng, rebuilt)
+            compare(pair, generator, rebuilt)
             coordinates = tensors["indices_tensor"].sizes[-1] if name.startswith("GATHER_ND") else 1
             outer = 0 if name != "TILE" else len(rebuilt.output_tensor.sizes)  # type: ignore[attr-defined]
             if coordinates <= plans.MOST_COORDINATES and outer <= plans.MOST_OUTER:
@@ -222,8 +236,8 @@ def test_each_branch_is_taken_and_comes_to_the_bytes_of_eager_torch(
 ) -> None:
     monkeypatch.setattr(plans, "BUSY", 8)  # a GPU that few rows keep busy
     desc, kernel, constants = BRANCHES[case]
-    for out_of_range in (0.0, 0.3):
-        compare(pair, random.Random(case), desc, out_of_range=out_of_range)
+    for indices in ("any-sign", "wild"):
+        compare(pair, Generator(case), desc, indices)
     plan = pair.launched[-1]
     assert plan.kernel == kernel
     assert {name: plan.constants[name] for name in constants} == constants
@@ -287,41 +301,35 @@ def test_large_tensors_come_to_the_bytes_of_eager_torch(name: str) -> None:
 def test_on_cuda_a_large_output_is_a_kernels_work_and_a_small_one_eager_torchs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    launched: list[Plan] = []
-    launch = kernels.launch
-
-    def noted(plan: Plan) -> kernels.Work:
-        launched.append(plan)
-        return launch(plan)
-
-    monkeypatch.setattr(kernels, "launch", noted)
-    rng = random.Random(0)
+    launched = note_launches(monkeypatch)
     for count, expected in ((1024, 1), (1023, 0)):
-        desc: Any = rows(U8, 4, WORTH_A_KERNEL // 1024, count)
-        bound = {name: bind(rng, getattr(desc, name)) for name in ("input_tensor", "indices_tensor")}
-        TorchBackend("cuda").execute(desc, HIGHEST, bound, {"output_tensor": bind(rng, desc.output_tensor)})
+        desc = rows(U8, 4, WORTH_A_KERNEL // 1024, count)
+        TorchBackend("cuda").execute(desc, HIGHEST, *bindings(desc))
         assert len(launched) == expected
         launched.clear()
 
 
 def test_on_the_cpu_only_the_backend_for_tests_takes_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "launch", None)  # would fail
-    rng = random.Random(0)
-    desc: Any = rows(U8, 4, 4096, 300)
-    bound = {name: bind(rng, getattr(desc, name)) for name in ("input_tensor", "indices_tensor")}
+    desc = rows(U8, 4, 4096, 300)
     for backend in (TorchBackend("cpu"), TorchEagerBackend("cpu")):
-        backend.execute(desc, HIGHEST, bound, {"output_tensor": bind(rng, desc.output_tensor)})
+        backend.execute(desc, HIGHEST, *bindings(desc))
         assert "triton" not in backend.capabilities().versions
 
 
-def test_the_backends_say_which_they_are() -> None:
+def test_the_eager_backends_say_which_they_are() -> None:
     assert TorchEagerBackend("cpu").capabilities().name == "torch-eager:cpu"
+    everything = {"everything": "eager PyTorch, as kernels are for CUDA"}
+    assert TorchBackend("cpu").capabilities().as_json()["paths"] == everything
+    assert TorchEagerBackend("cpu").capabilities().paths == {"everything": "eager PyTorch, as asked for"}
 
 
-def test_the_kernels_backend_says_which_it_is(pair: Pair) -> None:
+def test_the_kernels_backend_says_which_it_is_and_that_it_has_no_other_path(pair: Pair) -> None:
     capabilities = pair.kernels.capabilities()
     assert capabilities.name.startswith("torch-kernels:c")
     assert capabilities.versions["triton"] == kernels.version()
+    assert f"Triton {kernels.version()} kernels" in capabilities.paths["operators"]
+    assert "eager" not in str(capabilities.paths)
 
 
 def test_where_no_kernel_runs_the_backend_for_them_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -377,18 +385,6 @@ def test_what_no_kernel_takes_is_not_supported_by_the_backend_for_them() -> None
     assert record.verdict is Verdict.NOT_SUPPORTED
     assert record.reason == "no kernel does TILE with such strides, or so many dimensions"
     assert judged(TorchEagerBackend("cpu"), tile(U8, (2, 2, 2, 2, 2), (2, 2, 2, 2, 2))).verdict is Verdict.PASS
-
-
-def test_the_paths_are_part_of_what_a_backend_says_of_itself() -> None:
-    everything = {"everything": "eager PyTorch, as kernels are for CUDA"}
-    assert TorchBackend("cpu").capabilities().as_json()["paths"] == everything
-    assert TorchEagerBackend("cpu").capabilities().paths == {"everything": "eager PyTorch, as asked for"}
-
-
-def test_the_kernels_backend_says_that_it_has_no_other_path(pair: Pair) -> None:
-    paths = pair.kernels.capabilities().paths
-    assert f"Triton {kernels.version()} kernels" in paths["operators"]
-    assert "eager" not in str(paths)
 
 
 @NEEDS_TRITON

@@ -11,139 +11,146 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.base import Answer, Binding, Execution, Unsupported
+from dml_conformance.backends.base import Answer, Execution, Unsupported
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.spec.levels import Level
 
 GUILTY = 13
 CHILD = [sys.executable, "-c", "import time; time.sleep(600)"]
+Kind = type[ReferenceBackend]
 
 
 def is_guilty(desc: Any) -> bool:
     return bool(desc.output_tensor.sizes[-1] == GUILTY)
 
 
-class Awful(ReferenceBackend):
-    """Does something awful before it executes the guilty case."""
+def before(holds: Callable[[Any], bool], do: Callable[[], object]) -> Kind:
+    """Does something before it executes a case for whose descriptor something holds."""
 
-    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
-        if is_guilty(desc):
-            self.do(inputs)
-        super().execute(desc, level, inputs, outputs)
+    class Awful(ReferenceBackend):
+        def execute(self, desc: Any, *rest: Any) -> None:
+            if holds(desc):
+                do()
+            super().execute(desc, *rest)
 
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        raise NotImplementedError
-
-
-class Segfaults(Awful):
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        print("about to read address 0")
-        ctypes.string_at(0)
+    return Awful
 
 
-class Aborts(Awful):
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        os.abort()
+def before_guilty(do: Callable[[], object]) -> Kind:
+    return before(is_guilty, do)
 
 
-class Exits(Awful):
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        sys.exit("no more")
+def before_large(count: int, do: Callable[[], object]) -> Kind:
+    """Does something before it executes what has more elements than that."""
+    return before(lambda desc: desc.output_tensor.element_count > count, do)
 
 
-class ExitsAtOnce(Awful):
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        os._exit(0)
+def after_guilty(do: Callable[[Any, Any], object]) -> Kind:
+    """Does something with the input and the output when it has executed the guilty case."""
+
+    class Awful(ReferenceBackend):
+        def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
+            super().execute(desc, level, inputs, outputs)
+            if is_guilty(desc):
+                do(inputs["input_tensor"], outputs["output_tensor"])
+
+    return Awful
 
 
-class Interrupts(Awful):
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        raise KeyboardInterrupt
+def in_execution(number: int, do: Callable[[], object]) -> Kind:
+    """Does something in the execution of that number, in each process anew."""
+
+    class Awful(ReferenceBackend):
+        executions = 0
+
+        def execute(self, *arguments: Any) -> None:
+            self.executions += 1
+            if self.executions == number:
+                do()
+            super().execute(*arguments)
+
+    return Awful
 
 
-class Loops(Awful):
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        while True:
-            pass
+def in_decision(number: int, how: signal.Signals) -> Kind:
+    """Dies of a signal in the decision of that number, whatever it is about, in each process anew."""
+
+    class Awful(ReferenceBackend):
+        decisions = 0
+
+        def validate(self, desc: Any, level: Level) -> Answer:
+            self.decisions += 1
+            if self.decisions == number:
+                os.kill(os.getpid(), how)
+            return super().validate(desc, level)
+
+    return Awful
 
 
-class Sleeps(Awful):
-    """In C, without letting Python's lock go: no other thread of the process runs."""
+def when_made(do: Callable[[], object]) -> Kind:
+    class Awful(ReferenceBackend):
+        def __init__(self) -> None:
+            do()
 
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        ctypes.PyDLL(None).sleep(600)
-
-
-class Stops(Awful):
-    """Stops its process; nothing in it runs, no handler of a signal either."""
-
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        os.kill(os.getpid(), signal.SIGSTOP)
+    return Awful
 
 
-class Hogs(Awful):
-    """Takes 400 MiB for a moment."""
+def raising(error: type[BaseException], *words: str) -> Callable[[], None]:
+    def deed() -> None:
+        raise error(*words)
 
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        np.ones(400 * 2**20, np.uint8)
-
-
-class HogsInAChild(Awful):
-    """Has another process take 400 MiB."""
-
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        subprocess.run([sys.executable, "-c", "import time; b = b'x' * (400 * 2**20); time.sleep(600)"], check=False)
+    return deed
 
 
-class Babbles(Awful):
-    """Prints more than a megabyte of anything on each of its standard streams, and is right nevertheless."""
-
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        garbage = bytes(range(256)) * 5000
-        for stream in (1, 2):
-            os.write(stream, garbage)
+# --- deeds ------------------------------------------------------------------------------------------------------------
 
 
-class Hangs(Awful):
-    """Says something long before it hangs."""
-
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        print("x" * 2**20 + " these were its last words", file=sys.stderr)
-        time.sleep(600)
+def segfault() -> None:
+    print("about to read address 0")
+    ctypes.string_at(0)
 
 
-class ClosesPipes(Awful):
-    """Closes all files, the ones that it is asked and answers by too, and goes on."""
-
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        os.closerange(0, 4096)
-        time.sleep(600)
+def loop() -> None:
+    while True:
+        pass
 
 
-class WritesRubbish(Awful):
-    """Writes on every file that is open."""
-
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        write_everywhere(b"\xffrubbish" * 10)
+def hog_in_a_child() -> None:
+    subprocess.run([sys.executable, "-c", "import time; b = b'x' * (400 * 2**20); time.sleep(600)"], check=False)
 
 
-class Forges(Awful):
-    """Answers in place of its process that all went well, so that the real answer is one too many."""
+def babble() -> None:
+    """Print more than a megabyte of anything on each of the standard streams."""
+    for stream in (1, 2):
+        os.write(stream, bytes(range(256)) * 5000)
 
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        from dml_conformance.backends.processes.framing import HEADER, MARK
-        from dml_conformance.backends.processes.wire import Completion, encode
 
-        content = encode(Completion())
-        for number in range(1, 200):
-            write_everywhere(HEADER.pack(MARK, len(content), number) + content)
+def say_much_and_hang() -> None:
+    print("x" * 2**20 + " these were its last words", file=sys.stderr)
+    time.sleep(600)
+
+
+def close_pipes() -> None:
+    """Close all files, the ones that it is asked and answers by too, and go on."""
+    os.closerange(0, 4096)
+    time.sleep(600)
+
+
+def forge() -> None:
+    """Answer in place of its process that all went well, so that the real answer is one too many."""
+    from dml_conformance.backends.processes.framing import HEADER, MARK
+    from dml_conformance.backends.processes.wire import Completion, encode
+
+    content = encode(Completion())
+    for number in range(1, 200):
+        write_everywhere(HEADER.pack(MARK, len(content), number) + content)
 
 
 def write_everywhere(data: bytes) -> None:
@@ -152,54 +159,17 @@ def write_everywhere(data: bytes) -> None:
             os.write(file, data)
 
 
-class WritesToInput(Awful):
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        inputs["input_tensor"].buffer[...] ^= 1
+def write_to_input(source: Any, _: Any) -> None:
+    source.buffer[...] ^= 1
 
 
-class WritesStray(Awful):
-    """Writes a byte beside its output's resource."""
-
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        """Nothing: it is done with the outputs at hand."""
-
-    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
-        super().execute(desc, level, inputs, outputs)
-        if is_guilty(desc):
-            output = outputs["output_tensor"]
-            self.stray(output.buffer.ctypes.data + output.offset, output.size)
-
-    def stray(self, start: int, size: int) -> None:
-        """Write there."""
-        flip(start + size + 199)
-
-
-class WritesBefore(WritesStray):
-    def stray(self, start: int, size: int) -> None:
-        flip(start - 300)
-
-
-class WritesAPageAfter(WritesStray):
-    def stray(self, start: int, size: int) -> None:
-        flip(start + size + 4096)
-
-
-class WritesBeforeItsInput(WritesStray):
-    """Before the resource that lies first in memory."""
-
-    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
-        ReferenceBackend.execute(self, desc, level, inputs, outputs)
-        if is_guilty(desc):
-            flip(inputs["input_tensor"].buffer.ctypes.data - 300)
+def start_of(binding: Any) -> int:
+    """The address of what is bound."""
+    return int(binding.buffer.ctypes.data) + int(binding.offset)
 
 
 def flip(address: int) -> None:
     ctypes.c_uint8.from_address(address).value ^= 1
-
-
-class Talks(Awful):
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        raise ValueError("why not " * 10**6)
 
 
 class Unspeakable(Exception):
@@ -207,103 +177,91 @@ class Unspeakable(Exception):
         sys.exit("not even that")
 
 
-class RaisesUnspeakable(Awful):
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        raise Unspeakable
+def leave_a_child() -> None:
+    """Start a process, and one in a session of its own, and die."""
+    subprocess.Popen(CHILD)
+    subprocess.Popen(CHILD, start_new_session=True)
+    os.abort()
 
 
-class Declines(Awful):
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        raise Unsupported("not thirteen")
-
-
-class RunsOut(Awful):
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        raise MemoryError("none left")
-
-
-class LeavesAChild(Awful):
-    """Starts a process, and one in a session of its own, and dies."""
-
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        subprocess.Popen(CHILD)
-        subprocess.Popen(CHILD, start_new_session=True)
-        os.abort()
-
-
-class LeavesACopy(Awful):
-    """Copies itself into a session of its own, and dies."""
-
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        if os.fork() == 0:
-            os.setsid()
-            time.sleep(600)
-        os.abort()
-
-
-class SilencesItself(Awful):
-    """Takes every way to notice a crash away from its process, and crashes in a thread."""
-
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        faulthandler.disable()
-        for number in range(1, 32):
-            if number not in (signal.SIGKILL, signal.SIGSTOP):
-                signal.signal(number, signal.SIG_IGN)
-        thread = threading.Thread(target=ctypes.string_at, args=(0,))
-        thread.start()
-        thread.join()
-
-
-class IgnoresItsEnd(Awful):
-    """Starts a process, ignores what signals it can, and goes on when nobody listens any more."""
-
-    def do(self, inputs: Mapping[str, Binding]) -> None:
-        subprocess.Popen(CHILD)
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
-            signal.signal(number, signal.SIG_IGN)
+def leave_a_copy() -> None:
+    """Copy itself into a session of its own, and die."""
+    if os.fork() == 0:
+        os.setsid()
         time.sleep(600)
+    os.abort()
 
 
-class DiesLater(ReferenceBackend):
-    """Dies of the fourth decision, whatever it is about."""
-
-    signal = signal.SIGABRT
-    calls = 0
-
-    def validate(self, desc: Any, level: Level) -> Answer:
-        self.calls += 1
-        if self.calls == 4:
-            os.kill(os.getpid(), self.signal)
-        return super().validate(desc, level)
+def silence_itself() -> None:
+    """Take every way to notice a crash away from its process, and crash in a thread."""
+    faulthandler.disable()
+    for number in range(1, 32):
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(number, signal.SIG_IGN)
+    thread = threading.Thread(target=ctypes.string_at, args=(0,))
+    thread.start()
+    thread.join()
 
 
-class DiesInThe300thDecision(DiesLater):
-    """In each process anew."""
-
-    signal = signal.SIGSEGV
-    at = 300
-
-    def validate(self, desc: Any, level: Level) -> Answer:
-        self.calls += 1
-        if self.calls == self.at:
-            os.kill(os.getpid(), self.signal)
-        return ReferenceBackend.validate(self, desc, level)
+def ignore_its_end() -> None:
+    """Start a process, ignore what signals it can, and go on when nobody listens any more."""
+    subprocess.Popen(CHILD)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_IGN)
+    time.sleep(600)
 
 
-class IsKilledInThe300thDecision(DiesInThe300thDecision):
-    signal = signal.SIGKILL
+Segfaults = before_guilty(segfault)
+Aborts = before_guilty(os.abort)
+Exits = before_guilty(lambda: sys.exit("no more"))
+ExitsAtOnce = before_guilty(lambda: os._exit(0))
+Interrupts = before_guilty(raising(KeyboardInterrupt))
+Loops = before_guilty(loop)
+# In C, without letting Python's lock go: no other thread of the process runs.
+Sleeps = before_guilty(lambda: ctypes.PyDLL(None).sleep(600))
+# Nothing in the process runs then, no handler of a signal either.
+Stops = before_guilty(lambda: os.kill(os.getpid(), signal.SIGSTOP))
+Hangs = before_guilty(say_much_and_hang)
+Hogs = before_guilty(lambda: np.ones(400 * 2**20, np.uint8))
+HogsInAChild = before_guilty(hog_in_a_child)
+Babbles = before_guilty(babble)
+ClosesPipes = before_guilty(close_pipes)
+WritesRubbish = before_guilty(lambda: write_everywhere(b"\xffrubbish" * 10))
+Forges = before_guilty(forge)
+Talks = before_guilty(raising(ValueError, "why not " * 10**5))
+RaisesUnspeakable = before_guilty(raising(Unspeakable))
+Declines = before_guilty(raising(Unsupported, "not thirteen"))
+RunsOut = before_guilty(raising(MemoryError, "none left"))
+LeavesAChild = before_guilty(leave_a_child)
+LeavesACopy = before_guilty(leave_a_copy)
+SilencesItself = before_guilty(silence_itself)
+IgnoresItsEnd = before_guilty(ignore_its_end)
+
+WritesToInput = after_guilty(write_to_input)
+WritesStray = after_guilty(lambda _, output: flip(start_of(output) + output.size + 199))
+WritesBefore = after_guilty(lambda _, output: flip(start_of(output) - 300))
+WritesAPageAfter = after_guilty(lambda _, output: flip(start_of(output) + output.size + 4096))
+# Before the resource that lies first in memory.
+WritesBeforeItsInput = after_guilty(lambda source, _: flip(source.buffer.ctypes.data - 300))
+
+DiesAlways = before_large(5, os.abort)
+HangsAlways = before_large(5, lambda: time.sleep(600))
+DiesOfLarge = before_large(50_000, os.abort)
+
+DiesInTheNinthExecution = in_execution(9, os.abort)
+KillsInThe40thExecution = in_execution(40, lambda: os.kill(os.getpid(), signal.SIGKILL))
+KillsItsGroupInThe40thExecution = in_execution(40, lambda: os.killpg(0, signal.SIGKILL))
+
+DiesLater = in_decision(4, signal.SIGABRT)
+DiesInThe300thDecision = in_decision(300, signal.SIGSEGV)
+IsKilledInThe300thDecision = in_decision(300, signal.SIGKILL)
+
+CannotBeMade = when_made(raising(OSError, "no such device"))
+DiesWhenMade = when_made(os.abort)
+ExitsWhenMade = when_made(lambda: sys.exit(3))
 
 
-class DiesInTheNinthExecution(ReferenceBackend):
-    """Of each process."""
-
-    executions = 0
-
-    def execute(self, *arguments: Any) -> None:
-        self.executions += 1
-        if self.executions == 9:
-            os.abort()
-        super().execute(*arguments)
+# --- others -----------------------------------------------------------------------------------------------------------
 
 
 class DecidesSlowly(ReferenceBackend):
@@ -314,24 +272,16 @@ class DecidesSlowly(ReferenceBackend):
         return super().validate(desc, level)
 
 
-class KillsInThe40thExecution(ReferenceBackend):
-    """Itself, in each process anew."""
-
-    executions = 0
-
-    def execute(self, *arguments: Any) -> None:
-        self.executions += 1
-        if self.executions == 40:
-            self.kill()
-        super().execute(*arguments)
-
-    def kill(self) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
+class DiesDeciding(ReferenceBackend):
+    def validate(self, desc: Any, level: Level) -> Answer:
+        if is_guilty(desc):
+            os.abort()
+        return super().validate(desc, level)
 
 
-class KillsItsGroupInThe40thExecution(KillsInThe40thExecution):
-    def kill(self) -> None:
-        os.killpg(0, signal.SIGKILL)
+class AnswersRubbish(ReferenceBackend):
+    def validate(self, desc: Any, level: Level) -> Any:
+        return ["yes"] if is_guilty(desc) else super().validate(desc, level)
 
 
 class LeaksDeciding(ReferenceBackend):
@@ -366,7 +316,7 @@ class IsKilledOnceInABatch(IsKilledOnce):
 class IsWrongOnce(ReferenceBackend):
     """In its first execution of many; what fails then is right in the next process."""
 
-    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+    def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
         super().execute(desc, level, inputs, outputs)
         if is_first():
             outputs["output_tensor"].view[:1] ^= 1
@@ -375,7 +325,7 @@ class IsWrongOnce(ReferenceBackend):
 class IsWrong(ReferenceBackend):
     """In whatever it executes that has more than five elements."""
 
-    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+    def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
         super().execute(desc, level, inputs, outputs)
         if desc.output_tensor.element_count > 5:
             outputs["output_tensor"].view[:1] ^= 1
@@ -391,51 +341,12 @@ def is_first() -> bool:
     return False
 
 
-class DiesAlways(ReferenceBackend):
-    """Of whatever it executes that has more than five elements."""
-
-    def execute(self, desc: Any, *arguments: Any) -> None:
-        if desc.output_tensor.element_count > 5:
-            os.abort()
-        super().execute(desc, *arguments)
-
-
 class DiesDrawing(ReferenceBackend):
     """Says what it has drawn from NumPy's and Python's own generators."""
 
     def execute(self, *arguments: Any) -> None:
         print(np.random.randint(2**62), random.randrange(2**62), flush=True)
         os.abort()
-
-
-class DiesOfLarge(ReferenceBackend):
-    """Of what has more than 50,000 elements."""
-
-    def execute(self, desc: Any, *arguments: Any) -> None:
-        if desc.output_tensor.element_count > 50_000:
-            os.abort()
-        super().execute(desc, *arguments)
-
-
-class HangsAlways(ReferenceBackend):
-    """Over whatever it executes that has more than five elements."""
-
-    def execute(self, desc: Any, *arguments: Any) -> None:
-        if desc.output_tensor.element_count > 5:
-            time.sleep(600)
-        super().execute(desc, *arguments)
-
-
-class DiesDeciding(ReferenceBackend):
-    def validate(self, desc: Any, level: Level) -> Answer:
-        if is_guilty(desc):
-            os.abort()
-        return super().validate(desc, level)
-
-
-class AnswersRubbish(ReferenceBackend):
-    def validate(self, desc: Any, level: Level) -> Any:
-        return ["yes"] if is_guilty(desc) else super().validate(desc, level)
 
 
 class Batches(ReferenceBackend):
@@ -497,7 +408,7 @@ class NeedsValidation(ReferenceBackend):
         self.seen.add(desc)
         return super().validate(desc, level)
 
-    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+    def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
         if is_guilty(desc):
             os.abort()
         if desc not in self.seen:
@@ -507,18 +418,3 @@ class NeedsValidation(ReferenceBackend):
     def execute_batch(self, executions: Sequence[Execution]) -> None:
         for execution in executions:
             self.execute(*execution)
-
-
-class CannotBeMade(ReferenceBackend):
-    def __init__(self) -> None:
-        raise OSError("no such device")
-
-
-class DiesWhenMade(ReferenceBackend):
-    def __init__(self) -> None:
-        os.abort()
-
-
-class ExitsWhenMade(ReferenceBackend):
-    def __init__(self) -> None:
-        sys.exit(3)

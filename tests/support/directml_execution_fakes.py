@@ -277,26 +277,25 @@ class FakeQueryHeap(FakeObject):
         self.ticks[index] = self.now
 
 
+def creates(function: str, kind: type[FakeObject], *argtypes: Any) -> Any:
+    """A method that makes an object of a kind, whatever it is to be like; the pointer that gets it comes last."""
+
+    @implements(function, RESULT, *argtypes, POINTER, POINTER)
+    def create(self: FakeObject, *arguments: Any) -> int:
+        return self.give(function, arguments[-1], lambda: kind(self.world))
+
+    return create
+
+
 class FakeDevice(FakeObject):
     slots = headers.ID3D12_DEVICE5
     interfaces = frozenset({headers.ID3D12_DEVICE.iid, headers.ID3D12_DEVICE5.iid})
     FREE = 0
 
-    @implements("CreateCommandQueue", RESULT, POINTER, POINTER, POINTER)
-    def create_queue(self, desc: int, iid: int, pointer: int) -> int:
-        return self.give("CreateCommandQueue", pointer, lambda: FakeQueue(self.world))
-
-    @implements("CreateCommandAllocator", RESULT, UINT, POINTER, POINTER)
-    def create_allocator(self, kind: int, iid: int, pointer: int) -> int:
-        return self.give("CreateCommandAllocator", pointer, lambda: FakeAllocator(self.world))
-
-    @implements("CreateCommandList", RESULT, UINT, UINT, POINTER, POINTER, POINTER, POINTER)
-    def create_list(self, nodes: int, kind: int, allocator: int, state: int | None, iid: int, pointer: int) -> int:
-        return self.give("CreateCommandList", pointer, lambda: FakeList(self.world))
-
-    @implements("CreateFence", RESULT, UINT64, UINT, POINTER, POINTER)
-    def create_fence(self, value: int, flags: int, iid: int, pointer: int) -> int:
-        return self.give("CreateFence", pointer, lambda: FakeFence(self.world))
+    create_queue = creates("CreateCommandQueue", FakeQueue, POINTER)
+    create_allocator = creates("CreateCommandAllocator", FakeAllocator, UINT)
+    create_list = creates("CreateCommandList", FakeList, UINT, UINT, POINTER, POINTER)
+    create_fence = creates("CreateFence", FakeFence, UINT64, UINT)
 
     @implements("GetDescriptorHandleIncrementSize", UINT, UINT)
     def increment(self, kind: int) -> int:
@@ -321,9 +320,7 @@ class FakeDevice(FakeObject):
         assert wanted.Width
         return self.give("CreateCommittedResource", pointer, lambda: FakeResource(self.world, heap, wanted))
 
-    @implements("CreateHeap", RESULT, POINTER, POINTER, POINTER)
-    def create_heap(self, desc: int, iid: int, pointer: int) -> int:
-        return self.give("CreateHeap", pointer, lambda: FakeHeap(self.world))
+    create_heap = creates("CreateHeap", FakeHeap, POINTER)
 
     @implements("CreatePlacedResource", RESULT, POINTER, UINT64, POINTER, UINT, POINTER, POINTER, POINTER)
     def create_placed(
@@ -446,9 +443,7 @@ class FakeDml(FakeObject):
     interfaces = frozenset({headers.IDML_DEVICE.iid})
     FREE = 0
 
-    @implements("CreateOperator", RESULT, POINTER, POINTER, POINTER)
-    def create_operator(self, desc: int, iid: int, pointer: int) -> int:
-        return self.give("CreateOperator", pointer, lambda: FakeOperator(self.world))
+    create_operator = creates("CreateOperator", FakeOperator, POINTER)
 
     @implements("CompileOperator", RESULT, POINTER, UINT, POINTER, POINTER)
     def compile_operator(self, operator: int, flags: int, iid: int, pointer: int) -> int:
@@ -462,9 +457,7 @@ class FakeDml(FakeObject):
         made = "CreateOperatorInitializer"
         return self.give(made, pointer, lambda: FakeDispatchable(world, world.initializer_needs, "initialize"))
 
-    @implements("CreateCommandRecorder", RESULT, POINTER, POINTER)
-    def create_recorder(self, iid: int, pointer: int) -> int:
-        return self.give("CreateCommandRecorder", pointer, lambda: FakeRecorder(self.world))
+    create_recorder = creates("CreateCommandRecorder", FakeRecorder)
 
     @implements("CreateBindingTable", RESULT, POINTER, POINTER, POINTER)
     def create_table(self, desc: int, iid: int, pointer: int) -> int:

@@ -1,4 +1,4 @@
-"""Valid cases from a seed, for tests that need many: small sizes, every rank, type, layout and kind of index.
+"""Cases from a seed, for tests that need many: small sizes, every rank, type, layout and kind of index; broken ones.
 
 Shapes are worked out here by hand, tables of types and dimension counts are the registry's.
 """
@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import slow_reference as slow
 from msgspec.structs import replace
 
-from dml_conformance.backends.base import Binding
-from dml_conformance.spec.datatypes import DataType
+from dml_conformance.backends.base import Backend, Binding
+from dml_conformance.spec.datatypes import DataType, TensorType
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.operators.gather import GatherDesc
@@ -23,7 +23,7 @@ from dml_conformance.spec.operators.gather_nd import GatherNdDesc
 from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
 from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operators, spec_of
-from dml_conformance.spec.tensor import TensorDesc, packed_strides
+from dml_conformance.spec.tensor import TensorDesc, implied_size_in_bytes, packed_strides
 from dml_conformance.spec.validator import Outcome, decide
 
 Sizes = tuple[int, ...]
@@ -47,7 +47,8 @@ class Generator:
 
     def case(self, name: str | None = None, level: Level | None = None, *, indices: str | None = None) -> Case:
         """One case; `indices` names their kind: in-range, any-sign, or wild."""
-        level = level or self.random.choice(list(Level))
+        levels = [each for each in Level if name is None or each >= operators()[name].introduced_in]
+        level = level or self.random.choice(levels)
         exists = [op for op, spec in operators().items() if spec.introduced_in <= level]
         name = name or self.random.choice(exists)
         table = operators()[name].table_at(level)
@@ -56,7 +57,7 @@ class Generator:
         kind = self.random.choice(sorted(table["data"].data_types))
         index_kind = self.random.choice(sorted(table["indices"].data_types)) if "indices" in table else DataType.UINT32
         desc = getattr(self, f"_{name.lower()}")(rank, kind, index_kind)
-        return self._filled(desc, level, indices or self.random.choice(["in-range", "any-sign", "wild"]))
+        return self.filled(desc, level, indices or self.random.choice(["in-range", "any-sign", "wild"]))
 
     def sizes(self, count: int, most: int = 48) -> Sizes:
         """Sizes of at least 1 whose product is at most `most`."""
@@ -147,13 +148,15 @@ class Generator:
         output = [size * repeat for size, repeat in zip(source, repeats, strict=True)]
         return TileDesc(self.tensor(kind, source), self.tensor(kind, output, output=True), repeats)
 
-    def _filled(self, desc: Any, level: Level, indices: str) -> Case:
+    def filled(self, desc: Any, level: Level, indices: str) -> Case:
+        """The case of a descriptor, with random bytes in its inputs and indices of a kind."""
         inputs = {}
         for name in INPUTS:
             tensor = getattr(desc, name, None)
             if tensor is not None:
                 offset = 64 * self.random.randrange(3)
-                inputs[name] = slow.bind(tensor, self.random.randbytes(97), offset=offset)
+                content = self.random.randbytes(tensor.total_tensor_size_in_bytes)
+                inputs[name] = slow.bind(tensor, content, offset=offset)
         rule = spec_of(desc).index
         if rule is not None:
             limits, tensor = rule.limits(desc), desc.indices_tensor
@@ -182,6 +185,95 @@ class Generator:
             return self.random.choice([index for index in wild if lowest <= index < 1 << bits])
         first = -size if kind.is_signed_integer and indices != "in-range" else 0
         return self.random.randint(first, size - 1)
+
+
+HUGE = (2**16, 2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1)
+HUGE_TOTALS = (2**31, 2**32, 2**63 - 1, 2**63, 2**64 - 4, 2**64 - 1)
+
+
+def broken(random: Random, desc: Any, *, huge: bool = False) -> Any:
+    """A descriptor with one to three of its fields changed, to huge values or to likely ones; most are invalid."""
+    for _ in range(random.randint(1, 3)):
+        field = random.choice(spec_of(desc).fields)
+        value = getattr(desc, field.attribute)
+        if field.is_tensor:
+            changed = None if value is None else broken_tensor(random, value, huge)
+        elif isinstance(value, tuple):
+            some = random.choice((value[1:], (*value, 1), tuple(random.randint(0, 3) for _ in value)))
+            changed = tuple(random.choice(HUGE) for _ in value) if huge else some
+        else:
+            changed = random.choice(HUGE) if huge else max(0, value + random.choice((-1, 1, 1, 8)))
+        desc = replace(desc, **{field.attribute: changed})
+    return desc
+
+
+def broken_tensor(random: Random, tensor: TensorDesc, huge: bool) -> TensorDesc | None:
+    def replaced(values: tuple[int, ...]) -> tuple[int, ...]:
+        if not values:
+            return (1,)
+        changed = list(values)
+        d = random.randrange(len(changed))
+        near = (0, 1, changed[d] + 1, changed[d] * 2, changed[d] - 1)
+        changed[d] = random.choice(HUGE if huge else near)
+        return tuple(max(value, 0) for value in changed)
+
+    total = tensor.total_tensor_size_in_bytes
+    strides = tensor.strides or packed_strides(tensor.sizes)
+    smallest = bytes_needed(tensor)
+    changes: list[dict[str, Any]] = [
+        {"sizes": replaced(tensor.sizes)},
+        {"sizes": replaced(tensor.sizes), "strides": None},
+        {"strides": replaced(strides)},
+        {"sizes": (1, *tensor.sizes), "strides": None},
+        {"sizes": tensor.sizes[1:], "strides": None},
+        {"data_type": random.choice(list(DataType))},
+        {"flags": random.choice((1, 2, 3, 2**32 - 1))},
+        {"type": TensorType.INVALID},
+        {"guaranteed_base_offset_alignment": random.choice((1, 2, 3, 4, 8, 12, 48, 2**31, 2**32 - 1))},
+        {
+            "total_tensor_size_in_bytes": random.choice(
+                (0, total - 4, total - 1, total + 1, smallest, max(smallest - 1, 0))
+            )
+        },
+    ]
+    if huge:
+        changes.append({"total_tensor_size_in_bytes": random.choice(HUGE_TOTALS)})
+    elif random.random() < 0.02:
+        return None
+    changed = replace(tensor, **random.choice(changes))
+    if random.random() < 0.5 and 0 < bytes_needed(changed) < 2**64 - 4:  # what the change needs, as well
+        changed = replace(changed, total_tensor_size_in_bytes=(bytes_needed(changed) + 3) & ~3)
+    return changed
+
+
+def bytes_needed(tensor: TensorDesc) -> int:
+    """What a tensor spans; 0 where nobody can say."""
+    sizes, strides = tensor.sizes, tensor.strides
+    if 0 in sizes or not tensor.data_type.size or (strides is not None and len(strides) != len(sizes)):
+        return 0
+    return implied_size_in_bytes(tensor.data_type, sizes, strides)
+
+
+def check_execution(backend: Backend, case: Case) -> int:
+    """Execute once and hold every byte against what it has to be by the slow reference.
+
+    Returns:
+        How many elements were left open: those hold some element of the input.
+    """
+    desc, inputs = case.desc, case.inputs
+    output = slow.bind(desc.output_tensor, b"\xa5\x5a\xc3", offset=64)
+    before, held = bytes(output.buffer), {name: bytes(binding.buffer) for name, binding in inputs.items()}
+    backend.execute(desc, case.level, inputs, {"output_tensor": output})
+    assert {name: bytes(binding.buffer) for name, binding in inputs.items()} == held, "an input changed"
+    own = {output.offset + byte for place in slow.places_of_elements(desc.output_tensor) for byte in place}
+    after = bytes(output.buffer)
+    assert all(after[n] == before[n] for n in range(len(after)) if n not in own), "wrote beside the elements"
+    memory = slow.Memory(bytes(inputs["input_tensor"].view), desc.input_tensor)
+    allowed = {int.from_bytes(memory.element(c), "little") for c in slow.walk(desc.input_tensor.sizes)}
+    expected = slow.expected_output(desc, inputs)
+    for found, wanted in zip(slow.read_output(desc, output), expected.elements, strict=True):
+        assert found in allowed if wanted is None else found == wanted, case
+    return sum(expected.open)
 
 
 def bound(tensor: TensorDesc, elements: Iterable[int]) -> Binding:

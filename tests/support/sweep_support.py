@@ -12,7 +12,10 @@ from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusReader, Hea
 from dml_conformance.conformance.workers.tasks import CaseBlock
 from dml_conformance.reports.digests import Digests
 from dml_conformance.reports.records import Record
+from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operators
+from dml_conformance.strategies.cases import applicable_rules, numbered_case
 
 
 def reader(
@@ -32,6 +35,12 @@ def blocks(
 ) -> list[CaseBlock]:
     lines = reader(cases, operators=operators, levels=levels).lines()
     return [CaseBlock.of_lines("a.jsonl", each) for each in in_blocks(lines, size)]
+
+
+def sweep(count: int, seed: int = 0, names: Sequence[str] = tuple(operators())) -> list[Case]:
+    """Cases as a sweep has them, of operators at every level in turn."""
+    cells = [(name, level) for name in names for level in Level if applicable_rules(name, level)]
+    return [numbered_case(seed, *cells[n % len(cells)], n) for n in range(count)]
 
 
 def untimed(judged: Iterator[list[list[Record]]]) -> list[list[Record]]:

@@ -37,8 +37,13 @@ class Counter(ComObject):
 
 
 @pytest.fixture
-def counter() -> Counter:
-    return Counter([])
+def unexpected() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def counter(unexpected: list[str]) -> Counter:
+    return Counter(unexpected)
 
 
 def test_a_guid_lies_in_memory_as_windows_has_it() -> None:
@@ -47,20 +52,10 @@ def test_a_guid_lies_in_memory_as_windows_has_it() -> None:
     assert com.read_guid(ctypes.addressof(memory)) == IID
 
 
-@pytest.mark.parametrize(
-    ("code", "name"),
-    [(0, "S_OK"), (-2147024809, "E_INVALIDARG"), (0x80070057, "E_INVALIDARG"), (-1, "HRESULT 0xffffffff")],
-)
-def test_result_names(code: int, name: str) -> None:
-    assert com.result_name(code) == name
-
-
-def test_results_are_signed_as_c_has_them() -> None:
-    assert HResult.E_NOTIMPL.signed == -2147467263
-    assert HResult.S_OK.signed == 0
-
-
-def test_check_names_the_call_and_the_code() -> None:
+def test_results_have_names_and_are_signed_as_c_has_them() -> None:
+    codes = (0, -2147024809, 0x80070057, -1)
+    assert [com.result_name(code) for code in codes] == ["S_OK", "E_INVALIDARG", "E_INVALIDARG", "HRESULT 0xffffffff"]
+    assert (HResult.E_NOTIMPL.signed, HResult.S_OK.signed) == (-2147467263, 0)
     com.check("Create", 0)
     com.check("Create", 1)
     with pytest.raises(com.ComError, match=re.escape("Create answered E_INVALIDARG")):
@@ -93,27 +88,29 @@ def test_query_interface_gives_out_a_reference(counter: Counter, iid: UUID) -> N
     assert counter.references == 2
 
 
-def test_query_interface_refuses_others(counter: Counter) -> None:
-    unexpected: list[str] = []
-    counter = Counter(unexpected)
+def test_query_interface_refuses_others(counter: Counter, unexpected: list[str]) -> None:
     assert ask_for(counter, OTHER) == (HResult.E_NOINTERFACE.signed, None)
     assert counter.references == 1
     assert unexpected == [f"IUnknown::QueryInterface({OTHER})"]
+    # One that is rightly absent is not recorded.
+    assert ask_for(Structs(unexpected), IID) == (HResult.E_NOINTERFACE.signed, None)
+    assert len(unexpected) == 1
 
 
-def test_a_call_not_provided_for_is_refused_and_recorded() -> None:
-    unexpected: list[str] = []
-    counter = Counter(unexpected)
-    missing = method(counter.address, 5, com.RESULT, com.UINT, com.POINTER)
-    assert missing(counter.address, 1, None) == HResult.E_NOTIMPL.signed
-    assert unexpected == ["IUnknown::Missing (slot 5)"]
-
-
-def test_an_exception_becomes_a_failure() -> None:
-    unexpected: list[str] = []
-    counter = Counter(unexpected)
-    assert method(counter.address, 4, com.RESULT)(counter.address) == HResult.E_FAIL.signed
-    assert unexpected == ["IUnknown::Fail raised ValueError: broken"]
+@pytest.mark.parametrize(
+    ("slot", "code", "line"),
+    [
+        (5, HResult.E_NOTIMPL, "IUnknown::Missing (slot 5)"),
+        (4, HResult.E_FAIL, "IUnknown::Fail raised ValueError: broken"),
+        (7, HResult.E_NOTIMPL, "IUnknown::slot 7, beyond the interface"),
+        (6 + com.BEYOND, HResult.E_NOTIMPL, f"IUnknown::slot {6 + com.BEYOND}, beyond the interface"),
+    ],
+)
+def test_a_call_that_cannot_be_answered_is_refused_and_recorded(
+    slot: int, code: HResult, line: str, counter: Counter, unexpected: list[str]
+) -> None:
+    assert method(counter.address, slot, com.RESULT)(counter.address) == code.signed
+    assert unexpected == [line]
 
 
 class Pair(ctypes.Structure):
@@ -155,8 +152,7 @@ def test_a_large_struct_is_returned_as_cpp_expects_it() -> None:
 @pytest.mark.parametrize(
     ("slot", "line"), [(4, "IStructs::GetNone (slot 4)"), (5, "IStructs::Raise raised ValueError: broken")]
 )
-def test_a_large_struct_that_is_not_there_is_zeros(slot: int, line: str) -> None:
-    unexpected: list[str] = []
+def test_a_large_struct_that_is_not_there_is_zeros(slot: int, line: str, unexpected: list[str]) -> None:
     made = Structs(unexpected)
     target = Four((9, 9, 9, 9))
     # As C++ calls it: where the struct is to go comes before the object.
@@ -175,21 +171,6 @@ def test_a_small_struct_is_returned_in_registers() -> None:
     assert is_returned_through_pointer(Four)
     assert not is_returned_through_pointer(com.UINT)
     assert not is_returned_through_pointer(None)
-
-
-def test_a_call_beyond_the_table_is_refused_and_recorded() -> None:
-    unexpected: list[str] = []
-    made = Structs(unexpected)
-    for slot in (7, 7 + com.BEYOND - 1):
-        assert method(made.address, slot, com.RESULT)(made.address) == HResult.E_NOTIMPL.signed
-    assert unexpected == [f"IStructs::slot {slot}, beyond the interface" for slot in (7, 6 + com.BEYOND)]
-
-
-def test_an_interface_that_is_rightly_absent_is_not_recorded() -> None:
-    unexpected: list[str] = []
-    made = Structs(unexpected)
-    assert ask_for(made, IID) == (HResult.E_NOINTERFACE.signed, None)
-    assert unexpected == []
 
 
 def test_a_method_must_be_of_the_interface() -> None:

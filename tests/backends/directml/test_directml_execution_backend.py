@@ -211,20 +211,16 @@ def test_resources_go_over_in_the_order_of_the_struct(processes: Processes) -> N
     assert repeats == 0
 
 
-def test_owned_tensors_are_marked(processes: Processes) -> None:
+def test_owned_tensors_are_marked_and_one_left_out_keeps_its_place(processes: Processes) -> None:
     owned = TensorDesc.of(DataType.UINT32, (1, 4), flags=TensorFlag.OWNED_BY_DML)
-    desc = GatherDesc(GATHER.input_tensor, owned, GATHER.output_tensor, 0, 1)
-    DirectmlBackend("d3d12").execute(desc, L, INPUTS, OUTPUTS)
-    ((_, inputs, _, _),) = processes.devices[0].asked
-    assert [resource.is_owned for resource in inputs] == [False, True]
-
-
-def test_a_tensor_left_out_keeps_its_place(processes: Processes) -> None:
+    backend = DirectmlBackend("d3d12")
+    backend.execute(GatherDesc(GATHER.input_tensor, owned, GATHER.output_tensor, 0, 1), L, INPUTS, OUTPUTS)
     desc = GatherDesc(None, GATHER.indices_tensor, None, 0, 1)  # type: ignore[arg-type]
-    DirectmlBackend("d3d12").execute(desc, L, {"indices_tensor": INPUTS["indices_tensor"]}, {})
-    ((_, inputs, outputs, _),) = processes.devices[0].asked
-    assert (inputs[0], outputs) == (None, [None])
-    assert inputs[1].binding is INPUTS["indices_tensor"]
+    backend.execute(desc, L, {"indices_tensor": INPUTS["indices_tensor"]}, {})
+    (_, inputs, _, _), (_, others, outputs, _) = processes.devices[0].asked
+    assert [resource.is_owned for resource in inputs] == [False, True]
+    assert (others[0], outputs) == (None, [None])
+    assert others[1].binding is INPUTS["indices_tensor"]
 
 
 def test_timing(processes: Processes) -> None:
@@ -242,16 +238,15 @@ def test_timing(processes: Processes) -> None:
 
 def test_what_goes_wrong_in_an_execution(processes: Processes) -> None:
     backend = DirectmlBackend("d3d12")
-    processes.behave = lambda what: NoMemory("none left")
-    with pytest.raises(Unsupported, match="none left"):
-        backend.execute(GATHER, L, INPUTS, OUTPUTS)
-    processes.behave = lambda what: ExecutionError("refused")
-    with pytest.raises(ExecutionError, match="refused"):
-        backend.execute(GATHER, L, INPUTS, OUTPUTS)
-    assert len(processes.devices) == 1
-    processes.behave = lambda what: LibraryCrash("died of SIGSEGV")
-    with pytest.raises(LibraryCrash, match=r"died of SIGSEGV; it was to execute GATHER \{"):
-        backend.execute(GATHER, L, INPUTS, OUTPUTS)
+    for error, told, known in (
+        (NoMemory("none left"), Unsupported, "none left"),
+        (ExecutionError("refused"), ExecutionError, "refused"),
+        (LibraryCrash("died of SIGSEGV"), LibraryCrash, r"died of SIGSEGV; it was to execute GATHER \{"),
+    ):
+        assert len(processes.devices) == 1
+        processes.behave = lambda what, error=error: error  # type: ignore[misc]
+        with pytest.raises(told, match=known):
+            backend.execute(GATHER, L, INPUTS, OUTPUTS)
     processes.behave = lambda what: None
     backend.execute(GATHER, L, INPUTS, OUTPUTS)
     assert [len(device.asked) for device in processes.devices] == [3, 1], "a fresh device for the next case"

@@ -204,12 +204,13 @@ def test_the_real_worker_tells_what_is_missing(tmp_path: Path) -> None:
 
 
 class FakeDirectml:
-    """Decides by the first byte of a block's descriptor."""
+    """Decides by the first byte of a block's descriptor; `types` are those of the operators that it was asked for."""
 
-    def __init__(self, memory: Any) -> None:
-        self._memory = memory
+    def __init__(self) -> None:
+        self.types: list[int] = []
 
     def create_operator(self, desc: int) -> int:
+        self.types.append(ctypes.c_uint32.from_address(desc).value)
         return -1 if ctypes.string_at(desc, 1) == b"!" else 0
 
 
@@ -223,10 +224,12 @@ def asked(*requests: tuple[Any, bytes]) -> IO[bytes]:
     return file
 
 
-def serve(world: World, *requests: tuple[Any, bytes]) -> list[tuple[Any, bytes]]:
+def serve(
+    world: World, *requests: tuple[Any, bytes], memory: Any = None, directml: FakeDirectml | None = None
+) -> list[tuple[Any, bytes]]:
     """The worker's replies, each with what follows it, to requests, each with what follows it."""
-    memory = ctypes.create_string_buffer(BLOCK_SIZE)
-    opened = ExecutionDevice(world.gpu, FakeDirectml(memory), "made up", {}, ())  # type: ignore[arg-type]
+    memory = memory or ctypes.create_string_buffer(BLOCK_SIZE)
+    opened = ExecutionDevice(world.gpu, directml or FakeDirectml(), "made up", {}, ())  # type: ignore[arg-type]
     found = []
     with asked(*requests) as file, TemporaryFile(buffering=0) as replies:
         Server(opened, memory, file.fileno(), replies.fileno(), DeadlineTimer()).serve()
@@ -264,9 +267,6 @@ def test_requests_are_answered_in_turn() -> None:
     ]
     world.gpu.close()
     assert world.alive == []
-
-
-def test_timed_runs_are_answered_with_their_seconds_and_resources() -> None:
     timed = RunOperator(8, EXECUTE.inputs, EXECUTE.outputs, repeats=3)
     ((reply, resources),) = serve(World(), (timed, b"block..." + RESOURCES))
     assert (reply, resources[-16:]) == (RunTimes([0.025] * 3), b"0123456789abcdef")
@@ -298,20 +298,10 @@ def test_requests_that_break_off_end_the_worker() -> None:
 
 
 def test_the_block_lies_where_the_packer_was_told() -> None:
-    memory = ctypes.create_string_buffer(BLOCK_SIZE)
-    block = Packer(ctypes.addressof(memory)).pack(GATHER)
-    seen: list[int] = []
-
-    class Directml:
-        def create_operator(self, desc: int) -> int:
-            seen.append(ctypes.c_uint32.from_address(desc).value)
-            return 0
-
-    world = World()
-    opened = ExecutionDevice(world.gpu, Directml(), "made up", {}, ())  # type: ignore[arg-type]
-    with asked((Decide(len(block)), bytes(block))) as file, TemporaryFile() as replies:
-        Server(opened, memory, file.fileno(), replies.fileno(), DeadlineTimer()).serve()
-    assert seen == [67], "the type of GATHER"
+    memory, directml = ctypes.create_string_buffer(BLOCK_SIZE), FakeDirectml()
+    block = bytes(Packer(ctypes.addressof(memory)).pack(GATHER))
+    serve(World(), (Decide(len(block)), block), memory=memory, directml=directml)
+    assert directml.types == [67], "the type of GATHER"
 
 
 def test_what_takes_too_long_ends_the_process() -> None:

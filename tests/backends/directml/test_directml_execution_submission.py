@@ -40,6 +40,13 @@ def run(world: World, inputs: list[Bound | None], outputs: list[Bound | None]) -
         submission.run()
 
 
+def run_one(world: World, size: int = 16) -> None:
+    """One operator of one input, whose content comes to its output."""
+    output = bound(b"?" * size)
+    run(world, [bound(b"d" * size)], [output])
+    assert view(output) == b"d" * size
+
+
 def check_all_released(world: World) -> None:
     world.gpu.close()
     assert world.alive == []
@@ -114,14 +121,11 @@ def test_memory_for_directml_is_bound_where_it_is_asked_for() -> None:
     check_all_released(world)
 
 
-def test_a_tensor_left_out_keeps_its_place() -> None:
+def test_a_tensor_left_out_keeps_its_place_and_not_every_input_is_owned() -> None:
     world = World()
     run(world, [bound(b"0123456789abcdef"), None], [bound(b"?" * 16), None])
     _, execution = world.made(FakeTable)
     assert (execution.bound["inputs"][1], execution.bound["outputs"][1]) == (None, None)
-
-
-def test_not_every_input_is_owned() -> None:
     world = World(Needs(3, persistent=16))
     run(world, [bound(b"0123456789abcdef"), bound(b"i" * 16, is_owned=True)], [bound(b"?" * 16)])
     initialization, execution = world.made(FakeTable)
@@ -168,10 +172,10 @@ def test_timed_copies() -> None:
 
 def test_everything_is_released_case_by_case() -> None:
     world = World(Needs(3, temporary=300, persistent=100), Needs(2, temporary=1000))
-    run(world, [bound(b"0123456789abcdef")], [bound(b"?" * 16)])
+    run_one(world)
     alive = sorted(world.alive)
     for _ in range(5):
-        run(world, [bound(b"0123456789abcdef")], [bound(b"?" * 16)])
+        run_one(world)
     assert sorted(world.alive) == alive
     kept = [resource.name for resource in world.made(FakeResource) if resource.references > resource.FREE]
     assert kept == ["upload4", "readback5"], "staging buffers are used again"
@@ -195,7 +199,7 @@ def test_staging_buffers_grow_and_are_given_back_when_unusually_large(monkeypatc
         return [(resource.heap, resource.size) for resource in resources]
 
     for size, expected in ((16, 1 << 10), (1000, 1 << 12), (16, 1 << 12), (5000, None), (16, 1 << 10)):
-        run(world, [bound(b"d" * size)], [bound(b"?" * size)])
+        run_one(world, size)
         staging = [] if expected is None else [(HeapType.UPLOAD, expected), (HeapType.READBACK, expected)]
         assert kept() == staging, size
     check_all_released(world)
@@ -203,12 +207,12 @@ def test_staging_buffers_grow_and_are_given_back_when_unusually_large(monkeypatc
 
 def test_the_heap_of_descriptors_grows() -> None:
     world = World(Needs(200), Needs(200))
-    run(world, [bound(b"d" * 16)], [bound(b"?" * 16)])
+    run_one(world)
     world.needs = Needs(100)
-    run(world, [bound(b"d" * 16)], [bound(b"?" * 16)])
+    run_one(world)
     assert [(heap.count, heap.is_visible) for heap in world.made(FakeDescriptorHeap)] == [(512, True)]
     world.needs = Needs(500)
-    run(world, [bound(b"d" * 16)], [bound(b"?" * 16)])
+    run_one(world)
     assert [heap.count for heap in world.made(FakeDescriptorHeap)] == [512, 1024]
     check_all_released(world)
 
@@ -223,9 +227,9 @@ def test_a_refusal_is_told_and_leaves_nothing(function: str) -> None:
     world = World()
     world.fails[function] = HResult.E_INVALIDARG
     with pytest.raises(ComError, match=f"IDMLDevice::{function} answered E_INVALIDARG"):
-        run(world, [bound(b"d" * 16)], [bound(b"?" * 16)])
+        run_one(world)
     del world.fails[function]
-    run(world, [bound(b"d" * 16)], [bound(b"?" * 16)])
+    run_one(world)
     check_all_released(world)
 
 
@@ -233,10 +237,10 @@ def test_a_device_without_memory_is_told() -> None:
     world = World()
     world.fails["CreateCommittedResource"] = HResult.E_OUTOFMEMORY
     with pytest.raises(DeviceOutOfMemory, match="no memory for a buffer of 144 bytes"):
-        run(world, [bound(b"d" * 16)], [bound(b"?" * 16)])
+        run_one(world)
     world.fails["CreateCommittedResource"] = HResult.E_FAIL
     with pytest.raises(ComError, match="ID3D12Device::CreateCommittedResource answered E_FAIL"):
-        run(world, [bound(b"d" * 16)], [bound(b"?" * 16)])
+        run_one(world)
     check_all_released(world)
 
 
@@ -244,12 +248,10 @@ def test_commands_that_do_not_close_are_told_and_others_run_after_them() -> None
     world = World()
     world.fails["Close"] = HResult.E_INVALIDARG
     with pytest.raises(ComError, match="ID3D12GraphicsCommandList::Close answered E_INVALIDARG"):
-        run(world, [bound(b"d" * 16)], [bound(b"?" * 16)])
+        run_one(world)
     assert world.log == []
     del world.fails["Close"]
-    output = bound(b"?" * 16)
-    run(world, [bound(b"d" * 16)], [output])
-    assert view(output) == b"d" * 16
+    run_one(world)
     check_all_released(world)
 
 
@@ -267,7 +269,7 @@ def test_a_device_that_is_gone_is_told(fails: dict[str, HResult]) -> None:
     world = World()
     world.removed, world.fails = HResult.DXGI_ERROR_DEVICE_REMOVED, fails
     with pytest.raises(DeviceRemoved, match=r"the device was removed: .*RemovedReason answered DXGI_ERROR_DEVICE"):
-        run(world, [bound(b"d" * 16)], [bound(b"?" * 16)])
+        run_one(world)
     check_all_released(world)
 
 

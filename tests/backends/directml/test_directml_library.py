@@ -1,9 +1,10 @@
-"""Finding, fetching and checking the library, with wheels and compilers made up for the purpose."""
+"""Finding, fetching and checking the library, and the commands that do, with wheels and compilers made up here."""
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
+import json
 import re
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from directml_fakes import fake_worker
 
 from dml_conformance.backends.directml import library as library_module
 from dml_conformance.backends.directml import stubs
@@ -19,11 +22,15 @@ from dml_conformance.backends.directml.install import download_command, install
 from dml_conformance.backends.directml.library import (
     OVERRIDE,
     RELEASES,
+    LibraryFile,
     Release,
     find_library,
     installed,
     installed_path,
 )
+from dml_conformance.backends.directml.process import DecisionProcess
+from dml_conformance.backends.directml.profiles import PROFILES, Profile
+from dml_conformance.conformance.cli.directml import directml
 from dml_conformance.spec.levels import Level
 
 CONTENT = b"not a library at all"
@@ -144,16 +151,14 @@ def test_another_wheel_is_refused(release: Release, wheel: Path, monkeypatch: py
 
 
 def test_pips_reason_is_told(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
-    use_pip(monkeypatch, FakePip(None, "WARNING: slow\nERROR: No matching distribution found\nmore", code=1))
-    with pytest.raises(DirectmlError, match=r"torch-directml 1\.0: ERROR: No matching distribution found$"):
-        install(release)
-    for code in (0, 1):
-        use_pip(monkeypatch, FakePip(None, code=code))
-        with pytest.raises(DirectmlError, match=r"torch-directml 1\.0: no wheel came$"):
+    for pip, told in (
+        (FakePip(None, "WARNING: slow\nERROR: No matching distribution found\nmore", code=1), "ERROR: No matching .*"),
+        (FakePip(None, code=0), "no wheel came"),
+        (FakePip(None, code=1), "no wheel came"),
+    ):
+        use_pip(monkeypatch, pip)
+        with pytest.raises(DirectmlError, match=rf"torch-directml 1\.0: {told}$"):
             install(release)
-
-
-def test_an_environment_without_pip_is_told(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dml_conformance.backends.directml.install.importlib.util.find_spec", lambda name: None)
     with pytest.raises(DirectmlError, match=r"needs pip in this environment; .* name it with --wheel"):
         install(release)
@@ -178,7 +183,7 @@ def test_the_newest_installed_library_is_used() -> None:
         find_library()
 
 
-def test_a_library_can_be_named(tmp_path: Path, release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_can_be_named(tmp_path: Path, release: Release, wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "libdirectml.so"
     path.write_bytes(b"other")
     for named in (path, tmp_path):
@@ -188,18 +193,13 @@ def test_a_library_can_be_named(tmp_path: Path, release: Release, monkeypatch: p
     assert library.version == "a build not known here"
     path.write_bytes(CONTENT)
     assert find_library().release is release
+    # A level that is asked for outweighs it.
+    installed_library = install(release, wheel)
+    assert find_library(Level.L4_1) == installed_library
+    assert find_library().path == path
     monkeypatch.setenv(OVERRIDE, str(tmp_path / "missing.so"))
     with pytest.raises(DirectmlError, match=f"{OVERRIDE} names .*missing.so', and there is no such file"):
         find_library()
-
-
-def test_a_level_asked_for_outweighs_the_library_named(
-    tmp_path: Path, release: Release, wheel: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(OVERRIDE, str(wheel))
-    installed_library = install(release, wheel)
-    assert find_library(Level.L4_1) == installed_library
-    assert find_library().path == wheel
 
 
 @pytest.mark.parametrize(("system", "machine"), [("win32", "AMD64"), ("linux", "aarch64"), ("darwin", "x86_64")])
@@ -285,3 +285,72 @@ def test_a_stub_that_nobody_answers_for_says_that_it_does_nothing(cache: Path) -
     needs_compiler()
     library = ctypes.CDLL(str(stubs.build(cache) / "libdxcore.so"))
     assert library.DXCoreCreateAdapterFactory(None, None) == -2147467263
+
+
+# --- `directml install` and `directml info` ---------------------------------------------------------------------------
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(directml, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_install_takes_the_release_of_the_level(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[tuple[Level, Path | None]] = []
+
+    def install(release: Release, wheel: Path | None) -> LibraryFile:
+        asked.append((release.level, wheel))
+        return LibraryFile(Path("cache/libdirectml.so"), release.library_sha256, release)
+
+    monkeypatch.setattr("dml_conformance.backends.directml.install.install", install)
+    wheel = tmp_path / "some.whl"
+    wheel.touch()
+    assert run("install").startswith("torch-directml 0.2.5.dev240914, level 6_2, SHA-256 fd54a8c5")
+    run("install", "--level", "5.0", "--wheel", str(wheel))
+    assert asked == [(Level.L6_2, None), (Level.L5_0, wheel)]
+    with pytest.raises(DirectmlError, match="no DirectML library of level 4_1 is known"):
+        run("install", "--level", "4_1")
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Profiles that workers were started with; on `least` FLOAT64 is missing and a call is not provided for."""
+    profiles: list[str] = []
+
+    def start(library: LibraryFile, profile: Profile) -> DecisionProcess:
+        profiles.append(profile.name)
+        types = "tuple(t for t in range(1, 12) if t != 9)" if profile.name == "least" else "tuple(range(1, 12))"
+        calls = "('ID3D12Device5::CreateFence',)" if profile.name == "least" else "()"
+        return fake_worker("reply(0)", hello=f"level=0x5200, data_types={types}, unexpected={calls}")
+
+    library = LibraryFile(Path("some/libdirectml.so"), "0" * 64, None)
+    monkeypatch.setattr("dml_conformance.backends.directml.library.find_library", lambda level: library)
+    monkeypatch.setattr("dml_conformance.backends.directml.library.settings_files", lambda: (Path("settings.conf"),))
+    monkeypatch.setattr("dml_conformance.backends.directml.process.start", start)
+    return profiles
+
+
+def test_info_tells_what_the_library_says_on_each_profile(started: list[str]) -> None:
+    value = json.loads(run("info", "--format", "json"))
+    assert started == list(PROFILES)
+    assert value["library"] == {
+        "path": "some/libdirectml.so",
+        "version": "a build not known here",
+        "sha256": "0" * 64,
+        "level": "5_2",
+        "settings": ["settings.conf"],
+    }
+    lacking = {row["profile"]: (row["not_supported"], row["unexpected"]) for row in value["profiles"]}
+    assert lacking.pop("least") == (["FLOAT64"], ["ID3D12Device5::CreateFence"])
+    assert set(map(str, lacking.values())) == {"([], [])"}
+    assert {row["level"]: row["path"] for row in value["releases"]} == {level.label: None for level in RELEASES}
+
+
+def test_info_in_words(started: list[str]) -> None:
+    lines = [" ".join(line.split()) for line in run("info").splitlines()]
+    assert lines[0].startswith("a build not known here, level 5_2, SHA-256 000")
+    assert "it reads settings from settings.conf" in lines
+    assert "least FLOAT64 ID3D12Device5::CreateFence" in lines
+    assert "full none none" in lines
+    assert "6_2 0.2.5.dev240914 no" in lines

@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -33,13 +34,19 @@ LEVELS = (Level.L5_0, Level.L5_2, Level.L6_2)
 ALL_TYPES = frozenset(data_type for data_type in DataType if data_type.size)
 
 
+@contextmanager
+def opened(device: str) -> Iterator[DirectmlBackend]:
+    """The backend on the installed library of the level that a device's name starts with."""
+    library_or_skip(Level.parse(device.partition(",")[0]))
+    with closing(DirectmlBackend(device)) as backend:
+        yield backend
+
+
 @pytest.fixture(scope="module", params=LEVELS, ids=str)
 def backend(request: pytest.FixtureRequest) -> Iterator[DirectmlBackend]:
     """The backend on each installed library."""
-    library_or_skip(request.param)
-    made = DirectmlBackend(request.param.label)
-    yield made
-    made.close()
+    with opened(request.param.label) as made:
+        yield made
 
 
 def own_level(backend: DirectmlBackend) -> Level:
@@ -48,11 +55,6 @@ def own_level(backend: DirectmlBackend) -> Level:
 
 def accepts(backend: DirectmlBackend, desc: object) -> bool:
     return backend.validate(desc, own_level(backend)).accepted  # type: ignore[arg-type]
-
-
-def test_the_library_says_the_level_that_it_was_chosen_for(backend: DirectmlBackend) -> None:
-    assert backend.capabilities().name == f"directml:{own_level(backend)}"
-    assert own_level(backend) in LEVELS
 
 
 @pytest.mark.few(1)
@@ -78,30 +80,27 @@ def test_the_library_calls_nothing_that_the_null_device_lacks(level: Level) -> N
     ],
 )
 def test_what_the_device_claims_decides_on_data_types(profile: str, lacking: str) -> None:
-    library_or_skip(Level.L6_2)
-    backend = DirectmlBackend(f"6_2,{profile}")
     refused = set()
-    for data_type in ALL_TYPES:
-        try:
-            assert accepts(backend, tile(data_type))
-        except Unsupported:
-            refused.add(data_type.name)
-    backend.close()
+    with opened(f"6_2,{profile}") as backend:
+        for data_type in ALL_TYPES:
+            try:
+                assert accepts(backend, tile(data_type))
+            except Unsupported:
+                refused.add(data_type.name)
     assert refused == set(lacking.split())
 
 
 def test_older_libraries_need_typed_loads_for_bytes() -> None:
-    library_or_skip(Level.L5_2)
-    backend = DirectmlBackend("5_2,no-typed-uav-loads")
-    with pytest.raises(Unsupported, match="does not support INT8 on this device"):
-        accepts(backend, tile(DataType.INT8))
-    assert accepts(backend, tile(DataType.INT16))
-    backend.close()
+    with opened("5_2,no-typed-uav-loads") as backend:
+        with pytest.raises(Unsupported, match="does not support INT8 on this device"):
+            accepts(backend, tile(DataType.INT8))
+        assert accepts(backend, tile(DataType.INT16))
 
 
 def test_valid_and_invalid_descriptors(backend: DirectmlBackend) -> None:
     assert accepts(backend, GATHER)
     assert not accepts(backend, replace(GATHER, axis=2))
+    assert backend.validate(replace(GATHER, axis=2), Level.L5_0).reason == "E_INVALIDARG"
     assert not accepts(backend, replace(GATHER, indices_tensor=None))
     assert not accepts(backend, replace(GATHER, output_tensor=TensorDesc.of(DataType.FLOAT16, (4, 2))))
     tensor = TensorDesc.of(DataType.FLOAT32, (5, 4))
@@ -111,8 +110,11 @@ def test_valid_and_invalid_descriptors(backend: DirectmlBackend) -> None:
     assert not accepts(backend, replace(nd, input_dimension_count=1))
 
 
-def test_a_rejection_has_its_code_as_reason(backend: DirectmlBackend) -> None:
-    assert backend.validate(replace(GATHER, axis=2), Level.L5_0).reason == "E_INVALIDARG"
+def test_the_library_says_the_level_that_it_was_chosen_for_and_claims_none_above(backend: DirectmlBackend) -> None:
+    assert backend.capabilities().name == f"directml:{own_level(backend)}"
+    assert own_level(backend) in LEVELS
+    with pytest.raises(Unsupported):
+        backend.validate(GATHER, min(level for level in Level if level > own_level(backend)))
 
 
 def small_alignment(desc: object) -> bool:
@@ -122,21 +124,13 @@ def small_alignment(desc: object) -> bool:
 
 def test_decisions_are_those_of_the_specification() -> None:
     """On the operator that divergences spare: what arrives at the library is what was sent."""
-    library_or_skip(Level.L6_2)
-    backend = DirectmlBackend("6_2")
     compared = 0
-    for case in boundary_cases("GATHER_ND1", Level.L6_2):
-        if case.outcome is not Outcome.UNSPECIFIED and not small_alignment(case.desc):
-            assert accepts(backend, case.desc) == (case.outcome is Outcome.ACCEPT), case.to_json()
-            compared += 1
-    backend.close()
+    with opened("6_2") as backend:
+        for case in boundary_cases("GATHER_ND1", Level.L6_2):
+            if case.outcome is not Outcome.UNSPECIFIED and not small_alignment(case.desc):
+                assert accepts(backend, case.desc) == (case.outcome is Outcome.ACCEPT), case.to_json()
+                compared += 1
     assert compared > 300
-
-
-def test_a_level_above_the_librarys_is_not_claimed(backend: DirectmlBackend) -> None:
-    above = min(level for level in Level if level > own_level(backend))
-    with pytest.raises(Unsupported):
-        backend.validate(GATHER, above)
 
 
 def test_a_crash_of_the_library_costs_one_decision(backend: DirectmlBackend) -> None:
@@ -153,14 +147,9 @@ def test_a_crash_of_the_library_costs_one_decision(backend: DirectmlBackend) -> 
 def test_a_library_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     library = library_or_skip(Level.L6_2)
     monkeypatch.setenv(OVERRIDE, str(library.path))
-    backend = DirectmlBackend()
-    assert backend.capabilities().versions["directml sha256"] == library.sha256
-    assert accepts(backend, GATHER)
-    backend.close()
-
-
-def test_a_file_that_is_no_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    library_or_skip(Level.L6_2)
+    with closing(DirectmlBackend()) as backend:
+        assert backend.capabilities().versions["directml sha256"] == library.sha256
+        assert accepts(backend, GATHER)
     monkeypatch.setenv(OVERRIDE, __file__)
     with pytest.raises(ValueError, match=r"cannot load the DirectML library: .*invalid ELF header"):
         DirectmlBackend()

@@ -96,21 +96,27 @@ def test_there_are_no_meta_commands() -> None:
     assert count.value == 0
 
 
-def adapter_of(null: NullDevice) -> int:
-    """The adapter's address, by the way that DirectML takes to it."""
-    factory, adapter = POINTER(), POINTER()
+def ask_for_adapter(null: NullDevice, luid: LUID) -> tuple[int, int | None]:
+    """The answer and the adapter's address, by the way that DirectML takes to it."""
+    factory, adapter = POINTER(), POINTER(1)
     iid = guid(headers.IDXCORE_ADAPTER_FACTORY.iid)[1]
     assert null.create_adapter_factory(iid.value, ctypes.addressof(factory)) == 0
-    luid = LUID(call(null.device.address, headers.ID3D12_DEVICE5, "GetAdapterLuid", LUID))
     arguments = (
         (POINTER, ctypes.addressof(luid)),
         guid(headers.IDXCORE_ADAPTER.iid),
         (POINTER, ctypes.addressof(adapter)),
     )
     assert factory.value is not None
-    assert call(factory.value, headers.IDXCORE_ADAPTER_FACTORY, "GetAdapterByLuid", RESULT, *arguments) == 0
-    assert adapter.value is not None
-    return adapter.value
+    code = call(factory.value, headers.IDXCORE_ADAPTER_FACTORY, "GetAdapterByLuid", RESULT, *arguments)
+    return code, adapter.value
+
+
+def adapter_of(null: NullDevice) -> int:
+    luid = LUID(call(null.device.address, headers.ID3D12_DEVICE5, "GetAdapterLuid", LUID))
+    code, adapter = ask_for_adapter(null, luid)
+    assert code == 0
+    assert adapter is not None
+    return adapter
 
 
 def test_the_adapter_is_found_by_its_luid_and_tells_its_properties() -> None:
@@ -139,25 +145,12 @@ def test_a_property_that_is_not_there_or_does_not_fit_is_refused() -> None:
     assert null.unexpected == ["IDXCoreAdapter::GetProperty(9, 64)", "IDXCoreAdapter::GetProperty(3, 8)"]
 
 
-def test_another_adapter_is_not_there() -> None:
-    null = NullDevice(FULL)
-    factory, adapter, luid = POINTER(), POINTER(1), LUID(NULL_LUID + 1)
-    null.create_adapter_factory(guid(headers.IDXCORE_ADAPTER_FACTORY.iid)[1].value, ctypes.addressof(factory))
-    arguments = (
-        (POINTER, ctypes.addressof(luid)),
-        guid(headers.IDXCORE_ADAPTER.iid),
-        (POINTER, ctypes.addressof(adapter)),
-    )
-    assert factory.value is not None
-    code = call(factory.value, headers.IDXCORE_ADAPTER_FACTORY, "GetAdapterByLuid", RESULT, *arguments)
-    assert (code, adapter.value) == (HResult.E_INVALIDARG.signed, None)
-    assert null.unexpected == ["IDXCoreAdapterFactory::GetAdapterByLuid of another adapter"]
-
-
-def test_a_factory_of_another_kind_is_refused() -> None:
+def test_another_adapter_is_not_there_and_no_factory_of_another_kind() -> None:
     null, factory = NullDevice(FULL), POINTER(1)
+    assert ask_for_adapter(null, LUID(NULL_LUID + 1)) == (HResult.E_INVALIDARG.signed, None)
+    assert null.unexpected == ["IDXCoreAdapterFactory::GetAdapterByLuid of another adapter"]
     iid = guid(headers.ID3D12_DEVICE.iid)[1]
     code = null.create_adapter_factory(iid.value, ctypes.addressof(factory))
     assert (code, factory.value) == (HResult.E_NOINTERFACE.signed, None)
-    assert len(null.unexpected) == 1
+    assert len(null.unexpected) == 2
     assert null.create_adapter_factory(0, 0) == HResult.E_POINTER.signed

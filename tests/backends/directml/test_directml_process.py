@@ -1,24 +1,30 @@
-"""The worker process: asked, crashed, garbled; and the backend on top of it, with stand-ins for the library."""
+"""The worker process and the backend on top of it, with stand-ins for the library and with one made up."""
 
 from __future__ import annotations
 
 import gc
 import os
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from directml_fakes import GATHER, fake_worker, tile, use_fake_worker
+from directml_fakes import GATHER, fake_library, fake_worker, tile, use_fake_worker
 from msgspec.structs import replace
 
 from dml_conformance.backends.base import Answer, Backend, Unsupported
-from dml_conformance.backends.directml import DirectmlBackend, DirectmlError, LibraryCrash
+from dml_conformance.backends.directml import DirectmlBackend, DirectmlError, LibraryCrash, decision_server, stubs
 from dml_conformance.backends.directml import backend as backend_module
 from dml_conformance.backends.directml.library import RELEASES, LibraryFile
 from dml_conformance.backends.directml.process import DecisionProcess
 from dml_conformance.backends.directml.protocol import Reply
+from dml_conformance.backends.directml.structs import Packer
+from dml_conformance.backends.processes.child_process import main_of
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
+from dml_conformance.spec.operators.gather_nd import GatherNdDesc
 from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES
 from dml_conformance.spec.tensor import TensorDesc
 
@@ -26,38 +32,32 @@ E_INVALIDARG = -2147024809
 REJECT = f"reply({E_INVALIDARG})"
 
 
-def test_an_answer_comes_back() -> None:
-    worker = fake_worker("reply(len(block), text=b'what was called')")
-    assert worker.hello.level == 0x6200
-    assert worker.ask(b"12345") == Reply(5, "what was called")
-    worker.close()
-
-
-def test_a_crash_is_told_with_its_last_words_and_the_next_question_is_answered() -> None:
+def test_answers_and_crashes_come_back_with_the_last_words() -> None:
     worker = fake_worker(
-        "\n    if block == b'bad': os.write(2, b'double free\\n'); reply(signal=signal.SIGABRT)\n    else: reply(1)"
+        "\n    if block == b'bad': os.write(2, b'double free\\n'); reply(signal=signal.SIGABRT)"
+        "\n    elif block == b'slow': reply(signal=signal.SIGALRM)"
+        "\n    else: reply(len(block), text=b'what was called')"
     )
-    with pytest.raises(LibraryCrash, match=r"^died of SIGABRT: double free$"):
-        worker.ask(b"bad")
-    assert worker.ask(b"good").code == 1
-    with pytest.raises(LibraryCrash, match=r"^died of SIGABRT: double free$"):
-        worker.ask(b"bad")
-    worker.close()
-
-
-def test_taking_too_long_is_told() -> None:
-    worker = fake_worker("reply(signal=signal.SIGALRM)")
+    assert worker.hello.level == 0x6200
+    for _ in range(2):
+        with pytest.raises(LibraryCrash, match=r"^died of SIGABRT: double free$"):
+            worker.ask(b"bad")
+        assert worker.ask(b"12345") == Reply(5, "what was called")
     with pytest.raises(LibraryCrash, match="SIGALRM, taking too long"):
-        worker.ask(b"1")
+        worker.ask(b"slow")
     worker.close()
 
 
-def test_a_worker_that_is_gone_is_told() -> None:
-    worker = fake_worker("os.write(2, b'no memory'); os.kill(os.getpid(), signal.SIGKILL)")
-    with pytest.raises(DirectmlError, match="died of SIGKILL: no memory"):
-        worker.ask(b"1")
-    worker = fake_worker("sys.exit(3)")
-    with pytest.raises(DirectmlError, match="ended with code 3"):
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        ("os.write(2, b'no memory'); os.kill(os.getpid(), signal.SIGKILL)", "died of SIGKILL: no memory"),
+        ("sys.exit(3)", "ended with code 3"),
+    ],
+)
+def test_a_worker_that_is_gone_is_told(answers: str, told: str) -> None:
+    worker = fake_worker(answers)
+    with pytest.raises(DirectmlError, match=told):
         worker.ask(b"1")
 
 
@@ -74,12 +74,9 @@ def test_a_worker_that_does_not_start_says_why(script: str, reason: str) -> None
         DecisionProcess(script)
 
 
-def test_a_library_that_does_not_run_here_is_told() -> None:
+def test_what_cannot_be_started_at_all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DirectmlError, match=r"^no device$"):
         fake_worker(REJECT, hello="error='no device'")
-
-
-def test_a_worker_that_cannot_be_started_at_all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(DirectmlError, match="cannot be started"):
         DecisionProcess("pass")
@@ -109,28 +106,29 @@ def test_it_is_a_backend_and_says_what_it_is(monkeypatch: pytest.MonkeyPatch) ->
     assert said.versions["directml feature level"] == "6_2"
 
 
-def test_decisions_and_their_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_fake_worker(monkeypatch, "reply(0 if b'\\x43' in block[8:12] else -2147024809)")  # GATHER is 67
-    backend = DirectmlBackend()
-    assert backend.validate(GATHER, Level.L1_0) == Answer(True)
-    assert backend.validate(tile(DataType.FLOAT32), Level.L6_2) == Answer(False, "E_INVALIDARG")
+@pytest.mark.parametrize(
+    ("answers", "answer"),
+    [
+        ("reply(0)", Answer(True)),
+        (REJECT, Answer(False, "E_INVALIDARG")),
+        ("reply(1)", Answer(True, "HRESULT 0x00000001")),
+        (
+            "reply(0, text=b'ID3D12Device5::CreateFence')",
+            Answer(True, "S_OK; the null device lacks what was called: ID3D12Device5::CreateFence"),
+        ),
+    ],
+)
+def test_decisions_and_their_reasons(monkeypatch: pytest.MonkeyPatch, answers: str, answer: Answer) -> None:
+    use_fake_worker(monkeypatch, answers)
+    assert DirectmlBackend().validate(GATHER, Level.L1_0) == answer
 
 
-def test_a_success_that_is_not_s_ok_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_fake_worker(monkeypatch, "reply(1)")
-    assert DirectmlBackend().validate(GATHER, Level.L1_0) == Answer(True, "HRESULT 0x00000001")
-
-
-def test_what_the_null_device_lacks_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_fake_worker(monkeypatch, "reply(0, text=b'ID3D12Device5::CreateFence')")
-    answer = DirectmlBackend().validate(GATHER, Level.L1_0)
-    assert answer == Answer(True, "S_OK; the null device lacks what was called: ID3D12Device5::CreateFence")
-
-
-def test_a_level_above_the_librarys_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_level_above_the_librarys_is_not_claimed_and_nothing_is_executed(monkeypatch: pytest.MonkeyPatch) -> None:
     use_fake_worker(monkeypatch, REJECT)
     with pytest.raises(Unsupported, match="speaks level 6_2"):
         DirectmlBackend().validate(GATHER, Level.L6_3)
+    with pytest.raises(Unsupported, match="a null device executes nothing"):
+        DirectmlBackend().execute(GATHER, Level.L1_0, {}, {})
 
 
 def test_a_type_that_the_device_lacks_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,12 +163,6 @@ def test_a_worker_that_is_gone_is_replaced(monkeypatch: pytest.MonkeyPatch) -> N
         backend.validate(GATHER, Level.L1_0)
 
 
-def test_it_executes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_fake_worker(monkeypatch, REJECT)
-    with pytest.raises(Unsupported, match="a null device executes nothing"):
-        DirectmlBackend().execute(GATHER, Level.L1_0, {}, {})
-
-
 @pytest.mark.parametrize("device", ["no-such-thing", "full,no-doubles", "6_2,5_2", "9_9"])
 def test_a_device_that_means_nothing_is_refused(device: str) -> None:
     with pytest.raises(ValueError, match=r"expected one feature level or one device profile of full, |9_9"):
@@ -197,3 +189,69 @@ def test_a_library_that_speaks_another_level_than_it_should_is_refused(monkeypat
     monkeypatch.setattr(backend_module, "find_library", lambda level: LibraryFile(Path("fake.so"), "0" * 64, release))
     with pytest.raises(DirectmlError, match="says that it speaks level 6_2, not 5_2"):
         DirectmlBackend()
+
+
+# --- the worker itself, with a library made up for the purpose --------------------------------------------------------
+
+
+TENSORS = (GATHER.input_tensor, GATHER.indices_tensor, GATHER.output_tensor)
+CRASHES = GatherElementsDesc(*TENSORS, 0)
+HANGS = GatherNdDesc(*TENSORS, 2, 2)
+ANSWER_SECONDS = 1
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the made-up library and the stubs were compiled."""
+    return fake_library(tmp_path_factory.mktemp("directml")).parent
+
+
+def start(library: Path, folder: Path) -> DecisionProcess:
+    code = f"import {decision_server.__name__} as server; server.ANSWER_SECONDS = {ANSWER_SECONDS}; "
+    return DecisionProcess(code + main_of(decision_server.__name__, str(library), str(stubs.build(folder)), "full"))
+
+
+@pytest.fixture
+def worker(folder: Path) -> Iterator[DecisionProcess]:
+    made = start(folder / "fake.so", folder)
+    yield made
+    made.close()
+
+
+def test_it_says_what_the_library_says_and_nothing_that_it_prints(worker: DecisionProcess) -> None:
+    hello = worker.hello
+    assert (hello.error, hello.level, hello.unexpected) == ("", Level.L6_2, ())
+    assert hello.data_types == tuple(range(1, 12))
+    packer = Packer(hello.address)
+    for _ in range(3):  # the library takes the second only if the first was released
+        assert worker.ask(packer.pack(GATHER)) == Reply(0, "")
+    assert worker.ask(packer.pack(tile(DataType.FLOAT32))) == Reply(-2147024809, "")
+    assert len(list(Path(f"/proc/{worker._child.process.pid}/task").iterdir())) == 1, "it forks, and has threads"
+
+
+def test_crashes_cost_one_decision_each(worker: DecisionProcess) -> None:
+    packer = Packer(worker.hello.address)
+    for _ in range(3):
+        with pytest.raises(LibraryCrash, match=r"^died of SIGABRT: .*broken$"):
+            worker.ask(packer.pack(CRASHES))
+        assert worker.ask(packer.pack(GATHER)).code == 0
+
+
+def test_a_library_that_hangs_is_ended_and_waiting_between_decisions_is_no_hang(worker: DecisionProcess) -> None:
+    packer = Packer(worker.hello.address)
+    with pytest.raises(LibraryCrash, match="SIGALRM, taking too long"):
+        worker.ask(packer.pack(HANGS))
+    assert worker.ask(packer.pack(GATHER)).code == 0
+    time.sleep(ANSWER_SECONDS + 0.2)
+    assert worker.ask(packer.pack(GATHER)).code == 0
+
+
+def test_what_cannot_be_loaded_is_told(folder: Path) -> None:
+    problem = r"cannot load the DirectML library: .*"
+    with pytest.raises(DirectmlError, match=problem + "undefined symbol: DMLCreateDevice1"):
+        start(stubs.build(folder) / "libdxcore.so", folder)
+    with pytest.raises(DirectmlError, match=problem + "missing"):
+        start(folder / "missing.so", folder)
+    arguments = (str(folder / "fake.so"), str(stubs.build(folder)), "no-such")
+    with pytest.raises(DirectmlError, match=r"ended with code 1: .*KeyError: 'no-such'"):
+        DecisionProcess(main_of(decision_server.__name__, *arguments))

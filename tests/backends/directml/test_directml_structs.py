@@ -1,4 +1,4 @@
-"""Descriptors as memory, read back through structs that ctypes lays out as a C compiler does."""
+"""Descriptors and structs as memory, against figures of the C headers and structs that ctypes lays out."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from directml_fakes import GATHER, tile
 from msgspec.structs import replace
 
 from dml_conformance.backends.base import Unsupported
+from dml_conformance.backends.directml import headers
+from dml_conformance.backends.directml.com import InterfaceTable
+from dml_conformance.backends.directml.execution import structures
+from dml_conformance.backends.directml.execution.interfaces import C_TYPES, Interface, StructReturn
 from dml_conformance.backends.directml.headers import OperatorType
 from dml_conformance.backends.directml.structs import (
     BLOCK_SIZE,
@@ -138,9 +142,13 @@ def test_a_block_holds_the_descriptor(name: str) -> None:
 
 @pytest.mark.parametrize("name", list(operators()))
 def test_the_structs_have_the_size_that_a_c_compiler_gives_them(name: str) -> None:
-    layout = members(operators()[name].desc)
-    assert len(layout) == len(operators()[name].fields)
+    spec = operators()[name]
+    layout = members(spec.desc)
+    assert len(layout) == len(spec.fields)
     assert struct.calcsize(struct_format(layout)) == ctypes.sizeof(STRUCTS[name])
+    inputs, outputs = tensor_members(spec.desc)
+    assert inputs == tuple(field.attribute for field in spec.input_fields)
+    assert outputs == tuple(field.attribute for field in spec.output_fields)
 
 
 def test_nothing_of_one_descriptor_is_left_in_the_next() -> None:
@@ -150,6 +158,8 @@ def test_nothing_of_one_descriptor_is_left_in_the_next() -> None:
     assert read_desc(GATHER, receiver.receive(GATHER)[1]) == GATHER
     without = replace(GATHER, indices_tensor=None)
     assert read_desc(without, receiver.receive(without)[1]) == without
+    many = replace(tile(DataType.FLOAT32), repeats=tuple(range(1, MOST_ENTRIES + 1)))
+    assert read_desc(many, receiver.receive(many)[1]) == many
 
 
 def test_arrays_in_a_row_share_one_count() -> None:
@@ -176,28 +186,17 @@ def test_arrays_in_a_row_share_one_count() -> None:
         Packer(0).pack(Slice(tensor, None, (1, 2), (3,), DataType.FLOAT32, ()))
 
 
-@pytest.mark.parametrize("name", operators())
-def test_inputs_and_outputs_are_those_of_the_specification(name: str) -> None:
-    spec = operators()[name]
-    inputs, outputs = tensor_members(spec.desc)
-    assert inputs == tuple(field.attribute for field in spec.input_fields)
-    assert outputs == tuple(field.attribute for field in spec.output_fields)
-
-
-def test_a_field_of_another_kind_is_refused() -> None:
+def test_a_field_of_another_kind_and_an_unknown_operator_are_refused() -> None:
     class Named(OperatorDesc, frozen=True):
         operator: ClassVar[str] = "GATHER"
         name: str
 
-    Named.__annotations__ = {"name": str}
-    with pytest.raises(Unsupported, match=r"Named\.name is of a type that this backend cannot pass on"):
-        Packer(0).pack(Named("x"))
-
-
-def test_an_unknown_operator_is_refused() -> None:
     class Other(OperatorDesc, frozen=True):
         operator: ClassVar[str] = "SLICE"
 
+    Named.__annotations__ = {"name": str}
+    with pytest.raises(Unsupported, match=r"Named\.name is of a type that this backend cannot pass on"):
+        Packer(0).pack(Named("x"))
     with pytest.raises(Unsupported, match="has no SLICE; it has GATHER, TILE"):
         Packer(0).pack(Other())
 
@@ -218,7 +217,122 @@ def test_what_the_api_cannot_say_is_not_claimed(desc: OperatorDesc, reason: str)
         Packer(0).pack(desc)
 
 
-def test_many_entries_fit() -> None:
-    desc = replace(tile(DataType.FLOAT32), repeats=tuple(range(1, MOST_ENTRIES + 1)))
-    receiver = Receiver()
-    assert read_desc(desc, receiver.receive(desc)[1]) == desc
+# --- structs and tables that execution relies on ----------------------------------------------------------------------
+
+
+# From d3d12.h and DirectML.h, as a C compiler for 64-bit machines lays them out.
+SIZES = {
+    "Luid": 8,
+    "CpuDescriptorHandle": 8,
+    "GpuDescriptorHandle": 8,
+    "CommandQueueDesc": 16,
+    "HeapProperties": 20,
+    "HeapDesc": 48,
+    "SampleDesc": 8,
+    "ResourceDesc": 56,
+    "DescriptorHeapDesc": 16,
+    "QueryHeapDesc": 12,
+    "MemoryRange": 16,
+    "ResourceAllocationInfo": 16,
+    "TransitionBarrier": 24,
+    "ResourceBarrier": 32,
+    "BindingProperties": 24,
+    "BindingTableDesc": 32,
+    "BindingDesc": 16,
+    "BufferBinding": 24,
+    "BufferArrayBinding": 16,
+}
+OFFSETS = {
+    ("HeapDesc", "Properties"): 8,
+    ("HeapDesc", "Alignment"): 32,
+    ("ResourceDesc", "Alignment"): 8,
+    ("ResourceDesc", "Height"): 24,
+    ("ResourceDesc", "DepthOrArraySize"): 28,
+    ("ResourceDesc", "MipLevels"): 30,
+    ("ResourceDesc", "SampleDesc"): 36,
+    ("ResourceDesc", "Layout"): 44,
+    ("ResourceDesc", "Flags"): 48,
+    ("ResourceBarrier", "Transition"): 8,
+    ("BindingProperties", "TemporaryResourceSize"): 8,
+    ("BindingTableDesc", "SizeInDescriptors"): 24,
+    ("BindingDesc", "Desc"): 8,
+    ("BufferArrayBinding", "Bindings"): 8,
+}
+# From the same headers: a few places in each table, those that DirectML was seen to call by number and the last one
+# among them.
+SLOTS = {
+    "ID3D12_DEVICE5": {
+        "CheckFeatureSupport": 13,
+        "GetResourceAllocationInfo": 25,
+        "GetCustomHeapProperties": 26,
+        "GetDeviceRemovedReason": 37,
+        "GetAdapterLuid": 43,
+        "GetResourceAllocationInfo1": 56,
+        "EnumerateMetaCommands": 59,
+        "CheckDriverMatchingIdentifier": 64,
+    },
+    "IDXCORE_ADAPTER_FACTORY": {"GetAdapterByLuid": 4, "UnregisterEventNotification": 7},
+    "IDXCORE_ADAPTER": {"GetProperty": 6, "GetPropertySize": 7, "GetFactory": 12},
+    "IDML_DEVICE": {"CheckFeatureSupport": 7, "CreateOperator": 8, "GetParentDevice": 16},
+    "ID3D12_COMMAND_QUEUE": {"ExecuteCommandLists": 10, "Signal": 14, "GetTimestampFrequency": 16, "GetDesc": 18},
+    "ID3D12_COMMAND_ALLOCATOR": {"Reset": 8},
+    "ID3D12_GRAPHICS_COMMAND_LIST": {
+        "Close": 9,
+        "Reset": 10,
+        "CopyBufferRegion": 15,
+        "ResourceBarrier": 26,
+        "SetDescriptorHeaps": 28,
+        "EndQuery": 53,
+        "ResolveQueryData": 54,
+        "ExecuteIndirect": 59,
+    },
+    "ID3D12_FENCE": {"GetCompletedValue": 8, "SetEventOnCompletion": 9, "Signal": 10},
+    "ID3D12_HEAP": {"GetDesc": 8},
+    "ID3D12_RESOURCE": {"Map": 8, "Unmap": 9, "GetDesc": 10, "GetHeapProperties": 14},
+    "ID3D12_DESCRIPTOR_HEAP": {"GetDesc": 8, "GetGPUDescriptorHandleForHeapStart": 10},
+    "ID3D12_QUERY_HEAP": {"GetDevice": 7},
+    "IDXGI_FACTORY4": {"EnumAdapters1": 12, "EnumAdapterByLuid": 26, "EnumWarpAdapter": 27},
+    "IDML_DISPATCHABLE": {"GetBindingProperties": 8},
+    "IDML_OPERATOR_INITIALIZER": {"GetBindingProperties": 8, "Reset": 9},
+    "IDML_BINDING_TABLE": {"BindInputs": 8, "BindOutputs": 9, "BindPersistentResource": 11, "Reset": 12},
+    "IDML_COMMAND_RECORDER": {"RecordDispatch": 8},
+}
+
+
+def test_sizes_of_structs_and_places_of_members() -> None:
+    defined = {
+        name: ctypes.sizeof(value)
+        for name, value in vars(structures).items()
+        if isinstance(value, type) and issubclass(value, Structure)
+    }
+    assert defined == SIZES
+    places = {(struct, member): getattr(getattr(structures, struct), member).offset for struct, member in OFFSETS}
+    assert places == OFFSETS
+
+
+@pytest.mark.parametrize(("table", "slots"), SLOTS.items(), ids=SLOTS)
+def test_places_in_the_tables(table: str, slots: dict[str, int]) -> None:
+    functions: tuple[str, ...] = getattr(headers, table)
+    assert len(set(functions)) == len(functions)
+    assert {name: functions.index(name) for name in slots} == slots
+    assert max(slots.values()) == len(functions) - 1
+
+
+TABLES = {table.name: table for table in vars(headers).values() if isinstance(table, InterfaceTable)}
+
+
+def test_interfaces_have_identifiers_of_their_own() -> None:
+    assert len(TABLES) > 20
+    assert len({table.iid for table in TABLES.values()}) == len(TABLES)
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_every_type_of_a_function_is_known(table: InterfaceTable) -> None:
+    assert {"QueryInterface", "AddRef", "Release"} <= table.types.keys() <= set(table)
+    for types in table.types.values():
+        assert {types.result, *types.arguments} <= C_TYPES.keys()
+
+
+def test_a_function_without_types_cannot_be_called() -> None:
+    with pytest.raises(AttributeError, match="ID3D12Heap has no function Evict whose types are known"):
+        Interface(headers.ID3D12_HEAP, 0, StructReturn.VALUE).Evict()

@@ -5,23 +5,25 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import msgspec
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commands import invoke, records_of
+from gate_runs import run_gate
 from package_support import changed, edit, forge, make, told, verified
 from report_data import campaign, plain
-from test_isolation import CASES, awful, case_of
+from test_isolation import CASES, Isolated, awful, case_of
 
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.losses import MOST_FORGIVEN, Loss, LossCause
 from dml_conformance.backends.processes.oom import OomKills, cause_of
 from dml_conformance.backends.reference import ReferenceBackend
-from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.judge.blame import MOST_REPEATED, Blame
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import with_losses
@@ -60,7 +62,14 @@ def times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], No
 
 
 def certify(name: str, *more: str, scope: tuple[str, ...] = QUICK) -> Result:
-    return CliRunner().invoke(main, ["certify", "--backend", awful(name), *scope, "--out", "out", *more])
+    return invoke("certify", "--backend", awful(name), *scope, "--out", "out", *more)
+
+
+def certified(code: int, name: str, *more: str, **how: Any) -> tuple[str, dict[str, Any]]:
+    """What a run that ends with an exit code prints, and its certificate."""
+    result = certify(name, *more, **how)
+    assert result.exit_code == code, result.output
+    return result.output, certificate()
 
 
 def certificate() -> dict[str, Any]:
@@ -95,14 +104,12 @@ def test_a_backend_that_keeps_losing_its_process_is_not_certified(
     name: str, cause: str, how: str, scope: tuple[str, ...], workers: tuple[str, ...], here: Path
 ) -> None:
     limit = ("--memory-limit", "300MiB") if cause == "memory limit" else ()
-    result = certify(name, *workers, *limit, scope=scope)
-    assert result.exit_code == 1, result.output
-    found = certificate()
+    output, found = certified(1, name, *workers, *limit, scope=scope)
     assert found["counts"]["crash"] >= 1
     assert {way["cause"] for way in found["lost"]["ways"]} == {cause}
     assert any(how in way["how"] for way in found["lost"]["ways"])
     assert sum(record.losses_forgiven for record in records_of(Path("out"))) <= MOST_FORGIVEN
-    assert f"({found['lost']['count']} {cause})" in result.output.splitlines()[-2]
+    assert f"({found['lost']['count']} {cause})" in output.splitlines()[-2]
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
@@ -110,22 +117,18 @@ def test_a_few_that_are_killed_are_forgiven_and_told(
     workers: tuple[str, ...], here: Path, times: Callable[[int], None]
 ) -> None:
     times(MOST_FORGIVEN)
-    result = certify("IsKilledOnce", *workers)
-    assert result.exit_code == 0, result.output
-    found = certificate()
+    output, found = certified(0, "IsKilledOnce", *workers)
     assert (found["outcome"], found["counts"]["crash"]) == ("conformant", 0)
     assert (found["lost"]["count"], found["lost"]["forgiven"]) == (MOST_FORGIVEN, MOST_FORGIVEN)
     told = (
         f"{MOST_FORGIVEN} of its processes were lost ({MOST_FORGIVEN} killed): no case is blamed for {MOST_FORGIVEN}."
     )
-    assert result.output.splitlines()[-2].endswith(told)
+    assert output.splitlines()[-2].endswith(told)
 
 
 def test_more_than_a_few_are_a_crash_of_the_case_at_hand(here: Path, times: Callable[[int], None]) -> None:
     times(MOST_FORGIVEN + 2)
-    result = certify("IsKilledOnce")
-    assert result.exit_code == 1, result.output
-    found = certificate()
+    _, found = certified(1, "IsKilledOnce")
     assert found["counts"]["crash"] >= 1
     first = next(record for record in records_of(Path("out")) if record.verdict is Verdict.CRASH)
     assert "no more than 3 are put down to the machine" in first.reason
@@ -146,7 +149,7 @@ def test_a_sound_backend_has_none(here: Path) -> None:
 def test_a_package_with_losses_verifies_and_without_them_does_not(name: str, here: Path) -> None:
     assert certify(name, "--package", scope=LEVELS).exit_code == 1
 
-    good = CliRunner().invoke(main, ["verify", "out"])
+    good = invoke("verify", "out")
     assert "out: verifies" in good.output, good.output
     assert "of its processes were lost" in good.output
 
@@ -163,11 +166,8 @@ def test_a_package_with_losses_verifies_and_without_them_does_not(name: str, her
 def test_a_pass_in_place_of_the_blame_is_found(tmp_path: Path, times: Callable[[int], None]) -> None:
     """Whoever takes the verdict back has to take the losses back too, and then says something else than was signed."""
     times(MOST_FORGIVEN + 1)
-    backend = IsolatedBackend(awful("IsKilledOnce"))
-    try:
+    with closing(IsolatedBackend(awful("IsKilledOnce"))) as backend:
         package = make(tmp_path / "package", backend)
-    finally:
-        backend.close()
     assert verified(package).verifies, told(verified(package))
     records = records_of(package)
     (n,) = (n for n, record in enumerate(records) if record.verdict is Verdict.CRASH)
@@ -180,11 +180,6 @@ def test_a_pass_in_place_of_the_blame_is_found(tmp_path: Path, times: Callable[[
     assert not found.verifies
     assert "are put down to the machine" in told(found)
     assert found.outcome == "not conformant"  # by the count alone
-
-
-def records_of(package: Path) -> list[Record]:
-    with Store(package / RESULTS) as store:
-        return list(store.records())
 
 
 def test_a_run_that_is_resumed_keeps_what_was_lost_before(
@@ -207,9 +202,7 @@ def test_a_run_that_is_resumed_keeps_what_was_lost_before(
     assert not list((here / "times").iterdir())
     times(1)
     monkeypatch.setattr(TaskJudge, "records", whole)
-    result = certify("IsKilledOnce", "--resume")
-    assert result.exit_code == 1, result.output
-    found = certificate()
+    _, found = certified(1, "IsKilledOnce", "--resume")
     assert found["lost"]["count"] == MOST_FORGIVEN + 1
     assert (found["counts"]["crash"], found["lost"]["forgiven"]) == (1, MOST_FORGIVEN)
 
@@ -223,13 +216,9 @@ def test_what_fails_again_and_what_does_not_are_told_apart(
     workers: tuple[str, ...], here: Path, times: Callable[[int], None]
 ) -> None:
     times(1)
-    result = certify("IsWrongOnce", *workers)
-    assert result.exit_code == 1, result.output
-    found = certificate()
+    output, found = certified(1, "IsWrongOnce", *workers)
     assert found["repeated"] == {"failed_again": 0, "did_not_fail": 1, "not_repeated": 0}
-    assert result.output.splitlines()[-2].endswith(
-        "Of its wrong outputs, repeated in a new process, 1 did not fail again."
-    )
+    assert output.splitlines()[-2].endswith("Of its wrong outputs, repeated in a new process, 1 did not fail again.")
     (failure,) = found["failures"]
     assert failure["samples"][0]["reason"].endswith("; repeated in a new process it did not fail again")
     assert "did not fail again" in Path("out", REPORT).read_text(encoding="utf-8")
@@ -237,9 +226,7 @@ def test_what_fails_again_and_what_does_not_are_told_apart(
 
 @pytest.mark.slow
 def test_only_so_many_of_a_rule_are_repeated(here: Path) -> None:
-    result = certify("IsWrong")
-    assert result.exit_code == 1, result.output
-    found = certificate()
+    _, found = certified(1, "IsWrong")
     rules = {failure["rule"] for failure in found["failures"]}
     assert found["repeated"]["failed_again"] == MOST_REPEATED * len(rules)
     assert found["repeated"]["not_repeated"] == found["counts"]["fail"] - MOST_REPEATED * len(rules) > 0
@@ -250,7 +237,7 @@ def test_only_so_many_of_a_rule_are_repeated(here: Path) -> None:
 
 
 def test_a_repetition_has_a_process_of_its_own(
-    isolated: Callable[[str], IsolatedBackend],
+    isolated: Isolated,
 ) -> None:
     backend = isolated(awful("KillsInThe40thExecution"))
     judge = Judge(backend, "mine")
@@ -271,16 +258,7 @@ def test_in_process_nothing_is_repeated(here: Path) -> None:
 
 # --- the gate and sweeps ----------------------------------------------------------------------------------------------
 
-GATE = (
-    "--pyargs",
-    "dml_conformance.conformance.gate",
-    "-p",
-    "no:cacheprovider",
-    "--dml-level",
-    "1_0",
-    "--dml-operator",
-    "TILE",
-)
+GATE = ("--dml-level", "1_0", "--dml-operator", "TILE", "--dml-backend")
 
 
 @pytest.mark.slow
@@ -289,7 +267,7 @@ def test_the_gate_fails_a_backend_that_keeps_losing_its_process(
     name: str, cause: str, pytester: pytest.Pytester
 ) -> None:
     limit = ("--dml-memory-limit", "300MiB") if cause == "memory limit" else ()
-    result = pytester.runpytest_inprocess(*GATE, *limit, "--dml-examples", "20", "--dml-backend", awful(name))
+    result = run_gate(pytester, *GATE, awful(name), *limit, "--dml-examples", "20")
     assert result.ret is pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*processes of the backend were lost*", "*no case is blamed for*"])
 
@@ -300,8 +278,7 @@ def test_the_gate_forgives_a_few_and_tells_of_them(
     more: tuple[str, ...], pytester: pytest.Pytester, times: Callable[[int], None]
 ) -> None:
     times(MOST_FORGIVEN)
-    arguments = (*GATE, *more, "--dml-examples", "2", "--dml-backend", awful("IsKilledOnce"))
-    result = pytester.runpytest_inprocess(*arguments)
+    result = run_gate(pytester, *GATE, awful("IsKilledOnce"), *more, "--dml-examples", "2")
     assert result.ret is pytest.ExitCode.OK
     result.stdout.fnmatch_lines([f"*{MOST_FORGIVEN} processes of the backend were lost*", "*no case is blamed for 3"])
 
@@ -311,13 +288,12 @@ def test_losses_of_all_processes_of_the_tests_count_together(
     pytester: pytest.Pytester, times: Callable[[int], None]
 ) -> None:
     times(MOST_FORGIVEN + 1)
-    arguments = (*GATE, "-n", "2", "--dml-examples", "2", "--dml-backend", awful("IsKilledOnce"))
-    assert pytester.runpytest_inprocess(*arguments).ret is pytest.ExitCode.TESTS_FAILED
+    result = run_gate(pytester, *GATE, awful("IsKilledOnce"), "-n", "2", "--dml-examples", "2")
+    assert result.ret is pytest.ExitCode.TESTS_FAILED
 
 
 def test_a_failure_at_the_gate_is_repeated(pytester: pytest.Pytester) -> None:
-    arguments = (*GATE, "--dml-examples", "0", "-k", "TILE.values", "--dml-backend", awful("IsWrong"))
-    result = pytester.runpytest_inprocess(*arguments)
+    result = run_gate(pytester, *GATE, awful("IsWrong"), "--dml-examples", "0", "-k", "TILE.values")
     result.stdout.fnmatch_lines(["*; repeated in a new process it failed again"])
 
 
@@ -325,10 +301,8 @@ def test_a_failure_at_the_gate_is_repeated(pytester: pytest.Pytester) -> None:
 @pytest.mark.parametrize("name", ["KillsInThe40thExecution", "KillsItsGroupInThe40thExecution"])
 def test_a_sweep_tells_of_them_too(name: str, here: Path) -> None:
     corpus = ["generate", "--cases", "600", "--operator", "TILE", "--level", "6_4", "-o", "corpus.jsonl"]
-    assert CliRunner().invoke(main, corpus).exit_code == 0
-    result = CliRunner().invoke(
-        main, ["run", "corpus.jsonl", "--backend", awful(name), "--workers", "2", "--out", "out"]
-    )
+    assert invoke(*corpus).exit_code == 0
+    result = invoke("run", "corpus.jsonl", "--backend", awful(name), "--workers", "2", "--out", "out")
     assert result.exit_code == 1, result.output
     found = certificate()
     assert found["lost"]["count"] > MOST_FORGIVEN
@@ -391,7 +365,7 @@ def test_blame_is_the_same_where_a_run_is_given_again() -> None:
     assert [again.settled(record) for record in once] == once
 
 
-def test_losses_wait_for_a_case_that_was_asked(isolated: Callable[[str], IsolatedBackend]) -> None:
+def test_losses_wait_for_a_case_that_was_asked(isolated: Isolated) -> None:
     backend = isolated(awful("Batches"))
     backend._lost.append(KILLED)
     unasked = plain(Verdict.NOT_SUPPORTED, answered="")
@@ -404,7 +378,7 @@ def test_losses_wait_for_a_case_that_was_asked(isolated: Callable[[str], Isolate
     assert [record.lost for record in last] == [(), (Loss(KILLED.cause, KILLED.how, 2),)]
 
 
-def test_what_is_lost_where_a_backend_is_given_up_is_told(isolated: Callable[[str], IsolatedBackend]) -> None:
+def test_what_is_lost_where_a_backend_is_given_up_is_told(isolated: Isolated) -> None:
     backend = isolated(awful("Batches"))
 
     def records() -> Iterator[Record]:

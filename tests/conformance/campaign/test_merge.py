@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import sqlite3
@@ -11,38 +10,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from backend_files import write_backend
+from commands import certificate, invoke, without_times
 
-from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.exchange.corpus import Header, Shard, corpus_lines
 from dml_conformance.conformance.exchange.corpus_files import write_corpus
 from dml_conformance.reports.store import Store
 from dml_conformance.spec.levels import Level
 
 CASES = 61  # no multiple of the number of shards
-OF_THE_RUN = ("started", "finished", "seconds", "content")
 
 # Accepts what it should not, so that there are failures to be put in order.
-BACKEND = """\
-from dml_conformance.backends.base import Answer
-from dml_conformance.backends.reference import ReferenceBackend
-
-class Wrong(ReferenceBackend):
+LAX = """
     def validate(self, desc, level):
         answer = super().validate(desc, level)
         return Answer(True) if len(desc.output_tensor.sizes) % 2 else answer
 """
 
 
-def command(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, [*map(str, arguments)], prog_name="dml-conformance")
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where results are: `whole`, and of each shard `run-1` or `made-1`, by who divided the corpus."""
     here = tmp_path_factory.mktemp("shards")
-    (here / "wrong.py").write_text(BACKEND)
+    write_backend(here, LAX, file="wrong.py")
     corpus(here / "whole.jsonl")
     judged(here, "whole", "whole.jsonl")
     for number in (1, 2, 3):
@@ -57,24 +47,14 @@ def corpus(path: Path, cases: int = CASES, seed: int = 0, **more: Any) -> None:
 
 
 def judged(here: Path, out: str, file: str, *more: str, backend: str = "") -> None:
-    name = backend or f"{here / 'wrong.py'}:Wrong"
-    result = command("run", here / file, "--in-process", "--backend", name, "--out", here / out, *more)
+    name = backend or f"{here / 'wrong.py'}:Mine"
+    result = invoke("run", here / file, "--in-process", "--backend", name, "--out", here / out, *more)
     assert result.exit_code in (0, 1), result.output
-
-
-def certificate(out: Path) -> Any:
-    return json.loads((out / "certificate.json").read_text(encoding="utf-8"))
-
-
-def without_times(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: without_times(item) for name, item in value.items() if name not in OF_THE_RUN}
-    return [without_times(item) for item in value] if isinstance(value, list) else value
 
 
 def told(folder: Path, *results: str) -> str:
     """What is wrong with results, in the one line that the command says."""
-    result = command("merge", *(folder / name for name in results), "--out", folder / "refused")
+    result = invoke("merge", *(folder / name for name in results), "--out", folder / "refused")
     assert result.exit_code == 2, result.output
     assert not (folder / "refused").exists()
     (line,) = result.stderr.splitlines()
@@ -84,7 +64,7 @@ def told(folder: Path, *results: str) -> str:
 @pytest.mark.parametrize("kind", ["run", "made"])
 def test_shards_give_the_certificate_of_an_undivided_run(folder: Path, kind: str, tmp_path: Path) -> None:
     given = [folder / f"{kind}-2" / "results.sqlite", folder / f"{kind}-3", folder / f"{kind}-1"]  # in any order
-    result = command("merge", *given, "--out", tmp_path / "out")
+    result = invoke("merge", *given, "--out", tmp_path / "out")
     assert result.exit_code == 1, result.output
     assert f"Reports: {tmp_path / 'out'}" in result.stdout
     whole, merged = certificate(folder / "whole"), certificate(tmp_path / "out")
@@ -168,7 +148,7 @@ def test_cases_that_are_not_the_shards_own_are_told(folder: Path) -> None:
 
 def test_results_of_certify_are_no_shard(folder: Path) -> None:
     scope = ("--operator", "TILE", "--level", "1_0", "--budget", "quick", "--in-process")
-    result = command("certify", "--backend", "reference", *scope, "--out", folder / "certified")
+    result = invoke("certify", "--backend", "reference", *scope, "--out", folder / "certified")
     assert result.exit_code == 0, result.output
     assert told(folder, "certified") == (
         "certified: expected results of 'dml-conformance run'; found those of a campaign of budget 'quick'"

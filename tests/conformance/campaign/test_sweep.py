@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from backend_files import write_backend
 from judged_tasks import judge_tasks
 from sweep_support import blocks, reader, untimed
 
@@ -58,18 +59,16 @@ def test_cases_are_judged_in_the_reading_asked_for() -> None:
 
 
 def test_cases_are_executed_as_often_as_asked_for(tmp_path: Path) -> None:
-    path = tmp_path / "counting.py"
-    path.write_text(
-        "from dml_conformance.backends.reference import ReferenceBackend\n"
-        "class Counting(ReferenceBackend):\n"
-        "    count = 0\n"
-        "    def execute(self, desc, level, inputs, outputs):\n"
-        "        self.count += 1\n"
-        "        super().execute(desc, level, inputs, outputs)\n"
-    )
-    counts = []
+    methods = """
+        count = 0
+
+        def execute(self, *arguments):
+            self.count += 1
+            super().execute(*arguments)
+    """
+    name, counts = write_backend(tmp_path, methods), []
     for repeat in (1, 3):
-        (judge,) = JudgeSetup((f"{path}:Counting",), repeat=repeat).judges()
+        (judge,) = JudgeSetup((name,), repeat=repeat).judges()
         list(judge_tasks(InProcess([judge]), blocks()))
         counts.append(judge.backend.count)  # type: ignore[attr-defined]
     assert counts[1] >= 3 * counts[0] > 0

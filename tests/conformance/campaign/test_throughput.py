@@ -137,13 +137,9 @@ def test_cold_caches_are_timed_where_the_backend_empties_them() -> None:
         assert warm.copy_bytes_per_second == 2 * cold.copy_bytes_per_second
 
 
-def test_where_it_cannot_only_warm_ones_are() -> None:
+def test_where_caches_cannot_be_emptied_and_without_a_clock_a_backend_is_timed_all_the_same() -> None:
     assert {row.caches for row in measured(NeverCold())} == {Caches.WARM}
-
-
-def test_without_a_clock_of_its_own_a_backend_is_timed_by_the_hosts() -> None:
-    backend = Untimed()
-    rows = measured(backend)
+    rows = measured(Untimed())
     assert all(len(row.seconds) == BUDGET.repeats and min(row.seconds) > 0 for row in rows)
     assert min(row.copy_bytes_per_second for row in rows) > 0
 
@@ -226,43 +222,43 @@ def test_a_device_that_takes_a_hundred_runs_to_warm_up_is_timed_warm() -> None:
 
 
 def test_what_never_becomes_steady_is_given_up_and_marked() -> None:
-    backend = Device(warms_for=10**9)
-    backend._slowness = lambda run: 1.0 + run / 100  # type: ignore[method-assign]
+    class Slowing(Device):
+        def _slowness(self, run: int) -> float:
+            return 1.0 + run / 100
+
+    backend = Slowing()
     rows = timed(backend)
     assert rows
     assert all(Caveat.DISTURBED in row.caveats for row in rows)
     assert max(backend.asked) == PATIENT.most_runs
 
 
+class Clock:
+    """Tells seconds a run, each longer than the last by so many; `asked` is how many runs it was asked for."""
+
+    def __init__(self, seconds: float, more: float = 0.0) -> None:
+        self.seconds, self.more = seconds, more
+        self.asked: list[int] = []
+
+    def __call__(self, repeats: int) -> list[float]:
+        self.asked.append(repeats)
+        return [self.seconds + self.more * run for run in range(repeats)]
+
+
 def test_slow_runs_are_not_repeated_for_long() -> None:
     """Not longer than the limit says, whatever they come to."""
-    asked: list[int] = []
-
-    def clock(repeats: int) -> list[float]:
-        asked.append(repeats)
-        return [0.2 + 0.1 * run for run in range(repeats)]
-
+    clock = Clock(0.2, 0.1)
     assert time_steadily(clock, 3, PATIENT).seconds == (0.2, 0.30000000000000004, 0.4)
-    assert asked == [3]
-    assert time_steadily(lambda repeats: [2.0] * repeats, 3, QUICK).is_steady
-
-
-def test_a_warm_up_goes_on_for_its_least() -> None:
-    asked: list[int] = []
-
-    def clock(repeats: int) -> list[float]:
-        asked.append(repeats)
-        return [1e-3] * repeats
-
-    series = time_steadily(clock, 3, WarmUp(40, 0.02))
-    assert (series.is_steady, len(series.seconds), asked) == (True, 3, [3, 20])
-    asked.clear()
-    time_steadily(clock, 3, WarmUp(12, 0.02))
-    assert asked == [3, 12]
-
-
-def test_a_clock_that_tells_nothing_ends_it() -> None:
+    assert clock.asked == [3]
+    assert time_steadily(Clock(2.0), 3, QUICK).is_steady
     assert time_steadily(lambda repeats: [], 3, QUICK).seconds == ()
+
+
+@pytest.mark.parametrize(("runs", "asked"), [(40, [3, 20]), (12, [3, 12])])
+def test_a_warm_up_goes_on_for_its_least(runs: int, asked: list[int]) -> None:
+    clock = Clock(1e-3)
+    series = time_steadily(clock, 3, WarmUp(runs, 0.02))
+    assert (series.is_steady, len(series.seconds), clock.asked) == (True, 3, asked)
 
 
 # --- the limit, and what is to be known -------------------------------------------------------------------------------

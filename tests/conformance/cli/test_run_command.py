@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
-import textwrap
 import time
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from click.testing import CliRunner, Result
+from backend_files import write_backend
+from click.testing import Result
+from commands import PROGRAM, certificate, invoke, records_of
 
-from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.exchange.corpus import Header, Shard, corpus_lines
 from dml_conformance.conformance.exchange.corpus_files import write_corpus
 from dml_conformance.reports.release import suite_version
@@ -29,13 +28,13 @@ CASES = 60
 
 
 def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, ["run", *map(str, arguments)], prog_name="dml-conformance")
+    return invoke("run", *arguments)
 
 
 def piped(content: bytes, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """A run of its own, with something at its standard input."""
     done = subprocess.run(
-        [sys.executable, "-c", "from dml_conformance.conformance.cli import main; main()", "run", *map(str, arguments)],
+        [sys.executable, "-c", PROGRAM, "run", *map(str, arguments)],
         input=content,
         capture_output=True,
         check=False,
@@ -53,27 +52,12 @@ def tile(tmp_path: Path) -> Path:
     return corpus(tmp_path / "tile.jsonl.zst")
 
 
-def backend(folder: Path, does: str, name: str = "mine.py") -> str:
-    text = """
-        from dml_conformance.backends.base import Answer, Unsupported
-        from dml_conformance.backends.reference import ReferenceBackend
-
-
-        class Mine(ReferenceBackend):
-            def execute(self, desc, level, inputs, outputs):
-                {does}
-        """
-    (folder / name).write_text(textwrap.dedent(text).format(does=does))
-    return f"{folder / name}:Mine"
+def backend(folder: Path, does: str) -> str:
+    return write_backend(folder, f"def execute(self, desc, level, inputs, outputs):\n    {does}")
 
 
 def results(folder: Path) -> list[tuple[str, str]]:
-    with Store(folder / "results.sqlite") as store:
-        return [(record.case, str(record.verdict)) for record in store.records()]
-
-
-def certificate(folder: Path) -> Any:
-    return json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+    return [(record.case, str(record.verdict)) for record in records_of(folder)]
 
 
 # --- outcomes ---------------------------------------------------------------------------------------------------------
@@ -97,17 +81,12 @@ def test_a_conformant_backend(tmp_path: Path, tile: Path) -> None:
     assert {record.phase for record in records} == {"sweep"}
 
 
-def test_a_backend_that_is_not_conformant(tmp_path: Path, tile: Path) -> None:
-    name = backend(tmp_path, "pass")
-    result = run(tile, "--backend", name)
+def test_other_outcomes(tmp_path: Path, tile: Path) -> None:
+    result = run(tile, "--backend", backend(tmp_path, "pass"))
     assert result.exit_code == 1
     assert "not conformant" in result.stdout
     assert "dml-conformance replay" in result.stdout
-
-
-def test_a_backend_that_passes_nothing_is_incomplete(tmp_path: Path) -> None:
-    path = corpus(tmp_path / "none.jsonl", 0)
-    assert run(path, "--backend", "reference").exit_code == 3
+    assert run(corpus(tmp_path / "none.jsonl", 0), "--backend", "reference").exit_code == 3
 
 
 @pytest.mark.few(1)
@@ -194,34 +173,17 @@ def refused(tmp_path: Path, *arguments: str | Path) -> str:
     return lines[0]
 
 
-def test_a_corpus_that_is_edited(tmp_path: Path) -> None:
+def test_what_is_no_corpus(tmp_path: Path, tile: Path) -> None:
+    """As `test_corpus` has it, and before anything is judged."""
+    tile.write_bytes(tile.read_bytes()[:-200])
+    assert f"{tile}: line " in refused(tmp_path, tile, "--backend", "reference")
     path = corpus(tmp_path / "a.jsonl")
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:9], lines[9].replace(b"TILE", b"TYLE", 1), *lines[10:]]))
     line = refused(tmp_path, path, "--backend", "reference")
     assert line.startswith(f"dml-conformance: {path}: line 10: the case is not the one that was written: expected")
-
-
-def test_a_corpus_that_is_truncated(tmp_path: Path, tile: Path) -> None:
-    tile.write_bytes(tile.read_bytes()[:-200])
-    assert f"{tile}: line " in refused(tmp_path, tile, "--backend", "reference")
-    path = corpus(tmp_path / "a.jsonl")
-    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
-    assert "line 62: the file ends before its last line" in refused(tmp_path, path, "--backend", "reference")
-
-
-def test_a_corpus_of_another_release(tmp_path: Path) -> None:
-    path = corpus(tmp_path / "a.jsonl")
-    path.write_bytes(path.read_bytes().replace(suite_version().encode(), b"99.0", 1))
-    line = refused(tmp_path, path, "--backend", "reference")
-    assert f"line 1: expected a corpus made by dml-conformance {suite_version()}" in line
-    assert "found one made by 99.0" in line
-
-
-def test_a_file_that_is_no_corpus(tmp_path: Path) -> None:
-    path = tmp_path / "case.json"
-    path.write_text('{"type": "DML_OPERATOR_TILE"}\n')
-    assert f"{path}: line 1: expected the first line of a corpus" in refused(tmp_path, path, "--backend", "reference")
+    path.write_bytes(b"".join(lines).replace(suite_version().encode(), b"99.0", 1))
+    assert "found one made by 99.0" in refused(tmp_path, path, "--backend", "reference")
     assert "none: cannot be read" in refused(tmp_path, tmp_path / "none", "--backend", "reference")
 
 
@@ -298,23 +260,18 @@ def test_in_process(tmp_path: Path, tile: Path) -> None:
 @pytest.mark.slow
 def test_several_devices(tmp_path: Path, tile: Path) -> None:
     """The campaign is about the backend that was asked for, and about the hardware of all its devices."""
-    path = tmp_path / "many.py"
-    path.write_text(
-        textwrap.dedent("""
-        from msgspec.structs import replace
-        from dml_conformance.backends.reference import ReferenceBackend
+    methods = """
+        def __init__(self, device=""):
+            self.device = device
 
-        class Many(ReferenceBackend):
-            def __init__(self, device=""):
-                self.device = device
-            def capabilities(self):
-                return replace(super().capabilities(), name=f"many:{self.device}", device=f"chip {self.device[-1]}")
-            @staticmethod
-            def devices(device):
-                return ["npu:0", "npu:1"] if device == "npu" else []
-        """)
-    )
-    name = f"{path}:Many:npu"
+        def capabilities(self):
+            return replace(super().capabilities(), name=f"many:{self.device}", device=f"chip {self.device[-1]}")
+
+        @staticmethod
+        def devices(device):
+            return ["npu:0", "npu:1"] if device == "npu" else []
+    """
+    name = f"{write_backend(tmp_path, methods)}:npu"
     digests = []
     for n, devices in enumerate(("all", "1", "0, 1")):
         out = tmp_path / f"on{n}"
@@ -335,11 +292,8 @@ def test_an_interrupt(tmp_path: Path, tile: Path) -> None:
     """It reaches this process alone, which ends the others, whatever they are doing."""
     begun = tmp_path / "begun"
     name = backend(tmp_path, f"__import__('pathlib').Path({str(begun)!r}).touch(); __import__('time').sleep(1000)")
-    # A process that was started in the background ignores Ctrl-C, and so would its children.
-    heeded = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    program = f"{heeded}; from dml_conformance.conformance.cli import main; main()"
     with subprocess.Popen(
-        [sys.executable, "-c", program, "run", tile, "--backend", name, "-n", "2"],
+        [sys.executable, "-c", PROGRAM, "run", tile, "--backend", name, "-n", "2"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:

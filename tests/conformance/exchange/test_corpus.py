@@ -6,11 +6,12 @@ import hashlib
 import io
 import os
 import random
+import re
 import subprocess
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +227,7 @@ def test_a_shard_that_is_none(text: str) -> None:
 
 
 def test_a_shard_reads_as_it_is_written() -> None:
+    assert Shard(1, 1) == WHOLE
     assert Shard.parse("3/16") == Shard(3, 16)
     assert str(Shard(3, 16)) == "3/16"
     assert [n in Shard(3, 16) for n in (2, 18, 3, 0)] == [True, True, False, False]
@@ -276,27 +278,30 @@ def test_a_header_that_is_wrong(lines: list[bytes], changes: dict[str, Any], mes
     assert message in problem(with_header(lines, **changes))
 
 
-def test_a_header_of_another_corpus(lines: list[bytes]) -> None:
-    """Believable in itself."""
-    assert "line 42: end.sha256: expected the lines to digest to" in problem(with_header(lines, seed=2))
+def with_ending(lines: list[bytes], **changes: Any) -> list[bytes]:
+    ending = msgspec.json.decode(lines[-1])["end"]
+    return [*lines[:-1], msgspec.json.encode({"end": ending | changes}) + b"\n"]
 
 
-def test_lines_that_are_missing(lines: list[bytes]) -> None:
-    assert problem(lines[:-1]).startswith("a.jsonl: line 42: the file ends before its last line, which has the digest")
-    assert problem(lines[:20]) == "a.jsonl: line 21: expected 40 cases, as line 1 says; there are 19"
-    assert problem([*lines[:20], lines[-1]]) == "a.jsonl: line 21: expected 40 cases, as line 1 says; there are 19"
-    assert problem([*lines[:20], *lines[21:]]) == "a.jsonl: line 41: expected 40 cases, as line 1 says; there are 39"
-    assert problem([*lines[:-1], lines[-1][:-1]]).startswith("a.jsonl: line 42: the file ends within this line")
+DAMAGE: list[tuple[Callable[[list[bytes]], list[bytes]], str]] = [
+    (lambda lines: with_header(lines, seed=2), "line 42: end.sha256: expected the lines to digest to"),  # believable
+    (lambda lines: lines[:-1], "line 42: the file ends before its last line, which has the digest"),
+    (lambda lines: lines[:20], "line 21: expected 40 cases, as line 1 says; there are 19"),
+    (lambda lines: [*lines[:20], lines[-1]], "line 21: expected 40 cases, as line 1 says; there are 19"),
+    (lambda lines: [*lines[:20], *lines[21:]], "line 41: expected 40 cases, as line 1 says; there are 39"),
+    (lambda lines: [*lines[:-1], lines[-1][:-1]], "line 42: the file ends within this line"),
+    (lambda lines: [*lines[:20], *lines[19:]], "line 42: expected the last line, after 40 cases as line 1 says"),
+    (lambda lines: [*lines, b"\n"], "line 43: expected nothing after the last line of a corpus"),
+    (lambda lines: with_ending(lines, cases=39), "line 42: end.cases: expected 40, as line 1 says; found 39"),
+    (lambda lines: with_ending(lines, sha256="0" * 64), "line 42: end.sha256: expected the lines to digest to 000"),
+]
 
 
-def test_lines_that_are_too_many(lines: list[bytes]) -> None:
-    twice = [*lines[:20], lines[19], *lines[20:]]
-    assert problem(twice) == "a.jsonl: line 42: expected the last line, after 40 cases as line 1 says"
-    assert problem([*lines, b"\n"]) == "a.jsonl: line 43: expected nothing after the last line of a corpus"
-
-
-def test_lines_in_another_order(lines: list[bytes]) -> None:
-    assert "or they are in another order" in problem([lines[0], *lines[2:-1], lines[1], lines[-1]])
+@pytest.mark.parametrize(("change", "message"), DAMAGE)
+def test_lines_that_are_missing_too_many_or_others(
+    lines: list[bytes], change: Callable[[list[bytes]], list[bytes]], message: str
+) -> None:
+    assert problem(change(lines)).startswith(f"a.jsonl: {message}")
 
 
 def test_an_edited_case_is_named(lines: list[bytes]) -> None:
@@ -304,14 +309,7 @@ def test_an_edited_case_is_named(lines: list[bytes]) -> None:
     message = problem([*lines[:16], edited, *lines[17:]])
     assert message.startswith("a.jsonl: line 17: the case is not the one that was written: expected a text of check ")
     assert message.endswith("; 'dml-conformance replay' takes edited cases")
-
-
-def test_an_ending_that_is_wrong(lines: list[bytes]) -> None:
-    ending = msgspec.json.decode(lines[-1])["end"]
-    fewer = msgspec.json.encode({"end": ending | {"cases": 39}}) + b"\n"
-    assert problem([*lines[:-1], fewer]) == "a.jsonl: line 42: end.cases: expected 40, as line 1 says; found 39"
-    other = msgspec.json.encode({"end": ending | {"sha256": "0" * 64}}) + b"\n"
-    assert "line 42: end.sha256: expected the lines to digest to 000" in problem([*lines[:-1], other])
+    assert "or they are in another order" in problem([lines[0], *lines[2:-1], lines[1], lines[-1]])
 
 
 def test_no_changed_byte_goes_unnoticed(lines: list[bytes]) -> None:
@@ -325,48 +323,37 @@ def test_no_changed_byte_goes_unnoticed(lines: list[bytes]) -> None:
         assert problem(whole[: dice.randrange(len(whole))]).startswith("a.jsonl: line ")
 
 
+def checked(text: bytes) -> bytes:
+    """A line whose check is right, whatever its case is."""
+    return b'{"check":"%08x","case":%s}\n' % (zlib.crc32(text), text)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"{}\n", "a.jsonl: line 7: expected a case with its check: Object missing required field `check`"),
-        (b"nonsense\n", "a.jsonl: line 7: expected a case with its check: JSON is malformed"),
+        (b"{}\n", "expected a case with its check: Object missing required field `check`"),
+        (b"nonsense\n", "expected a case with its check: JSON is malformed"),
+        (checked(b"[]"), "case: expected an object with type, desc, level and data"),
+        (checked(b'{"type":"DML_OPERATOR_TILE"}'), "case.level: missing"),
+        (checked(b"[" * 100_000 + b"]" * 100_000), ""),
     ],
 )
 def test_a_line_that_is_no_case(content: bytes, message: str) -> None:
     with pytest.raises(CorpusError) as caught:
         read_case("a.jsonl", CorpusLine(7, content))
-    assert str(caught.value).startswith(message)
-
-
-def checked(text: bytes) -> CorpusLine:
-    """A line whose check is right, whatever its case is."""
-    return CorpusLine(7, b'{"check":"%08x","case":%s}\n' % (zlib.crc32(text), text))
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (b"[]", "a.jsonl: line 7: case: expected an object with type, desc, level and data"),
-        (b'{"type":"DML_OPERATOR_TILE"}', "a.jsonl: line 7: case.level: missing"),
-        (b"[" * 100_000 + b"]" * 100_000, "a.jsonl: line 7: "),
-    ],
-)
-def test_a_case_that_is_none(text: bytes, message: str) -> None:
-    with pytest.raises(CorpusError) as caught:
-        read_case("a.jsonl", checked(text))
-    assert str(caught.value).startswith(message)
+    assert str(caught.value).startswith(f"a.jsonl: line 7: {message}")
 
 
 def test_an_expectation_is_the_specification_s(lines: list[bytes]) -> None:
     """The check is no signature: who makes a right one for a case that expects something else gets no further."""
     text = lines[1][len(b'{"check":"01234567","case":') : -2]
-    read_case("a", checked(text))
+    read_case("a", CorpusLine(7, checked(text)))
     value = msgspec.json.decode(text)
     value["expect"]["decision"] = "ACCEPT" if value["expect"]["decision"] != "ACCEPT" else "REJECT"
     with pytest.raises(
         CorpusError, match=r"^a: line 7: case\.expect: expected .*, as this specification decides; found"
     ):
-        read_case("a", checked(msgspec.json.encode(value)))
+        read_case("a", CorpusLine(7, checked(msgspec.json.encode(value))))
 
 
 def test_blocks() -> None:
@@ -381,21 +368,11 @@ def test_blocks() -> None:
 
 
 def checked_file(path: Path) -> str:
-    with open_corpus(path) as opened:
-        check_corpus(opened)
-        return opened.sha256
-
-
-def file_problem(path: Path) -> str:
-    with pytest.raises(CorpusError) as caught:
-        checked_file(path)
-    return str(caught.value)
-
-
-def outcome(path: Path) -> str:
     """The digest of a corpus, or what is wrong with it."""
     try:
-        return checked_file(path)
+        with open_corpus(path) as opened:
+            check_corpus(opened)
+            return opened.sha256
     except CorpusError as error:
         return str(error)
 
@@ -427,7 +404,7 @@ def test_a_compressed_file_is_frames_of_lines(tmp_path: Path) -> None:
         assert parameters.content_size == len(frames[-1])
         content = unpacker.unused_data
     assert frames == [b"".join(lines[:FRAME_LINES]), b"".join(lines[FRAME_LINES:])]
-    assert checked_file(path)
+    assert re.fullmatch("[0-9a-f]{64}", checked_file(path))
 
 
 def test_other_compressions_of_the_lines_are_taken(tmp_path: Path, lines: list[bytes]) -> None:
@@ -445,10 +422,10 @@ def test_a_damaged_file_is_noticed(tmp_path: Path, lines: list[bytes]) -> None:
         changed[dice.randrange(len(whole))] ^= 1 << dice.randrange(8)
         path.write_bytes(changed)
         # The frame's header has bits that mean nothing; whatever is unpacked all the same is the corpus.
-        assert outcome(path).startswith((hashlib.sha256(b"".join(lines[:-1])).hexdigest(), f"{path}: line "))
+        assert checked_file(path).startswith((hashlib.sha256(b"".join(lines[:-1])).hexdigest(), f"{path}: line "))
     for _ in range(50):
         path.write_bytes(whole[: dice.randrange(len(whole))])
-        assert file_problem(path).startswith(f"{path}: line ")
+        assert checked_file(path).startswith(f"{path}: line ")
 
 
 def test_a_damaged_frame_is_told_with_its_line(tmp_path: Path) -> None:
@@ -457,21 +434,18 @@ def test_a_damaged_frame_is_told_with_its_line(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[-100] ^= 0xFF
     path.write_bytes(content)
-    assert "it cannot be unpacked, so it is damaged" in file_problem(path)
-    number = int(file_problem(path).partition(": line ")[2].partition(":")[0])
+    assert "it cannot be unpacked, so it is damaged" in checked_file(path)
+    number = int(checked_file(path).partition(": line ")[2].partition(":")[0])
     assert number > 2 * FRAME_LINES
 
 
-def test_a_bomb_is_no_corpus(tmp_path: Path) -> None:
+def test_a_bomb_is_no_corpus_and_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     """A line that never ends is given up on, and not unpacked."""
     path = tmp_path / "a.zst"
     path.write_bytes(zstandard.ZstdCompressor().compress(bytes(2**28)))
-    assert file_problem(path) == f"{path}: line 1: expected lines of less than 1,048,576 bytes"
-
-
-def test_what_cannot_be_read(tmp_path: Path) -> None:
-    assert file_problem(tmp_path / "none").endswith("none: cannot be read: No such file or directory")
-    assert file_problem(tmp_path) == f"{tmp_path}: cannot be read: Is a directory"
+    assert checked_file(path) == f"{path}: line 1: expected lines of less than 1,048,576 bytes"
+    assert checked_file(tmp_path / "none").endswith("none: cannot be read: No such file or directory")
+    assert checked_file(tmp_path) == f"{tmp_path}: cannot be read: Is a directory"
 
 
 # --- written whole or not at all --------------------------------------------------------------------------------------
@@ -514,7 +488,7 @@ def test_nothing_is_replaced_unasked_and_nothing_but_a_corpus(tmp_path: Path, li
     path.write_bytes(b'{"corpus":')
     write_corpus(path, lines, replace=True)
     write_corpus(path, made(3), replace=True)
-    assert checked_file(path)
+    assert re.fullmatch("[0-9a-f]{64}", checked_file(path))
     assert names(tmp_path) == ["a.zst"]
 
 
@@ -554,7 +528,3 @@ def unbuffered(method: Any) -> Any:
         return method(path, mode, buffering=0) if mode == "xb" else method(path, mode)
 
     return opened
-
-
-def test_the_whole_is_a_shard() -> None:
-    assert Shard(1, 1) == WHOLE

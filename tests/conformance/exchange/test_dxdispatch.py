@@ -11,12 +11,10 @@ import jsonschema
 import msgspec
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from commands import invoke
 from dxdispatch_model import ACCEPTED, PUBLISHED, Machine, loaded
 
 from dml_conformance.conformance.campaign.engine import example_cases
-from dml_conformance.conformance.cli import main
-from dml_conformance.conformance.cli.errors import CommandState
 from dml_conformance.conformance.exchange.dxdispatch import NOTE
 from dml_conformance.conformance.exchange.dxdispatch.exporting import ExportedModel, NotExpressible, export, is_executed
 from dml_conformance.conformance.exchange.dxdispatch.importing import import_document, import_model
@@ -141,18 +139,22 @@ def len_in_elements(tensor: TensorDesc) -> bool:
 def test_what_the_output_holds_before_is_wrong_in_every_bit(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     saved(export(tile(DataType.UINT16)), folder)
-    before = np.load(folder / "OutputTensor.before.npy")
-    expected = np.load(folder / "OutputTensor.expected.npy")
+    before, expected = (np.load(folder / f"OutputTensor.{when}.npy") for when in ("before", "expected"))
     assert (before.reshape(expected.shape) == np.invert(expected)).all()
 
 
-def test_inline_values_have_the_same_bits(tmp_path: Path) -> None:
-    for number, data_type in enumerate(ALL_TYPES):
-        case, folder = gather(data_type), tmp_path / str(number)
-        saved(export(case), folder)
-        machine = Machine(json.loads(export(case, inline=True).model_text), folder)
-        assert machine.buffers["InputTensor"].tobytes() == materialize(case)["input_tensor"].tobytes()
-        assert machine.buffers["OutputTensor"].tobytes() == (folder / "OutputTensor.expected.dat").read_bytes()
+@pytest.mark.parametrize("data_type", ALL_TYPES, ids=lambda data_type: data_type.name)
+def test_inline_values_have_the_same_bits_and_come_back_with_every_one(data_type: DataType, tmp_path: Path) -> None:
+    case, folder = gather(data_type), tmp_path / "model"
+    saved(export(case), folder)
+    model = json.loads(export(case, inline=True).model_text)
+    machine = Machine(model, folder)
+    assert machine.buffers["InputTensor"].tobytes() == materialize(case)["input_tensor"].tobytes()
+    assert machine.buffers["OutputTensor"].tobytes() == (folder / "OutputTensor.expected.dat").read_bytes()
+    del model[NOTE]
+    back = import_document(model, "m.json", tmp_path).cases[0].case
+    assert elements(back) == elements(case)
+    assert Case.from_json(msgspec.json.decode(msgspec.json.encode(back.to_json()))) == back
 
 
 def test_a_tensor_that_dml_owns_is_bound_when_the_operator_is_initialised(tmp_path: Path) -> None:
@@ -178,11 +180,10 @@ def test_open_elements_and_padding_do_not_count() -> None:
 
 
 def test_an_invalid_descriptor_is_a_model_of_the_operator_alone() -> None:
-    case = msgspec.structs.replace(tile())
+    case = tile()
     broken = Case.of(msgspec.structs.replace(case.desc, repeats=(1, 1, 1, 3)), HIGHEST, case.data)  # type: ignore[call-arg]
     exported = export(broken)
-    assert exported.model["commands"] == []
-    assert exported.model["resources"] == {}
+    assert (exported.model["commands"], exported.model["resources"]) == ([], {})
     assert "has to fail with E_INVALIDARG" in exported.files["README.txt"].decode()
 
 
@@ -249,16 +250,6 @@ def elements(case: Case) -> list[bytes]:
         strides = tuple(stride * size for stride in tensor.effective_strides)
         found.append(np.ndarray(tensor.sizes, f"V{size}", content, strides=strides).tobytes())
     return found
-
-
-@pytest.mark.parametrize("data_type", ALL_TYPES, ids=lambda data_type: data_type.name)
-def test_inline_values_come_back_with_every_bit(data_type: DataType, tmp_path: Path) -> None:
-    case = gather(data_type)
-    model = json.loads(export(case, inline=True).model_text)
-    del model[NOTE]
-    back = import_document(model, "m.json", tmp_path).cases[0].case
-    assert elements(back) == elements(case)
-    assert Case.from_json(msgspec.json.decode(msgspec.json.encode(back.to_json()))) == back
 
 
 def of_others(initial: Any, data_type: str | None = "FLOAT32", binding: Any = "A") -> dict[str, Any]:
@@ -374,31 +365,24 @@ def test_headers_that_lie_are_faults_of_the_resource(shape: str, tmp_path: Path)
 def test_cases_go_out_and_come_back_by_command(tmp_path: Path) -> None:
     case = tile()
     text = msgspec.json.encode(case.to_json()).decode()
-    out = tmp_path / "models"
-    result = CliRunner().invoke(main, ["export-model", text, "-o", str(out)], obj=CommandState())
-    assert result.exit_code == 0, result.output
-    folder = out / f"tile-6_4-{case.digest[:12]}"
-    assert result.output.strip() == str(folder)
+    folder = tmp_path / "models" / f"tile-6_4-{case.digest[:12]}"
+    result = invoke("export-model", text, "-o", folder.parent)
+    assert (result.exit_code, result.output.strip()) == (0, str(folder))
     assert {path.name for path in folder.iterdir()} == set(export(case).all_files())
-    result = CliRunner().invoke(main, ["import-model", str(folder), "-o", str(tmp_path / "c.json")], obj=CommandState())
+    result = invoke("import-model", folder, "-o", tmp_path / "c.json")
     assert result.exit_code == 0, result.output
     assert [Case.from_json(value).digest for value in json.loads((tmp_path / "c.json").read_text())] == [case.digest]
     # A model is a case for every command that takes one.
-    result = CliRunner().invoke(
-        main, ["replay", str(folder / "model.json"), "--backend", "reference"], obj=CommandState()
-    )
+    result = invoke("replay", folder / "model.json", "--backend", "reference")
     assert (result.exit_code, "pass, TILE.values" in result.output) == (0, True)
-    result = CliRunner().invoke(
-        main, ["export-model", text, "-o", str(tmp_path / "flat"), "--inline"], obj=CommandState()
-    )
+    invoke("export-model", text, "-o", tmp_path / "flat", "--inline")
     assert [path.name for path in (tmp_path / "flat").iterdir()] == [f"{folder.name}.json"]
 
 
 def test_nothing_is_written_where_one_case_cannot_be(tmp_path: Path) -> None:
-    desc: Any = tile().desc
-    null = Case.of(msgspec.structs.replace(desc, input_tensor=None), HIGHEST)
+    null = Case.of(msgspec.structs.replace(tile().desc, input_tensor=None), HIGHEST)  # type: ignore[call-arg]
     texts = [msgspec.json.encode(case.to_json()).decode() for case in (tile(), null)]
-    result = CliRunner().invoke(main, ["export-model", *texts, "-o", str(tmp_path / "m")], obj=CommandState())
+    result = invoke("export-model", *texts, "-o", tmp_path / "m")
     assert (result.exit_code, "InputTensor is null" in result.output) == (2, True)
     assert not list(tmp_path.iterdir())
 

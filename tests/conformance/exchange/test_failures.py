@@ -5,29 +5,29 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from textwrap import dedent
 
 import msgspec
 import pytest
 import report_data
-from click.testing import CliRunner, Result
+from backend_files import write_backend
+from click.testing import Result
+from commands import certificate, invoke, records_of
+from gate_runs import run_gate
 from judged_tasks import records_left
 from report_data import plain
 
+from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.driver import describe_campaign
 from dml_conformance.conformance.campaign.engine import Engine
-from dml_conformance.conformance.cli import main
-from dml_conformance.conformance.cli.errors import CommandState
 from dml_conformance.conformance.exchange.failures import read_failures, save_failure
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.search import search
 from dml_conformance.reports.failures import FAILURES, failing_cases
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
-from dml_conformance.reports.store import Store
 from dml_conformance.reports.stream import FanOut
 from dml_conformance.reports.summary import FailureKind, Summary, case_size
-from dml_conformance.reports.writing import RESULTS, OutputError, OutputFolder, ReportFolder
+from dml_conformance.reports.writing import OutputError, OutputFolder, ReportFolder
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.forms import FormError
@@ -36,27 +36,20 @@ from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.tensor import TensorDesc
 
 # Wrong for every third number of elements, which no boundary but the search finds at some rules.
-EVERY_THIRD = dedent("""
-    from dml_conformance.backends.reference import ReferenceBackend
-
-
-    class Wrong(ReferenceBackend):
-        def execute(self, desc, level, inputs, outputs):
-            super().execute(desc, level, inputs, outputs)
-            if desc.output_tensor.element_count % 3 == 0:
-                outputs["output_tensor"].view[0] ^= 1
-
-
-    class Sound(ReferenceBackend):
-        pass
-""")
+EVERY_THIRD = """
+    def execute(self, desc, level, inputs, outputs):
+        super().execute(desc, level, inputs, outputs)
+        if desc.output_tensor.element_count % 3 == 0:
+            outputs["output_tensor"].view[0] ^= 1
+"""
 
 
 @pytest.fixture
 def backends(tmp_path: Path) -> Path:
-    path = tmp_path / "every_third.py"
-    path.write_text(EVERY_THIRD)
-    return path
+    """Where backends `wrong.py` and `sound.py` are."""
+    write_backend(tmp_path, EVERY_THIRD, file="wrong.py")
+    write_backend(tmp_path, "pass", file="sound.py")
+    return tmp_path
 
 
 def tile(size: int = 3, level: Level = HIGHEST) -> Case:
@@ -140,8 +133,6 @@ def test_a_larger_case_is_only_saved_for_one_that_is_well_again(tmp_path: Path) 
 
 
 def test_saved_cases_come_first_and_are_told_of() -> None:
-    from dml_conformance.backends.reference import ReferenceBackend
-
     judge = Judge(ReferenceBackend(), "reference")
     saved = [tile(3, Level.L4_1), tile(4), tile(5)]
     engine = Engine(judge, ("TILE",), [HIGHEST], BUDGETS["quick"], 0, saved)
@@ -158,19 +149,18 @@ def test_saved_cases_come_first_and_are_told_of() -> None:
 
 def certify(backend: str, out: Path, *more: str) -> Result:
     arguments = ["--backend", backend, "--operator", "TILE", "--budget", "quick", "--cases", "20", "--out", str(out)]
-    return CliRunner().invoke(main, ["certify", *arguments, *more], obj=CommandState())
+    return invoke("certify", *arguments, *more)
 
 
 def test_certify_leaves_failures_and_runs_them_first(backends: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert certify(f"{backends}:Wrong", out).exit_code == 1
+    assert certify(f"{backends}/wrong.py:Mine", out).exit_code == 1
     saved = read_failures(out / FAILURES)
     assert "TILE.values" in {case.rule for case in saved}
     # In the same place, too: what is there is read before it is replaced.
-    assert certify(f"{backends}:Sound", out, "--failures", str(out / FAILURES), "--replace").exit_code == 0
+    assert certify(f"{backends}/sound.py:Mine", out, "--failures", str(out / FAILURES), "--replace").exit_code == 0
     assert not (out / FAILURES).exists()
-    with Store(out / RESULTS) as store:
-        records = list(store.records())
+    records = records_of(out)
     assert [record.case for record in records[: len(saved)]] == [case.digest for case in saved]
     assert all(record.verdict is Verdict.PASS for record in records[: len(saved)])
     assert records[0].case_json["origin"].startswith("failures/TILE-")
@@ -178,17 +168,17 @@ def test_certify_leaves_failures_and_runs_them_first(backends: Path, tmp_path: P
 
 @pytest.mark.slow
 def test_the_same_saved_cases_make_the_same_certificate(backends: Path, tmp_path: Path) -> None:
-    certify(f"{backends}:Wrong", tmp_path / "first")
+    certify(f"{backends}/wrong.py:Mine", tmp_path / "first")
     digests = []
     for name in ("second", "third"):
-        certify(f"{backends}:Wrong", tmp_path / name, "--failures", str(tmp_path / "first" / FAILURES))
-        digests.append(json.loads((tmp_path / name / "certificate.json").read_text())["digests"]["results"])
+        certify(f"{backends}/wrong.py:Mine", tmp_path / name, "--failures", str(tmp_path / "first" / FAILURES))
+        digests.append(certificate(tmp_path / name)["digests"]["results"])
     assert digests[0] == digests[1]
 
 
 def test_packages_take_no_saved_cases(backends: Path, tmp_path: Path) -> None:
     (tmp_path / "f").mkdir()
-    result = certify(f"{backends}:Sound", tmp_path / "out", "--failures", str(tmp_path / "f"), "--package")
+    result = certify(f"{backends}/sound.py:Mine", tmp_path / "out", "--failures", str(tmp_path / "f"), "--package")
     assert result.exit_code == 2
 
 
@@ -211,8 +201,6 @@ def test_a_folder_of_failures_with_something_else_in_it_is_not_replaced(tmp_path
 
 
 def test_explicit_cases_come_first() -> None:
-    from dml_conformance.backends.reference import ReferenceBackend
-
     judge = Judge(ReferenceBackend(), "reference")
     explicit = [tile(300), tile(7)]
     found = list(search(judge, "TILE", HIGHEST, "TILE.values", 3, 0, explicit))
@@ -229,31 +217,22 @@ Gate = Callable[..., pytest.RunResult]
 def gate(pytester: pytest.Pytester) -> Gate:
     def run(backend: str, *more: str) -> pytest.RunResult:
         options = ("--dml-operator", "TILE", "--dml-level", "3_0", "--dml-failures", "saved", "-k", "test_rule")
-        return pytester.runpytest_inprocess(
-            "--pyargs",
-            "dml_conformance.conformance.gate",
-            "-p",
-            "no:cacheprovider",
-            "--dml-backend",
-            backend,
-            *options,
-            *more,
-        )
+        return run_gate(pytester, "--dml-backend", backend, *options, *more)
 
     return run
 
 
 @pytest.mark.slow
 def test_the_gate_saves_what_it_finds_and_tries_it_first(gate: Gate, backends: Path, pytester: pytest.Pytester) -> None:
-    gate(f"{backends}:Wrong").assert_outcomes(failed=4, passed=20)
+    gate(f"{backends}/wrong.py:Mine").assert_outcomes(failed=4, passed=20)
     saved = read_failures(pytester.path / "saved")
     assert {case.rule for case in saved} == {"TILE.values", "EXECUTION.strides"}
     assert all(case.desc.output_tensor.element_count % 3 == 0 for case in saved)  # type: ignore[attr-defined]
     before = {path.name: path.read_bytes() for path in (pytester.path / "saved").iterdir()}
     # Without examples of its own, the saved ones alone fail; they stay as they are.
-    gate(f"{backends}:Wrong", "--dml-examples", "0")
+    gate(f"{backends}/wrong.py:Mine", "--dml-examples", "0")
     assert {path.name: path.read_bytes() for path in (pytester.path / "saved").iterdir()} == before
-    gate(f"{backends}:Sound").assert_outcomes(passed=24)
+    gate(f"{backends}/sound.py:Mine").assert_outcomes(passed=24)
     assert {path.name: path.read_bytes() for path in (pytester.path / "saved").iterdir()} == before
 
 
@@ -261,7 +240,7 @@ def test_a_saved_case_fails_the_gate_by_itself(gate: Gate, backends: Path, pytes
     (pytester.path / "saved").mkdir()
     case = tile(999, Level.L3_0)
     (pytester.path / "saved" / "mine.json").write_bytes(msgspec.json.encode(case.to_json()))
-    result = gate(f"{backends}:Wrong", "--dml-examples", "0", "-k", "TILE.values")
+    result = gate(f"{backends}/wrong.py:Mine", "--dml-examples", "0", "-k", "TILE.values")
     result.assert_outcomes(failed=1)
     # What failed is made simpler, and that is what is saved.
     (simpler,) = [case for case in read_failures(pytester.path / "saved") if case.origin != "failures/mine.json"]
@@ -271,6 +250,6 @@ def test_a_saved_case_fails_the_gate_by_itself(gate: Gate, backends: Path, pytes
 def test_the_gate_names_a_file_that_is_no_case(gate: Gate, backends: Path, pytester: pytest.Pytester) -> None:
     (pytester.path / "saved").mkdir()
     (pytester.path / "saved" / "bad.json").write_text("[]x")
-    result = gate(f"{backends}:Sound")
+    result = gate(f"{backends}/sound.py:Mine")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--dml-failures: *bad.json: expected a case as JSON*"])

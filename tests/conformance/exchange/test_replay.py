@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commands import invoke
 from report_data import campaign, ending
+from scripted_backend import ScriptedBackend, accepting, flip_a_bit, raising, rejecting
 
-from dml_conformance.backends.base import Answer, Binding
-from dml_conformance.backends.reference import ReferenceBackend
-from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.cases import read_cases
 from dml_conformance.conformance.exchange.replay import ReplayChange, replay
 from dml_conformance.conformance.judge.judge import Judge
@@ -24,46 +22,10 @@ from dml_conformance.reports.store import StoreWriter
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.forms import FormError
-from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Reading
-
-Fault = Callable[[Mapping[str, Binding]], None]
-
-
-class Backend(ReferenceBackend):
-    """The reference, with what a test does to it."""
-
-    def __init__(self, fault: Fault | None = None, answer: Answer | None = None) -> None:
-        super().__init__()
-        self.fault = fault
-        self.answer = answer
-
-    def validate(self, desc: OperatorDesc, level: Level) -> Answer:
-        return self.answer or super().validate(desc, level)
-
-    def execute(
-        self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
-    ) -> None:
-        super().execute(desc, level, inputs, outputs)
-        if self.fault is not None:
-            self.fault(outputs)
-
-
-def wrong_byte(at: int) -> Fault:
-    def fault(outputs: Mapping[str, Binding]) -> None:
-        outputs["output_tensor"].view[at] ^= 1
-
-    return fault
-
-
-def raising(error: Exception) -> Fault:
-    def fault(outputs: Mapping[str, Binding]) -> None:
-        raise error
-
-    return fault
 
 
 def tile(repeats: int = 2, seed: int = 0) -> Case:
@@ -72,9 +34,13 @@ def tile(repeats: int = 2, seed: int = 0) -> Case:
     return Case.of(desc, HIGHEST, {"input_tensor": Recipe("ramp", seed)}, rule="TILE.values")
 
 
-SOUND, FIRST, SECOND = Backend(), Backend(wrong_byte(0)), Backend(wrong_byte(1))
-RAISING, OTHER_ERROR = Backend(raising(KeyError("a"))), Backend(raising(MemoryError("b")))
-REJECTING = Backend(answer=Answer(False, "no"))
+def flip_another(desc: Any, inputs: Any, outputs: Any) -> None:
+    outputs["output_tensor"].view[1] ^= 1
+
+
+SOUND, FIRST, SECOND = (ScriptedBackend(after=deed) for deed in (None, flip_a_bit, flip_another))
+RAISING, OTHER_ERROR = (ScriptedBackend(after=raising(error)) for error in (KeyError("a"), MemoryError("b")))
+REJECTING = ScriptedBackend(validate=rejecting)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +49,12 @@ REJECTING = Backend(answer=Answer(False, "no"))
         (FIRST, SOUND, ReplayChange.FIXED, "it was fail, and passes now"),
         (RAISING, SOUND, ReplayChange.FIXED, "it was crash, and passes now"),
         (FIRST, FIRST, ReplayChange.STILL_FAILS, "fail, in the same way"),
-        (RAISING, Backend(raising(KeyError("elsewhere"))), ReplayChange.STILL_FAILS, "crash, in the same way"),
+        (
+            RAISING,
+            ScriptedBackend(after=raising(KeyError("elsewhere"))),
+            ReplayChange.STILL_FAILS,
+            "crash, in the same way",
+        ),
         (FIRST, SECOND, ReplayChange.DIFFERENT, "fail as before, but other values or elements differ"),
         (FIRST, RAISING, ReplayChange.DIFFERENT, "it was fail, and is crash now"),
         (FIRST, REJECTING, ReplayChange.DIFFERENT, "fail as before, but the backend answered accept, now reject"),
@@ -97,7 +68,7 @@ REJECTING = Backend(answer=Answer(False, "no"))
         (SOUND, SOUND, ReplayChange.AS_RECORDED, "pass, as before"),
     ],
 )
-def test_what_became_of_a_case(before: Backend, now: Backend, change: ReplayChange, told: str) -> None:
+def test_what_became_of_a_case(before: ScriptedBackend, now: ScriptedBackend, change: ReplayChange, told: str) -> None:
     recorded = Judge(before, "x").record(tile(), Phase.SEARCH)
     found = replay(Judge(now, "x"), tile(), recorded)
     assert (found.change, found.told[: len(told)]) == (change, told)
@@ -105,7 +76,8 @@ def test_what_became_of_a_case(before: Backend, now: Backend, change: ReplayChan
 
 def test_more_elements_are_told() -> None:
     recorded = Judge(FIRST, "x").record(tile(), Phase.SEARCH)
-    found = replay(Judge(Backend(lambda outputs: outputs["output_tensor"].view.fill(99)), "x"), tile(), recorded)
+    filling = ScriptedBackend(after=lambda *bound: bound[-1]["output_tensor"].view.fill(99))
+    found = replay(Judge(filling, "x"), tile(), recorded)
     assert found.told == "fail as before, but 1 elements differed, now 8"
 
 
@@ -132,11 +104,11 @@ def results(tmp_path: Path) -> Path:
 
 def write_results(path: Path, spec: str = "documented") -> list[Record]:
     judge = Judge(FIRST, "first")
-    accepting = Judge(Backend(answer=Answer(True)), "first")
+    lax = Judge(ScriptedBackend(validate=accepting), "first")
     records = [
         *(Judge(SOUND, "first").record(tile(seed=seed), Phase.SEARCH) for seed in (1, 2)),
         *(judge.record(tile(seed=seed), Phase.SWEEP) for seed in (1000, 3, 2000)),
-        accepting.record(tile(repeats=5), Phase.SWEEP),
+        lax.record(tile(repeats=5), Phase.SWEEP),
         judge.record(tile(seed=1), Phase.SWEEP),
         Judge(SOUND, "first").record(tile(seed=3), Phase.SWEEP),
     ]
@@ -149,7 +121,7 @@ def write_results(path: Path, spec: str = "documented") -> list[Record]:
 
 
 def call(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["replay", *arguments])
+    return invoke("replay", *arguments)
 
 
 def test_a_case_is_found_by_number_and_by_digest(results: Path) -> None:
@@ -207,11 +179,11 @@ def test_the_command_tells_and_ends_as_it_should(results: Path) -> None:
     assert [one["change"] for one in json.loads(other.output)] == ["DIFFERENT", "STILL FAILS"]
 
 
-class Failing(Backend):
+class Failing(ScriptedBackend):
     """What the command line loads."""
 
     def __init__(self) -> None:
-        super().__init__(wrong_byte(0))
+        super().__init__(after=flip_a_bit)
 
 
 def test_results_without_a_failure_are_no_error(tmp_path: Path) -> None:

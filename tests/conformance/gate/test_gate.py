@@ -13,25 +13,23 @@ from textwrap import dedent
 from xml.etree import ElementTree
 
 import pytest
-from click.testing import CliRunner
+from backend_files import write_backend
+from commands import invoke
+from gate_runs import run_gate
 
-from dml_conformance.conformance.cli import main
 from dml_conformance.spec.levels import Level
 from dml_conformance.strategies.cases import applicable_rules, execution_rules
 
 Run = Callable[..., pytest.RunResult]
 
 # Tests of TILE at 3_0, and at every other level that has it, when one is selected: all rules and one worked example.
-OTHERS = len(applicable_rules("TILE", Level.L3_0))
+RULES = applicable_rules("TILE", Level.L3_0)
+OTHERS = len(RULES)
 
 FLIPS_A_BIT = """
-    from dml_conformance.backends.reference import ReferenceBackend
-
-
-    class Wrong(ReferenceBackend):
-        def execute(self, desc, level, inputs, outputs):
-            super().execute(desc, level, inputs, outputs)
-            outputs["output_tensor"].view[0] ^= 1
+    def execute(self, desc, level, inputs, outputs):
+        super().execute(desc, level, inputs, outputs)
+        outputs["output_tensor"].view[0] ^= 1
 """
 
 # TILE and nothing else, as a stranger would write it.
@@ -68,9 +66,7 @@ def gate(pytester: pytest.Pytester) -> Run:
     """Run the suite with more arguments, in this process unless told otherwise."""
 
     def run(*arguments: str) -> pytest.RunResult:
-        return pytester.runpytest_inprocess(
-            "--pyargs", "dml_conformance.conformance.gate", "-p", "no:cacheprovider", *arguments
-        )
+        return run_gate(pytester, *arguments)
 
     return run
 
@@ -91,7 +87,7 @@ def ids(result: pytest.RunResult) -> list[str]:
 
 def test_a_conformant_backend_passes(gate: Run) -> None:
     result = tile_at_3_0(gate)
-    count = len(applicable_rules("TILE", Level.L3_0)) + 1  # and one worked example
+    count = OTHERS + 1  # and one worked example
     result.assert_outcomes(passed=count)
     assert result.ret is pytest.ExitCode.OK
 
@@ -114,14 +110,10 @@ def test_one_id_for_each_operator_level_and_rule(gate: Run) -> None:
     assert len(found) == len(set(found))
 
 
-def test_without_a_level_it_is_the_highest_that_is_claimed(gate: Run) -> None:
-    result = gate("--dml-backend", "reference", "--dml-operator", "TILE", "--collect-only", "-q")
-    assert {name.split("-")[1] for name in ids(result)} == {"6_4"}
-
-
-def test_all_levels(gate: Run) -> None:
-    result = gate("--dml-backend", "reference", "--dml-operator", "TILE", "--dml-level", "all", "--collect-only", "-q")
-    assert {name.split("-")[1] for name in ids(result)} == {level.label for level in Level}
+@pytest.mark.parametrize(("asked", "found"), [((), ["6_4"]), (("--dml-level", "all"), [str(level) for level in Level])])
+def test_without_a_level_it_is_the_highest_that_is_claimed(gate: Run, asked: tuple[str, ...], found: list[str]) -> None:
+    result = gate("--dml-backend", "reference", "--dml-operator", "TILE", *asked, "--collect-only", "-q")
+    assert {name.split("-")[1] for name in ids(result)} == set(found)
 
 
 @pytest.mark.parametrize(
@@ -131,42 +123,34 @@ def test_all_levels(gate: Run) -> None:
         (("-k", "strides and 3_0"), ["TILE-3_0-EXECUTION.strides"]),
         (("-m", "dml_execution"), [f"TILE-3_0-{rule}" for rule in execution_rules("TILE", Level.L3_0)]),
         (("-m", "dml_example"), ["TILE/1-3_0"]),
+        (
+            ("-m", "dml_decision"),
+            [f"TILE-3_0-{rule}" for rule in set(RULES) - set(execution_rules("TILE", Level.L3_0))],
+        ),
     ],
 )
 def test_selection(gate: Run, selection: tuple[str, ...], names: list[str]) -> None:
     result = tile_at_3_0(gate, "-v", *selection)
     assert sorted(ids(result)) == sorted(names)
-    result.assert_outcomes(passed=len(names), deselected=len(applicable_rules("TILE", Level.L3_0)) + 1 - len(names))
-
-
-def test_decisions_are_the_rest(gate: Run) -> None:
-    result = tile_at_3_0(gate, "-v", "-m", "dml_decision")
-    executed = execution_rules("TILE", Level.L3_0)
-    expected = [f"TILE-3_0-{rule}" for rule in applicable_rules("TILE", Level.L3_0) if rule not in executed]
-    assert ids(result) == expected
+    result.assert_outcomes(passed=len(names), deselected=OTHERS + 1 - len(names))
 
 
 def test_strict_markers_know_the_markers(gate: Run) -> None:
     tile_at_3_0(gate, "--strict-markers", "-k", "flags", "-W", "error").assert_outcomes(passed=1, deselected=OTHERS)
 
 
-REFUSES = """
-    from dml_conformance.backends.base import Answer
-    from dml_conformance.backends.reference import ReferenceBackend
-
-
-    class RefusesAligned(ReferenceBackend):
-        def validate(self, desc, level):
-            aligned = desc.input_tensor is not None and desc.input_tensor.guaranteed_base_offset_alignment
-            answer = super().validate(desc, level)
-            return Answer(False, "not here") if answer.accepted and aligned else answer
+REFUSES_ALIGNED = """
+    def validate(self, desc, level):
+        aligned = desc.input_tensor is not None and desc.input_tensor.guaranteed_base_offset_alignment
+        answer = super().validate(desc, level)
+        return Answer(False, "not here") if answer.accepted and aligned else answer
 """
 
 
 def test_a_refusal_is_seen_without_executing(gate: Run, pytester: pytest.Pytester) -> None:
     """By the test of acceptance, whose cases need no data: those of execution are not run."""
-    file = pytester.makepyfile(refuses=dedent(REFUSES))
-    result = tile_at_3_0(gate, "--dml-backend", f"{file}:RefusesAligned", "--dml-examples", "50", "-m", "dml_decision")
+    name = write_backend(pytester.path, REFUSES_ALIGNED)
+    result = tile_at_3_0(gate, "--dml-backend", name, "--dml-examples", "50", "-m", "dml_decision")
     assert result.parseoutcomes()["failed"] == 1
     result.stdout.fnmatch_lines(
         ["TILE at level 3_0: fail, DESCRIPTOR.acceptance", "*rejected a valid descriptor: not here"]
@@ -178,7 +162,7 @@ def test_junit(gate: Run, pytester: pytest.Pytester) -> None:
     cases = list(ElementTree.parse(pytester.path / "found.xml").iter("testcase"))
     names = {case.get("name") for case in cases}
     assert "test_rule[TILE-3_0-TILE.repeats]" in names
-    assert len(names) == len(cases) == len(applicable_rules("TILE", Level.L3_0)) + 1
+    assert len(names) == len(cases) == OTHERS + 1
 
 
 @pytest.mark.slow
@@ -186,21 +170,14 @@ def test_in_parallel(gate: Run) -> None:
     """pytest-xdist compares the ids that its workers find, so they must not depend on anything random."""
     pytest.importorskip("xdist")
     result = tile_at_3_0(gate, "-n", "2")
-    result.assert_outcomes(passed=len(applicable_rules("TILE", Level.L3_0)) + 1)
+    result.assert_outcomes(passed=OTHERS + 1)
 
 
-COUNTS_CASES = """
-    import hashlib
-    from pathlib import Path
-
-    from dml_conformance.backends.reference import ReferenceBackend
-
-
-    class Counting(ReferenceBackend):
-        def validate(self, desc, level):
-            with Path("{log}").open("a") as log:
-                log.write(repr(desc) + chr(10))
-            return super().validate(desc, level)
+LOGS_CASES = """
+    def validate(self, desc, level):
+        with Path(__file__).with_suffix(".log").open("a") as log:
+            log.write(repr(desc) + chr(10))
+        return super().validate(desc, level)
 """
 
 
@@ -209,11 +186,10 @@ def test_a_hypothesis_seed_repeats_a_run(gate: Run, pytester: pytest.Pytester) -
     """And another one is another run; without examples only the fixed cases are left, the same every time."""
 
     def cases(name: str, *more: str) -> list[str]:
-        log = pytester.path / f"{name}.log"
-        file = pytester.makepyfile(**{name: dedent(COUNTS_CASES).replace("{log}", log.as_posix())})
-        result = gate("--dml-backend", f"{file}:Counting", "--dml-operator", "TILE", "-k", "TILE.values", *more)
+        backend = write_backend(pytester.path, LOGS_CASES, file=f"{name}.py")
+        result = gate("--dml-backend", backend, "--dml-operator", "TILE", "-k", "TILE.values", *more)
         result.assert_outcomes(passed=1, deselected=OTHERS)
-        return log.read_text().splitlines()
+        return (pytester.path / f"{name}.log").read_text().splitlines()
 
     one, again = cases("one", "--hypothesis-seed=1"), cases("again", "--hypothesis-seed=1")
     other, none = cases("other", "--hypothesis-seed=2"), cases("none", "--dml-examples=0")
@@ -229,8 +205,7 @@ def test_a_hypothesis_seed_repeats_a_run(gate: Run, pytester: pytest.Pytester) -
 
 def test_a_failure_says_all_that_is_needed(gate: Run, pytester: pytest.Pytester) -> None:
     """The smallest case, what differs where, the rule, and a line that shows it again."""
-    file = pytester.makepyfile(flips_a_bit=dedent(FLIPS_A_BIT))
-    name = f"{file}:Wrong"
+    name = write_backend(pytester.path, FLIPS_A_BIT)
     result = gate("--dml-backend", name, "--dml-level", "3_1", "--dml-operator", "TILE", "-k", "TILE.values")
     result.assert_outcomes(failed=1, deselected=OTHERS)
     assert result.ret is pytest.ExitCode.TESTS_FAILED
@@ -253,56 +228,43 @@ def test_a_failure_says_all_that_is_needed(gate: Run, pytester: pytest.Pytester)
     (line,) = {line.partition("reproduce: ")[2] for line in result.outlines if "reproduce: " in line}
     command = shlex.split(line)
     assert command[:4] == ["dml-conformance", "replay", "--backend", name]
-    replayed = CliRunner().invoke(main, command[1:])
+    replayed = invoke(*command[1:])
     assert replayed.exit_code == 1
     assert "at [0]: expected 0.0 (0x00000000), actual 1.401298464324817e-45 (0x00000001)" in replayed.output
     case = json.loads(command[4])
-    assert CliRunner().invoke(main, ["replay", "--backend", "reference", json.dumps(case)]).exit_code == 0
+    assert invoke("replay", "--backend", "reference", json.dumps(case)).exit_code == 0
 
 
 def test_decisions_alone_pass_no_test_of_execution(gate: Run, pytester: pytest.Pytester) -> None:
     """Where a backend does not execute, tests of execution are skipped; they fail where it rejects what is valid."""
-    pytester.makepyfile(
-        checker="""
-        from msgspec.structs import replace
-
-        from dml_conformance.backends.base import Answer
-        from dml_conformance.backends.reference import ReferenceBackend
-
-
-        class Checker(ReferenceBackend):
-            def capabilities(self):
-                return replace(super().capabilities(), executes=False)
-
-
-        class Refusing(Checker):
-            def validate(self, desc, level):
-                return Answer(False, "no")
-        """
-    )
+    checks = """
+        def capabilities(self):
+            return replace(super().capabilities(), executes=False)
+    """
+    refuses = """
+        def validate(self, desc, level):
+            return Answer(False, "no")
+    """
+    checker = write_backend(pytester.path, checks, file="checker.py")
+    refusing = write_backend(pytester.path, dedent(checks) + dedent(refuses), file="refusing.py")
     executed = len(execution_rules("TILE", Level.L3_0)) + 1  # and one worked example
     selection = ("--dml-operator", "TILE", "--dml-level", "3_0", "--dml-examples", "5")
-    result = gate("--dml-backend", "checker.py:Checker", "-rs", *selection)
-    result.assert_outcomes(passed=len(applicable_rules("TILE", Level.L3_0)) + 1 - executed, skipped=executed)
+    result = gate("--dml-backend", checker, "-rs", *selection)
+    result.assert_outcomes(passed=OTHERS + 1 - executed, skipped=executed)
     result.stdout.fnmatch_lines("*not claimed: decided only; execution is not claimed*")
-    refusing = gate("--dml-backend", "checker.py:Refusing", *selection, "-m", "dml_execution or dml_example")
-    assert refusing.parseoutcomes()["failed"] == executed
+    result = gate("--dml-backend", refusing, *selection, "-m", "dml_execution or dml_example")
+    assert result.parseoutcomes()["failed"] == executed
 
 
 def test_a_wrong_decision_fails_at_its_rule_alone(gate: Run, pytester: pytest.Pytester) -> None:
-    file = pytester.makepyfile(
-        takes_flags=dedent("""
-            from msgspec.structs import replace
-            from dml_conformance.backends.reference import ReferenceBackend
-
-            class Wrong(ReferenceBackend):
-                def validate(self, desc, level):
-                    if desc.output_tensor is not None:
-                        desc = replace(desc, output_tensor=replace(desc.output_tensor, flags=0))
-                    return super().validate(desc, level)
-        """)
-    )
-    result = gate("--dml-backend", f"{file}:Wrong", "--dml-level", "2_1", "--dml-operator", "TILE", "-rf")
+    takes_flags = """
+        def validate(self, desc, level):
+            if desc.output_tensor is not None:
+                desc = replace(desc, output_tensor=replace(desc.output_tensor, flags=0))
+            return super().validate(desc, level)
+    """
+    name = write_backend(pytester.path, takes_flags)
+    result = gate("--dml-backend", name, "--dml-level", "2_1", "--dml-operator", "TILE", "-rf")
     failed = {"TENSOR.flags", "TENSOR.owned-by-dml"}
     result.assert_outcomes(failed=len(failed), passed=len(applicable_rules("TILE", Level.L2_1)) + 1 - len(failed))
     for rule in failed:
@@ -311,16 +273,8 @@ def test_a_wrong_decision_fails_at_its_rule_alone(gate: Run, pytester: pytest.Py
 
 
 def test_a_crash_is_a_failure_with_its_reason(gate: Run, pytester: pytest.Pytester) -> None:
-    file = pytester.makepyfile(
-        crashes=dedent("""
-            from dml_conformance.backends.reference import ReferenceBackend
-
-            class Wrong(ReferenceBackend):
-                def execute(self, desc, level, inputs, outputs):
-                    raise RuntimeError("device lost")
-        """)
-    )
-    result = gate("--dml-backend", f"{file}:Wrong", "--dml-operator", "TILE", "-m", "dml_example")
+    name = write_backend(pytester.path, "def execute(self, *_): raise RuntimeError('device lost')")
+    result = gate("--dml-backend", name, "--dml-operator", "TILE", "-m", "dml_example")
     result.assert_outcomes(failed=1, deselected=OTHERS)
     result.stdout.fnmatch_lines(["TILE at level 6_4: crash, *", "  execute raised RuntimeError: device lost"])
 
@@ -370,9 +324,11 @@ def test_a_stranger_s_repository(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_subclass_takes_a_class_an_instance_or_a_name(pytester: pytest.Pytester) -> None:
+    write_backend(pytester.path, FLIPS_A_BIT)
     pytester.makepyfile(
-        dedent(FLIPS_A_BIT)
-        + dedent("""
+        dedent("""
+            from mine import Mine, ReferenceBackend
+
             from dml_conformance import ConformanceSuite
 
 
@@ -395,7 +351,7 @@ def test_a_subclass_takes_a_class_an_instance_or_a_name(pytester: pytest.Pyteste
 
 
             class TestWrong(Of, ConformanceSuite):
-                backend = Wrong
+                backend = Mine
         """)
     )
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-k", "TILE.values")
@@ -404,7 +360,7 @@ def test_a_subclass_takes_a_class_an_instance_or_a_name(pytester: pytest.Pyteste
         line.partition(" --backend ")[2] for line in result.outlines if "TILE.values" in line and "replay" in line
     }
     name = shlex.split(line)[0]
-    assert name.endswith(".py:Wrong")
+    assert name.endswith(".py:Mine")
     assert Path(name.rpartition(":")[0]).is_file()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -12,9 +13,11 @@ import numpy as np
 import pytest
 import torch
 from judged_tasks import records_left
+from scripted_backend import ScriptedBackend
 from strength import mutants
+from sweep_support import sweep
 
-from dml_conformance.backends.base import Answer, Batched, Execution, OutOfMemory, Unsupported, takes_batches
+from dml_conformance.backends.base import Answer, Execution, OutOfMemory, Unsupported, takes_batches
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.backends.torch import batch as torch_batch
@@ -32,7 +35,7 @@ from dml_conformance.spec.operators.gather import GatherDesc
 from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
-from dml_conformance.strategies.cases import applicable_rules, make_case, numbered_case
+from dml_conformance.strategies.cases import make_case
 from dml_conformance.strategies.chooser import SeededChooser
 from dml_conformance.strategies.values import UNSIGNED_OF_SIZE, materialize
 
@@ -66,15 +69,36 @@ class InBatches(ReferenceBackend):
 
     def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
         self.alone.append(desc)
-        super().execute(desc, level, inputs, outputs)
+        self.do(Execution(desc, level, inputs, outputs))
 
     def execute_batch(self, executions: Sequence[Execution]) -> None:
         self.batches.append(len(executions))
         for execution in executions:
-            self.one(execution)
+            self.do(execution)
 
-    def one(self, execution: Execution) -> None:
+    def do(self, execution: Execution) -> None:
+        """What becomes of a case, alone or in a batch."""
         ReferenceBackend.execute(self, *execution)
+
+
+class FewAtOnce(InBatches):
+    """Raises when it has executed a batch of more cases than it takes."""
+
+    def __init__(self, most: int, error: Exception) -> None:
+        super().__init__()
+        self._most, self._error = most, error
+
+    def execute_batch(self, executions: Sequence[Execution]) -> None:
+        super().execute_batch(executions)
+        if len(executions) > self._most:
+            raise self._error
+
+
+def watched(taken: list[Case]) -> Iterator[Case]:
+    """A few cases, each put down when it is asked for."""
+    for case in FEW:
+        taken.append(case)
+        yield case
 
 
 def judged(
@@ -85,11 +109,6 @@ def judged(
 
 def untimed(records: Sequence[Record]) -> list[Record]:
     return [msgspec.structs.replace(record, seconds=0.0) for record in records]
-
-
-def sweep(count: int, seed: int = 0, names: Sequence[str] = tuple(operators())) -> list[Case]:
-    cells = [(name, level) for name in names for level in Level if applicable_rules(name, level)]
-    return [numbered_case(seed, *cells[n % len(cells)], n) for n in range(count)]
 
 
 # --- the same as one by one -------------------------------------------------------------------------------------------
@@ -155,13 +174,9 @@ def test_what_the_specification_leaves_open_is_judged_in_a_batch() -> None:
     assert (backend.batches, backend.alone) == ([40], [])
 
     class Invents(InBatches):
-        def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
-            super().execute(desc, level, inputs, outputs)
-            outputs["output_tensor"].view[:4] = 0xEE
-
-        def execute_batch(self, executions: Sequence[Execution]) -> None:
-            for execution in executions:
-                self.execute(*execution)
+        def do(self, execution: Execution) -> None:
+            super().do(execution)
+            execution.outputs["output_tensor"].view[:4] = 0xEE
 
     records = judged(Invents(), [gather(4, 0), gather(3, 0)])
     assert [record.verdict for record in records] == [Verdict.FAIL, Verdict.FAIL]
@@ -194,23 +209,10 @@ def test_who_takes_batches() -> None:
 
 
 def test_a_backend_without_batches_is_judged_one_by_one() -> None:
-    class Counts(ReferenceBackend):
-        executed = 0
-
-        def execute(self, *arguments: Any) -> None:
-            Counts.executed += 1
-            super().execute(*arguments)
-
-    taken = []
-
-    def cases() -> Iterator[Case]:
-        for case in FEW:
-            taken.append(case)
-            yield case
-
-    records = BatchJudge(Judge(Counts(), "", repeat=1)).records(cases(), Phase.SWEEP)
+    backend, taken = ScriptedBackend(), []
+    records = BatchJudge(Judge(backend, "", repeat=1)).records(watched(taken), Phase.SWEEP)
     assert next(records).verdict is Verdict.PASS
-    assert (len(taken), Counts.executed) == (1, 1)
+    assert (len(taken), backend.asked.count("execute")) == (1, 1)
 
 
 def test_one_by_one_can_be_asked_for() -> None:
@@ -261,16 +263,11 @@ def test_an_open_element_that_a_batch_leaves_unwritten(repeat: int) -> None:
     """Seen where the element is the poison's each time; an input with every value of a byte hides it from one."""
 
     class Leaves(InBatches):
-        def one(self, execution: Execution) -> None:
-            self.leave(execution.desc, execution.level, execution.inputs, execution.outputs)
-
-        def leave(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
-            kept = outputs["output_tensor"].view[1]
-            ReferenceBackend.execute(self, desc, level, inputs, outputs)
-            outputs["output_tensor"].view[1] = kept
-
-        def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
-            self.leave(desc, level, inputs, outputs)
+        def do(self, execution: Execution) -> None:
+            view = execution.outputs["output_tensor"].view
+            kept = view[1]
+            super().do(execution)
+            view[1] = kept
 
     everything, two = TensorDesc.of(DataType.UINT8, (256,)), TensorDesc.of(DataType.UINT8, (2,))
     desc = GatherDesc(everything, TensorDesc.of(DataType.UINT32, (2,)), two, 0, 1)
@@ -287,13 +284,7 @@ def test_an_open_element_that_a_batch_leaves_unwritten(repeat: int) -> None:
 def test_cases_are_taken_in_as_many_as_a_batch_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_module, "MOST_CASES", 3)
     backend, taken = InBatches(), []
-
-    def cases() -> Iterator[Case]:
-        for case in FEW:
-            taken.append(case)
-            yield case
-
-    records = BatchJudge(Judge(backend, "", repeat=1)).records(cases(), Phase.SWEEP)
+    records = BatchJudge(Judge(backend, "", repeat=1)).records(watched(taken), Phase.SWEEP)
     assert next(records).case == FEW[0].digest
     assert len(taken) == 3
     assert [record.case for record in records] == [case.digest for case in FEW[1:]]
@@ -332,10 +323,7 @@ def test_the_memory_of_a_batch() -> None:
 
     class Looks(InBatches):
         def execute_batch(self, executions: Sequence[Execution]) -> None:
-            self.look(executions)
             super().execute_batch(executions)
-
-        def look(self, executions: Sequence[Execution]) -> None:
             seen.extend(executions)
             (memory,) = {
                 id(b.buffer): b.buffer for e in executions for b in (*e.inputs.values(), *e.outputs.values())
@@ -378,13 +366,7 @@ def test_what_a_batch_does_not_write_is_wrong() -> None:
     """The poison differs from what is expected in every element, wherever the output's memory is."""
 
     class Idle(InBatches):
-        def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
-            """Nothing."""
-
-        def one(self, execution: Execution) -> None:
-            """Nothing."""
-
-        def execute_batch(self, executions: Sequence[Execution]) -> None:
+        def do(self, execution: Execution) -> None:
             """Nothing."""
 
     spread = msgspec.structs.replace(TensorDesc.of(DataType.UINT8, (8,), (3,)))
@@ -490,47 +472,26 @@ class OwnOutOfMemory(OutOfMemory):
 
 @pytest.mark.parametrize("error", [MemoryError, OutOfMemory, OwnOutOfMemory])
 def test_out_of_memory_splits_the_batch(error: type[Exception]) -> None:
-    class Small(InBatches):
-        def execute_batch(self, executions: Sequence[Execution]) -> None:
-            super().execute_batch(executions)
-            if len(executions) > 3:
-                raise error("too many")
-
-    backend = Small()
+    backend = FewAtOnce(3, error("too many"))
     assert {record.verdict for record in judged(backend, FEW)} == {Verdict.PASS}
     assert (backend.batches, backend.alone) == ([8, 4, 2, 2, 4, 2, 2], [])
+    # What does not fit even alone is executed as alone it is.
+    backend = FewAtOnce(0, error("too many"))
+    assert {record.verdict for record in judged(backend, FEW[:2])} == {Verdict.PASS}
+    assert (backend.batches, len(backend.alone)) == ([2, 1, 1], 2)
 
 
 def test_after_a_split_batches_are_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_module, "MOST_BYTES", 96)
     monkeypatch.setattr(batch_module, "MOST_CASE_BYTES", 24)
 
-    class Small(InBatches):
-        def execute_batch(self, executions: Sequence[Execution]) -> None:
-            super().execute_batch(executions)
-            if len(executions) > 2:
-                raise OutOfMemory
-
-    backend = Small()
+    backend = FewAtOnce(2, OutOfMemory())
     assert {record.verdict for record in judged(backend, [tile(8)] * 10)} == {Verdict.PASS}
     assert backend.batches == [4, 2, 2, 2, 2, 2]
 
 
-def test_what_does_not_fit_even_alone_is_executed_as_alone_it_is() -> None:
-    class None_(InBatches):
-        def execute_batch(self, executions: Sequence[Execution]) -> None:
-            self.batches.append(len(executions))
-            raise OutOfMemory
-
-    backend = None_()
-    assert {record.verdict for record in judged(backend, FEW[:2])} == {Verdict.PASS}
-    assert (backend.batches, len(backend.alone)) == ([2, 1, 1], 2)
-
-
 def test_a_split_batch_s_memory_is_let_go_of() -> None:
     """An exception holds on to the frames that it went through, and those to the memory that was too much."""
-    import weakref
-
     held: list[weakref.ref[Any]] = []
 
     class Device(np.ndarray[Any, Any]):
@@ -569,14 +530,10 @@ def test_torch_s_out_of_memory_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_case_that_raises_is_blamed_alone() -> None:
     class Raises(InBatches):
-        def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
-            super().execute(desc, level, inputs, outputs)
-            if desc is FEW[5].desc:
+        def do(self, execution: Execution) -> None:
+            super().do(execution)
+            if execution.desc is FEW[5].desc:
                 raise ZeroDivisionError("oops")
-
-        def execute_batch(self, executions: Sequence[Execution]) -> None:
-            for execution in executions:
-                self.execute(*execution)
 
     ((n, record),) = fails(judged(Raises(), FEW)).items()
     assert (n, record.verdict, record.reason) == (5, Verdict.CRASH, "execute raised ZeroDivisionError: oops")
@@ -584,42 +541,22 @@ def test_a_case_that_raises_is_blamed_alone() -> None:
 
 def test_a_case_that_raises_in_a_batch_only_is_blamed_alone() -> None:
     class Raises(InBatches):
-        def one(self, execution: Execution) -> None:
-            if execution.desc is FEW[5].desc:
-                raise ZeroDivisionError("oops")
-            super().one(execution)
-
-        def execute(self, *arguments: Any) -> None:
-            super().execute(*arguments)
-
         def execute_batch(self, executions: Sequence[Execution]) -> None:
             super().execute_batch(executions)
-
-    ((n, record),) = fails(judged(Raises(), FEW)).items()
-    assert (n, record.verdict) == (5, Verdict.CRASH)
-    assert record.reason == "execute_batch raised ZeroDivisionError: oops, on a batch of this case; alone: pass"
-
-
-def test_batches_that_fail_by_their_number_are_a_crash() -> None:
-    class Raises(InBatches):
-        def execute_batch(self, executions: Sequence[Execution]) -> None:
-            super().execute_batch(executions)
-            if len(executions) > 1:
+            if any(execution.desc is FEW[5].desc for execution in executions):
                 raise ZeroDivisionError("oops")
 
+    words = "execute_batch raised ZeroDivisionError: oops, on a batch of"
     ((n, record),) = fails(judged(Raises(), FEW)).items()
+    assert (n, record.verdict, record.reason) == (5, Verdict.CRASH, f"{words} this case; alone: pass")
+    # Where no case does by itself, it is the first.
+    ((n, record),) = fails(judged(FewAtOnce(1, ZeroDivisionError("oops")), FEW)).items()
     assert (n, record.verdict) == (0, Verdict.CRASH)
-    assert record.reason == (
-        "execute_batch raised ZeroDivisionError: oops, on a batch of 8 cases from this one on; alone: pass"
-    )
+    assert record.reason == f"{words} 8 cases from this one on; alone: pass"
 
 
 def test_batches_that_are_not_claimed_are_executed_one_by_one() -> None:
-    class Declines(InBatches):
-        def execute_batch(self, executions: Sequence[Execution]) -> None:
-            raise Unsupported("not today")
-
-    backend = Declines()
+    backend = FewAtOnce(0, Unsupported("not today"))
     assert {record.verdict for record in judged(backend, FEW)} == {Verdict.PASS}
     assert len(backend.alone) == len(FEW)
 
@@ -760,8 +697,3 @@ def test_cuda_gets_the_same_records_in_batches_and_one_by_one() -> None:
     in_batches = judged(backend, cases)
     assert untimed(in_batches) == untimed(judged(backend, cases, one_by_one=True))
     assert {record.verdict for record in in_batches} == {Verdict.PASS, Verdict.OBSERVED}
-
-
-def test_a_backend_with_batches_says_so_by_its_method() -> None:
-    assert isinstance(TorchBackend("cpu"), Batched)
-    assert not isinstance(ReferenceBackend(), Batched)

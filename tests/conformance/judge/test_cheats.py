@@ -25,10 +25,13 @@ from cheating_backends import (
     UndoesThePoison,
     elements,
 )
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commands import invoke
+from gate_runs import run_gate
 from judged_tasks import records_left
 from msgspec.structs import replace
 from package_support import make, told, verified
+from sweep_support import sweep
 
 from dml_conformance.backends.base import Execution
 from dml_conformance.backends.processes.backend import IsolatedBackend
@@ -36,7 +39,6 @@ from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.engine import Engine
-from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.packages.verify.rerun import Rerun
@@ -47,7 +49,7 @@ from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
-from dml_conformance.strategies.cases import applicable_rules, numbered_case
+from dml_conformance.strategies.cases import applicable_rules
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="some cheats look for memory in /proc")
 
@@ -78,9 +80,9 @@ def campaign(backend: Any, operator: str, level: Level = HIGHEST) -> Iterator[Re
     return records_left(Engine(Judge(backend, "cheat"), (operator,), (level,), BUDGETS["quick"], 0))
 
 
-def sweep(count: int) -> list[Case]:
+def twice(count: int) -> list[Case]:
     """Cases of all operators and levels, and the same once more with other data."""
-    cases = [numbered_case(0, *CELLS[n % len(CELLS)], n) for n in range(count)]
+    cases = sweep(count)
     return [*cases, *(with_other_data(case) for case in cases)]
 
 
@@ -129,7 +131,7 @@ def test_a_sweep_in_batches_finds_it(cheat: type[Cheat], isolated: Isolated) -> 
     backend = isolated(name_of(cheat))
     judge = BatchJudge(Judge(backend, "cheat"))
     assert judge.in_batches
-    cases = sweep(6 if issubclass(cheat, SearchesMemory) else 60)
+    cases = twice(6 if issubclass(cheat, SearchesMemory) else 60)
     failure = first_failure(judge.records(cases, Phase.SWEEP))
     assert failure is not None
     assert failure.difference_count
@@ -158,7 +160,7 @@ def test_it_is_not_certified(cheat: type[Cheat], tmp_path: Path) -> None:
 
 def certify(backend: type[ReferenceBackend], tmp_path: Path) -> Result:
     scope = ("--operator", "TILE", "--level", "1_0", "--budget", "quick", "--out", str(tmp_path / "out"))
-    return CliRunner().invoke(main, ["certify", "--backend", name_of(backend), *scope])
+    return invoke("certify", "--backend", name_of(backend), *scope)
 
 
 def test_who_declines_to_execute_anything_is_not_certified(tmp_path: Path) -> None:
@@ -183,14 +185,10 @@ def test_what_was_declined_is_said_of_who_executes_little(tmp_path: Path) -> Non
 def test_a_run_finds_it(cheat: type[Cheat], how: Sequence[str], tmp_path: Path) -> None:
     """Where the backend shares a process with the judge."""
     corpus = str(tmp_path / "corpus.jsonl.zst")
-    assert (
-        CliRunner()
-        .invoke(main, ["generate", "--cases", "240", "--operator", "TILE", "--level", "6_4", "-o", corpus])
-        .exit_code
-        == 0
-    )
+    generate = ["generate", "--cases", "240", "--operator", "TILE", "--level", "6_4", "-o", corpus]
+    assert invoke(*generate).exit_code == 0
     options = ("--backend", name_of(cheat), "--workers", "1", *how, "--out", str(tmp_path / "out"))
-    result = CliRunner().invoke(main, ["run", corpus, *options])
+    result = invoke("run", corpus, *options)
     assert result.exit_code == 1, result.output
 
 
@@ -198,9 +196,7 @@ def test_a_run_finds_it(cheat: type[Cheat], how: Sequence[str], tmp_path: Path) 
 @few_cheats
 def test_the_gate_stops_it(cheat: type[Cheat], pytester: pytest.Pytester) -> None:
     options = ("--dml-backend", name_of(cheat), "--dml-operator", "TILE", "--dml-level", "3_0", "--dml-examples", "2")
-    result = pytester.runpytest_inprocess(
-        "--pyargs", "dml_conformance.conformance.gate", "-p", "no:cacheprovider", *options
-    )
+    result = run_gate(pytester, *options)
     assert result.ret is pytest.ExitCode.TESTS_FAILED
     assert result.parseoutcomes()["failed"] >= 1
 

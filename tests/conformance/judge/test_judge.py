@@ -12,12 +12,15 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from scripted_backend import ScriptedBackend, accepting, flip_a_bit, raising, rejecting
 
-from dml_conformance.backends.base import Answer, Binding, Capabilities, Unsupported
+from dml_conformance.backends.base import Answer, Binding, Unsupported
+from dml_conformance.backends.processes.errors import ProcessLost
+from dml_conformance.backends.processes.losses import LossCause
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.judge import judge as judge_module
 from dml_conformance.conformance.judge.explain import explain
-from dml_conformance.conformance.judge.judge import Judge, reproduce_line
+from dml_conformance.conformance.judge.judge import Judge, Pending, exception_text, reproduce_line, verdict_on
 from dml_conformance.conformance.judge.memory import GUARD_BYTES
 from dml_conformance.reports.records import Phase, Record, Verdict
 from dml_conformance.spec.case import Case, Recipe
@@ -58,52 +61,8 @@ def invalid(**changes: Any) -> Case:
     return tile(msgspec.structs.replace(TWICE, output_tensor=output), rule="TENSOR.owned-by-dml", data=False)
 
 
-class Scripted(ReferenceBackend):
-    """The reference with other claims, answers and deeds."""
-
-    def __init__(
-        self,
-        *,
-        validate: Callable[[Any, Level], Any] | None = None,
-        execute: Callable[..., None] | None = None,
-        **claims: Any,
-    ) -> None:
-        super().__init__()
-        self._validate, self._execute, self._claims = validate, execute, claims
-        self.asked: list[str] = []
-
-    def capabilities(self) -> Capabilities:
-        return msgspec.structs.replace(super().capabilities(), **self._claims)
-
-    def validate(self, desc: Any, level: Level) -> Answer:
-        self.asked.append("validate")
-        return self._validate(desc, level) if self._validate else super().validate(desc, level)
-
-    def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
-        self.asked.append("execute")
-        if self._execute is None:
-            super().execute(desc, level, inputs, outputs)
-        else:
-            self._execute(desc, inputs, outputs)
-
-
 def verdict(backend: ReferenceBackend, case: Case, repeat: int = 1) -> Record:
     return Judge(backend, "mine", repeat=repeat).record(case, Phase.SWEEP)
-
-
-def raising(error: Exception) -> Callable[..., Any]:
-    def call(*_: Any) -> Any:
-        raise error
-
-    return call
-
-
-def accepting(desc: Any, level: Level) -> Answer:
-    return Answer(True)
-
-
-def rejecting(desc: Any, level: Level) -> Answer:
-    return Answer(False, "no reason")
 
 
 # --- several executions -----------------------------------------------------------------------------------------------
@@ -112,76 +71,69 @@ def rejecting(desc: Any, level: Level) -> Answer:
 def test_a_case_is_executed_with_other_poison_each_time() -> None:
     found: list[bytes] = []
 
-    def execute(desc: Any, inputs: Any, outputs: Any) -> None:
-        found.append(outputs["output_tensor"].buffer.tobytes())
-        ReferenceBackend().execute(desc, LEVEL, inputs, outputs)
+    class Watching(ReferenceBackend):
+        def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
+            found.append(outputs["output_tensor"].buffer.tobytes())
+            super().execute(desc, level, inputs, outputs)
 
-    assert verdict(Scripted(execute=execute), tile(), repeat=4).verdict is Verdict.PASS
+    assert verdict(Watching(), tile(), repeat=4).verdict is Verdict.PASS
     assert len(found) == 4
     for before, after in pairwise(found):
         assert all(a != b for a, b in zip(before, after, strict=True))
 
 
-@pytest.mark.parametrize("wrong", [2, 3])
-def test_a_wrong_result_of_a_later_execution_fails(wrong: int) -> None:
-    calls = 0
+def only_in(number: int, do: Callable[..., None]) -> ScriptedBackend:
+    """Does something in the execution of that number."""
 
-    def execute(desc: Any, inputs: Any, outputs: Any) -> None:
-        nonlocal calls
-        calls += 1
-        ReferenceBackend().execute(desc, LEVEL, inputs, outputs)
-        if calls == wrong:
-            outputs["output_tensor"].view[0] ^= 1
+    def after(*arguments: Any) -> None:
+        if backend.asked.count("execute") == number:
+            do(*arguments)
 
-    record = verdict(Scripted(execute=execute), tile(), repeat=3)
+    backend = ScriptedBackend(after=after)
+    return backend
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_what_goes_wrong_in_a_later_execution_counts(number: int) -> None:
+    backend = only_in(number, flip_a_bit)
+    record = verdict(backend, tile(), repeat=3)
     assert (record.verdict, record.rule, record.difference_count) == (Verdict.FAIL, "TILE.values", 1)
-    words = f"OutputTensor: 1 of 4 elements differ, in execution {wrong} on the same inputs; it passed before"
-    assert record.reason == words
-    assert calls == wrong
+    words = f", in execution {number} on the same inputs; it passed before"
+    assert record.reason == f"OutputTensor: 1 of 4 elements differ{words}"
+    assert backend.asked.count("execute") == number
+    record = verdict(only_in(number, raising(RuntimeError("twice"))), tile(), repeat=3)
+    assert (record.verdict, record.reason) == (Verdict.CRASH, f"execute raised RuntimeError: twice{words}")
 
 
-def test_an_exception_of_a_later_execution_is_a_crash() -> None:
-    done: list[Any] = []
-
-    def execute(desc: Any, inputs: Any, outputs: Any) -> None:
-        if done:
-            raise RuntimeError("twice")
-        done.append(desc)
-        ReferenceBackend().execute(desc, LEVEL, inputs, outputs)
-
-    backend = Scripted(execute=execute)
-    record = verdict(backend, tile(), repeat=2)
-    assert record.verdict is Verdict.CRASH
-    assert record.reason == "execute raised RuntimeError: twice, in execution 2 on the same inputs; it passed before"
-
-
-def test_an_open_element_may_differ_from_time_to_time_but_not_be_left_unwritten() -> None:
+@pytest.mark.parametrize("repeat", [1, 2, 3, 4])
+def test_an_open_element_may_differ_from_time_to_time_but_not_be_left_unwritten(repeat: int) -> None:
     """An input with every value of a byte: whatever is left in the output is one of its elements."""
     everything = TensorDesc.of(DataType.UINT8, (256,))
     desc = GatherDesc(everything, INDICES, TensorDesc.of(DataType.UINT8, (2,)), 0, 1)
     recipes = {"input_tensor": Recipe("ramp", 0), "indices_tensor": Recipe("explicit", values=(3, 1000))}
     case = Case.of(desc, LEVEL, recipes, rule="GATHER.out-of-range-indices")
-    calls = 0
 
-    def writing(value: int | None) -> Callable[..., None]:
-        def execute(desc: Any, inputs: Any, outputs: Any) -> None:
-            nonlocal calls
-            calls += 1
+    class Leaves(ReferenceBackend):
+        def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
             kept = outputs["output_tensor"].view[1]
-            ReferenceBackend().execute(desc, LEVEL, inputs, outputs)
-            outputs["output_tensor"].view[1] = kept if value is None else value + calls
+            super().execute(desc, level, inputs, outputs)
+            outputs["output_tensor"].view[1] = kept
 
-        return execute
+    def change(desc: Any, inputs: Any, outputs: Any) -> None:
+        outputs["output_tensor"].view[1] = 5 + len(changing.asked)
 
-    assert verdict(Scripted(execute=writing(5)), case, repeat=2).verdict is Verdict.PASS
-    assert verdict(Scripted(execute=writing(None)), case, repeat=1).verdict is Verdict.PASS
-    record = verdict(Scripted(execute=writing(None)), case, repeat=2)
+    changing = ScriptedBackend(after=change)
+    assert verdict(changing, case, repeat).verdict is Verdict.PASS
+    record = verdict(Leaves(), case, repeat)
+    if repeat == 1:
+        assert record.verdict is Verdict.PASS
+        return
     assert (record.verdict, record.rule) == (Verdict.FAIL, "GATHER.out-of-range-indices")
     assert record.reason == "1 elements of the output were not written: they hold what they held before, each time"
 
 
 def test_some_cases_are_executed_once_more_so_that_calls_are_out_of_step() -> None:
-    backend = Scripted()
+    backend = ScriptedBackend()
     judge = Judge(backend, "mine", repeat=2)
     counts = []
     for _ in range(14):
@@ -195,7 +147,7 @@ def test_some_cases_are_executed_once_more_so_that_calls_are_out_of_step() -> No
 
 
 def test_a_valid_case_is_asked_for_executed_and_passes() -> None:
-    backend = Scripted()
+    backend = ScriptedBackend()
     record = verdict(backend, tile())
     assert (record.verdict, record.rule, record.answered, record.reason) == (Verdict.PASS, "TILE.values", "accept", "")
     assert backend.asked == ["validate", "execute"]
@@ -203,17 +155,12 @@ def test_a_valid_case_is_asked_for_executed_and_passes() -> None:
     assert record.seconds > 0
 
 
-def test_an_invalid_case_is_never_executed() -> None:
-    backend = Scripted()
+def test_an_invalid_case_and_one_without_data_are_never_executed() -> None:
+    backend = ScriptedBackend()
     record = verdict(backend, invalid())
     assert (record.verdict, record.expected, record.answered) == (Verdict.PASS, "REJECT", "reject")
-    assert backend.asked == ["validate"]
-
-
-def test_a_valid_case_without_data_is_only_decided_on() -> None:
-    backend = Scripted()
     assert verdict(backend, tile(data=False)).verdict is Verdict.PASS
-    assert backend.asked == ["validate"]
+    assert backend.asked == ["validate", "validate"]
 
 
 def test_a_record_describes_its_case() -> None:
@@ -239,23 +186,18 @@ def test_a_case_without_tensors_is_described_as_far_as_there_is_something() -> N
 # --- decisions that fail ----------------------------------------------------------------------------------------------
 
 
-def test_rejecting_a_valid_descriptor_fails() -> None:
-    record = verdict(Scripted(validate=rejecting), tile())
-    assert (record.verdict, record.rule) == (Verdict.FAIL, "DESCRIPTOR.acceptance")
-    assert record.reason == "rejected a valid descriptor: no reason"
-
-
 @pytest.mark.parametrize("rule", ["TILE.values", "EXECUTION.strides", "TENSOR.flags", "DESCRIPTOR.acceptance", ""])
 @pytest.mark.parametrize("claims", [{}, {"executes": False}], ids=["executes", "decides"])
 def test_a_refusal_of_what_is_valid_is_about_acceptance(rule: str, claims: dict[str, Any]) -> None:
     """Whatever the case is about: nothing was executed, and no rule of descriptors was broken."""
-    record = verdict(Scripted(validate=rejecting, **claims), tile(rule=rule))
+    record = verdict(ScriptedBackend(validate=rejecting, **claims), tile(rule=rule))
     assert (record.verdict, record.rule) == (Verdict.FAIL, "DESCRIPTOR.acceptance")
+    assert record.reason == "rejected a valid descriptor: no reason"
 
 
 def test_acceptance_is_claimed_with_any_decisions_and_not_without() -> None:
     for category in Category:
-        record = verdict(Scripted(validate=rejecting, enforces=frozenset({category})), tile())
+        record = verdict(ScriptedBackend(validate=rejecting, enforces=frozenset({category})), tile())
         claimed = category is not Category.EXECUTION
         assert record.verdict is (Verdict.FAIL if claimed else Verdict.NOT_SUPPORTED)
         assert claimed or record.reason == "decisions are not claimed"
@@ -267,16 +209,13 @@ def test_a_case_about_acceptance_is_decided_on_alone() -> None:
     assert (record.verdict, record.rule, record.output) == (Verdict.PASS, "DESCRIPTOR.acceptance", "")
 
 
-def test_accepting_an_invalid_descriptor_fails_at_the_rule() -> None:
-    record = verdict(Scripted(validate=accepting), invalid())
+def test_accepting_an_invalid_descriptor_fails_at_the_rule_that_is_broken() -> None:
+    """Whatever the case says that it is about."""
+    record = verdict(ScriptedBackend(validate=accepting), invalid())
     assert (record.verdict, record.rule) == (Verdict.FAIL, "TENSOR.owned-by-dml")
     assert record.reason == "accepted, though the rule says: OWNED_BY_DML is for input tensors only"
-
-
-def test_the_rule_is_one_that_is_broken() -> None:
-    """Whatever the case says that it is about."""
     case = tile(msgspec.structs.replace(TWICE, repeats=(0,)), rule="TENSOR.flags", data=False)
-    assert verdict(Scripted(validate=accepting), case).rule == "TILE.repeats"
+    assert verdict(ScriptedBackend(validate=accepting), case).rule == "TILE.repeats"
 
 
 def overlapping(*, data: bool = False) -> Case:
@@ -296,7 +235,7 @@ def unequal_batches() -> Case:
 @pytest.mark.parametrize("accepted", [True, False])
 def test_what_the_pages_leave_open_is_observed(accepted: bool) -> None:
     case = overlapping()
-    record = verdict(Scripted(validate=accepting if accepted else rejecting), case)
+    record = verdict(ScriptedBackend(validate=accepting if accepted else rejecting), case)
     assert (record.verdict, record.expected) == (Verdict.OBSERVED, "UNSPECIFIED")
     assert record.reason == ("accepted" if accepted else "rejected: no reason")
 
@@ -313,7 +252,7 @@ def test_what_the_pages_leave_open_is_observed(accepted: bool) -> None:
 @pytest.mark.parametrize("case", [tile(), invalid()], ids=["valid", "invalid"])
 def test_no_answer_is_a_crash(case: Case, validate: Callable[..., Any], reason: str) -> None:
     """Also where rejecting would have been right."""
-    record = verdict(Scripted(validate=validate), case)
+    record = verdict(ScriptedBackend(validate=validate), case)
     assert (record.verdict, record.rule, record.reason) == (Verdict.CRASH, case.rule, reason)
 
 
@@ -328,20 +267,22 @@ def test_no_answer_is_a_crash(case: Case, validate: Callable[..., Any], reason: 
     ],
 )
 def test_an_operator_or_level_that_is_not_claimed_is_not_asked_about(claims: dict[str, Any], reason: str) -> None:
-    backend = Scripted(**claims)
+    backend = ScriptedBackend(**claims)
     for case in (tile(), invalid()):
         record = verdict(backend, case)
         assert (record.verdict, record.reason, record.answered) == (Verdict.NOT_SUPPORTED, reason, "")
     assert backend.asked == []
 
 
+OTHERS = frozenset(Category) - {Category.TENSOR_DESC}
+UNCLAIMED = (Verdict.NOT_SUPPORTED, "category tensor-desc is not claimed")
+
+
 @pytest.mark.parametrize("answer", [accepting, rejecting])
 def test_a_category_that_is_not_claimed_is_never_a_pass(answer: Callable[..., Answer]) -> None:
     """Nor a failure: what it answers does not count."""
-    others = frozenset(Category) - {Category.TENSOR_DESC}
-    record = verdict(Scripted(validate=answer, enforces=others), invalid())
-    assert (record.verdict, record.rule) == (Verdict.NOT_SUPPORTED, "TENSOR.owned-by-dml")
-    assert record.reason == "category tensor-desc is not claimed"
+    record = verdict(ScriptedBackend(validate=answer, enforces=OTHERS), invalid())
+    assert (record.verdict, record.reason, record.rule) == (*UNCLAIMED, "TENSOR.owned-by-dml")
 
 
 def test_accepting_what_is_valid_is_no_credit_in_a_category_that_is_not_claimed() -> None:
@@ -349,25 +290,24 @@ def test_accepting_what_is_valid_is_no_credit_in_a_category_that_is_not_claimed(
     largest = TensorDesc.of(DataType.UINT8, (65537, 65535))
     case = tile(TileDesc(largest, largest, (1, 1)), rule="TENSOR.element-count", data=False)
     assert case.outcome is Outcome.ACCEPT
-    others = frozenset(Category) - {Category.TENSOR_DESC}
-    record = verdict(Scripted(enforces=others), case)
-    assert (record.verdict, record.reason) == (Verdict.NOT_SUPPORTED, "category tensor-desc is not claimed")
-    assert verdict(Scripted(), case).verdict is Verdict.PASS
-    assert verdict(Scripted(validate=rejecting, enforces=others), case).verdict is Verdict.FAIL
+    record = verdict(ScriptedBackend(enforces=OTHERS), case)
+    assert (record.verdict, record.reason) == UNCLAIMED
+    assert verdict(ScriptedBackend(), case).verdict is Verdict.PASS
+    assert verdict(ScriptedBackend(validate=rejecting, enforces=OTHERS), case).verdict is Verdict.FAIL
 
 
 def test_one_claimed_category_among_the_broken_is_enough() -> None:
     case = invalid(flags=1, sizes=(3,))
     assert set(case.broken) == {"TENSOR.owned-by-dml", "TILE.output-sizes"}
     only_shapes = frozenset({Category.SHAPE})
-    assert verdict(Scripted(validate=accepting, enforces=only_shapes), case).verdict is Verdict.FAIL
-    assert verdict(Scripted(validate=rejecting, enforces=only_shapes), case).verdict is Verdict.PASS
+    assert verdict(ScriptedBackend(validate=accepting, enforces=only_shapes), case).verdict is Verdict.FAIL
+    assert verdict(ScriptedBackend(validate=rejecting, enforces=only_shapes), case).verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize("claims", [{"executes": False}, {"enforces": DESCRIPTOR_CATEGORIES}])
 def test_execution_that_is_not_claimed_is_not_tried(claims: dict[str, Any]) -> None:
     """The decision counts, and no rule of execution gets credit for it."""
-    backend = Scripted(**claims)
+    backend = ScriptedBackend(**claims)
     record = verdict(backend, tile())
     assert (record.verdict, record.rule) == (Verdict.PASS, "")
     assert record.reason == "decided only; execution is not claimed"
@@ -378,40 +318,36 @@ def test_execution_that_is_not_claimed_is_not_tried(claims: dict[str, Any]) -> N
     assert verdict(ReferenceBackend(), gather(0, 1)).pattern == "explicit"
     backend.asked.remove("validate")
     assert backend.asked == ["validate"]
-    wrong = verdict(Scripted(validate=rejecting, **claims), tile())
+    wrong = verdict(ScriptedBackend(validate=rejecting, **claims), tile())
     assert (wrong.verdict, wrong.rule) == (Verdict.FAIL, "DESCRIPTOR.acceptance")
 
 
 def test_a_decided_case_may_say_what_it_is_about() -> None:
-    record = verdict(Scripted(executes=False), tile(rule="TENSOR.flags"))
+    record = verdict(ScriptedBackend(executes=False), tile(rule="TENSOR.flags"))
     assert (record.verdict, record.rule) == (Verdict.PASS, "TENSOR.flags")
-    others = frozenset(Category) - {Category.TENSOR_DESC}
-    record = verdict(Scripted(executes=False, enforces=others), tile(rule="TENSOR.flags"))
-    assert (record.verdict, record.reason) == (Verdict.NOT_SUPPORTED, "category tensor-desc is not claimed")
-
-
-def test_who_claims_nothing_passes_nothing() -> None:
-    """Neither decisions nor execution: accepting whatever comes is no achievement."""
+    record = verdict(ScriptedBackend(executes=False, enforces=OTHERS), tile(rule="TENSOR.flags"))
+    assert (record.verdict, record.reason) == UNCLAIMED
+    # Who claims neither decisions nor execution passes nothing: accepting whatever comes is no achievement.
     for enforces in (frozenset(), frozenset({Category.EXECUTION})):
-        record = verdict(Scripted(validate=accepting, executes=False, enforces=enforces), tile())
+        record = verdict(ScriptedBackend(validate=accepting, executes=False, enforces=enforces), tile())
         assert (record.verdict, record.reason) == (Verdict.NOT_SUPPORTED, "decisions are not claimed")
 
 
 @pytest.mark.parametrize("message", ["no such kernel", ""])
 @pytest.mark.parametrize("step", ["validate", "execute"])
 def test_unsupported_is_not_a_failure(step: str, message: str) -> None:
-    backend = Scripted(**{step: raising(Unsupported(message))})
+    backend = ScriptedBackend(**{step: raising(Unsupported(message))})
     record = verdict(backend, tile())
     assert (record.verdict, record.reason) == (Verdict.NOT_SUPPORTED, message or "not claimed")
 
 
-def deciding_at(level: Level, **more: Any) -> Scripted:
+def deciding_at(level: Level, **more: Any) -> ScriptedBackend:
     """A backend that decides by the rules of one level, as its validator at that level does."""
 
     def decided(desc: Any, _: Level) -> Answer:
         return Answer(decide(desc, level).outcome is not Outcome.REJECT)
 
-    return Scripted(**{"validate": decided, "decides_at": level, **more})
+    return ScriptedBackend(**{"validate": decided, "decides_at": level, **more})
 
 
 def test_a_rule_that_only_a_lower_level_has_is_not_claimed_by_who_decides_at_a_higher_one() -> None:
@@ -423,7 +359,7 @@ def test_a_rule_that_only_a_lower_level_has_is_not_claimed_by_who_decides_at_a_h
         assert (record.verdict, record.rule) == (Verdict.NOT_SUPPORTED, "TILE.data-types")
         assert record.reason == "not claimed: level 4_1, by whose rules it decides, has no such rule"
     assert verdict(deciding_at(Level.L3_1), case).verdict is Verdict.PASS
-    assert verdict(Scripted(validate=accepting), case).verdict is Verdict.FAIL
+    assert verdict(ScriptedBackend(validate=accepting), case).verdict is Verdict.FAIL
 
 
 def test_a_rule_that_both_levels_have_is_judged() -> None:
@@ -433,16 +369,12 @@ def test_a_rule_that_both_levels_have_is_judged() -> None:
     assert set(case.broken) == {"TILE.data-types", "TILE.repeats"}
     assert verdict(deciding_at(Level.L4_1), case).verdict is Verdict.PASS
     assert verdict(deciding_at(Level.L4_1, validate=accepting), case).verdict is Verdict.FAIL
+    # What a lower level accepts, the higher one does too: levels are supersets.
+    assert verdict(deciding_at(Level.L4_1, executes=False), tile()).verdict is Verdict.PASS
+    assert verdict(deciding_at(Level.L4_1, validate=rejecting, executes=False), tile()).verdict is Verdict.FAIL
     # Not if that is of a category which it does not claim.
     unclaimed = frozenset(Category) - {Category.ATTRIBUTES}
     assert verdict(deciding_at(Level.L4_1, enforces=unclaimed), case).verdict is Verdict.NOT_SUPPORTED
-
-
-def test_accepting_what_a_lower_level_accepts_is_judged() -> None:
-    """Levels are supersets, so it is accepted at the higher one too."""
-    backend = deciding_at(Level.L4_1, executes=False)
-    assert verdict(backend, tile()).verdict is Verdict.PASS
-    assert verdict(deciding_at(Level.L4_1, validate=rejecting, executes=False), tile()).verdict is Verdict.FAIL
 
 
 # --- what was observed of the real library ----------------------------------------------------------------------------
@@ -453,9 +385,9 @@ def observed_verdict(backend: ReferenceBackend, case: Case) -> Record:
 
 
 def test_an_observation_makes_an_open_question_a_rule() -> None:
-    record = observed_verdict(Scripted(validate=rejecting), overlapping(data=True))
+    record = observed_verdict(ScriptedBackend(validate=rejecting), overlapping(data=True))
     assert (record.verdict, record.rule, record.expected) == (Verdict.PASS, "TENSOR.output-overlap", "REJECT")
-    record = observed_verdict(Scripted(validate=accepting), overlapping())
+    record = observed_verdict(ScriptedBackend(validate=accepting), overlapping())
     assert (record.verdict, record.expected) == (Verdict.FAIL, "REJECT")
     assert record.case_json["expect"] == {"decision": "REJECT", "rules": ["TENSOR.output-overlap"]}
     assert shlex.split(record.reproduce)[2:4] == ["--spec", "observed"]
@@ -463,12 +395,12 @@ def test_an_observation_makes_an_open_question_a_rule() -> None:
 
 def test_what_is_valid_by_observation_is_decided_and_not_executed() -> None:
     """Nothing says what it computes; and it gives no rule of execution credit."""
-    backend = Scripted(validate=accepting)
+    backend = ScriptedBackend(validate=accepting)
     record = observed_verdict(backend, unequal_batches())
     assert (record.verdict, record.rule, record.expected) == (Verdict.PASS, "GATHER_ND1.batch-sizes", "ACCEPT")
     assert record.reason == "decided only; no page says what it computes"
     assert backend.asked == ["validate"]
-    record = observed_verdict(Scripted(validate=rejecting), unequal_batches())
+    record = observed_verdict(ScriptedBackend(validate=rejecting), unequal_batches())
     assert (record.verdict, record.rule) == (Verdict.FAIL, "GATHER_ND1.batch-sizes")
 
 
@@ -484,13 +416,15 @@ def test_a_failure_that_the_real_library_shares_says_so() -> None:
     """It is a failure all the same."""
     aligned = TensorDesc.of(DataType.FLOAT32, (2,), alignment=8)
     case = tile(TileDesc(aligned, PAIR, (1,)))
-    record = verdict(Scripted(validate=rejecting), case)
+    record = verdict(ScriptedBackend(validate=rejecting), case)
     assert record.verdict is Verdict.FAIL
     assert record.reason == "rejected a valid descriptor: no reason; DirectML itself does so: DIV-alignment-below-16"
     float64 = TensorDesc.of(DataType.FLOAT64, (2,))
     case = tile(TileDesc(float64, float64, (1,)), rule="TILE.data-types", data=False, level=Level.L5_0)
-    assert verdict(Scripted(validate=accepting), case).reason.endswith("; DirectML itself does so: DIV-tile-float64")
-    assert "DirectML" not in verdict(Scripted(validate=accepting), invalid()).reason
+    assert verdict(ScriptedBackend(validate=accepting), case).reason.endswith(
+        "; DirectML itself does so: DIV-tile-float64"
+    )
+    assert "DirectML" not in verdict(ScriptedBackend(validate=accepting), invalid()).reason
     # What a lower level alone forbids is no part of what a library overlooks that decides by a higher one.
     bytes_, indices = TensorDesc.of(DataType.INT8, (1, 1, 2, 1)), TensorDesc.of(DataType.UINT32, (1, 1, 1, 1))
     cropped = GatherDesc(bytes_, indices, TensorDesc.of(DataType.INT8, (1, 1, 1, 1)), 3, 4)
@@ -499,7 +433,7 @@ def test_a_failure_that_the_real_library_shares_says_so() -> None:
     record = verdict(deciding_at(Level.L5_0, validate=accepting), case)
     assert record.reason.endswith("; DirectML itself does so: DIV-gather-crops-any-size")
     desc = divergences()["DIV-gather-writes-before-its-sizes"].desc
-    record = verdict(Scripted(validate=raising(OSError("gone"))), Case.of(desc, LEVEL))
+    record = verdict(ScriptedBackend(validate=raising(OSError("gone"))), Case.of(desc, LEVEL))
     assert record.verdict is Verdict.CRASH
     assert record.reason.endswith("gone; DirectML itself does so: DIV-gather-writes-before-its-sizes")
 
@@ -508,7 +442,7 @@ def test_a_failure_that_the_real_library_shares_says_so() -> None:
 
 
 def test_an_exception_in_execute_is_a_crash() -> None:
-    record = verdict(Scripted(execute=raising(RuntimeError("device lost"))), tile())
+    record = verdict(ScriptedBackend(execute=raising(RuntimeError("device lost"))), tile())
     assert (record.verdict, record.reason) == (Verdict.CRASH, "execute raised RuntimeError: device lost")
 
 
@@ -516,7 +450,7 @@ def test_wrong_values_are_told_one_by_one() -> None:
     def negated(desc: Any, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
         outputs["output_tensor"].view[:16] = np.array([1.5, 0.0, 1.5, 0.0], "<f4").view(np.uint8)
 
-    record = verdict(Scripted(execute=negated), tile())
+    record = verdict(ScriptedBackend(execute=negated), tile())
     assert (record.verdict, record.rule) == (Verdict.FAIL, "TILE.values")
     assert record.reason == "OutputTensor: 2 of 4 elements differ"
     assert record.difference_count == 2
@@ -529,17 +463,14 @@ def test_wrong_values_are_told_one_by_one() -> None:
 
 def test_what_is_not_written_is_wrong() -> None:
     """Whatever was expected: the output holds its complement beforehand."""
+    idle = ScriptedBackend(execute=lambda *_: None)
     for case in (tile(), gather(0, 1), gather(-1, 3)):
-        record = verdict(Scripted(execute=lambda *_: None), case)
+        record = verdict(idle, case)
         assert record.verdict is Verdict.FAIL
         assert record.difference_count == record.case_json["desc"]["OutputTensor"]["Sizes"][0]
-
-
-def test_a_rule_about_decisions_gives_way_to_values() -> None:
-    """A valid case that is about a descriptor rule, executed: what is wrong then are the values."""
-    record = verdict(Scripted(execute=lambda *_: None), tile(rule="TENSOR.flags"))
-    assert record.rule == "TILE.values"
-    assert verdict(Scripted(execute=lambda *_: None), tile(rule="EXECUTION.strides")).rule == "EXECUTION.strides"
+    # What is wrong with a valid case about a rule of descriptors, when it is executed, are the values.
+    assert verdict(idle, tile(rule="TENSOR.flags")).rule == "TILE.values"
+    assert verdict(idle, tile(rule="EXECUTION.strides")).rule == "EXECUTION.strides"
 
 
 @pytest.mark.parametrize(
@@ -554,31 +485,29 @@ def test_a_byte_written_outside_the_output(position: int, shown: str) -> None:
         output.buffer[output.offset + position] ^= 1
         source.buffer[0] ^= 1
 
-    record = verdict(Scripted(execute=outside), tile())
+    record = verdict(ScriptedBackend(execute=outside), tile())
     assert (record.verdict, record.rule) == (Verdict.FAIL, "EXECUTION.output-bounds")
     assert record.reason == f"OutputTensor: bytes changed outside the tensor, at {shown} from its start"
 
 
 @pytest.mark.parametrize("position", [0, GUARD_BYTES, GUARD_BYTES + 7, -1])
-@pytest.mark.parametrize("name", ["input_tensor", "indices_tensor"])
-def test_a_byte_written_to_an_input(name: str, position: int) -> None:
+@pytest.mark.parametrize(("name", "field"), [("input_tensor", "InputTensor"), ("indices_tensor", "IndicesTensor")])
+def test_a_byte_written_to_an_input(name: str, field: str, position: int) -> None:
     """Anywhere in its resource, also where the output is right."""
 
     def scribble(desc: Any, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
-        ReferenceBackend().execute(desc, LEVEL, inputs, outputs)
         inputs[name].buffer[position] ^= 1
 
-    record = verdict(Scripted(execute=scribble), gather(0, 1))
+    record = verdict(ScriptedBackend(after=scribble), gather(0, 1))
     assert (record.verdict, record.rule) == (Verdict.FAIL, "EXECUTION.inputs-unchanged")
-    field = {"input_tensor": "InputTensor", "indices_tensor": "IndicesTensor"}[name]
     assert record.reason == f"{field}: the input's memory was written to"
 
 
-def _gathered(*values: float) -> Scripted:
+def _gathered(*values: float) -> ScriptedBackend:
     def execute(desc: Any, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
         outputs["output_tensor"].view[:8] = np.array(values, "<f4").view(np.uint8)
 
-    return Scripted(execute=execute)
+    return ScriptedBackend(execute=execute)
 
 
 def test_an_index_out_of_range_may_give_any_element_of_the_input() -> None:
@@ -602,7 +531,7 @@ def test_a_negative_index_is_in_range() -> None:
 def test_a_case_that_is_too_large_is_the_harness_s_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is decided on; that it cannot be executed here is no fault of the backend, and no pass."""
     monkeypatch.setattr(judge_module, "MAX_BYTES", 23)
-    backend = Scripted()
+    backend = ScriptedBackend()
     record = verdict(backend, tile())
     assert (record.verdict, record.answered, backend.asked) == (Verdict.ERROR, "accept", ["validate"])
     assert record.reason == "the tensors need 24 bytes, the harness executes cases of up to 23"
@@ -624,8 +553,8 @@ def test_the_line_that_reproduces_a_case() -> None:
 
 def test_every_verdict_but_a_pass_can_be_reproduced() -> None:
     assert verdict(ReferenceBackend(), tile()).reproduce == ""
-    unclaimed = Scripted(levels=())
-    for backend in (Scripted(validate=rejecting), unclaimed, Scripted(validate=raising(OSError()))):
+    unclaimed = ScriptedBackend(levels=())
+    for backend in (ScriptedBackend(validate=rejecting), unclaimed, ScriptedBackend(validate=raising(OSError()))):
         assert verdict(backend, tile()).reproduce == reproduce_line(tile(), "mine")
 
 
@@ -655,11 +584,11 @@ def test_an_explanation_has_all_that_is_needed() -> None:
 def test_an_explanation_counts_what_it_does_not_show() -> None:
     wide = TensorDesc.of(DataType.UINT8, (3, 4))
     case = Case.of(TileDesc(wide, wide, (1, 1)), LEVEL, {"input_tensor": Recipe("ramp")}, rule="TILE.values")
-    text = explain(verdict(Scripted(execute=lambda *_: None), case))
+    text = explain(verdict(ScriptedBackend(execute=lambda *_: None), case))
     assert "    at [0, 0]: expected 0 (0x00), actual " in text
     assert "    at [1, 3]: expected 7 (0x07), actual " in text
     assert "\n    and 4 more\n" in text
-    decided = explain(verdict(Scripted(validate=accepting), invalid()))
+    decided = explain(verdict(ScriptedBackend(validate=accepting), invalid()))
     assert " at [" not in decided
     assert "  data: " not in decided
     assert "the specification: REJECT, the backend: accept" in decided
@@ -669,8 +598,8 @@ def test_an_explanation_counts_what_it_does_not_show() -> None:
     ("backend", "data", "rule"),
     [
         (ReferenceBackend(), True, "TILE.values"),
-        (Scripted(validate=rejecting), True, "DESCRIPTOR.acceptance"),
-        (Scripted(executes=False), True, ""),
+        (ScriptedBackend(validate=rejecting), True, "DESCRIPTOR.acceptance"),
+        (ScriptedBackend(executes=False), True, ""),
         (ReferenceBackend(), False, ""),
     ],
 )
@@ -706,7 +635,7 @@ def test_a_case_about_no_rule_in_particular(backend: ReferenceBackend, data: boo
     ],
 )
 def test_data_that_does_not_exist_is_no_fault_of_the_backend(data: dict[str, Recipe], reason: str) -> None:
-    backend = Scripted()
+    backend = ScriptedBackend()
     record = verdict(backend, Case.of(GATHER, LEVEL, data, rule="GATHER.values"))
     assert (record.verdict, record.reason) == (Verdict.ERROR, f"there is no such data: {reason}")
     assert backend.asked == ["validate"]
@@ -723,11 +652,114 @@ def test_a_rule_that_the_operator_does_not_have_is_refused() -> None:
 
 @pytest.mark.parametrize("rule", ["EXECUTION.output-bounds", "EXECUTION.inputs-unchanged"])
 def test_a_wrong_value_is_not_blamed_on_a_rule_about_memory(rule: str) -> None:
-    class WrongValue(ReferenceBackend):
-        def execute(self, desc: Any, level: Any, inputs: Any, outputs: Any) -> None:
-            super().execute(desc, level, inputs, outputs)
-            outputs["output_tensor"].view[0] ^= 1
-
     case = make_case(SeededChooser(0), "TILE", Level.L6_4, rule)
-    judged = Judge(WrongValue(), "wrong").judge(case)
+    judged = Judge(ScriptedBackend(after=flip_a_bit), "wrong").judge(case)
     assert (judged.verdict, judged.rule) == (Verdict.FAIL, "TILE.values")
+
+
+# --- what mutants showed that no other test held: see docs/mutation.md  -----------------------------------------------
+
+
+def overrun(desc: Any, inputs: Any, outputs: Any) -> None:
+    binding = outputs["output_tensor"]
+    binding.buffer[binding.offset - 1] ^= 1
+
+
+def write_to_input(desc: Any, inputs: Any, outputs: Any) -> None:
+    inputs["input_tensor"].view[0] ^= 1
+
+
+def test_outputs_are_digested_when_asked_for() -> None:
+    """A pass and each kind of failure alike, since what came back is what a package is verified against."""
+    assert Judge(ReferenceBackend(), "mine").record(tile(), Phase.SWEEP).output == ""
+    passed, wrong, outside, careless = (
+        Judge(ScriptedBackend(after=deed), "mine", digests_outputs=True).record(tile(), Phase.SWEEP)
+        for deed in (None, flip_a_bit, overrun, write_to_input)
+    )
+    assert [each.verdict for each in (passed, wrong, outside, careless)] == [Verdict.PASS, *[Verdict.FAIL] * 3]
+    assert len(passed.output) == len(wrong.output) == 32
+    assert wrong.output != passed.output == outside.output == careless.output
+    assert careless.rule == "EXECUTION.inputs-unchanged"
+
+
+@pytest.mark.parametrize(
+    ("cause", "verdict"), [(LossCause.TIME_LIMIT, Verdict.TIMEOUT), (LossCause.SIGNAL, Verdict.CRASH)]
+)
+def test_a_lost_process_is_a_crash_or_a_timeout_whatever_it_was_doing(cause: LossCause, verdict: Verdict) -> None:
+    lost = ProcessLost("gone with signal 11", cause)
+    assert verdict_on(lost, "validate")[0] is verdict
+    for backend in (ScriptedBackend(validate=raising(lost)), ScriptedBackend(after=raising(lost))):
+        record = Judge(backend, "mine").record(tile(), Phase.SWEEP)
+        assert record.verdict is verdict
+        assert record.reason.startswith("gone with signal 11")
+        assert record.rule == "TILE.values"
+
+
+def test_a_case_is_executed_twice_unless_something_else_is_asked_for() -> None:
+    assert Judge(ReferenceBackend(), "mine").repeat == 2
+    backend = ScriptedBackend()
+    assert Judge(backend, "mine").record(tile(), Phase.SWEEP).verdict is Verdict.PASS
+    assert backend.asked.count("execute") == 2
+    once = ScriptedBackend()
+    judge = Judge(once, "mine", repeat=1)
+    for _ in range(3 * judge_module.ONCE_MORE):
+        judge.record(tile(), Phase.SWEEP)
+    assert once.asked.count("execute") == 3 * judge_module.ONCE_MORE
+
+
+def test_of_several_broken_rules_the_first_is_blamed_unless_the_case_names_one() -> None:
+    broken = msgspec.structs.replace(FOUR, flags=6, guaranteed_base_offset_alignment=24)
+    for named, blamed in (
+        ("", "TENSOR.flags"),
+        ("TILE.values", "TENSOR.flags"),
+        ("TENSOR.alignment-power-of-two", "TENSOR.alignment-power-of-two"),
+    ):
+        case = Case.of(TileDesc(PAIR, broken, (2,)), LEVEL, rule=named)
+        assert Judge(ReferenceBackend(), "mine").record(case, Phase.SWEEP).rule == blamed
+
+
+def test_the_time_of_a_decision_is_that_spent_in_the_backend() -> None:
+    """In seconds, for a valid and for an invalid descriptor; none where the backend was not asked."""
+    judge = Judge(ReferenceBackend(), "mine")
+    broken = Case.of(TileDesc(PAIR, msgspec.structs.replace(FOUR, flags=1), (2,)), LEVEL)
+    for case in (tile(), broken, msgspec.structs.replace(tile(), data={})):
+        record = judge.record(case, Phase.SWEEP)
+        assert record.verdict is Verdict.PASS
+        assert 0 < record.seconds < 60
+    lost = raising(ProcessLost("gone", LossCause.SIGNAL))
+    gone = Judge(ScriptedBackend(validate=lost), "mine").record(tile(), Phase.SWEEP)
+    assert gone.seconds == 0
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "layout"),
+    [
+        ((2, 3), None, "packed"),
+        ((2, 3), (4, 1), "padded"),
+        ((2, 3), (1, 2), "permuted"),
+        ((2, 3), (0, 1), "broadcast"),
+        ((2, 3), (3, 2), "interleaved"),
+        ((2, 3), (1, 1), "overlapping"),
+    ],
+)
+def test_a_record_has_the_least_ordinary_layout(sizes: Any, strides: Any, layout: str) -> None:
+    desc = TileDesc(TensorDesc.of(DataType.FLOAT32, sizes, strides), TensorDesc.of(DataType.FLOAT32, sizes), (1, 1))
+    case = Case.of(desc, LEVEL, {"input_tensor": Recipe("ramp", 1)})
+    assert Judge(ReferenceBackend(), "mine").record(case, Phase.SWEEP).layout == layout
+
+
+def test_memory_needed_counts_what_alignment_may_cost() -> None:
+    """Bytes bound for each tensor, and its GuaranteedBaseOffsetAlignment."""
+    aligned = msgspec.structs.replace(FOUR, guaranteed_base_offset_alignment=4096)
+    pending = Judge(ReferenceBackend(), "mine").decide(
+        Case.of(TileDesc(PAIR, aligned, (2,)), LEVEL, {"input_tensor": Recipe("ramp", 1)})
+    )
+    assert isinstance(pending, Pending)
+    assert pending.needed == 8 + 16 + 4096
+
+
+def test_an_exception_is_told_whole_up_to_500_characters() -> None:
+    whole, cut = ValueError("x" * (500 - len("ValueError: "))), ValueError("x" * (501 - len("ValueError: ")))
+    assert exception_text(whole) == f"ValueError: {whole}"
+    assert len(exception_text(cut)) == 500
+    assert exception_text(cut).endswith("x...")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from typing import Any
 
@@ -17,10 +18,12 @@ from dml_conformance.conformance.judge.memory import (
     STRETCH_ALIGNMENT,
     OutputMemory,
     Stretch,
+    Unwritten,
     bind_input,
     memory_elements,
 )
 from dml_conformance.conformance.judge.memory import bind_output as bind_expected_output
+from dml_conformance.conformance.judge.output_digest import output_digest
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.values import NUMPY_TYPE, UNSIGNED_OF_SIZE
@@ -207,7 +210,9 @@ def test_coordinates_are_logical_and_in_order() -> None:
     assert all(type(coordinate) is int for difference in found.shown for coordinate in difference.coordinates)
 
 
-@pytest.mark.parametrize(("count", "recorded"), [(SMALL_OUTPUT, SMALL_OUTPUT), (SMALL_OUTPUT + 1, RECORDED)])
+@pytest.mark.parametrize(
+    ("count", "recorded"), [(RECORDED + 1, RECORDED + 1), (SMALL_OUTPUT, SMALL_OUTPUT), (SMALL_OUTPUT + 1, RECORDED)]
+)
 def test_all_differences_are_counted_and_of_a_large_output_the_first_are_recorded(count: int, recorded: int) -> None:
     expected = np.zeros(count, np.uint8)
     found = compare(expected + 1, expected, DataType.UINT8)
@@ -259,3 +264,66 @@ def test_an_element_is_shown_as_value_and_as_bits(data_type: DataType, bits: int
     elements = np.array([bits], UNSIGNED_OF_SIZE[data_type.size])
     assert shown(elements, data_type) == [(value, as_bits)]
     assert shown_bits(elements[0], data_type) == as_bits
+
+
+# --- what mutants showed that no other test held: see docs/mutation.md  -----------------------------------------------
+
+
+WANTED = np.array([10, 20, 30, 40], np.uint32)
+
+
+def _look(unwritten: Unwritten, written: tuple[int, ...]) -> None:
+    """Take in an output of four elements, all of them open, of which some were written."""
+    wanted = WANTED
+    memory = bind_expected_output(TensorDesc.of(DataType.FLOAT32, (4,)), Result(wanted, None))
+    for i in written:
+        memory.elements[i] ^= np.uint32(1 + 0xFFFF * (i % 2))
+    unwritten.look("output_tensor", memory, Result(wanted, np.ones(4, np.bool_)))
+
+
+def test_an_element_is_unwritten_if_it_was_left_every_time() -> None:
+    """Whatever is written counts, values above the poison and below it."""
+    unwritten = Unwritten()
+    _look(unwritten, (0, 1))
+    assert unwritten.count == 2
+    _look(unwritten, (1, 2))
+    assert unwritten.count == 1
+    _look(unwritten, ())
+    assert unwritten.count == 1
+    _look(unwritten, (3,))
+    assert unwritten.count == 0
+
+
+@pytest.mark.parametrize("change", [1, 0x80, 0xFF])
+@pytest.mark.parametrize("from_end", [-1, -64])
+def test_a_guard_byte_that_changes_shows_whatever_it_becomes(change: int, from_end: int) -> None:
+    """Behind the tensor as before it, be it larger than the guard or smaller."""
+    memory = bind_expected_output(TensorDesc.of(DataType.FLOAT32, (4,)), Result(WANTED, None))
+    buffer, offset = memory.binding.buffer, memory.binding.offset
+    buffer[from_end] ^= change
+    assert memory.changed_outside() == [len(buffer) + from_end - offset]
+    buffer[from_end] ^= change
+    buffer[0] ^= change
+    assert memory.changed_outside() == [-offset]
+
+
+def test_several_open_elements_are_told_apart() -> None:
+    """Each on its own has to be one that is allowed."""
+    actual, expected = np.array([1, 2, 3, 9], np.uint32), np.array([1, 0, 0, 0], np.uint32)
+    is_open = np.array([False, True, True, True])
+    found = compare(actual, expected, DataType.UINT32, is_open, np.array([2, 3], np.uint32))
+    assert found.wrong == 1
+    assert compare(actual, expected, DataType.UINT32, is_open, np.array([2, 3, 9], np.uint32)).wrong == 0
+
+
+def test_an_output_s_digest_is_over_little_endian_elements_with_zero_where_it_is_open() -> None:
+    """The first 128 bits of SHA-256, as 32 hexadecimal digits; tensors one after the other."""
+    first = np.array([[0x1122, 0x3344]], np.uint16)
+    second = np.array([5, 6, 7], np.uint32)
+    is_open = np.array([False, True, False])
+    written = bytes.fromhex("2211 4433 05000000 00000000 07000000")
+    digest = output_digest([(first, None), (second, is_open)])
+    assert digest == hashlib.sha256(written).hexdigest()[:32]
+    assert len(digest) * 4 == 128
+    assert digest == output_digest([(first.astype(">u2"), None), (second.astype(">u4"), is_open)])
+    assert output_digest([]) == hashlib.sha256().hexdigest()[:32]

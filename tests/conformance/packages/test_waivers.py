@@ -38,19 +38,17 @@ expires = 2026-11-21
 """
 
 
-def failed(**changes: object) -> Record:
-    record = Record(
-        case="0123" + "0" * 60,
-        operator="TILE",
-        level="3_0",
-        phase=Phase.SWEEP,
-        rule="TILE.values",
-        verdict=Verdict.FAIL,
-        expected="ACCEPT",
-        answered="accept",
-        reason="OutputTensor: 1 of 2 elements differ",
-    )
-    return replace(record, **changes)
+FAILED = Record(
+    case="0123" + "0" * 60,
+    operator="TILE",
+    level="3_0",
+    phase=Phase.SWEEP,
+    rule="TILE.values",
+    verdict=Verdict.FAIL,
+    expected="ACCEPT",
+    answered="accept",
+    reason="OutputTensor: 1 of 2 elements differ",
+)
 
 
 def read(tmp_path: Path, text: str) -> Waivers:
@@ -151,27 +149,27 @@ def test_what_is_no_toml_is_refused(tmp_path: Path, content: bytes | None, probl
 )
 def test_a_waiver_covers_what_it_names(limits: dict[str, list[str]], covers: bool) -> None:
     waivers = Waivers([replace(WAIVER, **limits)])
-    record = waivers.apply(failed())
+    record = waivers.apply(FAILED)
     assert (record.verdict is Verdict.WAIVED) is covers
     assert bool(waivers.unused()) is not covers
 
 
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_failures_are_waived_and_nothing_else(verdict: Verdict) -> None:
-    record = Waivers([WAIVER]).apply(failed(verdict=verdict))
+    record = Waivers([WAIVER]).apply(replace(FAILED, verdict=verdict))
     if verdict in (Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT):
         assert record.verdict is Verdict.WAIVED
         assert record.waived == verdict
-        assert record.reason == waived_reason(WAIVER, failed().reason)
-        for part in (WAIVER.reason, WAIVER.link, WAIVER.owner, WAIVER.expires, failed().reason):
+        assert record.reason == waived_reason(WAIVER, FAILED.reason)
+        for part in (WAIVER.reason, WAIVER.link, WAIVER.owner, WAIVER.expires, FAILED.reason):
             assert part in record.reason
     else:
-        assert record == failed(verdict=verdict)
+        assert record == replace(FAILED, verdict=verdict)
 
 
 def test_the_first_waiver_that_covers_a_failure_applies() -> None:
     waivers = Waivers([WAIVER, replace(WAIVER, reason="another")], ["waiver[1]", "waiver[2]"])
-    assert WAIVER.reason in waivers.apply(failed()).reason
+    assert WAIVER.reason in waivers.apply(FAILED).reason
     assert waivers.unused() == ["waiver[2]"]
     with pytest.raises(WaiverError, match=r"waiver\[2\]: this waiver covers no failure of this run; remove it"):
         waivers.check_used()

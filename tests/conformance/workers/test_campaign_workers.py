@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -18,6 +17,7 @@ import msgspec
 import psutil
 import pytest
 from click.testing import CliRunner, Result
+from commands import certificate, invoke
 from judged_tasks import records_of, tasks_left
 
 from dml_conformance.backends.base import Capabilities
@@ -161,12 +161,12 @@ def certify(*arguments: str, code: int) -> Result:
 
 def told(out: Path) -> dict[str, Any]:
     """What a run found, without what it measured."""
-    certificate = json.loads((out / CERTIFICATE).read_text())
+    found = certificate(out)
     with Store(out / RESULTS) as store:
         records = without_times(store.records())
     names = ("outcome", "headline", "counts", "failures", "why_incomplete")
-    return {name: certificate.get(name) for name in names} | {
-        "results": certificate["digests"]["results"],
+    return {name: found.get(name) for name in names} | {
+        "results": found["digests"]["results"],
         "records": records,
     }
 
@@ -309,10 +309,10 @@ def test_an_interrupted_run_goes_on_with_another_number_and_leaves_no_process(he
         pids = [int(pid) for pid in line.split()[1:]]
         assert len(pids) >= 5  # two that judge, their backends', and the backend of the one that measures
         wait_until(lambda pids=pids: not any(map(_lives, pids)))
-        result = CliRunner().invoke(main, [*command, "--out", sent, "-n", "3", "--resume"])
+        result = invoke(*command, "--out", sent, "-n", "3", "--resume")
         assert result.exit_code == 1, result.output
         assert "Resuming after" in result.stderr
-    assert CliRunner().invoke(main, [*command, "--out", "whole"]).exit_code == 1
+    assert invoke(*command, "--out", "whole").exit_code == 1
     assert told(here / "SIGINT") == told(here / "SIGKILL") == told(here / "whole")
 
 
@@ -320,11 +320,6 @@ def _lives(pid: int) -> bool:
     with suppress(psutil.Error):
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     return False
-
-
-def test_in_process_there_are_none() -> None:
-    result = certify("--backend", "reference", "-n", "2", "--in-process", "--out", "out", code=2)
-    assert "--workers and --in-process exclude each other" in result.output
 
 
 def test_a_judge_in_another_process_is_the_same() -> None:

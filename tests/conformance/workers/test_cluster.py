@@ -6,13 +6,11 @@ and one of them with a resource. Where the cluster itself has to go, it is a sma
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
 import signal
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -22,14 +20,15 @@ from typing import Any
 import msgspec
 import psutil
 import pytest
-from click.testing import CliRunner, Result
+from backend_files import write_backend
+from click.testing import Result
+from commands import certificate, invoke
 from judged_tasks import judge_tasks
 from sweep_support import blocks, untimed
 
 from dml_conformance.backends import load_backend
 from dml_conformance.backends.loading import BackendError
 from dml_conformance.backends.reference import ReferenceBackend
-from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.exchange.corpus import CorpusError, Header, corpus_lines
 from dml_conformance.conformance.exchange.corpus_files import write_corpus
 from dml_conformance.conformance.workers.cluster import client as client_module
@@ -103,33 +102,19 @@ def pids(client: Client) -> dict[str, int]:
     return found
 
 
-BACKEND = """
-    import os
-    import signal
-    from pathlib import Path
-
-    import msgspec
-
-    from dml_conformance.backends.reference import ReferenceBackend
-
-
-    class Mine(ReferenceBackend):
+def backend(folder: Path, does: str = "pass") -> str:
+    methods = f"""
         def capabilities(self):
             claims = super().capabilities()
             if os.environ.get("MINE") == "none":
                 os.kill(os.getppid(), signal.SIGKILL)
-            return msgspec.structs.replace(claims, device=os.environ.get("MINE", claims.device))
+            return replace(claims, device=os.environ.get("MINE", claims.device))
 
         def execute(self, desc, level, inputs, outputs):
             {does}
             super().execute(desc, level, inputs, outputs)
-"""
-
-
-def backend(folder: Path, does: str = "pass") -> str:
-    path = folder / "mine.py"
-    path.write_text(textwrap.dedent(BACKEND).format(does=does))
-    return f"{path}:Mine"
+    """
+    return write_backend(folder, methods)
 
 
 @pytest.fixture(scope="module")
@@ -509,8 +494,8 @@ def test_how_many_blocks_a_worker_takes_at_once() -> None:
         assert member.slots(wanted) == slots
 
 
-def test_what_nobody_asks_for_any_more_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that ended without a word holds no device for ever."""
+def test_what_nobody_asks_for_any_more_is_let_go_and_not_loaded_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that ended without a word holds no device for ever, nor does a block of it that comes late."""
     monkeypatch.setattr(tasks, "IDLE_SECONDS", 0.05)
     runs = tasks._LoadedRuns()
     runs.get(Order("gone", REFERENCE, suite_version()))
@@ -518,21 +503,16 @@ def test_what_nobody_asks_for_any_more_is_let_go(monkeypatch: pytest.MonkeyPatch
     while runs._runs and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not runs._runs
-
-
-def test_a_run_that_has_ended_is_not_loaded_again() -> None:
-    """A block that comes late, after the run was broken off, holds no device either."""
-    runs, order = tasks._LoadedRuns(), Order("over", REFERENCE, suite_version())
     runs.end("over")
     with pytest.raises(ClusterError, match=r"^the run has ended$"):
-        runs.get(order)
+        runs.get(Order("over", REFERENCE, suite_version()))
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
 def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, ["run", *map(str, arguments)], prog_name="dml-conformance")
+    return invoke("run", *arguments)
 
 
 @pytest.fixture
@@ -548,8 +528,8 @@ def test_the_certificate_is_that_of_one_machine(address: str, tmp_path: Path, ti
         out = tmp_path / f"out{n}"
         result = run(tile, "--backend", "reference", "--out", out, *more)
         assert result.exit_code == 0, result.output
-        certificate = json.loads((out / "certificate.json").read_text(encoding="utf-8"))
-        found.append((certificate["digests"]["results"], certificate["environment"], certificate["backend"]))
+        made = certificate(out)
+        found.append((made["digests"]["results"], made["environment"], made["backend"]))
     assert found[0] == found[1] == found[2]
 
 

@@ -12,12 +12,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from math import prod
 from pathlib import Path
 from xml.etree import ElementTree
 
 import psutil
 import pytest
-from hostile_backends import write_backend
+from backend_files import write_harmful_backend
 from judged_tasks import judge_tasks
 from places import ROOT, SUPPORT
 from sweep_support import blocks, digest_of, untimed
@@ -60,14 +61,10 @@ def passed_by_all(work: list[CaseBlock]) -> list[Record]:
 
 
 def guilty(record: Record, every: int = 720) -> bool:
-    """Whether `write_backend` has the backend do harm on the case."""
+    """Whether `write_harmful_backend` has the backend do harm on the case."""
     if record.verdict is not Verdict.PASS or not record.case_json.get("data"):
         return False
-    sizes = record.case_json["desc"]["OutputTensor"]["Sizes"]
-    count = 1
-    for size in sizes:
-        count *= size
-    return count % every == 0
+    return prod(record.case_json["desc"]["OutputTensor"]["Sizes"]) % every == 0
 
 
 # --- without harm -----------------------------------------------------------------------------------------------------
@@ -115,7 +112,7 @@ def test_a_reading_is_the_workers_too() -> None:
 
 
 def test_one_by_one_is_asked_of_workers_too(tmp_path: Path) -> None:
-    name = write_backend(tmp_path, "pass", batches=True, first="raise ValueError('a batch')")
+    name = write_harmful_backend(tmp_path, "pass", batches=True, first="raise ValueError('a batch')")
     for one_by_one, found in ((True, False), (False, True)):
         records = judged_by(JudgeSetup((name,), one_by_one=one_by_one), tiles())
         assert (Verdict.CRASH in {record.verdict for record in records}) == found
@@ -133,15 +130,17 @@ def test_a_damaged_line_is_told() -> None:
 
 # --- who is blamed ----------------------------------------------------------------------------------------------------
 
+# What it does, what is told of that, the verdict, which cases are guilty (fewer where each takes its time), the limits.
+CRASH, HANG, NONE, SOON = Verdict.CRASH, Verdict.TIMEOUT, Limits(), Limits(0.5, 2**29)
 HARM = {
-    "segmentation fault": ("ctypes.string_at(0)", "died of SIGSEGV", Verdict.CRASH),
-    "abort": ("os.abort()", "died of SIGABRT", Verdict.CRASH),
-    "exit": ("os._exit(7)", "ended with code 7", Verdict.CRASH),
-    "system exit": ("sys.exit(7)", "SystemExit", Verdict.CRASH),
-    "kill": ("os.kill(os.getpid(), signal.SIGKILL)", "died of SIGKILL", Verdict.CRASH),
-    "memory": ("filler = b'1' * 2**30; time.sleep(60)", "memory limit of 512 MiB", Verdict.CRASH),
-    "hang": ("time.sleep(1000)", "took more than 0.5 s", Verdict.TIMEOUT),
-    "hang that lets nobody else run": ("ctypes.PyDLL(None).sleep(1000)", "took more than 0.5 s", Verdict.TIMEOUT),
+    "segmentation fault": ("ctypes.string_at(0)", "died of SIGSEGV", CRASH, 720, NONE),
+    "abort": ("os.abort()", "died of SIGABRT", CRASH, 720, NONE),
+    "exit": ("os._exit(7)", "ended with code 7", CRASH, 720, NONE),
+    "system exit": ("sys.exit(7)", "SystemExit", CRASH, 720, NONE),
+    "kill": ("os.kill(os.getpid(), signal.SIGKILL)", "died of SIGKILL", CRASH, 720, NONE),
+    "memory": ("filler = b'1' * 2**30; time.sleep(60)", "limit of 512 MiB", CRASH, 27, Limits(30, 2**29)),
+    "hang": ("time.sleep(1000)", "took more than 0.5 s", HANG, 27, SOON),
+    "hang that lets nobody else run": ("ctypes.PyDLL(None).sleep(1000)", "took more than 0.5 s", HANG, 27, SOON),
 }
 
 
@@ -150,14 +149,10 @@ HARM = {
     ("harm", "batches"), [*((harm, False) for harm in HARM), ("segmentation fault", True), ("hang", True)]
 )
 def test_the_guilty_are_blamed_and_nobody_else(tmp_path: Path, harm: str, batches: bool) -> None:
-    does, told, verdict = HARM[harm]
-    every = 27 if "took" in told or "memory" in told else 720  # the first take their time
-    limits = Limits(0.5, 2**29) if verdict is Verdict.TIMEOUT or "memory" in told else Limits()
-    if harm == "memory":
-        limits = Limits(30, 2**29)
-    setup = JudgeSetup((write_backend(tmp_path, does, every=every, batches=batches),), limits=limits)
+    does, told, verdict, every, limits = HARM[harm]
+    name = write_harmful_backend(tmp_path, does, every=every, batches=batches)
     fine = passed_by_all(tiles())
-    found = judged_by(setup, tiles())
+    found = judged_by(JudgeSetup((name,), limits=limits), tiles())
     assert [record.case for record in found] == [record.case for record in fine]
     blamed = [record for record in found if record.verdict is not Verdict.PASS]
     assert blamed
@@ -169,14 +164,12 @@ def test_the_guilty_are_blamed_and_nobody_else(tmp_path: Path, harm: str, batche
 
 
 def test_a_crash_in_a_decision(tmp_path: Path) -> None:
-    name = write_backend(tmp_path, "pass")
-    path = Path(name.rpartition(":")[0])
-    path.write_text(
-        path.read_text()
-        + "    def validate(self, desc, level):\n"
-        + "        answer = super().validate(desc, level)\n"
-        + "        return answer if answer.accepted else os._exit(3)\n"
-    )
+    more = """
+        def validate(self, desc, level):
+            answer = super().validate(desc, level)
+            return answer if answer.accepted else os._exit(3)
+    """
+    name = write_harmful_backend(tmp_path, "pass", more=more)
     records = judged_by(JudgeSetup((name,)), tiles(24, 12))
     assert {record.verdict for record in records if record.expected == "ACCEPT"} == {Verdict.PASS}
     assert {record.verdict for record in records if record.expected == "REJECT"} == {Verdict.CRASH}
@@ -185,7 +178,7 @@ def test_a_crash_in_a_decision(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_what_only_happens_to_many_is_blamed_on_the_first(tmp_path: Path) -> None:
     """Alone every case passes; that does not make a backend that dies of a batch a good one."""
-    name = write_backend(tmp_path, "pass", batches=True, first="len(executions) > 3 and os._exit(9)")
+    name = write_harmful_backend(tmp_path, "pass", batches=True, first="len(executions) > 3 and os._exit(9)")
     found = judged_by(JudgeSetup((name,)), tiles(40, 20))
     for start in (0, 20):
         blamed = [record for record in found[start : start + 20] if record.verdict is not Verdict.PASS]
@@ -198,7 +191,7 @@ def test_what_only_happens_to_many_is_blamed_on_the_first(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_of_several_backends_one_is_to_blame(tmp_path: Path) -> None:
-    setup = JudgeSetup(("reference", write_backend(tmp_path, "os._exit(1)", every=720), "torch:cpu"))
+    setup = JudgeSetup(("reference", write_harmful_backend(tmp_path, "os._exit(1)", every=720), "torch:cpu"))
     with closing(Workers(setup, 1)) as workers:
         reference, mine, torch = untimed(judge_tasks(workers, tiles()))
     assert reference == torch == passed_by_all(tiles())
@@ -207,34 +200,31 @@ def test_of_several_backends_one_is_to_blame(tmp_path: Path) -> None:
     ]
 
 
-def test_what_a_backend_prints_reaches_nobody(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_a_backend_prints_reaches_nobody_and_what_it_said_last_is_told(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     prints = "print('\\x1b[31mgarbage' * 10000); os.write(1, b'\\xff' * 200000); os.write(2, b'garbage' * 90000)"
-    setup = JudgeSetup((write_backend(tmp_path, prints),))
+    setup = JudgeSetup((write_harmful_backend(tmp_path, prints),))
     assert judged_by(setup, tiles()) == passed_by_all(tiles())
     assert capfd.readouterr() == ("", "")
-
-
-def test_what_it_said_last_is_told(tmp_path: Path) -> None:
     does = "print('about to', 'crash'); os._exit(5)"
-    records = judged_by(JudgeSetup((write_backend(tmp_path, does),)), tiles(20))
+    records = judged_by(JudgeSetup((write_harmful_backend(tmp_path, does),)), tiles(20))
     assert "its last output: about to crash" in next(r.reason for r in records if r.verdict is Verdict.CRASH)
 
 
 @pytest.mark.slow
 def test_garbage_in_place_of_an_answer(tmp_path: Path) -> None:
     """A backend that writes to every file that is open."""
-    does = "__import__('scribble').everywhere()"
-    (tmp_path / "scribble.py").write_text(
-        "import os\n"
-        "def everywhere():\n"
-        "    for fd in range(3, 64):\n"
-        "        try:\n"
-        "            os.write(fd, b'\\xff' * 64)\n"
-        "        except OSError:\n"
-        "            pass\n"
-    )
-    found = judged_by(JudgeSetup((write_backend(tmp_path, does, every=720),)), tiles())
-    fine = passed_by_all(tiles())
+    more = """
+        def scribble(self):
+            for fd in range(3, 64):
+                try:
+                    os.write(fd, b"\\xff" * 64)
+                except OSError:
+                    pass
+    """
+    name = write_harmful_backend(tmp_path, "self.scribble()", more=more)
+    found, fine = judged_by(JudgeSetup((name,)), tiles()), passed_by_all(tiles())
     assert [record.case for record in found] == [record.case for record in fine]
     blamed = {record.case for record in found if record.verdict is not Verdict.PASS}
     assert blamed
@@ -245,7 +235,7 @@ def test_garbage_in_place_of_an_answer(tmp_path: Path) -> None:
 
 
 def test_a_backend_that_dies_while_it_is_made(tmp_path: Path) -> None:
-    name = write_backend(tmp_path, "pass", begins="print('no device', flush=True); os._exit(4)")
+    name = write_harmful_backend(tmp_path, "pass", begins="print('no device', flush=True); os._exit(4)")
     with closing(Workers(JudgeSetup(("reference", name)), 2)) as workers:
         with pytest.raises(
             BackendError, match=r"mine\.py:Mine' cannot be made: its process ended with code 4"
@@ -256,17 +246,12 @@ def test_a_backend_that_dies_while_it_is_made(tmp_path: Path) -> None:
             list(judge_tasks(workers, tiles()))
 
 
-def test_a_backend_that_is_none() -> None:
+def test_a_backend_that_is_none_and_a_process_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(Workers(JudgeSetup(("refernce",)), 1)) as workers, pytest.raises(BackendError, match="did you mean"):
         workers.capabilities()
-
-
-def test_a_process_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with (
-        closing(Workers(REFERENCE, 1)) as workers,
-        pytest.raises(WorkerError, match="no worker process can be started"),
-    ):
+    not_started = pytest.raises(WorkerError, match="no worker process can be started")
+    with closing(Workers(REFERENCE, 1)) as workers, not_started:
         workers.capabilities()
 
 
@@ -306,7 +291,7 @@ def killing(workers: Workers) -> Iterator[None]:
 def test_processes_that_are_killed_change_nothing(tmp_path: Path, count: int, seed: int) -> None:
     """Whatever is lost is judged again: failures and exceptions come out the same too."""
     does = ("outputs['output_tensor'].view[:1] ^= 1; return", "raise ValueError('no')")[seed % 2]
-    setup = JudgeSetup((write_backend(tmp_path, does, every=30),))
+    setup = JudgeSetup((write_harmful_backend(tmp_path, does, every=30),))
     work = blocks(50, 3000)
     (undisturbed,) = untimed(judge_tasks(InProcess(setup.judges()), work))
     chance = random.Random(seed)
@@ -329,13 +314,6 @@ def test_processes_that_are_killed_change_nothing(tmp_path: Path, count: int, se
     assert found == undisturbed
 
 
-def test_a_block_over_which_every_process_is_killed() -> None:
-    with closing(Workers(REFERENCE, 1)) as workers:
-        workers.capabilities()
-        with killing(workers), pytest.raises(WorkerError, match="worker processes were lost over the same 60"):
-            list(judge_tasks(workers, blocks(60, 600)))
-
-
 def test_processes_that_are_killed_while_they_start() -> None:
     workers = Workers(REFERENCE, 1)
     with closing(workers), killing(workers), pytest.raises(WorkerError, match=r"3 .* lost while they started"):
@@ -349,7 +327,7 @@ def test_processes_that_are_killed_while_they_start() -> None:
 def test_a_backend_that_dies_on_everything_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the block in which it has died too often, whoever judged it; what was judged is passed on."""
     monkeypatch.setattr(executor_module, "too_many", lambda name, losses: "too often" if losses.lost > 3 else "")
-    setup = JudgeSetup((write_backend(tmp_path, "os._exit(1)", every=2),))
+    setup = JudgeSetup((write_harmful_backend(tmp_path, "os._exit(1)", every=2),))
     lengths = []
     for count in (1, 2):
         with closing(Workers(setup, count)) as workers:
@@ -362,7 +340,7 @@ def test_a_backend_that_dies_on_everything_is_given_up(tmp_path: Path, monkeypat
 
 def test_a_block_is_not_gone_on_with_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quarantine, "MOST_LOST", 2)
-    setup = JudgeSetup((write_backend(tmp_path, "os._exit(1)", every=1),))
+    setup = JudgeSetup((write_harmful_backend(tmp_path, "os._exit(1)", every=1),))
     (block,) = tiles(60, 60)
     found = quarantine.judge_in_quarantine(setup, 0, block.read().cases, [])
     (records,), (tally,) = map(decode_records, found.records), found.losses
@@ -412,7 +390,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("does", ["time.sleep(1000)", "ctypes.PyDLL(None).sleep(1000)", "pass"])
 def test_no_process_outlives_the_one_that_started_it(tmp_path: Path, does: str) -> None:
     """Whatever it is doing, and though the other one had no time to say anything."""
-    name = write_backend(tmp_path, f"HERE.joinpath('hangs').touch(); {does}", every=1)
+    name = write_harmful_backend(tmp_path, f"HERE.joinpath('hangs').touch(); {does}", every=1)
     (tmp_path / "parent.py").write_text(PARENT)
     with subprocess.Popen(
         [sys.executable, tmp_path / "parent.py", name],
@@ -434,7 +412,7 @@ def test_no_process_outlives_the_one_that_started_it(tmp_path: Path, does: str) 
 
 
 def test_closing_ends_what_hangs(tmp_path: Path) -> None:
-    setup = JudgeSetup((write_backend(tmp_path, "HERE.joinpath('hangs').touch(); time.sleep(1000)", every=1),))
+    setup = JudgeSetup((write_harmful_backend(tmp_path, "HERE.joinpath('hangs').touch(); time.sleep(1000)", every=1),))
     with closing(Workers(setup, 2)) as workers:
         workers.capabilities()
         processes = [psutil.Process(pid) for pid in workers.pids]
@@ -450,22 +428,21 @@ def test_closing_ends_what_hangs(tmp_path: Path) -> None:
 
 def several_devices(folder: Path) -> str:
     """A backend with three devices; each leaves a file that names it, and waits for as many as `awaited` says."""
-    name = write_backend(folder, "self.wait_for_the_others()", every=1, begins="self.device = device")
-    path = Path(name.rpartition(":")[0])
-    path.write_text(
-        path.read_text()
-        + "    @staticmethod\n"
-        + "    def devices(device):\n"
-        + "        return [f'gpu:{n}' for n in range(3)] if device == 'gpu' else []\n"
-        + "    def wait_for_the_others(self):\n"
-        + "        HERE.joinpath(f'used-{self.device}').touch()\n"
-        + "        while len(list(HERE.glob('used-*'))) < int(HERE.joinpath('awaited').read_text()):\n"
-        + "            time.sleep(0.01)\n"
-        + "    def capabilities(self):\n"
-        + "        from msgspec.structs import replace\n"
-        + "        return replace(super().capabilities(), name=f'mine:{self.device}', device='a chip')\n"
-    )
-    return name
+    more = """
+        @staticmethod
+        def devices(device):
+            return [f"gpu:{n}" for n in range(3)] if device == "gpu" else []
+
+        def wait_for_the_others(self):
+            HERE.joinpath(f"used-{self.device}").touch()
+            while len(list(HERE.glob("used-*"))) < int(HERE.joinpath("awaited").read_text()):
+                time.sleep(0.01)
+
+        def capabilities(self):
+            return replace(super().capabilities(), name=f"mine:{self.device}", device="a chip")
+    """
+    does, begins = "self.wait_for_the_others()", "self.device = device"
+    return write_harmful_backend(folder, does, every=1, begins=begins, more=more)
 
 
 @pytest.mark.slow

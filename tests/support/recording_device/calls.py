@@ -7,13 +7,12 @@ GetDevice, GetType, ...) are no calls here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 # --- what calls are made of ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class DescriptorRange:
+class DescriptorRange(msgspec.Struct, frozen=True):
     """`D3D12_DESCRIPTOR_RANGE1`: descriptors that a shader sees side by side. Types are "SRV", "UAV", ..."""
 
     range_type: str
@@ -24,15 +23,13 @@ class DescriptorRange:
     offset_in_descriptors_from_table_start: int
 
 
-@dataclass(frozen=True)
-class DescriptorTable:
+class DescriptorTable(msgspec.Struct, frozen=True):
     """A root parameter that is a pointer into the heap of descriptors."""
 
     ranges: tuple[DescriptorRange, ...]
 
 
-@dataclass(frozen=True)
-class RootConstants:
+class RootConstants(msgspec.Struct, frozen=True):
     """A root parameter that is numbers in place."""
 
     shader_register: int
@@ -40,16 +37,14 @@ class RootConstants:
     num_32bit_values: int
 
 
-@dataclass(frozen=True)
-class Shader:
+class Shader(msgspec.Struct, frozen=True):
     """A compiled shader: the SHA-256 of its bytes, and what the parts of its container are called, in order."""
 
     sha256: str
     parts: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Transition:
+class Transition(msgspec.Struct, frozen=True):
     """A resource that is going to be used otherwise than before. States are "COPY_DEST", "UNORDERED_ACCESS", ..."""
 
     resource: str
@@ -58,8 +53,7 @@ class Transition:
     state_after: str
 
 
-@dataclass(frozen=True)
-class UavBarrier:
+class UavBarrier(msgspec.Struct, frozen=True):
     """All writes to a resource (None: to any) are to be done."""
 
     resource: str | None
@@ -68,8 +62,7 @@ class UavBarrier:
 # --- calls --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class CreateRootSignature:
+class CreateRootSignature(msgspec.Struct, frozen=True):
     """What a shader gets from outside, from the blob that D3D12SerializeVersionedRootSignature made.
 
     Attributes:
@@ -87,8 +80,7 @@ class CreateRootSignature:
     flags: int
 
 
-@dataclass(frozen=True)
-class CreateComputePipelineState:
+class CreateComputePipelineState(msgspec.Struct, frozen=True):
     """A shader made ready to run. `name` is the pipeline's."""
 
     name: str
@@ -96,30 +88,26 @@ class CreateComputePipelineState:
     shader: Shader
 
 
-@dataclass(frozen=True)
-class SetName:
+class SetName(msgspec.Struct, frozen=True):
     """`name` is what DirectML calls an object, `object` the journal's name for it."""
 
     object: str
     name: str
 
 
-@dataclass(frozen=True)
-class MakeResident:
+class MakeResident(msgspec.Struct, frozen=True):
     """Objects are to be in the GPU's memory, which they may have left."""
 
     objects: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Evict:
+class Evict(msgspec.Struct, frozen=True):
     """Objects may leave the GPU's memory."""
 
     objects: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class CreateUnorderedAccessView:
+class CreateUnorderedAccessView(msgspec.Struct, frozen=True):
     """A descriptor of a buffer that a shader reads and writes.
 
     Attributes:
@@ -143,31 +131,26 @@ class CreateUnorderedAccessView:
     flags: int
 
 
-@dataclass(frozen=True)
-class SetDescriptorHeaps:
+class SetDescriptorHeaps(msgspec.Struct, frozen=True):
     descriptor_heaps: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class SetPipelineState:
+class SetPipelineState(msgspec.Struct, frozen=True):
     pipeline_state: str
 
 
-@dataclass(frozen=True)
-class SetComputeRootSignature:
+class SetComputeRootSignature(msgspec.Struct, frozen=True):
     root_signature: str
 
 
-@dataclass(frozen=True)
-class SetComputeRootDescriptorTable:
+class SetComputeRootDescriptorTable(msgspec.Struct, frozen=True):
     """`base_descriptor` is the place in the heap of the table's first."""
 
     root_parameter_index: int
     base_descriptor: int
 
 
-@dataclass(frozen=True)
-class SetComputeRoot32BitConstants:
+class SetComputeRoot32BitConstants(msgspec.Struct, frozen=True):
     """`dest_offset_in_32bit_values` is where in the parameter the values go."""
 
     root_parameter_index: int
@@ -175,8 +158,7 @@ class SetComputeRoot32BitConstants:
     dest_offset_in_32bit_values: int
 
 
-@dataclass(frozen=True)
-class Dispatch:
+class Dispatch(msgspec.Struct, frozen=True):
     """The shader runs, in so many groups of threads."""
 
     thread_group_count_x: int
@@ -184,8 +166,7 @@ class Dispatch:
     thread_group_count_z: int
 
 
-@dataclass(frozen=True)
-class CopyBufferRegion:
+class CopyBufferRegion(msgspec.Struct, frozen=True):
     """Sizes and offsets are in bytes."""
 
     dst_buffer: str
@@ -195,16 +176,14 @@ class CopyBufferRegion:
     num_bytes: int
 
 
-@dataclass(frozen=True)
-class ResourceBarrier:
+class ResourceBarrier(msgspec.Struct, frozen=True):
     barriers: tuple[Transition | UavBarrier, ...]
 
 
 # --- recordings ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class BindingProperties:
+class BindingProperties(msgspec.Struct, frozen=True):
     """`DML_BINDING_PROPERTIES`: descriptors, and bytes of memory for DirectML's own use."""
 
     required_descriptor_count: int
@@ -212,16 +191,14 @@ class BindingProperties:
     persistent_resource_size: int
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(msgspec.Struct, frozen=True):
     """Something that DirectML dispatches: what it needs, and the calls by which it is bound and recorded."""
 
     binding_properties: BindingProperties
     calls: tuple[object, ...]
 
 
-@dataclass(frozen=True)
-class Recording:
+class Recording(msgspec.Struct, frozen=True):
     """All calls for one operator.
 
     Attributes:

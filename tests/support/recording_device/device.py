@@ -9,8 +9,9 @@ from __future__ import annotations
 import ctypes
 import pickle
 from collections import Counter
-from dataclasses import replace
 from typing import ClassVar
+
+from msgspec.structs import replace
 
 from dml_conformance.backends.directml import headers
 from dml_conformance.backends.directml.com import (

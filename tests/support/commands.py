@@ -1,0 +1,46 @@
+"""Commands run in this process, and what they leave."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from dml_conformance.conformance.cli import main
+from dml_conformance.reports.records import Record
+from dml_conformance.reports.store import Store
+from dml_conformance.reports.writing import CERTIFICATE, RESULTS
+
+MEASURED = {"started", "finished", "seconds", "content", "throughput"}
+# For a process of its own. One that was started in the background ignores Ctrl-C, and so would its children.
+PROGRAM = """\
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from dml_conformance.conformance.cli import main
+main()
+"""
+
+
+def invoke(*arguments: object) -> Result:
+    """Run `dml-conformance` with arguments, paths among them."""
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="dml-conformance")
+
+
+def certificate(out: Path) -> Any:
+    """The certificate in a folder of reports."""
+    return json.loads((out / CERTIFICATE).read_text(encoding="utf-8"))
+
+
+def without_times(value: Any) -> Any:
+    """JSON of reports without what is measured."""
+    if isinstance(value, dict):
+        return {name: without_times(item) for name, item in value.items() if name not in MEASURED}
+    return [without_times(item) for item in value] if isinstance(value, list) else value
+
+
+def records_of(out: Path) -> list[Record]:
+    """The records in a folder of reports."""
+    with Store(out / RESULTS) as store:
+        return list(store.records())
