@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dml_conformance.spec.datatypes import DataType
-from strength.mutants.base import Mutant
+from strength.mutants.base import Mutant, plants
 
 _MANTISSA = {2: 10, 4: 23, 8: 52}
 FLOATS = frozenset({DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64})
@@ -41,24 +41,19 @@ def _infinity(bits: Any) -> int:
     return infinity
 
 
-class NanCanonicalised(ChangesBits):
-    data_types = FLOATS
-
-    def moved(self, bits: Any, data_type: DataType) -> Any:
-        _, exponent, fraction, quiet = _float_parts(bits)
-        is_nan = (exponent == _infinity(bits)) & (fraction != 0)
-        return np.where(is_nan, bits.dtype.type(_infinity(bits) | quiet), bits)
+@plants("moved", ChangesBits, data_types=FLOATS)
+def NanCanonicalised(bits: Any, data_type: DataType) -> Any:
+    _, exponent, fraction, quiet = _float_parts(bits)
+    is_nan = (exponent == _infinity(bits)) & (fraction != 0)
+    return np.where(is_nan, bits.dtype.type(_infinity(bits) | quiet), bits)
 
 
-class SignallingNanQuieted(ChangesBits):
+@plants("moved", ChangesBits, data_types=FLOATS)
+def SignallingNanQuieted(bits: Any, data_type: DataType) -> Any:
     """Sets the quiet bit of a NaN, as one conversion between float types does."""
-
-    data_types = FLOATS
-
-    def moved(self, bits: Any, data_type: DataType) -> Any:
-        _, exponent, fraction, quiet = _float_parts(bits)
-        is_nan = (exponent == _infinity(bits)) & (fraction != 0)
-        return np.where(is_nan, bits | bits.dtype.type(quiet), bits)
+    _, exponent, fraction, quiet = _float_parts(bits)
+    is_nan = (exponent == _infinity(bits)) & (fraction != 0)
+    return np.where(is_nan, bits | bits.dtype.type(quiet), bits)
 
 
 class Float16ThroughFloat32(SignallingNanQuieted):
@@ -67,35 +62,28 @@ class Float16ThroughFloat32(SignallingNanQuieted):
     data_types = frozenset({DataType.FLOAT16})
 
 
-class SubnormalsFlushed(ChangesBits):
-    data_types = FLOATS
-
-    def moved(self, bits: Any, data_type: DataType) -> Any:
-        sign, exponent, _, _ = _float_parts(bits)
-        return np.where(exponent == 0, sign, bits)
+@plants("moved", ChangesBits, data_types=FLOATS)
+def SubnormalsFlushed(bits: Any, data_type: DataType) -> Any:
+    sign, exponent, _, _ = _float_parts(bits)
+    return np.where(exponent == 0, sign, bits)
 
 
 class Float16SubnormalsFlushed(SubnormalsFlushed):
     data_types = frozenset({DataType.FLOAT16})
 
 
-class NegativeZeroLost(ChangesBits):
-    data_types = FLOATS
-
-    def moved(self, bits: Any, data_type: DataType) -> Any:
-        sign, _, _, _ = _float_parts(bits)
-        return np.where(bits == sign, bits.dtype.type(0), bits)
+@plants("moved", ChangesBits, data_types=FLOATS)
+def NegativeZeroLost(bits: Any, data_type: DataType) -> Any:
+    sign, _, _, _ = _float_parts(bits)
+    return np.where(bits == sign, bits.dtype.type(0), bits)
 
 
-class InfinityClamped(ChangesBits):
+@plants("moved", ChangesBits, data_types=FLOATS)
+def InfinityClamped(bits: Any, data_type: DataType) -> Any:
     """Turns an infinity into the largest finite number."""
-
-    data_types = FLOATS
-
-    def moved(self, bits: Any, data_type: DataType) -> Any:
-        sign, exponent, fraction, _ = _float_parts(bits)
-        is_infinite = (exponent == _infinity(bits)) & (fraction == 0)
-        return np.where(is_infinite, sign | bits.dtype.type(_infinity(bits) - 1), bits)
+    sign, exponent, fraction, _ = _float_parts(bits)
+    is_infinite = (exponent == _infinity(bits)) & (fraction == 0)
+    return np.where(is_infinite, sign | bits.dtype.type(_infinity(bits) - 1), bits)
 
 
 class ThroughFloat(ChangesBits, abstract=True):
@@ -123,21 +111,13 @@ class Int32ThroughFloat32(ThroughFloat):
     by = np.float32
 
 
-class HighHalfLost(ChangesBits):
+@plants("moved", ChangesBits, since="4_1", data_types=frozenset({DataType.INT64, DataType.UINT64, DataType.FLOAT64}))
+def HighHalfLost(bits: Any, data_type: DataType) -> Any:
     """Moves 64-bit elements in 32 bits."""
-
-    data_types = frozenset({DataType.INT64, DataType.UINT64, DataType.FLOAT64})
-    since = "4_1"
-
-    def moved(self, bits: Any, data_type: DataType) -> Any:
-        return bits & np.uint64(0xFFFF_FFFF)
+    return bits & np.uint64(0xFFFF_FFFF)
 
 
-class BytesSwapped(ChangesBits):
+@plants("moved", ChangesBits, since="2_1", data_types=frozenset({DataType.INT16, DataType.UINT16}))
+def BytesSwapped(bits: Any, data_type: DataType) -> Any:
     """Swaps the bytes of 16-bit integers."""
-
-    since = "2_1"
-    data_types = frozenset({DataType.INT16, DataType.UINT16})
-
-    def moved(self, bits: Any, data_type: DataType) -> Any:
-        return bits.byteswap()
+    return bits.byteswap()
