@@ -86,10 +86,7 @@ def test_totals_outcome_throughput_and_place(faulty: Summary) -> None:
 
 
 def test_an_incomplete_run_says_why() -> None:
-    summary = Summary()
-    summary.start(report_data.campaign())
-    summary.record(plain())
-    summary.finish(report_data.ending("the device was lost"))
+    summary = report_data.cut_off("the device was lost")
     text = printed(summary)
     assert "incomplete: No difference was found" in text
     assert "\n  The run did not reach its end: the device was lost.\n" in text
@@ -106,7 +103,7 @@ def test_colours_are_used_in_a_terminal_and_not_with_no_color(faulty: Summary, m
 
 
 def test_a_terminal_without_symbols_gets_letters(faulty: Summary) -> None:
-    backend = {**report_data.campaign().backend, "name": "gerät:☃"}
+    backend = report_data.backend(name="gerät:☃")
     text = printed(report_data.summary_of(report_data.some_faulty(), backend=backend), encoding="ascii")
     assert "+ conformant   X not conformant" in text
     assert r"ger\xe4t:\u2603 differs" in text
@@ -115,7 +112,7 @@ def test_a_terminal_without_symbols_gets_letters(faulty: Summary) -> None:
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_words_from_outside_do_not_steer_the_terminal(verdict: Verdict) -> None:
     nasty = "[bold]\x1b[2J\x07\x9b31m\u202e\ud800[/bold]"
-    backend = {**report_data.campaign().backend, "name": nasty, "device": nasty}
+    backend = report_data.backend(name=nasty, device=nasty)
     summary = report_data.summary_of([plain(verdict, reason=nasty, reproduce=nasty, rule="r")], backend=backend)
     shown = io.StringIO()
     progress = Progress(Console(file=shown, width=100))

@@ -163,7 +163,7 @@ def test_a_case_about_no_rule_has_a_name() -> None:
 def test_control_characters_and_markup_are_shown_and_not_obeyed() -> None:
     nasty = "\x00\x1b[31m]]>&<b>\"'\x7f\x85\ud800\uffff\u202e \t\n end"
     record = plain(Verdict.FAIL, rule="GATHER.values", reason=nasty, reproduce=nasty)
-    backend = {**report_data.campaign().backend, "device": nasty, "name": nasty}
+    backend = report_data.backend(device=nasty, name=nasty)
     summary = Summary()
     campaign = {"operators": ("GATHER",), "levels": ("3_0",), "backend": backend}
     report_data.feed(FanOut(summary), [record], **campaign)

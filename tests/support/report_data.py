@@ -96,6 +96,20 @@ def campaign(**changes: Any) -> Campaign:
     )
 
 
+def backend(**changes: Any) -> dict[str, Any]:
+    """What the campaign's backend says of itself, but for what is said here."""
+    return {**campaign().backend, **changes}
+
+
+def cut_off(reason: str) -> Summary:
+    """Of a run with one case that passed, which then broke off."""
+    summary = Summary()
+    summary.start(campaign())
+    summary.record(plain())
+    summary.finish(ending(reason))
+    return summary
+
+
 def ending(interrupted: str = "") -> Ending:
     return Ending(FINISHED, not interrupted, interrupted)
 
