@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 from page_models import gather, quoted, row, table
-from places import SHARED, TESTS
+from places import TESTS
 
 from dml_conformance.documents.check import translation_text
 from dml_conformance.documents.check.identifiers import likeness
@@ -429,7 +429,6 @@ def test_words_that_sound_like_a_name(word: str, name: str, alike: bool) -> None
     assert (likeness(word, name) > 0) == alike
 
 
-PUBLISHED = SHARED / "spec-pages"
 WITH_ORIGINAL = ("gather_elements.zh-TW.md", "gather_nd.ru-RU.md", "gather_nd1.it-IT.md", "row_blend.de-DE.md")
 
 
@@ -461,95 +460,3 @@ def test_every_changed_name_and_number_in_the_sentences_of_a_page_is_found(name:
                 unfound.append(changed.text)
     assert unfound == []
     assert count > 25
-
-
-# Every finding on the published pages was looked at: all are true. The product name and the emphasis are matters of
-# style; the others give a reader a name or type that does not exist.
-EXPECTED: dict[str, tuple[str, ...]] = {
-    "gather.zh-TW.txt": (),
-    "tile.ja-JP.txt": (),
-    "gather_elements.it-IT.md": (
-        "translation-name:GATHER_ELEMENTS:members/IndicesTensor/Sizes",
-        "translation-emphasis:GATHER_ELEMENTS:members/IndicesTensor/InputTensor.Sizes",
-        "translation-name:GATHER_ELEMENTS:members/OutputTensor/Sizes",
-        "translation-emphasis:GATHER_ELEMENTS:members/OutputTensor/IndicesTensor.Sizes",
-        "translation-emphasis:GATHER_ELEMENTS:members/OutputTensor/InputTensor.DataType",
-        "translation-emphasis:GATHER_ELEMENTS:members/Axis/InputTensor",
-        "translation-emphasis:GATHER_ELEMENTS:constraints/DimensionCount",
-        "translation-name:GATHER_ELEMENTS:constraints/DataType",
-    ),
-    "gather_elements.zh-TW.md": (
-        "translation-name:GATHER_ELEMENTS:title/directml.h",
-        "translation-name:GATHER_ELEMENTS:description/Microsoft.AI.DirectML",
-        "translation-name:GATHER_ELEMENTS:members/IndicesTensor/InputTensor.Sizes",
-        "translation-name:GATHER_ELEMENTS:members/IndicesTensor/Sizes",
-        "translation-name:GATHER_ELEMENTS:members/IndicesTensor/Axis",
-        "translation-name:GATHER_ELEMENTS:members/OutputTensor/IndicesTensor.Sizes",
-        "translation-name:GATHER_ELEMENTS:members/OutputTensor/InputTensor.DataType",
-        "translation-name:GATHER_ELEMENTS:members/OutputTensor/Sizes",
-        "translation-name:GATHER_ELEMENTS:members/OutputTensor/DataType",
-        "translation-name:GATHER_ELEMENTS:constraints/DataType",
-        "translation-cell-name:GATHER_ELEMENTS:requirements/directml.h",
-    ),
-    "gather_nd.ru-RU.md": (
-        "translation-name:GATHER_ND:title/directml.h",
-        "translation-name:GATHER_ND:description/Microsoft.AI.DirectML",
-        "translation-product:GATHER_ND:description/DirectML",
-        "translation-product:GATHER_ND:description/DirectML#2",
-        "translation-name:GATHER_ND:members/IndicesTensor/InputTensor.DimensionCount",
-        "translation-name:GATHER_ND:members/IndicesTensor/InputTensor.DimensionCount#2",
-        "translation-name:GATHER_ND:members/IndicesTensor/IndicesTensor",
-        "translation-name:GATHER_ND:members/IndicesTensor/InputTensor",
-        "translation-name:GATHER_ND:members/IndicesTensor/IndicesDimensionCount",
-        "translation-name:GATHER_ND:members/IndicesTensor/Sizes",
-        "translation-name:GATHER_ND:members/OutputTensor/InputTensor.DimensionCount",
-        "translation-name:GATHER_ND:members/OutputTensor/OutputTensor.Sizes",
-        "translation-name:GATHER_ND:members/OutputTensor/IndicesTensor.Sizes",
-        "translation-name:GATHER_ND:members/OutputTensor/InputTensor.Sizes",
-        "translation-name:GATHER_ND:members/OutputTensor/OutputTensor.DimensionCount",
-        "translation-type:GATHER_ND:members/InputDimensionCount",
-        "translation-name:GATHER_ND:members/InputDimensionCount/InputTensor",
-        "translation-name:GATHER_ND:members/InputDimensionCount/InputTensor.Sizes",
-        "translation-type:GATHER_ND:members/IndicesDimensionCount",
-        "translation-range:GATHER_ND:members/IndicesDimensionCount/[1,IndicesTensor.DimensionCount]",
-        "translation-name:GATHER_ND:members/IndicesDimensionCount/IndicesTensor",
-        "translation-name:GATHER_ND:members/IndicesDimensionCount/IndicesTensor.Sizes",
-        "translation-name:GATHER_ND:members/IndicesDimensionCount/IndicesDimensionCount",
-        "translation-name:GATHER_ND:constraints/IndicesTensor",
-        "translation-name:GATHER_ND:constraints/InputTensor",
-        "translation-name:GATHER_ND:constraints/OutputTensor",
-        "translation-name:GATHER_ND:constraints/InputTensor#2",
-        "translation-name:GATHER_ND:constraints/OutputTensor#2",
-        "translation-name:GATHER_ND:constraints/DataType",
-        "translation-tensor:GATHER_ND:3_0/InputTensor",
-        "translation-tensor:GATHER_ND:3_0/IndicesTensor",
-        "translation-tensor:GATHER_ND:3_0/OutputTensor",
-        "translation-tensor:GATHER_ND:2_1/InputTensor",
-        "translation-tensor:GATHER_ND:2_1/IndicesTensor",
-        "translation-data-types:GATHER_ND:2_1/IndicesTensor",
-        "translation-tensor:GATHER_ND:2_1/OutputTensor",
-        "translation-cell-name:GATHER_ND:requirements/directml.h",
-    ),
-}
-
-
-@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="the published pages are not beside this checkout")
-@pytest.mark.parametrize("name", EXPECTED)
-def test_the_findings_on_the_published_pages(name: str) -> None:
-    found = check_translation(read_page(PUBLISHED / name))
-    assert sorted(finding.id for finding in found) == sorted(EXPECTED[name])
-
-
-@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="the published pages are not beside this checkout")
-def test_what_the_russian_page_says_instead_of_the_names() -> None:
-    found = {finding.id: finding for finding in check_translation(read_page(PUBLISHED / "gather_nd.ru-RU.md"))}
-    said = {finding_id.partition(":")[2].partition(":")[2]: finding.found for finding_id, finding in found.items()}
-    assert said["2_1/IndicesTensor"] == "ЗНАЧЕНИЕМ"
-    assert said["members/InputDimensionCount"] == "uint"
-    assert said["constraints/InputTensor#2"] == "Инпуттенсор"
-    assert said["members/OutputTensor/IndicesTensor.Sizes"] == "индицестенсор. размеры"
-    assert said["requirements/directml.h"] == "директмл. h"
-    places = {
-        finding.expected: finding.place for finding in found.values() if finding.check == "translation-data-types"
-    }
-    assert places == {"UINT32": Place(200, 407)}

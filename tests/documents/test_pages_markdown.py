@@ -208,6 +208,7 @@ def test_dashes_that_are_not_below_the_first_row_leave_the_rows_without_a_header
     [
         ("\\|Axis", "|Axis", "\\"),
         ("\\|\\|Axis", "||Axis", "\\"),
+        ("\\|Axis\\|c", "|Axis|c", "\\"),
         ('<a name="a\\|b"></a>Axis', "Axis", '<a name="a\\|b"></a>'),
         ('<a name="a\\|b\\|cd"></a>*Axis*', "Axis", '<a name="a\\|b\\|cd"></a>*'),
     ],
@@ -439,6 +440,7 @@ ORIGINAL = '<span class="sxs-lookup">'
         # An empty span holds nothing, least of all what follows it.
         ('<span data-stu-id="1"/>Uno.', [("Uno.", None)]),
         ('Uno <span data-ttu-id="1"/>due.', [("Uno due.", None)]),
+        (f'<span data-ttu-id="1">Uno<span/> due.</span>{ORIGINAL}One two.</span>', [("Uno due.", "One two.")]),
     ],
 )
 def test_shown_text_and_originals_are_told_by_their_spans(line: str, expected: list[tuple[str, str | None]]) -> None:
@@ -473,9 +475,3 @@ def test_inline_markup_is_parsed_once_and_only_in_runs_of_bounded_length(monkeyp
     page = parsed(f"{FRONT}## *Remarks*\n\nOne **two**.\n\n{'a*' * MAX_INLINE}\n\n- `Three`.\n")
     assert runs == ["*Remarks*", "One **two**.", "`Three`."]
     assert [problem.id for problem in page.problems] == ["text-too-long"]
-
-
-def test_a_span_that_closes_itself_closes_no_other() -> None:
-    original = '<span class="sxs-lookup"><span data-stu-id="1">One two.</span></span>'
-    (remark,) = remarks_of(f'<span data-ttu-id="1">Uno<span/> due.</span>{original}')
-    assert (remark.text, remark.original) == ("Uno due.", "One two.")

@@ -435,13 +435,6 @@ def test_a_sentence_above_an_example_is_not_its_title() -> None:
     ]
 
 
-def test_a_page_can_start_with_an_example_or_a_table() -> None:
-    page = parsed(f"{EXAMPLE}\n{TITLE}\n")
-    assert [block.text for block in page.code_blocks] == [EXAMPLE]
-    page = parsed(f"{INPUT_ROW}\n{TITLE}\n")
-    assert [passage.role for passage in page.passages] == ["cell"] * 4 + ["heading"]
-
-
 def test_the_examples_of_a_page_without_members_start_at_the_only_heading_above() -> None:
     assert guessed(TITLE, STRUCT, "Qaybta", EXAMPLE) == [("examples", "Qaybta")]
 

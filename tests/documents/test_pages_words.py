@@ -322,18 +322,6 @@ def test_what_columns_hold(header: str, holds: str | None) -> None:
     assert words.column(header) == holds
 
 
-def test_a_column_of_tensors_is_found_out_of_its_usual_place() -> None:
-    page = parsed(
-        f"{FRONT}# DML_X_OPERATOR_DESC\n\n## Tensor support\n\n### DML_FEATURE_LEVEL_1_0 and above\n\n"
-        "| Remark | Tensor | Supported dimension counts | Supported data types | Kind |\n|-|-|-|-|-|\n"
-        "| (a) | InputTensor | 4 | FLOAT32 | Input |\n"
-    )
-    (table,) = page.tables
-    assert table.columns == ("other", "tensor", "dimension_counts", "data_types", "kind")
-    (row,) = table.rows
-    assert (row.tensor, row.kind, row.dimension_counts, row.data_types) == ("InputTensor", "Input", (4,), ("FLOAT32",))
-
-
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
