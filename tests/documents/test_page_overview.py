@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from page_models import gather, quoted
+from page_factories import gather, quoted
 from places import TESTS
 
 from dml_conformance.documents.check import DifferentOperators, check_pages, statements

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 import pytest
-from page_models import gather, quoted, row, table
+from page_factories import gather, quoted, table, translated_row
 from places import TESTS
 
 from dml_conformance.documents.check import translation_text
@@ -15,7 +15,7 @@ from dml_conformance.documents.check.identifiers import likeness
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.translation import STATEMENTS, check_translation
 from dml_conformance.documents.read import read_page
-from dml_conformance.documents.read.model import FieldSection, Page, Passage, Place, Quoted
+from dml_conformance.documents.read.model import FieldSection, LevelRow, Page, Passage, Place, Quoted
 
 PLACE = Place(7, 3)
 
@@ -264,11 +264,12 @@ ORIGINALS = ("InputTensor", "Input", "4 to 5", "FLOAT32, FLOAT16")
 
 
 def table_page(*cells: str, counts: tuple[int, ...] | None = (4, 5), original: tuple[str, ...] = ORIGINALS) -> Page:
-    made = row(42, *cells, counts=counts or (), originals=original)
-    if counts is None:
-        made = row(42, *cells, originals=original).__class__(made.cells, made.tensor, made.kind, None, made.data_types)
-    level = table(40, "3_0", made)
-    return gather(tables=(level,), passages=tuple(Passage("support/3_0", "cell", cell) for cell in level.rows[0].cells))
+    return page_with(translated_row(42, *cells, counts=counts, originals=original))
+
+
+def page_with(*rows: LevelRow) -> Page:
+    passages = tuple(Passage("support/3_0", "cell", cell) for row in rows for cell in row.cells)
+    return gather(tables=(table("3_0", rows, 40),), passages=passages)
 
 
 @pytest.mark.parametrize(
@@ -330,27 +331,23 @@ def test_every_cell_of_a_row_is_compared(page: Page, check: str, found: str, exp
     assert finding.id.startswith(f"{check}:GATHER:3_0/InputTensor")
 
 
+def uneven(*words: str) -> Page:
+    """A table with these words for the kinds of inputs."""
+    return page_with(
+        *(
+            translated_row(42 + n, "InputTensor", word, *ORIGINALS[2:], counts=(4, 5), originals=ORIGINALS)
+            for n, word in enumerate(words)
+        )
+    )
+
+
 @pytest.mark.parametrize("words", [("Eingabe", "Input"), ("Eingabe", "Eingabe", "Input", "Input"), ("Input",) * 3])
 def test_where_no_word_stands_in_most_cells_none_is_odd(words: tuple[str, ...]) -> None:
-    rows = tuple(
-        row(42 + n, "InputTensor", word, *ORIGINALS[2:], counts=(4, 5), originals=ORIGINALS)
-        for n, word in enumerate(words)
-    )
-    page = gather(
-        tables=(table(40, "3_0", *rows),),
-        passages=tuple(Passage("support/3_0", "cell", cell) for made in rows for cell in made.cells),
-    )
-    assert told(page) == []
+    assert told(uneven(*words)) == []
 
 
 def test_a_word_unlike_that_of_most_cells_with_its_original_is_noted() -> None:
-    rows = tuple(
-        row(42 + n, "InputTensor", word, "4 to 5", ORIGINALS[3], counts=(4, 5), originals=ORIGINALS)
-        for n, word in enumerate(("Eingabe", "Eingabe", "Input"))
-    )
-    level = table(40, "3_0", *rows)
-    page = gather(tables=(level,), passages=tuple(Passage("support/3_0", "cell", c) for r in rows for c in r.cells))
-    (finding,) = check_translation(page)
+    (finding,) = check_translation(uneven("Eingabe", "Eingabe", "Input"))
     assert finding.id == "translation-uneven:GATHER:3_0/InputTensor/Input"
     assert (finding.found, finding.expected, finding.place.line) == ("Input", "Eingabe", 44)
 

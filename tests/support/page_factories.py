@@ -51,6 +51,20 @@ def row(tensor: str, kind: str, counts: Sequence[int], types: Sequence[str], lin
     return LevelRow(cells, tensor, kind, tuple(listed), tuple(types))
 
 
+def translated_row(
+    line: int, *cells: str, counts: tuple[int, ...] | None = (4,), originals: Sequence[str] = ()
+) -> LevelRow:
+    """A row of (tensor, kind, counts, types), each cell with its original, where a few words for kinds are known."""
+    stands = originals or (None,) * len(cells)
+    quotes = tuple(
+        Quoted(cell, Place(line, 20 * number + 1), original)
+        for number, (cell, original) in enumerate(zip(cells, stands, strict=True))
+    )
+    kinds = dict.fromkeys(("Input", "Eingabe", "Optionale Eingabe"), "Input")
+    kinds |= dict.fromkeys(("Output", "Ausgabe"), "Output")
+    return LevelRow(quotes, cells[0], kinds.get(cells[1]), counts, tuple(cells[3].split(", ")))
+
+
 def table(level: str, rows: Sequence[LevelRow], line: int = 1) -> LevelTable:
     header = tuple(quoted(text, line + 1) for text in ("Tensor", "Kind", "Dimension counts", "Data types"))
     return LevelTable(quoted(f"DML_FEATURE_LEVEL_{level} and above", line), level, header, COLUMNS, tuple(rows))
@@ -163,6 +177,18 @@ def page_of(name: str) -> Page:
         block = CodeBlock("members/OutputTensor", _FORMULAS[name], "formula", Place(45, 1))
         page = msgspec.structs.replace(page, code_blocks=(block,))
     return with_passages(page)
+
+
+def gather(path: str = "page.md", **changes: Any) -> Page:
+    """A page on GATHER with the tables of two levels, pseudocode and one sentence; `changes` replace its attributes."""
+    page = page_of("GATHER")
+    parts: dict[str, Any] = {
+        "path": path,
+        "tables": tuple(level_table for level_table in page.tables if level_table.level in ("3_0", "1_0")),
+        "code_blocks": (CodeBlock("description", "output[i] = input[indices[i]]", "pseudocode", Place(5, 1)),),
+        "passages": (Passage("description", "sentence", quoted("Gathers elements.", 4)),),
+    }
+    return msgspec.structs.replace(page, **{**parts, **changes})
 
 
 def published_page(name: str) -> Page:
