@@ -78,7 +78,6 @@ def test_place_and_proposal_are_short_texts(erratum: Erratum) -> None:
 def test_a_proposed_formula_gives_the_sizes_of_all_examples(name: str) -> None:
     """Which the printed one does not."""
     start = re.search(r"InputTensor\.Sizes\[\((.+)\) \.\. InputTensor\.DimensionCount\]", errata()[name].proposal)
-    assert start is not None
     tried = 0
     for example in examples().values():
         if example.operator != name.rpartition("-")[0]:

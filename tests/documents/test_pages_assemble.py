@@ -82,7 +82,6 @@ def test_a_page_that_declares_two_structures_is_on_the_first() -> None:
 
 def test_a_title_of_the_first_level_need_not_name_the_structure() -> None:
     page = parsed(f"{FRONT}# Tile, an operator\n\nWords.\n")
-    assert page.title is not None
     assert page.title.text == "Tile, an operator"
     assert texts_in(page, "description") == ["Words."]
 

@@ -161,7 +161,6 @@ def test_a_text_is_read_up_to_a_length_and_beyond_it_quoted_as_it_stands() -> No
 
 def test_the_title_and_a_section_may_be_set_as_code() -> None:
     page = parsed("# `DML_X_OPERATOR_DESC`\n\nAdds up.\n\n## `Remarks`\n\nWords.\n")
-    assert page.title is not None
     assert (page.title.text, page.operator) == ("DML_X_OPERATOR_DESC", "X")
     assert [quoted.text for quoted in page.remarks] == ["Words."]
 

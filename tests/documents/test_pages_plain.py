@@ -45,7 +45,6 @@ def after_members(text: str) -> list[tuple[str, str, str]]:
 
 def test_the_title_is_the_line_that_names_the_structure() -> None:
     page = read_page(OWN / "gather.zh-TW.txt")
-    assert page.title is not None
     assert page.title.text == "DML_GATHER_OPERATOR_DESC結構 (directml.h)"
 
 
@@ -301,7 +300,6 @@ def test_the_longest_line_that_is_read_whole() -> None:
     """The limit is the one that the message states."""
     (problem,) = parsed(WHOLE + "x" * 100_000).problems
     match = re.search(r"more than (\d+) characters", problem.what)
-    assert match is not None
     longest = int(match.group(1))
     whole = parsed(WHOLE + "x" * longest)
     assert whole.problems == ()

@@ -173,7 +173,6 @@ def test_the_limits_of_indices_are_sizes_of_the_indexed_tensor(
     name: str, attributes: tuple[int, ...], limits: tuple[int, ...]
 ) -> None:
     operator = operators()[name]
-    assert operator.index is not None
     assert operator.index.limits(operator.desc(*_INDEXED, *attributes)) == limits
 
 

@@ -123,7 +123,6 @@ def _both(source: Source, cell: Quoted, change: Change) -> bytes:
     line, start = source.line(cell.place), cell.place.column - 1
     rest = line[start + len(cell.text) :]
     hidden = _HIDDEN.search(rest)
-    assert hidden is not None
     assert hidden[2] == cell.original, f"no original {cell.original!r} at {cell.place}"
     rest = rest[: hidden.start(2)] + (change.original or "") + rest[hidden.end(2) :]
     return source.with_lines(cell.place.line - 1, cell.place.line, line[:start] + change.shown + rest)

@@ -39,7 +39,6 @@ def beside(text: str, original: str) -> str:
 def first_word(text: str) -> str:
     """What a text starts with: a word, or a character that is none. A mark in the source ends it."""
     match = re.match(r"[^\W_]+|.", text)
-    assert match is not None
     return match.group()
 
 

@@ -254,5 +254,4 @@ def memory_in_order(tensor: TensorDesc, binding: Binding) -> Any:
 def limits(desc: Any) -> Any:
     """The sizes that indices run over, as they broadcast against the index tensor."""
     index = spec_of(desc).index
-    assert index is not None
     return np.array(index.limits(desc))
