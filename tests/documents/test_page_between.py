@@ -32,10 +32,17 @@ def replaced(items: tuple[Any, ...], index: int, **changes: Any) -> tuple[Any, .
     return (*items[:index], *new, *items[index + 1 :])
 
 
+def with_part(part: str, index: int, **changes: Any) -> Page:
+    """The page with one entry of a part changed, or without it."""
+    return gather(**{part: replaced(getattr(OTHER, part), index, **changes)})
+
+
+def with_rows(rows: Any) -> Page:
+    return with_part("tables", 0, rows=rows)
+
+
 def with_row(table_index: int, row_index: int, **changes: Any) -> Page:
-    tables = OTHER.tables
-    rows = replaced(tables[table_index].rows, row_index, **changes)
-    return gather(tables=replaced(tables, table_index, rows=rows))
+    return with_part("tables", table_index, rows=replaced(OTHER.tables[table_index].rows, row_index, **changes))
 
 
 def with_kind(row_index: int, kind: str, word: str) -> Page:
@@ -44,11 +51,11 @@ def with_kind(row_index: int, kind: str, word: str) -> Page:
 
 
 def with_axis(**changes: Any) -> Page:
-    return gather(members=replaced(OTHER.members, 3, **changes))
+    return with_part("members", 3, **changes)
 
 
 def with_example(**changes: Any) -> Page:
-    return gather(examples=replaced(OTHER.examples, 0, **changes))
+    return with_part("examples", 0, **changes)
 
 
 def with_tensor(**changes: Any) -> Page:
@@ -63,9 +70,10 @@ def introduced(label: str) -> tuple[Quoted, ...]:
     return (quoted(f"Introduced in DML_FEATURE_LEVEL_{label}.", 30),)
 
 
+ROWS = OTHER.tables[0].rows
 FULL = "InputTensor.DimensionCount"
 SWAPPED = (OTHER.declarations[1], OTHER.declarations[0], *OTHER.declarations[2:])
-TWICE = (*OTHER.tables[0].rows, OTHER.tables[0].rows[0])
+TWICE = (*ROWS, ROWS[0])
 
 # What is changed, the id without operator, what the page says and what the other does.
 CHANGED = {
@@ -77,10 +85,7 @@ CHANGED = {
     ),
     "no syntax block": (gather(declarations=()), "between-syntax:syntax"),
     "order of the fields": (gather(declarations=SWAPPED), "between-field-order:syntax/order"),
-    "type in the syntax block": (
-        gather(declarations=replaced(OTHER.declarations, 3, type="UINT64")),
-        "between-field-type:syntax/Axis/type",
-    ),
+    "type in the syntax block": (with_part("declarations", 3, type="UINT64"), "between-field-type:syntax/Axis/type"),
     "a section less": (gather(members=OTHER.members[:3]), "between-member:member/Axis"),
     "type in the section": (with_axis(type="INT"), "between-member-type:member/Axis/type"),
     "a range opened": (with_axis(ranges=axis_range("0", FULL, False, False)), "between-range:member/Axis/range"),
@@ -88,23 +93,14 @@ CHANGED = {
     "another bound": (with_axis(ranges=axis_range("1", FULL, True, False)), "between-range:member/Axis/range"),
     "a range lost": (with_axis(ranges=()), "between-range:member/Axis/range"),
     "a level in a section": (
-        gather(members=replaced(OTHER.members, 1, text=(quoted("Since DML_FEATURE_LEVEL_2_1", 23),))),
+        with_part("members", 1, text=(quoted("Since DML_FEATURE_LEVEL_2_1", 23),)),
         "between-member-level:member/IndicesTensor/levels",
     ),
     "introduction": (gather(availability=introduced("2_0")), "between-introduced-in:introduced-in"),
     "introduction lost": (gather(availability=()), "between-introduced-in:introduced-in"),
-    "a row less": (
-        gather(tables=replaced(OTHER.tables, 0, rows=OTHER.tables[0].rows[:2])),
-        "between-tensor:table/3_0/OutputTensor",
-    ),
-    "a row twice": (
-        gather(tables=replaced(OTHER.tables, 0, rows=TWICE)),
-        "between-tensor:table/3_0/InputTensor#2",
-    ),
-    "rows in another order": (
-        gather(tables=replaced(OTHER.tables, 0, rows=OTHER.tables[0].rows[::-1])),
-        "between-row-order:table/3_0/row-order",
-    ),
+    "a row less": (with_rows(ROWS[:2]), "between-tensor:table/3_0/OutputTensor"),
+    "a row twice": (with_rows(TWICE), "between-tensor:table/3_0/InputTensor#2"),
+    "rows in another order": (with_rows(ROWS[::-1]), "between-row-order:table/3_0/row-order"),
     "kind": (with_kind(0, "Output", "Output"), "between-kind:table/3_0/InputTensor/kind"),
     "counts": (
         with_row(0, 1, dimension_counts=(4,)),
@@ -230,8 +226,8 @@ def test_what_stands_under_a_lost_table_is_not_told_again() -> None:
 
 def test_a_finding_stands_where_the_page_says_it_or_should() -> None:
     (kind,) = check_between(with_kind(2, "Input", "Input"), OTHER)
-    assert (kind.place, kind.fragment) == (OTHER.tables[0].rows[2].cells[1].place, "Input")
-    (lost,) = check_between(gather(tables=replaced(OTHER.tables, 0, rows=OTHER.tables[0].rows[:2])), OTHER)
+    assert (kind.place, kind.fragment) == (ROWS[2].cells[1].place, "Input")
+    (lost,) = check_between(with_rows(ROWS[:2]), OTHER)
     assert (lost.place, lost.fragment) == (OTHER.tables[0].heading.place, "DML_FEATURE_LEVEL_3_0 and above")
 
 
@@ -266,5 +262,5 @@ def test_what_stands_twice_is_found(doubled: Page) -> None:
 
 def test_types_are_compared_without_white_space() -> None:
     tight = OTHER.declarations[0].type.replace(" *", "*")
-    page = gather(declarations=replaced(OTHER.declarations, 0, type=tight))
+    page = with_part("declarations", 0, type=tight)
     assert check_between(page, OTHER) == []
