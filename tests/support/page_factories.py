@@ -79,6 +79,12 @@ def example_tensor(label: str, sizes: Any, data_type: str | None, values: Any, l
     )
 
 
+def interval(text: str, line: int = 1) -> PrintedInterval:
+    """An interval as mathematics writes it: `[0, Axis)`."""
+    low, high = text[1:-1].split(", ")
+    return PrintedInterval(low, high, text[0] == "[", text[-1] == "]", Place(line, 10))
+
+
 # What the pages say beside their tables: formula, and intervals of the attributes.
 _FORMULAS = {
     **{name: printed_facts()[name].sizes for name in ("GATHER", "GATHER_ELEMENTS")},
@@ -90,11 +96,11 @@ _FORMULAS = {
     }""",
 }
 _RANGES = {
-    "Axis": ("0", "InputTensor.DimensionCount", True, False),
-    "IndexDimensions": ("0", "IndicesTensor.DimensionCount", True, True),
-    "InputDimensionCount": ("1", "InputTensor.DimensionCount", True, True),
-    "IndicesDimensionCount": ("1", "IndicesTensor.DimensionCount", True, True),
-    "BatchDimensionCount": ("0", "InputTensor.DimensionCount", True, False),
+    "Axis": "[0, InputTensor.DimensionCount)",
+    "IndexDimensions": "[0, IndicesTensor.DimensionCount]",
+    "InputDimensionCount": "[1, InputTensor.DimensionCount]",
+    "IndicesDimensionCount": "[1, IndicesTensor.DimensionCount]",
+    "BatchDimensionCount": "[0, InputTensor.DimensionCount)",
 }
 _SENTENCES = {
     (
@@ -132,9 +138,7 @@ _SIX_COORDINATES = _text("Given IndicesTensor.Sizes = {1,1,4,6} and IndicesDimen
 _PUBLISHED: dict[str, dict[str, dict[str, Any]]] = {
     "GATHER": {
         "OutputTensor": _MISMATCH,
-        "IndexDimensions": {
-            "ranges": (PrintedInterval("0", "IndicesTensor.DimensionCount", True, False, Place(63, 5)),)
-        },
+        "IndexDimensions": {"ranges": (interval("[0, IndicesTensor.DimensionCount)", 63),)},
     },
     "GATHER_ND": {"OutputTensor": _MISMATCH, "IndicesDimensionCount": _SIX_COORDINATES},
     "GATHER_ND1": {
@@ -290,10 +294,6 @@ def change_member(page: Page, field: str, **changes: Any) -> Page:
     return change(page, "members", index, lambda old: msgspec.structs.replace(old, **changes))
 
 
-def interval(low: str, high: str, low_closed: bool, high_closed: bool, line: int = 1) -> PrintedInterval:
-    return PrintedInterval(low, high, low_closed, high_closed, Place(line, 10))
-
-
 def _printed_example(known: Example) -> PageExample:
     number = int(known.id.rpartition("/")[2])
     line = 300 + 20 * number
@@ -318,13 +318,13 @@ def _member(operator_name: str, field: str, kind: str, line: int) -> FieldSectio
         sentence = "Negative indices are supported."
     bounds = _RANGES.get(field)
     if (operator_name, field) == ("TILE", "OutputTensor"):
-        bounds = ("0", "InputTensor.DimensionCount-1", True, True)
+        bounds = "[0, InputTensor.DimensionCount-1]"
     return FieldSection(
         quoted(field, line),
         kind,
         quoted(f"Type: {kind}", line + 1),
         (quoted(sentence, line + 2),),
-        () if bounds is None else (interval(*bounds, line=line + 2),),
+        () if bounds is None else (interval(bounds, line + 2),),
     )
 
 
