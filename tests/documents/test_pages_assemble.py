@@ -229,7 +229,7 @@ def test_a_heading_is_told_by_its_anchor_its_original_or_its_words(heading: str,
 def test_the_level_of_a_table_stands_in_its_heading_original_or_anchor(heading: str) -> None:
     page = parsed(f"{START}## Tensor support\n\n### {heading}\n\n{TABLE}")
     assert sections_of(page, "INT8") == ["support/4_1"]
-    assert [table.level for table in page.tables] == ["4_1"]
+    assert [table.level for table in page.tables] == ["4_1" if "DML_FEATURE_LEVEL" in heading else None]
 
 
 # Members
