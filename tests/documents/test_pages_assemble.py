@@ -396,7 +396,7 @@ def test_the_number_of_an_example_stands_in_its_title_or_the_original(title: str
 )
 def test_which_tables_are_those_of_levels(section: str, table: str, is_level_table: bool) -> None:
     page = parsed(f"{START}## {section}\n\n{table}")
-    assert [level_table.heading.text for level_table in page.tables] == [section] * is_level_table
+    assert [(found.level, found.heading.text) for found in page.tables] == [(None, section)] * is_level_table
 
 
 def test_the_passages_of_a_table_are_its_cells_with_text_or_original() -> None:
