@@ -205,7 +205,7 @@ def least_total(tensor: TensorDesc) -> int:
     return minimum_size_in_bytes(tensor.data_type, tensor.sizes, tensor.strides)
 
 
-def if_of(asked: int, tensor: TensorDesc) -> TensorDesc:
+def with_enough_bytes(tensor: TensorDesc, asked: int) -> TensorDesc:
     """The tensor with all the bytes that it needs, if it has as many as are asked for."""
     total = tensor.total_tensor_size_in_bytes
     return tensor if total < asked else replace(tensor, total_tensor_size_in_bytes=max(total, least_total(tensor)))

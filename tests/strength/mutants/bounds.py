@@ -18,11 +18,11 @@ from strength.mutants.base import (
     RejectsValid,
     WrongDecision,
     execute,
-    if_of,
     least_total,
     limits,
     plants,
     tensors,
+    with_enough_bytes,
 )
 from strength.mutants.indices import WrongIndices
 
@@ -96,13 +96,13 @@ def AcceptsUnroundedOutputSize(desc: Any) -> Any:
 @plants("tensor_seen", WrongDecision, rules=("TENSOR.total-size",), also=("TENSOR.total-size-rounding",))
 def TotalSizeWithoutStrides(tensor: TensorDesc) -> TensorDesc:
     """Asks only for as many bytes as the elements have, wherever strides put them."""
-    return if_of(least_total(replace(tensor, strides=None)), tensor)
+    return with_enough_bytes(tensor, least_total(replace(tensor, strides=None)))
 
 
 @plants("tensor_seen", WrongDecision, rules=("TENSOR.total-size",))
 def TotalSizeWrapsAt32Bits(tensor: TensorDesc) -> TensorDesc:
     """Computes the least TotalTensorSizeInBytes in 32 bits, as the published helper does (erratum TENSOR-3)."""
-    return if_of(least_total(tensor) % 2**32, tensor)
+    return with_enough_bytes(tensor, least_total(tensor) % 2**32)
 
 
 @plants("refused", RejectsValid)

@@ -22,12 +22,12 @@ from strength.mutants.base import (
     Mutant,
     WrongDecision,
     compute,
-    if_of,
     least_total,
     limits,
     plants,
     tensors,
     variant,
+    with_enough_bytes,
     write,
 )
 from strength.mutants.indices import WrongIndices
@@ -226,7 +226,7 @@ def ElementsIn32Bits(desc: Any, level: Level) -> Answer:
 @plants("tensor_seen", WrongDecision, since=NEWEST, rules=("TENSOR.total-size",))
 def PackedBytesIn32Bits(tensor: TensorDesc) -> TensorDesc:
     """Computes the bytes of a tensor without strides in 32 bits."""
-    return if_of(least_total(tensor) % OF_32_BITS, tensor) if tensor.strides is None else tensor
+    return with_enough_bytes(tensor, least_total(tensor) % OF_32_BITS) if tensor.strides is None else tensor
 
 
 @plants("tensor_seen", WrongDecision, since=NEWEST, rules=("TENSOR.total-size",))
@@ -234,7 +234,9 @@ def StridedElementsIn32Bits(tensor: TensorDesc) -> TensorDesc:
     """Sums up in 32 bits how many elements strides span, and multiplies in 64."""
     if tensor.strides is None:
         return tensor
-    return if_of(span_in_elements(tensor.sizes, tensor.strides) % OF_32_BITS * tensor.data_type.size, tensor)
+    return with_enough_bytes(
+        tensor, span_in_elements(tensor.sizes, tensor.strides) % OF_32_BITS * tensor.data_type.size
+    )
 
 
 @plants("tensor_seen", WrongDecision, since=NEWEST, rules=("TENSOR.alignment-power-of-two",))
