@@ -28,10 +28,6 @@ def test_nothing_on_it_is_unreadable(path: Path) -> None:
         assert {len(row.cells) for row in table.rows} == {4}
 
 
-def test_every_operator_of_the_registry_has_a_page() -> None:
-    assert {read_page(path).operator for path in KNOWN} == set(operators())
-
-
 @pytest.mark.parametrize("path", KNOWN, ids=lambda path: path.name)
 def test_every_part_of_the_page_is_found(path: Path) -> None:
     page = read_page(path)

@@ -169,14 +169,6 @@ def test_bodies_are_compressed(results: Path) -> None:
     assert stored < plain / 6
 
 
-def test_replay_gives_the_stream_that_was_stored(results: Path) -> None:
-    streamed, replayed = Digests(), Digests()
-    report_data.feed(streamed, report_data.some_faulty())
-    with Store(results) as opened:
-        opened.replay(replayed)
-    assert (replayed.results, replayed.content) == (streamed.results, streamed.content)
-
-
 def test_the_results_digest_can_be_had_with_sql_alone(results: Path) -> None:
     digests = Digests()
     report_data.feed(digests, report_data.some_faulty())

@@ -269,7 +269,11 @@ def _faulty(case: Case, rng: random.Random) -> Answered:
         if case.operator == "GATHER_ELEMENTS" and patterns & {"negative", "mixed-sign"}:
             rule = "GATHER_ELEMENTS.negative-indices" if case.level >= Level.L3_0 else values
             return Answered(Verdict.FAIL, "accept", "the output differs", differing, rule)
-        if case.operator == "GATHER_ND" and _layout(desc.input_tensor) in ("padded", "permuted") and case.level >= Level.L4_0:
+        if (
+            case.operator == "GATHER_ND"
+            and _layout(desc.input_tensor) in ("padded", "permuted")
+            and case.level >= Level.L4_0
+        ):
             return Answered(Verdict.FAIL, "accept", "the output differs", differing, "EXECUTION.strides")
         if case.operator == "GATHER_ND1" and len(output.sizes) >= 7 and rng.random() < 0.5:
             return Answered(Verdict.CRASH, "accept", "the worker died with signal 11 (SIGSEGV)", rule=values)
