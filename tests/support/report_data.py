@@ -199,7 +199,7 @@ def _record(case: Case, phase: Phase, answer: Answered, rng: random.Random) -> R
     desc: Any = case.desc
     index = getattr(desc, "indices_tensor", None)
     output = desc.output_tensor
-    content = case.to_json()
+    content = msgspec.json.decode(msgspec.json.encode(case.to_json()))  # as a record has it that was read
     short = {key: content[key] for key in ("type", "desc", "level", "data")}
     shown = min(answer.difference_count, 8)
     return Record(
