@@ -49,8 +49,8 @@ def test_a_narrow_terminal_gets_the_same_in_few_columns(faulty: Summary) -> None
     start = lines.index("GATHER_ELEMENTS")
     verdicts = {cell.level: cell.verdict for cell in faulty.matrix() if cell.operator == "GATHER_ELEMENTS"}
     assert lines[start + 1 : start + 3] == [
-        f"  {verdict.symbol} {verdict} {level_ranges([at for at in verdicts if verdicts[at] is verdict], list(verdicts))}"
-        for verdict in (CellVerdict.CONFORMANT, CellVerdict.NOT_CONFORMANT)
+        f"  {told.symbol} {told} {level_ranges([at for at in verdicts if verdicts[at] is told], list(verdicts))}"
+        for told in (CellVerdict.CONFORMANT, CellVerdict.NOT_CONFORMANT)
     ]
     assert all(len(line) <= 50 for line in lines[start : lines.index("", start)])
     assert reproducing <= set(lines)
