@@ -38,14 +38,12 @@ GIVEN = Environment(
 )
 def test_formulas_are_evaluated(text: str, sizes: tuple[int, ...]) -> None:
     formula = formula_in_code(text)
-    assert formula is not None
     assert formula.target == "OutputTensor"
     assert formula.sizes(GIVEN, 3) == sizes
 
 
 def test_leading_ones_are_cropped_and_nothing_else() -> None:
     formula = formula_in_code("OutputTensor.Sizes = {1, InputTensor.Sizes}")
-    assert formula is not None
     assert formula.sizes(GIVEN, 3) == (2, 3, 4)
     assert formula.sizes(GIVEN, 2) == (2, 3, 4)
     assert formula.sizes(GIVEN, 5) == (1, 1, 2, 3, 4)
@@ -61,7 +59,6 @@ def test_leading_ones_are_cropped_and_nothing_else() -> None:
 )
 def test_a_formula_within_a_sentence_ends_where_the_sentence_goes_on(text: str) -> None:
     formula = formula_in_prose(text)
-    assert formula is not None
     assert formula.names == {"InputTensor", "Repeats"}
     assert formula.sizes(GIVEN, 3) == (2, 6, 12)
 
@@ -114,7 +111,6 @@ def test_what_is_no_formula_is_refused(text: str, problem: str) -> None:
 )
 def test_a_formula_may_have_no_value(text: str, problem: str) -> None:
     formula = formula_in_code(text)
-    assert formula is not None
     with pytest.raises(NoValue, match=problem):
         formula.sizes(GIVEN, 3)
 

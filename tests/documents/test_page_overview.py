@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from page_models import gather, quoted
-from places import SHARED, TESTS
+from page_factories import gather, quoted
+from places import TESTS
 
 from dml_conformance.documents.check import DifferentOperators, check_pages, statements
 from dml_conformance.documents.check.between import check_between
@@ -156,20 +156,6 @@ def test_a_report_without_errors_is_ok_and_reads_back() -> None:
     report = check_pages([unknown])
     assert report.ok == (report.counts["error"] == 0)
     assert msgspec.json.decode(msgspec.json.encode(report), type=type(report)) == report
-
-
-PUBLISHED = SHARED / "spec-pages"
-
-
-@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="the published pages are not beside this checkout")
-def test_two_published_translations_of_one_page_say_the_same() -> None:
-    names = ("gather_elements.it-IT.md", "gather_elements.zh-TW.md")
-    italian, chinese = (read_page(PUBLISHED / name) for name in names)
-    report = check_pages([italian, chinese])
-    (operator,) = report.overview.operators
-    assert operator.differences == ()
-    assert [(row.language, row.edition) for row in operator.pages] == [("it-IT", "10/30/2020"), ("zh-TW", "10/30/2020")]
-    assert check_between(italian, chinese) == []
 
 
 def test_two_forms_of_one_page_differ_in_what_a_form_lacks() -> None:

@@ -76,7 +76,6 @@ def test_values_that_cannot_be_read(printed: str) -> None:
     assert found.attributes["Param"].value is None
     assert {problem.id for problem in page.problems} == {"unreadable-value"}
     # What follows is read all the same.
-    assert found.tensors[0].values is not None
     assert found.tensors[0].values.value == [5]
 
 
@@ -101,7 +100,6 @@ def test_properties_of_a_tensor() -> None:
         "A: (Sizes:{2,2}, DataType:FLOAT32, Strides:{4,1}, TotalTensorSizeInBytes:24)\nB.Sizes = {3}\nB.X = 1"
     )
     first, second = found.tensors
-    assert first.sizes is not None
     assert first.sizes.value == [2, 2]
     assert first.sizes.text == "{2,2}"
     assert {name: value.value for name, value in first.properties.items()} == {
@@ -195,11 +193,8 @@ def test_not_a_number_is_a_value(printed: str) -> None:
 def test_sizes_in_parentheses() -> None:
     page, example = page_with("InputTensor: (Sizes:(2,3), DataType:FLOAT32)\n[[1, 2, 3] [4, 5, 6]]")
     (tensor,) = example.tensors
-    assert tensor.sizes is not None
     assert tensor.sizes.value == [2, 3]
-    assert tensor.data_type is not None
     assert tensor.data_type.value == "FLOAT32"
-    assert tensor.values is not None
     assert tensor.values.value == [[1, 2, 3], [4, 5, 6]]
     assert page.problems == ()
 
@@ -296,9 +291,6 @@ def test_a_description_that_the_next_line_does_not_go_on_with(last: str) -> None
     assert problems(page) == [("unreadable-tensor", f"(Sizes:{{2,3}}, {last}")]
     assert attributes(page) == {"Axis": 1}
     first, second = only_example(page).tensors
-    assert first.sizes is not None
-    assert first.data_type is not None
-    assert second.sizes is not None
     assert (first.sizes.value, first.data_type.value, second.sizes.value) == ([2, 3], "INT8", [4])
     assert "Axis" not in first.properties
 
@@ -308,7 +300,6 @@ def test_a_block_that_ends_within_a_description(last: str) -> None:
     page = with_example(f"Axis: 0\nInputTensor: (Sizes:{{2,3}}{last}")
     assert attributes(page) == {"Axis": 0}
     (tensor,) = only_example(page).tensors
-    assert tensor.sizes is not None
     assert tensor.sizes.value == [2, 3]
     assert (tensor.data_type is None) == ("DataType" not in last)
 
@@ -341,7 +332,6 @@ def test_a_description_with_something_that_is_no_property(odd: str) -> None:
     page = with_example(f"InputTensor: (Sizes:{{2}}, {odd})\n[5, 6]\nAxis: 0")
     assert problems(page) == [("unreadable-tensor", f"(Sizes:{{2}}, {odd})")]
     (tensor,) = only_example(page).tensors
-    assert tensor.values is not None
     assert tensor.values.value == [5, 6]
     assert attributes(page) == {"Axis": 0}
 

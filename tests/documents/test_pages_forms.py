@@ -107,14 +107,6 @@ def test_the_source_form_has_no_syntax_block() -> None:
     assert page.members[2].text[0].marked == ("DataType", "InputTensor", "OutputTensor.Sizes")
 
 
-def test_a_table_of_no_level() -> None:
-    page = parsed(f"{FRONT}## Availability\nSince `DML_FEATURE_LEVEL_3_0`.\n\n## Tensor support\n{TABLE}")
-    (table,) = page.tables
-    assert (table.level, table.heading.text) == (None, "Tensor support")
-    assert [row.dimension_counts for row in table.rows] == [tuple(range(1, 9))] * 2
-    assert page.introduced_in == "3_0"
-
-
 def test_a_table_of_no_level_in_text() -> None:
     text = own("gather.zh-TW.txt").split("\n")
     first = text.index("DML_FEATURE_LEVEL_4_1和更新版本")

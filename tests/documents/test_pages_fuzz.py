@@ -6,11 +6,13 @@ import contextlib
 from pathlib import Path
 
 import pytest
+from fuzz.edits import text_edited
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pages_support import FRONT, OWN_PAGES, STRUCT, placed
 
 from dml_conformance.documents.read import PageError, parse_page
+from dml_conformance.documents.read.source import decode
 
 # What an edit puts in: markup, punctuation of several widths, and pieces of a page.
 PIECES = [
@@ -23,52 +25,14 @@ PIECES = [
 ]
 SETTINGS = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 
-edits = st.lists(
-    st.tuples(
-        st.sampled_from(["drop", "double", "swap", "cut", "lose", "insert", "trim", "end"]),
-        st.integers(0, 1 << 16),
-        st.integers(0, 1 << 16),
-        st.sampled_from(PIECES),
-    ),
-    min_size=1,
-    max_size=8,
-)
 
-
-def edited(lines: list[str], how: str, first: int, second: int, piece: str) -> list[str]:
-    """The lines after one edit; numbers are taken modulo what there is."""
-    if not lines:
-        return lines
-    at, other = first % len(lines), second % len(lines)
-    line, column = lines[at], second % (len(lines[at]) + 1)
-    match how:
-        case "drop":
-            return lines[:at] + lines[at + 1 :]
-        case "double":
-            return [*lines[:other], line, *lines[other:]]
-        case "swap":
-            lines = list(lines)
-            lines[at], lines[other] = lines[other], lines[at]
-            return lines
-        case "cut":
-            return lines[:at] + lines[at + second % 30 :]
-        case "lose":
-            return [*lines[:at], line[:column] + line[column + 1 :], *lines[at + 1 :]]
-        case "insert":
-            return [*lines[:at], line[:column] + piece + line[column:], *lines[at + 1 :]]
-        case "trim":
-            return [*lines[:at], line[:column], *lines[at + 1 :]]
-        case _:
-            return lines[: at + 1]
-
-
-def read(text: str) -> None:
+def read(data: bytes) -> None:
     """Read a page; every place is in the file, at what its item starts with."""
     try:
-        page = parse_page(text.encode(), "page")
+        page = parse_page(data, "page")
     except PageError:
         return
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff").split("\n")
+    lines = decode(data, "page").text.split("\n")
     for kind, start, place in placed(page):
         assert 1 <= place.line <= len(lines), kind
         rest = lines[place.line - 1][place.column - 1 :]
@@ -79,12 +43,9 @@ def read(text: str) -> None:
 @pytest.mark.few(2)
 @pytest.mark.parametrize("path", OWN_PAGES, ids=lambda path: path.name)
 @SETTINGS
-@given(edits=edits)
-def test_edited_pages(path: Path, edits: list[tuple[str, int, int, str]]) -> None:
-    lines = path.read_text(encoding="utf-8").split("\n")
-    for edit in edits:
-        lines = edited(lines, *edit)
-    read("\n".join(lines))
+@given(data=st.data())
+def test_edited_pages(path: Path, data: st.DataObject) -> None:
+    read(text_edited(data.draw, path.read_text(encoding="utf-8"), PIECES))
 
 
 @SETTINGS
@@ -114,4 +75,4 @@ def test_any_bytes(data: bytes, start: bytes) -> None:
 @example(text="<!--", start=f"{FRONT}## Members\n\n`A`\n\n")
 @example(text="- - -\n|", start=f"{FRONT}## Tensor support\n\n### DML_FEATURE_LEVEL_1_0\n")
 def test_any_text_after_the_start_of_a_page(text: str, start: str) -> None:
-    read(start + text)
+    read((start + text).encode())

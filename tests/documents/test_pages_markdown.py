@@ -161,7 +161,6 @@ def test_a_text_is_read_up_to_a_length_and_beyond_it_quoted_as_it_stands() -> No
 
 def test_the_title_and_a_section_may_be_set_as_code() -> None:
     page = parsed("# `DML_X_OPERATOR_DESC`\n\nAdds up.\n\n## `Remarks`\n\nWords.\n")
-    assert page.title is not None
     assert (page.title.text, page.operator) == ("DML_X_OPERATOR_DESC", "X")
     assert [quoted.text for quoted in page.remarks] == ["Words."]
 
@@ -208,6 +207,7 @@ def test_dashes_that_are_not_below_the_first_row_leave_the_rows_without_a_header
     [
         ("\\|Axis", "|Axis", "\\"),
         ("\\|\\|Axis", "||Axis", "\\"),
+        ("\\|Axis\\|c", "|Axis|c", "\\"),
         ('<a name="a\\|b"></a>Axis', "Axis", '<a name="a\\|b"></a>'),
         ('<a name="a\\|b\\|cd"></a>*Axis*', "Axis", '<a name="a\\|b\\|cd"></a>*'),
     ],
@@ -439,6 +439,7 @@ ORIGINAL = '<span class="sxs-lookup">'
         # An empty span holds nothing, least of all what follows it.
         ('<span data-stu-id="1"/>Uno.', [("Uno.", None)]),
         ('Uno <span data-ttu-id="1"/>due.', [("Uno due.", None)]),
+        (f'<span data-ttu-id="1">Uno<span/> due.</span>{ORIGINAL}One two.</span>', [("Uno due.", "One two.")]),
     ],
 )
 def test_shown_text_and_originals_are_told_by_their_spans(line: str, expected: list[tuple[str, str | None]]) -> None:
@@ -473,9 +474,3 @@ def test_inline_markup_is_parsed_once_and_only_in_runs_of_bounded_length(monkeyp
     page = parsed(f"{FRONT}## *Remarks*\n\nOne **two**.\n\n{'a*' * MAX_INLINE}\n\n- `Three`.\n")
     assert runs == ["*Remarks*", "One **two**.", "`Three`."]
     assert [problem.id for problem in page.problems] == ["text-too-long"]
-
-
-def test_a_span_that_closes_itself_closes_no_other() -> None:
-    original = '<span class="sxs-lookup"><span data-stu-id="1">One two.</span></span>'
-    (remark,) = remarks_of(f'<span data-ttu-id="1">Uno<span/> due.</span>{original}')
-    assert (remark.text, remark.original) == ("Uno due.", "One two.")

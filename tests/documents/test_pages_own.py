@@ -1,4 +1,4 @@
-"""The pages written for the tests are read completely: against the registry where it knows the operator."""
+"""The pages written for the tests are read completely. That they say what the registry does: test_page_import.py."""
 
 from __future__ import annotations
 
@@ -10,27 +10,9 @@ from pages_support import OWN, OWN_PAGES
 
 from dml_conformance.documents.read import read_page
 from dml_conformance.documents.read.model import Form, Page
-from dml_conformance.spec.operator import FieldKind
 from dml_conformance.spec.registry import operators
 
 KNOWN = [path for path in OWN_PAGES if read_page(path).operator in operators()]
-
-TYPES = {
-    FieldKind.INPUT: "const DML_TENSOR_DESC *",
-    FieldKind.OUTPUT: "const DML_TENSOR_DESC *",
-    FieldKind.UINT: "UINT",
-    FieldKind.UINT_ARRAY: "const UINT *",
-}
-
-
-def fields_of(page: Page) -> list[tuple[str, str]]:
-    """The fields of the header's structure by the registry: an array's count stands before it."""
-    found = []
-    for field in operators()[page.operator].fields:
-        if field.count_field:
-            found.append((field.count_field, "UINT"))
-        found.append((field.name, TYPES[field.kind]))
-    return found
 
 
 @pytest.mark.parametrize("path", OWN_PAGES, ids=lambda path: path.name)
@@ -41,31 +23,9 @@ def test_nothing_on_it_is_unreadable(path: Path) -> None:
     assert page.form is (Form.MARKDOWN if path.suffix == ".md" else Form.TEXT)
     assert page.has_original == (page.form is Form.MARKDOWN and page.language != "en-US")
     assert page.path == str(path)
-
-
-def test_every_operator_of_the_registry_has_a_page() -> None:
-    assert {read_page(path).operator for path in KNOWN} == set(operators())
-
-
-@pytest.mark.parametrize("path", KNOWN, ids=lambda path: path.name)
-def test_fields_and_tables_are_those_of_the_registry(path: Path) -> None:
-    page, spec = read_page(path), operators()[read_page(path).operator]
-    assert page.introduced_in == spec.introduced_in.label
-    assert [(member.name.text, member.type) for member in page.members] == fields_of(page)
-    if page.declarations:  # the source form has no syntax block
-        assert [(declaration.name, declaration.type) for declaration in page.declarations] == fields_of(page)
-        assert page.structure == f"DML_{page.operator}_OPERATOR_DESC"
-    assert [table.level for table in page.tables] == [level.label for level in sorted(spec.tables, reverse=True)]
-    for table, level in zip(page.tables, sorted(spec.tables, reverse=True), strict=True):
+    for table in page.tables:
         assert table.columns == ("tensor", "kind", "dimension_counts", "data_types")
-        for row, field in zip(table.rows, spec.tensor_fields, strict=True):
-            support = spec.tables[level][field.group]
-            assert row.tensor == field.name
-            assert row.kind == ("Input" if field.kind is FieldKind.INPUT else "Output")
-            assert row.dimension_counts == tuple(sorted(support.dimension_counts))
-            assert row.data_types is not None
-            assert sorted(row.data_types) == sorted(data_type.name for data_type in support.data_types)
-            assert len(row.cells) == 4
+        assert {len(row.cells) for row in table.rows} == {4}
 
 
 @pytest.mark.parametrize("path", KNOWN, ids=lambda path: path.name)
@@ -103,10 +63,8 @@ def test_originals_stand_beside_the_shown_text() -> None:
     assert axis.marked == ("InputTensor", "[0, *InputTensor.DimensionCount*)")
     assert axis.original == "Which axis of InputTensor to collect along, within [0, *InputTensor.DimensionCount*)."
     assert axis.original_marked == axis.marked
-    assert page.title is not None
     assert page.title.original == "DML_GATHER_ELEMENTS_OPERATOR_DESC structure (directml.h)"
     assert page.tables[0].header[0].english == "Tensor"
-    assert page.members[1].type_line is not None
     assert page.members[1].type_line.original == "Type: const DML_TENSOR_DESC*"
 
 
@@ -118,7 +76,6 @@ def test_examples_are_numbered_and_titled() -> None:
         "Пример 1. Две строки",
         "Пример 2. Пары координат",
     ]
-    assert page.examples[1].title is not None
     assert page.examples[1].title.original == "Example 1. Two rows"
     figure = page.examples[0]
     assert [tensor.sizes and tensor.sizes.value for tensor in figure.tensors] == [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pages_support import FRONT, OWN, OWN_PAGES, STRUCT, at, first_word, parsed, placed
+from pages_support import FRONT, OWN, OWN_PAGES, STRUCT, at, beside, first_word, parsed, placed
 
 from dml_conformance.documents.read import read_page
 from dml_conformance.documents.read.model import Place, Quoted
@@ -152,10 +152,6 @@ def test_what_is_marked(markup: str, text: str, marked: tuple[str, ...]) -> None
 # Several as one
 
 
-def beside(text: str, original: str) -> str:
-    return f'<span data-ttu-id="1">{text}</span><span class="sxs-lookup"><span data-stu-id="1">{original}</span></span>'
-
-
 def test_the_sentences_of_a_heading_or_cell_are_one_text() -> None:
     markup = f"{beside('Uno *due*.', 'One *two*.')} Tre `q`. {beside('*Cinque* sei.', '*Five* six.')}"
     text = f"{FRONT}## Remarks\n\n## {markup}\n\nWords.\n\n| {markup} | B |\n|-|-|\n| C | D |\n"
@@ -238,11 +234,3 @@ def test_places_within_a_paragraph_of_several_lines() -> None:
     assert text.marked == ("two three", "four")
     (interval,) = page.members[0].ranges
     assert (interval.place.line, interval.place.column) == (12, 13)
-
-
-def test_a_bar_that_is_escaped_stays_in_its_cell() -> None:
-    header = "| Tensor | Kind | Supported dimension counts | Supported data types |\n|-|-|-|-|\n"
-    page = parsed(f"{FRONT}## Tensor support\n{header}| a\\|b\\|c | `Input` | 4 | INT8 |\n")
-    cells = page.tables[0].rows[0].cells
-    assert [cell.text for cell in cells] == ["a|b|c", "Input", "4", "INT8"]
-    assert [cell.place.column for cell in cells] == [3, 14, 23, 27]

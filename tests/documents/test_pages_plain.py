@@ -45,7 +45,6 @@ def after_members(text: str) -> list[tuple[str, str, str]]:
 
 def test_the_title_is_the_line_that_names_the_structure() -> None:
     page = read_page(OWN / "gather.zh-TW.txt")
-    assert page.title is not None
     assert page.title.text == "DML_GATHER_OPERATOR_DESC結構 (directml.h)"
 
 
@@ -301,7 +300,6 @@ def test_the_longest_line_that_is_read_whole() -> None:
     """The limit is the one that the message states."""
     (problem,) = parsed(WHOLE + "x" * 100_000).problems
     match = re.search(r"more than (\d+) characters", problem.what)
-    assert match is not None
     longest = int(match.group(1))
     whole = parsed(WHOLE + "x" * longest)
     assert whole.problems == ()
@@ -383,19 +381,6 @@ def test_what_stands_above_the_structure_is_no_heading_where_it_does_not_look_li
     assert headings(TITLE, line, STRUCT) == [("title", TITLE)]
 
 
-def test_what_stands_above_the_structure_is_its_heading_where_it_looks_like_one() -> None:
-    assert headings(TITLE, "Qaybta", STRUCT) == [("title", TITLE), ("syntax", "Qaybta")]
-
-
-@pytest.mark.parametrize("before", [(), ("",)], ids=["first-line", "second-line"])
-def test_a_page_can_start_with_the_heading_of_its_structure(before: tuple[str, ...]) -> None:
-    assert guessed(*before, "Qaybta", STRUCT) == [("syntax", "Qaybta")]
-
-
-def test_a_page_can_start_with_the_heading_of_its_members() -> None:
-    assert guessed("Qaybta", FIELD, TITLE) == [("members", "Qaybta")]
-
-
 @pytest.mark.parametrize("end", ["A sentence that\ngoes on.", "A last sentence that\n\ngoes on."])
 def test_without_a_structure_nothing_is_its_heading(end: str) -> None:
     assert headings(TITLE, FIELD, end) == [("title", TITLE), ("members/Axis", "Axis")]
@@ -435,17 +420,6 @@ def test_a_sentence_above_an_example_is_not_its_title() -> None:
     ]
 
 
-def test_a_page_can_start_with_an_example_or_a_table() -> None:
-    page = parsed(f"{EXAMPLE}\n{TITLE}\n")
-    assert [block.text for block in page.code_blocks] == [EXAMPLE]
-    page = parsed(f"{INPUT_ROW}\n{TITLE}\n")
-    assert [passage.role for passage in page.passages] == ["cell"] * 4 + ["heading"]
-
-
-def test_the_examples_of_a_page_without_members_start_at_the_only_heading_above() -> None:
-    assert guessed(TITLE, STRUCT, "Qaybta", EXAMPLE) == [("examples", "Qaybta")]
-
-
 def test_a_title_that_has_no_number_is_one_of_an_example_where_the_examples_have_a_heading() -> None:
     page = parsed("\n".join((TITLE, STRUCT, FIELD, "Examples", "Qaybta", EXAMPLE)))
     assert [example.title and example.title.text for example in page.examples] == ["Qaybta"]
@@ -477,39 +451,85 @@ def test_a_call_that_follows_another_after_a_blank_line() -> None:
 # Availability, constraints, support and requirements, where their words are unknown
 
 
-@pytest.mark.parametrize("gap", ["\n", "\n\n"], ids=["dense", "wide"])
-def test_availability_is_the_heading_above_the_sentence_on_the_first_level(gap: str) -> None:
-    parts = (TITLE, STRUCT, f"{FIELD}\nIt counts\nfrom 0 on.", f"Qaybta a{gap}{SINCE}")
-    constraints = f"Qaybta b{gap}DML_FEATURE_LEVEL_1_0 has four dimensions alone."
-    assert guessed(*parts, constraints, f"Qaybta c{gap}{TABLE}") == [
-        ("availability", "Qaybta a"),
-        ("constraints", "Qaybta b"),
-        ("support", "Qaybta c"),
-    ]
+# The parts of a page, and in which sections its headings are whose words are in no table: those called `Qaybta`.
+WHOLE_PAGE = (TITLE, STRUCT, FIELD)
+KNOWN_AVAILABILITY = f"Availability\n{SINCE}"
+A, B, C = f"Qaybta a\n{SINCE}", "Qaybta b\nThe same types.", f"Qaybta c\n{TABLE}"
+GUESSED: dict[str, tuple[tuple[str, ...], str]] = {
+    "above the structure": ((TITLE, "Qaybta", STRUCT), "syntax"),
+    "a page that starts with the heading of its structure": (("Qaybta", STRUCT), "syntax"),
+    "the same on the second line": (("", "Qaybta", STRUCT), "syntax"),
+    "a page that starts with the heading of its members": (("Qaybta", FIELD, TITLE), "members"),
+    "examples of a page without members": ((TITLE, STRUCT, "Qaybta", EXAMPLE), "examples"),
+    "availability stands above the sentence on the first level": (
+        (
+            *(TITLE, STRUCT, f"{FIELD}\nIt counts\nfrom 0 on.", A),
+            *("Qaybta b\nDML_FEATURE_LEVEL_1_0 has four dimensions alone.", C),
+        ),
+        "availability a, constraints b, support c",
+    ),
+    "the same with blank lines": (
+        (
+            *(TITLE, STRUCT, f"{FIELD}\nIt counts\nfrom 0 on.", f"Qaybta a\n\n{SINCE}"),
+            *("Qaybta b\n\nDML_FEATURE_LEVEL_1_0 has four dimensions alone.", f"Qaybta c\n\n{TABLE}"),
+        ),
+        "availability a, constraints b, support c",
+    ),
+    "no members": ((TITLE, STRUCT, A, B, C), "availability a, constraints b, support c"),
+    "no members, known availability": ((TITLE, STRUCT, KNOWN_AVAILABILITY, B, C), "constraints b, support c"),
+    "only the first line of the constraints can be their heading": (
+        (*WHOLE_PAGE, KNOWN_AVAILABILITY, f"{B}\nQaybta of a sentence that\ngoes on.", TABLE),
+        "constraints b",
+    ),
+    "constraints come after availability": (
+        (TITLE, STRUCT, f"{FIELD}\nIt counts\nfrom 0 on.\nThen it stops.", KNOWN_AVAILABILITY, B, TABLE),
+        "constraints b",
+    ),
+    "availability above the members tells nothing of what stands below them": (
+        (TITLE, STRUCT, "Availability", FIELD, "Qaybta that goes on\nin a line.", "Tensor support", TABLE),
+        "",
+    ),
+    "no constraints without availability": ((*WHOLE_PAGE, "Qaybta that goes on\nin a line.", TABLE), ""),
+    "no other availability where it is known by its word": (
+        (
+            *(TITLE, STRUCT, f"{FIELD}\nQaybta of a sentence since\nDML_FEATURE_LEVEL_2_0 it can be 0."),
+            *(KNOWN_AVAILABILITY, "Tensor constraints\nThe types are the same.", TABLE),
+        ),
+        "",
+    ),
+    "no availability in a last line on a level, without structure and members": (
+        (
+            *(TITLE, "A sentence.", f"Tensor support\n{TABLE}"),
+            "Requirements\nA header.\nQaybta that goes on since\nDML_FEATURE_LEVEL_1_0 for all.",
+        ),
+        "",
+    ),
+    "support stands above the first table": ((*WHOLE_PAGE, "Qaybta b\nA sentence.", C), "support c"),
+    "support above a table of no level": (
+        (*WHOLE_PAGE, f"{KNOWN_AVAILABILITY}\nQaybta of a\nQaybta c\n{HEADER}\n{INPUT_ROW}"),
+        "support c",
+    ),
+    "no support above the members": ((TITLE, "Qaybta that goes on", f"{HEADER}\n{INPUT_ROW}", STRUCT, FIELD), ""),
+    "requirements start below the last table": (
+        (*WHOLE_PAGE, f"Tensor support\n{TABLE}", "Qaybta d\nA header."),
+        "requirements d",
+    ),
+    "no requirements in the last line": ((*WHOLE_PAGE, f"Tensor support\n{TABLE}", "Qaybta d"), ""),
+    "no requirements below a sentence": (
+        (*WHOLE_PAGE, f"Tensor support\n{TABLE}", "A sentence.\nQaybta d\nA header."),
+        "",
+    ),
+    "known requirements above the tables": (
+        (TITLE, "Requirements\nA header.", STRUCT, FIELD, TABLE, "Qaybta d\nA header."),
+        "",
+    ),
+}
 
 
-def test_a_page_without_members_has_availability_and_constraints_too() -> None:
-    support = f"Qaybta c\n{TABLE}"
-    assert guessed(TITLE, STRUCT, f"Qaybta a\n{SINCE}", "Qaybta b\nThe same types.", support) == [
-        ("availability", "Qaybta a"),
-        ("constraints", "Qaybta b"),
-        ("support", "Qaybta c"),
-    ]
-    assert guessed(TITLE, STRUCT, f"Availability\n{SINCE}", "Qaybta b\nThe same types.", support) == [
-        ("constraints", "Qaybta b"),
-        ("support", "Qaybta c"),
-    ]
-
-
-def test_only_the_first_line_of_the_constraints_can_be_their_heading() -> None:
-    constraints = "Qaybta b\nThe types are the same.\nQaybta of a sentence that\ngoes on."
-    assert guessed(TITLE, STRUCT, FIELD, f"Availability\n{SINCE}", constraints, TABLE) == [("constraints", "Qaybta b")]
-
-
-def test_constraints_come_after_availability() -> None:
-    field = f"{FIELD}\nIt counts\nfrom 0 on.\nThen it stops."
-    constraints = "Qaybta b\nThe types are the same."
-    assert guessed(TITLE, STRUCT, field, f"Availability\n{SINCE}", constraints, TABLE) == [("constraints", "Qaybta b")]
+@pytest.mark.parametrize(("parts", "expected"), GUESSED.values(), ids=GUESSED)
+def test_headings_are_guessed_by_what_stands_around_them(parts: tuple[str, ...], expected: str) -> None:
+    told = [f"{section} {text.removeprefix('Qaybta')}".strip() for section, text in guessed(*parts)]
+    assert [" ".join(each.split()) for each in told] == (expected.split(", ") if expected else [])
 
 
 @pytest.mark.parametrize("end", [f"Availability\n{SINCE}", "Availability"], ids=["whole", "cut-short"])
@@ -524,46 +544,7 @@ def test_availability_below_the_tables_tells_nothing_of_what_stands_above_them(e
     ]
 
 
-def test_availability_above_the_members_tells_nothing_of_what_stands_below_them() -> None:
-    page = (TITLE, STRUCT, "Availability", FIELD, "Qaybta that goes on\nin a line.", "Tensor support", TABLE)
-    assert guessed(*page) == []
-
-
-def test_without_availability_no_heading_of_constraints_is_guessed() -> None:
-    assert guessed(TITLE, STRUCT, FIELD, "Qaybta that goes on\nin a line.", TABLE) == []
-
-
-def test_where_availability_is_known_by_its_word_no_other_line_is_taken_for_it() -> None:
-    field = "Axis\nType: UINT\nThe axis.\nQaybta of a sentence since\nDML_FEATURE_LEVEL_2_0 it can be 0."
-    constraints = "Tensor constraints\nThe types are the same."
-    assert guessed(TITLE, STRUCT, field, f"Availability\n{SINCE}", constraints, TABLE) == []
-
-
-def test_a_last_line_on_a_level_is_not_availability_in_a_page_without_structure_and_members() -> None:
-    end = "Requirements\nA header.\nQaybta that goes on since\nDML_FEATURE_LEVEL_1_0 for all."
-    assert guessed(TITLE, "A sentence.", f"Tensor support\n{TABLE}", end) == []
-
-
-def test_the_heading_of_support_stands_above_the_first_table() -> None:
-    assert guessed(TITLE, STRUCT, FIELD, "Qaybta b\nA sentence.", f"Qaybta c\n{TABLE}") == [("support", "Qaybta c")]
-    # A table of no level.
-    page = (TITLE, STRUCT, FIELD, f"Availability\n{SINCE}\nQaybta of a\nQaybta c\n{HEADER}\n{INPUT_ROW}")
-    assert guessed(*page) == [("support", "Qaybta c")]
-
-
-def test_a_table_above_the_members_has_no_heading_of_support() -> None:
-    assert guessed(TITLE, "Qaybta that goes on", f"{HEADER}\n{INPUT_ROW}", STRUCT, FIELD) == []
-
-
-def test_requirements_start_below_the_last_table() -> None:
-    page = (TITLE, STRUCT, FIELD, f"Tensor support\n{TABLE}")
-    assert guessed(*page, "Qaybta d\nA header.") == [("requirements", "Qaybta d")]
-    assert guessed(*page, "Qaybta d") == []
-    assert guessed(*page, "A sentence.\nQaybta d\nA header.") == []
-
-
 def test_requirements_that_are_known_by_their_word_can_stand_above_the_tables() -> None:
-    assert guessed(TITLE, "Requirements\nA header.", STRUCT, FIELD, TABLE, "Qaybta d\nA header.") == []
     known = ("Requirements\nA header.", f"Tensor support\n{TABLE}")
     assert headings(TITLE, STRUCT, FIELD, *known)[-1] == ("support/2_0", LEVEL_HEADING)
     assert sentences(TITLE, STRUCT, FIELD, *known, "A sentence.\nAnother one.")[-2:] == ["A sentence.", "Another one."]

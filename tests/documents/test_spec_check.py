@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -63,7 +62,7 @@ def test_json_has_everything(own: Report) -> None:
 def test_a_contradiction_without_erratum_is_new() -> None:
     known = dict(errata())
     del known["GATHER-2"]
-    report = check_specification(replace(Standard.own(), errata=known))
+    report = check_specification(replace(OWN, errata=known))
     assert {finding.id for finding in report.new} == {"GATHER/3:decision", "GATHER/3:rank-bound"}
     assert not report.ok
     assert report.as_json()["new"] == ["GATHER/3:decision", "GATHER/3:rank-bound"]
@@ -71,119 +70,80 @@ def test_a_contradiction_without_erratum_is_new() -> None:
 
 def test_an_erratum_whose_contradiction_is_gone_is_stale() -> None:
     stale = msgspec.structs.replace(errata()["TILE-1"], checks=("TILE/1:labels", "TILE/1:nothing"))
-    report = check_specification(replace(Standard.own(), errata={**errata(), "TILE-1": stale}))
+    report = check_specification(replace(OWN, errata={**errata(), "TILE-1": stale}))
     assert report.stale == (("TILE/1:nothing", "TILE-1"),)
     assert report.new == ()
     assert not report.ok
     assert report.as_json()["stale"] == [{"finding": "TILE/1:nothing", "erratum": "TILE-1"}]
 
 
-Alter = Callable[[Standard], Standard]
+OWN = Standard.own()
 
 
-def with_operator(name: str, **fields: Any) -> Alter:
-    def alter(standard: Standard) -> Standard:
-        spec = replace(standard.operators[name], **fields)
-        return replace(standard, operators={**standard.operators, name: spec})
-
-    return alter
-
-
-def with_table(name: str, level: Level, **groups: Support) -> Alter:
-    table = {**operators()[name].tables.get(level, {}), **groups}
-    return with_operator(name, tables={**operators()[name].tables, level: table})
+def with_entry(kind: str, name: str, **fields: Any) -> Standard:
+    """The standard with one of its operators, examples, illustrations or layouts changed."""
+    known = getattr(OWN, kind)
+    change = replace if kind == "operators" else msgspec.structs.replace
+    return replace(OWN, **{kind: {**known, name: change(known[name], **fields)}})
 
 
-def with_example(name: str, **fields: Any) -> Alter:
-    def alter(standard: Standard) -> Standard:
-        example = msgspec.structs.replace(standard.examples[name], **fields)
-        return replace(standard, examples={**standard.examples, name: example})
-
-    return alter
+def with_table(name: str, level: Level, **groups: Support) -> Standard:
+    tables = operators()[name].tables
+    return with_entry("operators", name, tables={**tables, level: {**tables.get(level, {}), **groups}})
 
 
-def with_figure(kind: str, name: str, **fields: Any) -> Alter:
-    def alter(standard: Standard) -> Standard:
-        figures = getattr(standard, kind)
-        figure = msgspec.structs.replace(figures[name], **fields)
-        return replace(standard, **{kind: {**figures, name: figure}})
-
-    return alter
+def with_history(**fields: Any) -> Standard:
+    return replace(OWN, history=msgspec.structs.replace(OWN.history, **fields))
 
 
-def with_introduction(name: str, header: str, history: str | None) -> Alter:
-    def alter(standard: Standard) -> Standard:
-        introductions = {**standard.history.introductions, name: OperatorIntroduction(header, history)}
-        return replace(standard, history=msgspec.structs.replace(standard.history, introductions=introductions))
-
-    return alter
+def with_introduction(name: str, header: str, history: str | None) -> Standard:
+    return with_history(introductions={**OWN.history.introductions, name: OperatorIntroduction(header, history)})
 
 
-def with_change(level: str, aspect: Aspect, *names: str) -> Alter:
-    def alter(standard: Standard) -> Standard:
-        changes = (*standard.history.changes, LevelChange(level, aspect, names))
-        return replace(standard, history=msgspec.structs.replace(standard.history, changes=changes))
-
-    return alter
+def with_change(level: str, aspect: Aspect, *names: str) -> Standard:
+    return with_history(changes=(*OWN.history.changes, LevelChange(level, aspect, names)))
 
 
-def without_changes(name: str) -> Alter:
-    def alter(standard: Standard) -> Standard:
-        changes = tuple(
-            msgspec.structs.replace(change, operators=tuple(other for other in change.operators if other != name))
-            for change in standard.history.changes
-            if change.operators != (name,)
-        )
-        return replace(standard, history=msgspec.structs.replace(standard.history, changes=changes))
-
-    return alter
+def without_changes(name: str) -> Standard:
+    changes = tuple(
+        msgspec.structs.replace(change, operators=tuple(other for other in change.operators if other != name))
+        for change in OWN.history.changes
+        if change.operators != (name,)
+    )
+    return with_history(changes=changes)
 
 
-def wrong_reference(standard: Standard) -> Standard:
+def without_history(name: str) -> Standard:
+    return with_history(introductions={n: said for n, said in OWN.history.introductions.items() if n != name})
+
+
+def with_later_rule(rule_id: str, since: Level) -> Standard:
+    name = rule_id.partition(".")[0]
+    rules = (replace(rule, since=since) if rule.id == rule_id else rule for rule in OWN.operators[name].own_rules)
+    return with_entry("operators", name, own_rules=tuple(rules))
+
+
+def wrong_reference(desc: Any, inputs: Any) -> dict[str, Result]:
     """Right but for the last element of every output."""
-
-    def reference(desc: Any, inputs: Any) -> dict[str, Result]:
-        results = expected_output(desc, inputs)
-        values = results["output_tensor"].values.copy()
-        values.flat[-1] ^= 1
-        return {"output_tensor": Result(values, None)}
-
-    return replace(standard, reference=reference)
+    values = expected_output(desc, inputs)["output_tensor"].values.copy()
+    values.flat[-1] ^= 1
+    return {"output_tensor": Result(values, None)}
 
 
-def open_reference(standard: Standard) -> Standard:
+def open_reference(desc: Any, inputs: Any) -> dict[str, Result]:
     """Leaves every element open."""
-
-    def reference(desc: Any, inputs: Any) -> dict[str, Result]:
-        values = expected_output(desc, inputs)["output_tensor"].values
-        return {"output_tensor": Result(values, values == values)}
-
-    return replace(standard, reference=reference)
+    values = expected_output(desc, inputs)["output_tensor"].values
+    return {"output_tensor": Result(values, values == values)}
 
 
-def failing_reference(standard: Standard) -> Standard:
+def failing_reference(desc: Any, inputs: Any) -> dict[str, Result]:
     """Gives up on every descriptor."""
-
-    def reference(desc: Any, inputs: Any) -> dict[str, Result]:
-        raise IndexError("no such axis")
-
-    return replace(standard, reference=reference)
-
-
-def stricter_rule(standard: Standard) -> Standard:
-    spec = standard.operators["TILE"]
-    rules = tuple(replace(rule, since=Level.L4_0) if rule.id == "TILE.repeats" else rule for rule in spec.own_rules)
-    return with_operator("TILE", own_rules=rules)(standard)
-
-
-def no_history(standard: Standard) -> Standard:
-    introductions = {name: said for name, said in standard.history.introductions.items() if name != "TILE"}
-    return replace(standard, history=msgspec.structs.replace(standard.history, introductions=introductions))
+    raise IndexError("no such axis")
 
 
 FLOATS = Support(FOUR_ONLY, types("FLOAT32"))
 VALUED = {f"{example.id}:values" for example in examples().values() if example.values}
-FAULTS: list[tuple[str, Alter, set[str]]] = [
+FAULTS: list[tuple[str, Standard, set[str]]] = [
     ("a level loses types", with_table("GATHER", Level.L4_1, **{DATA: FLOATS}), {"GATHER:table-4_1"}),
     (
         "a level loses dimensions",
@@ -192,20 +152,18 @@ FAULTS: list[tuple[str, Alter, set[str]]] = [
     ),
     (
         "a table that changes nothing",
-        with_operator(
-            "TILE", tables={**operators()["TILE"].tables, Level.L6_0: operators()["TILE"].table_at(Level.L6_0)}
-        ),
+        with_table("TILE", Level.L6_0, **(operators()["TILE"].table_at(Level.L6_0) or {})),
         {"TILE:table-6_0", "TILE:history-6_0"},
     ),
     (
         "a lowest table above the introduction",
-        with_operator("GATHER_ND", introduced_in=Level.L2_0),
+        with_entry("operators", "GATHER_ND", introduced_in=Level.L2_0),
         {"GATHER_ND:lowest-table", "GATHER_ND:introduced-in-header", "GATHER_ND:introduced-in-history"},
     ),
-    ("a rule that a lower level lacks", stricter_rule, {"TILE.repeats:since"}),
+    ("a rule that a lower level lacks", with_later_rule("TILE.repeats", Level.L4_0), {"TILE.repeats:since"}),
     ("another level in the header", with_introduction("TILE", "2_0", None), {"TILE:introduced-in-header"}),
     ("another level in the history", with_introduction("TILE", "1_0", "2_1"), {"TILE:introduced-in-history"}),
-    ("an operator nobody looked up", no_history, {"TILE:history"}),
+    ("an operator nobody looked up", without_history("TILE"), {"TILE:history"}),
     ("a change that no table shows", with_change("5_0", Aspect.DATA_TYPES, "TILE"), {"TILE:history-5_0-data-types"}),
     (
         "a change that the table does not show",
@@ -217,60 +175,65 @@ FAULTS: list[tuple[str, Alter, set[str]]] = [
         without_changes("TILE"),
         {"TILE:history-2_1", "TILE:history-3_1", "TILE:history-4_1"},
     ),
-    ("a wrong reference", wrong_reference, VALUED),
-    ("a reference that says nothing", open_reference, VALUED),
-    ("a reference that fails", failing_reference, VALUED),
+    ("a wrong reference", replace(OWN, reference=wrong_reference), VALUED),
+    ("a reference that says nothing", replace(OWN, reference=open_reference), VALUED),
+    ("a reference that fails", replace(OWN, reference=failing_reference), VALUED),
     (
         "another lowest level",
-        with_example("TILE/1", minimum_level="2_1"),
+        with_entry("examples", "TILE/1", minimum_level="2_1"),
         {"TILE/1:introduction", "TILE/1:level-1_0", "TILE/1:level-2_0"},
     ),
     (
         "a lowest level that does not hold",
-        with_example("GATHER_ND/1", minimum_level="2_1"),
+        with_entry("examples", "GATHER_ND/1", minimum_level="2_1"),
         {"GATHER_ND/1:decision", "GATHER_ND/1:level-2_1"},
     ),
     (
         "values that do not fill the sizes",
-        with_example("GATHER/1", values={**examples()["GATHER/1"].values, "InputTensor": [[11, 12], [13, 14]]}),
+        with_entry(
+            "examples", "GATHER/1", values={**examples()["GATHER/1"].values, "InputTensor": [[11, 12], [13, 14]]}
+        ),
         {"GATHER/1:InputTensor-values"},
     ),
     (
         "ragged values",
-        with_example(
-            "GATHER/2", values={**examples()["GATHER/2"].values, "OutputTensor": [[1, 2], [3, 4, 3], [4, 5], [6]]}
+        with_entry(
+            "examples",
+            "GATHER/2",
+            values={**examples()["GATHER/2"].values, "OutputTensor": [[1, 2], [3, 4, 3], [4, 5], [6]]},
         ),
         {"GATHER/2:OutputTensor-values"},
     ),
     (
         "a wrong printed output",
-        with_example(
+        with_entry(
+            "examples",
             "GATHER_ELEMENTS/1",
             values={**examples()["GATHER_ELEMENTS/1"].values, "OutputTensor": [[4, 8, 3], [7, 2, 4]]},
         ),
         {"GATHER_ELEMENTS/1:values"},
     ),
-    ("a wrong title", with_example("GATHER/2", title_says={"Axis": 1}), {"GATHER/2:title"}),
-    ("a wrong label", with_example("GATHER/2", labels={"OutputTensor": "Output"}), {"GATHER/2:labels"}),
+    ("a wrong title", with_entry("examples", "GATHER/2", title_says={"Axis": 1}), {"GATHER/2:title"}),
+    ("a wrong label", with_entry("examples", "GATHER/2", labels={"OutputTensor": "Output"}), {"GATHER/2:labels"}),
     (
         "an illustration that selects something else",
-        with_figure("illustrations", "GATHER/index-dimensions", meaningful=(4, 6)),
+        with_entry("illustrations", "GATHER/index-dimensions", meaningful=(4, 6)),
         {"GATHER/index-dimensions:selection"},
     ),
     (
         "wrong batches",
-        with_figure("illustrations", "GATHER_ND1/batch-dimension-count", batches=(1, 3)),
+        with_entry("illustrations", "GATHER_ND1/batch-dimension-count", batches=(1, 3)),
         {"GATHER_ND1/batch-dimension-count:selection"},
     ),
-    ("strides that are not packed", with_figure("layouts", "strides/columns", packed=True), {"strides/columns:packed"}),
-    ("memory too short", with_figure("layouts", "strides/columns", memory="ADBEC"), {"strides/columns:span"}),
-    ("memory read otherwise", with_figure("layouts", "strides/rows", reads="ADBECF"), {"strides/rows:reads"}),
+    ("strides that are not packed", with_entry("layouts", "strides/columns", packed=True), {"strides/columns:packed"}),
+    ("memory too short", with_entry("layouts", "strides/columns", memory="ADBEC"), {"strides/columns:span"}),
+    ("memory read otherwise", with_entry("layouts", "strides/rows", reads="ADBECF"), {"strides/rows:reads"}),
 ]
 
 
-@pytest.mark.parametrize(("alter", "expected"), [fault[1:] for fault in FAULTS], ids=[fault[0] for fault in FAULTS])
-def test_a_fault_is_found(alter: Alter, expected: set[str]) -> None:
-    report = check_specification(alter(Standard.own()))
+@pytest.mark.parametrize(("standard", "expected"), [fault[1:] for fault in FAULTS], ids=[fault[0] for fault in FAULTS])
+def test_a_fault_is_found(standard: Standard, expected: set[str]) -> None:
+    report = check_specification(standard)
     assert {finding.id for finding in report.new} >= expected
     assert not report.ok
 
@@ -279,15 +242,17 @@ def test_a_fault_is_found(alter: Alter, expected: set[str]) -> None:
 def test_sizes_that_the_formula_does_not_give_are_found(name: str) -> None:
     example = examples()[name]
     output = {**example.desc["OutputTensor"], "Sizes": [n + 1 for n in example.desc["OutputTensor"]["Sizes"]]}
-    alter = with_example(name, desc={**example.desc, "OutputTensor": output}, values={}, minimum_level=None)
-    found = check_specification(alter(Standard.own())).findings
+    altered = with_entry("examples", name, desc={**example.desc, "OutputTensor": output}, values={}, minimum_level=None)
+    found = check_specification(altered).findings
     assert {f"{name}:sizes", f"{name}:printed-sizes"} <= set(found)
 
 
 def test_a_range_that_an_example_leaves_is_found() -> None:
     example = examples()["GATHER_ND1/2"]
-    alter = with_example("GATHER_ND1/2", desc={**example.desc, "BatchDimensionCount": 4, "InputDimensionCount": 0})
-    report = check_specification(alter(Standard.own()))
+    altered = with_entry(
+        "examples", "GATHER_ND1/2", desc={**example.desc, "BatchDimensionCount": 4, "InputDimensionCount": 0}
+    )
+    report = check_specification(altered)
     assert {
         "GATHER_ND1/2:batch-dimension-count-range",
         "GATHER_ND1/2:input-dimension-count-range",
@@ -305,7 +270,7 @@ def test_the_printed_helper_is_right_where_it_does_not_wrap() -> None:
 
 def test_more_types_than_others_have_are_found() -> None:
     support = Support(ONE_TO_EIGHT, operators()["TILE"].tables[Level.L4_1][DATA].data_types | types("FLOAT64"))
-    report = check_specification(with_table("TILE", Level.L4_1, **{DATA: support})(Standard.own()))
+    report = check_specification(with_table("TILE", Level.L4_1, **{DATA: support}))
     assert ("TILE:data-types", "TILE-2") in report.stale
 
 
@@ -319,6 +284,6 @@ def test_data_of_the_specification_name_their_licence() -> None:
 
 def test_levels_of_index_tensors_are_checked_too() -> None:
     narrower = Support(ONE_TO_EIGHT, types("INT64"))
-    report = check_specification(with_table("GATHER", Level.L4_1, **{INDICES: narrower})(Standard.own()))
+    report = check_specification(with_table("GATHER", Level.L4_1, **{INDICES: narrower}))
     assert "GATHER:table-4_1" in {finding.id for finding in report.new}
     assert LOWEST in operators()["GATHER"].tables

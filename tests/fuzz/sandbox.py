@@ -128,8 +128,6 @@ class Sandbox:
         return Outcome(**{**reply, "did": tuple(reply["did"])})
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()

@@ -45,7 +45,17 @@ def _names_enumeration(name: Any, enumeration: str) -> bool:
     return before is not None and before.type == "name" and before.value == enumeration
 
 
-class _DropArgument(Operator):
+class _Declared(Operator):
+    """An operator whose examples are an attribute."""
+
+    shown: tuple[Example, ...] = ()
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        return cls.shown
+
+
+class _DropArgument(_Declared):
     """Takes away arguments of a call, or of the line that begins a class, one at a time."""
 
     def droppable(self, argument: Any, all_of_them: list[Any]) -> bool:
@@ -75,14 +85,12 @@ class DropKeyword(_DropArgument):
     def droppable(self, argument: Any, all_of_them: list[Any]) -> bool:
         return bool(argument.type == "argument" and argument.children[1] == "=")
 
-    @classmethod
-    def examples(cls) -> tuple[Example, ...]:
-        return (
-            Example("f(a, b=1, c=2)", "f(a, c=2)"),
-            Example("f(a, b=1, c=2)", "f(a, b=1)", occurrence=1),
-            Example("f(b=1)", "f()"),
-            Example("class A(B, frozen=True): pass", "class A(B): pass"),
-        )
+    shown = (
+        Example("f(a, b=1, c=2)", "f(a, c=2)"),
+        Example("f(a, b=1, c=2)", "f(a, b=1)", occurrence=1),
+        Example("f(b=1)", "f()"),
+        Example("class A(B, frozen=True): pass", "class A(B): pass"),
+    )
 
 
 class DropName(_DropArgument):
@@ -94,16 +102,14 @@ class DropName(_DropArgument):
         strings = [child for child in all_of_them if child.type == "string"]
         return argument.type == "string" and all(_NAME.fullmatch(string.value) for string in strings)
 
-    @classmethod
-    def examples(cls) -> tuple[Example, ...]:
-        return (
-            Example('ids("A", "b")', 'ids( "b")'),
-            Example('ids("A", "b")', 'ids("A")', occurrence=1),
-            Example('needs(*ALL, "c")', 'needs( "c")'),
-        )
+    shown = (
+        Example('ids("A", "b")', 'ids( "b")'),
+        Example('ids("A", "b")', 'ids("A")', occurrence=1),
+        Example('needs(*ALL, "c")', 'needs( "c")'),
+    )
 
 
-class DropElement(Operator):
+class DropElement(_Declared):
     """Takes away an element of a tuple, list, set or dictionary that is written out."""
 
     @staticmethod
@@ -128,18 +134,16 @@ class DropElement(Operator):
         node.children = rest
         return node
 
-    @classmethod
-    def examples(cls) -> tuple[Example, ...]:
-        return (
-            Example("x = (a, b)", "x = ( b,)"),
-            Example("x = (a, b)", "x = (a,)", occurrence=1),
-            Example("x = [a, b, c]", "x = [a, c]", occurrence=1),
-            Example("x = {a: 1, b: 2}", "x = { b: 2}"),
-            Example("x = {a, b}", "x = {a,}", occurrence=1),
-        )
+    shown = (
+        Example("x = (a, b)", "x = ( b,)"),
+        Example("x = (a, b)", "x = (a,)", occurrence=1),
+        Example("x = [a, b, c]", "x = [a, c]", occurrence=1),
+        Example("x = {a: 1, b: 2}", "x = { b: 2}"),
+        Example("x = {a, b}", "x = {a,}", occurrence=1),
+    )
 
 
-class DropWord(Operator):
+class DropWord(_Declared):
     """`types("FLOAT32 FLOAT16")` becomes `types("FLOAT32")`: a table lacks a type."""
 
     @staticmethod
@@ -157,12 +161,10 @@ class DropWord(Operator):
         node.value = '"' + " ".join(words[:index] + words[index + 1 :]) + '"'
         return node
 
-    @classmethod
-    def examples(cls) -> tuple[Example, ...]:
-        return (Example('types("A B C")', 'types("A C")', occurrence=1),)
+    shown = (Example('types("A B C")', 'types("A C")', occurrence=1),)
 
 
-class _Neighbour(Operator):
+class _Neighbour(_Declared):
     """Puts the member before or after in the place of an enumeration's member."""
 
     enumeration: type[Enum]
@@ -189,13 +191,11 @@ class NextLevel(_Neighbour):
 
     enumeration = Level
 
-    @classmethod
-    def examples(cls) -> tuple[Example, ...]:
-        return (
-            Example("x = Level.L3_0", "x = Level.L2_1"),
-            Example("x = Level.L3_0", "x = Level.L3_1", occurrence=1),
-            Example("x = Level.L1_0", "x = Level.L2_0"),
-        )
+    shown = (
+        Example("x = Level.L3_0", "x = Level.L2_1"),
+        Example("x = Level.L3_0", "x = Level.L3_1", occurrence=1),
+        Example("x = Level.L1_0", "x = Level.L2_0"),
+    )
 
 
 class NextCategory(_Neighbour):
@@ -203,12 +203,10 @@ class NextCategory(_Neighbour):
 
     enumeration = Category
 
-    @classmethod
-    def examples(cls) -> tuple[Example, ...]:
-        return (Example("x = Category.SHAPE", "x = Category.ATTRIBUTES"),)
+    shown = (Example("x = Category.SHAPE", "x = Category.ATTRIBUTES"),)
 
 
-class ReturnNone(Operator):
+class ReturnNone(_Declared):
     """A function returns None, which for a rule's check means that nothing is broken."""
 
     def mutation_positions(self, node: Any) -> list[Position]:
@@ -219,12 +217,10 @@ class ReturnNone(Operator):
         node.children[1] = parso.python.tree.Name("None", node.children[1].start_pos, prefix=" ")
         return node
 
-    @classmethod
-    def examples(cls) -> tuple[Example, ...]:
-        return (Example("def f(): return a + b", "def f(): return None"),)
+    shown = (Example("def f(): return a + b", "def f(): return None"),)
 
 
-class SwapMembership(Operator):
+class SwapMembership(_Declared):
     """`in` becomes `not in`, and the other way round."""
 
     @staticmethod
@@ -244,9 +240,7 @@ class SwapMembership(Operator):
         node.children[i] = parso.python.tree.Operator(becomes, was.start_pos, prefix=" ")
         return node
 
-    @classmethod
-    def examples(cls) -> tuple[Example, ...]:
-        return (Example("x = a in b", "x = a not in b"), Example("x = a not in b", "x = a in b"))
+    shown = (Example("x = a in b", "x = a not in b"), Example("x = a not in b", "x = a in b"))
 
 
 _OPERATORS: dict[str, type[Operator]] = {

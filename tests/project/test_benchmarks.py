@@ -23,8 +23,6 @@ PAGE = ROOT / "docs" / "performance.md"
 @pytest.fixture(scope="module")
 def ratios() -> ModuleType:
     spec = importlib.util.spec_from_file_location("benchmark_ratios", ROOT / "benchmarks" / "ratios.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # its annotations are looked up there
     spec.loader.exec_module(module)

@@ -301,36 +301,26 @@ def test_long_words_on_a_case_are_cut_where_they_enter(tmp_path: Path) -> None:
     assert invoke("report", tmp_path / "out", "-o", tmp_path / "r.html").exit_code == 0
 
 
+def of_stream(part: str, path: str, value: Any, limit: str) -> tuple[str, tuple[str, ...], str]:
+    """A statement that puts a value into the campaign or the ending, and what is told of it."""
+    sql = f"UPDATE stream SET json = json_set(json, '$.{path}', json(?)) WHERE part = '{part}'"
+    return sql, (msgspec.json.encode(value).decode(),), f"{path}: expected at most {limit}"
+
+
+_AT_MOST = f"{LONGEST_STORED:,} characters, {_FOUND}"
 LONG: Mapping[str, tuple[str, tuple[Any, ...], str]] = {
-    "the backend's name": (
-        "UPDATE stream SET json = json_set(json, '$.backend.name', ?) WHERE part = 'campaign'",
-        (_TEXT,),
-        f"backend.name: expected at most {LONGEST_STORED:,} characters, {_FOUND}",
+    "the backend's name": of_stream("campaign", "backend.name", _TEXT, _AT_MOST),
+    "a version": of_stream("campaign", "backend.versions.cuda", _TEXT, _AT_MOST),
+    "versions": of_stream("campaign", "backend.versions", {str(n): "" for n in range(101)}, "100 entries, found 101"),
+    "an operator": of_stream("campaign", "operators[0]", _TEXT, _AT_MOST),
+    "a statement of a rule": of_stream(
+        "campaign", "rules[0].statement", "s" * 10_001, "10,000 characters, found 10,001"
     ),
-    "a version": (
-        "UPDATE stream SET json = json_set(json, '$.backend.versions.cuda', ?) WHERE part = 'campaign'",
-        (_TEXT,),
-        f"backend.versions.cuda: expected at most {LONGEST_STORED:,} characters, {_FOUND}",
-    ),
-    "versions": (
-        "UPDATE stream SET json = json_set(json, '$.backend.versions', json(?)) WHERE part = 'campaign'",
-        (msgspec.json.encode({str(n): "" for n in range(101)}).decode(),),
-        "backend.versions: expected at most 100 entries, found 101",
-    ),
-    "an operator": (
-        "UPDATE stream SET json = json_set(json, '$.operators[0]', ?) WHERE part = 'campaign'",
-        (_TEXT,),
-        f"operators[0]: expected at most {LONGEST_STORED:,} characters, {_FOUND}",
-    ),
-    "a statement of a rule": (
-        "UPDATE stream SET json = json_set(json, '$.rules[0].statement', ?) WHERE part = 'campaign'",
-        ("s" * 10_001,),
-        "rules[0].statement: expected at most 10,000 characters, found 10,001",
-    ),
+    "the end": of_stream("ending", "reason", "r" * 20_001, "20,000 characters, found 20,001"),
     "a label": (
         "UPDATE label SET text = ? WHERE id = (SELECT rule FROM record LIMIT 1)",
         (_TEXT,),
-        f"a label: expected at most {LONGEST_STORED:,} characters, {_FOUND}",
+        f"a label: expected at most {_AT_MOST}",
     ),
     "a reason": (
         "UPDATE record SET reason = ? WHERE id = 1",
@@ -340,12 +330,7 @@ LONG: Mapping[str, tuple[str, tuple[Any, ...], str]] = {
     "a type that was timed": (
         "UPDATE throughput SET data_type = ? WHERE id = 1",
         (_TEXT,),
-        f"data_type of a measurement: expected at most {LONGEST_STORED:,} characters, {_FOUND}",
-    ),
-    "the end": (
-        "UPDATE stream SET json = json_set(json, '$.reason', ?) WHERE part = 'ending'",
-        ("r" * 20_001,),
-        "ending.reason: expected at most 20,000 characters, found 20,001",
+        f"data_type of a measurement: expected at most {_AT_MOST}",
     ),
 }
 
@@ -374,7 +359,7 @@ def test_a_history_with_too_long_a_name_is_refused_by_field(tmp_path: Path) -> N
         connection.commit()
     result = invoke("history", "show", history)
     assert result.exit_code == 2
-    assert f"device: expected at most {LONGEST_STORED:,} characters, {_FOUND}" in result.stderr
+    assert f"device: expected at most {_AT_MOST}" in result.stderr
 
 
 def test_what_a_backend_may_say_can_be_stored_and_read(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import report_data
 from click.testing import CliRunner, Result
+from html_page import Page
 from msgspec.structs import replace
 from report_data import plain
-from test_reports_html import Page
 
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.errors import CommandState
@@ -116,7 +116,7 @@ def test_a_run_is_kept_once_and_comes_back(tmp_path: Path) -> None:
 def test_devices_are_series_of_their_own(tmp_path: Path) -> None:
     with HistoryFile(tmp_path / "h.db", create=True) as history:
         history.add(summary_of(1))
-        history.add(summary_of(2, backend={**report_data.campaign().backend, "device": "other"}))
+        history.add(summary_of(2, backend=report_data.backend(device="other")))
         assert [device for _, device in history.series()] == ["NVIDIA H100 80GB HBM3", "other"]
         for day in range(3, 9):
             history.add(summary_of(day))

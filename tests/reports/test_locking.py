@@ -25,7 +25,6 @@ def test_another_process_does_not_get_it_until_the_first_one_ends_however(tmp_pa
     path = tmp_path / "lock"
     arguments = [sys.executable, "-c", HOLDER, str(path)]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
-        assert holder.stdout is not None
         assert holder.stdout.readline() == "locked\n"
         with pytest.raises(LockedError):
             LockedFile(path)

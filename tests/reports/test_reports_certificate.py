@@ -57,7 +57,7 @@ def test_it_says_what_counted_as_the_specification(content: Any) -> None:
 
 def test_it_says_by_which_level_a_backend_decides(content: Any) -> None:
     assert content["backend"]["decides_at"] is None
-    backend = {**report_data.campaign().backend, "decides_at": "6_2"}
+    backend = report_data.backend(decides_at="6_2")
     written = json.loads(certified(report_data.some_sound(), backend=backend).to_json())
     validator("certificate").validate(written)
     assert written["backend"]["decides_at"] == "6_2"
@@ -65,7 +65,7 @@ def test_it_says_by_which_level_a_backend_decides(content: Any) -> None:
 
 def test_it_says_by_which_path_a_backend_works() -> None:
     claims = {"accelerated": True, "paths": {"everything": "eager PyTorch, as there is no compiler"}}
-    backend = {**report_data.campaign().backend, **claims}
+    backend = report_data.backend(**claims)
     written = json.loads(certified(report_data.some_sound(), backend=backend).to_json())
     validator("certificate").validate(written)
     assert {name: written["backend"][name] for name in claims} == claims

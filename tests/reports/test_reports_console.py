@@ -14,7 +14,7 @@ from dml_conformance.reports.console import LINE_INTERVAL, SHOWN_FAILURES, STYLE
 from dml_conformance.reports.records import Caches, Phase, Verdict, at_largest_size
 from dml_conformance.reports.stream import FanOut
 from dml_conformance.reports.summary import CellVerdict, Summary
-from dml_conformance.reports.text import share_of_copy
+from dml_conformance.reports.text import level_ranges, share_of_copy
 
 
 def printed(summary: Summary, width: int = 120, *, output: str = "", encoding: str = "utf-8", **options: object) -> str:
@@ -47,7 +47,11 @@ def test_a_narrow_terminal_gets_the_same_in_few_columns(faulty: Summary) -> None
     lines = printed(faulty, width=50).splitlines()
     reproducing = {"  " + group.smallest.reproduce for group in faulty.failures.values()}
     start = lines.index("GATHER_ELEMENTS")
-    assert lines[start + 1 : start + 3] == ["  ✓ conformant 1_0 to 2_0", "  ✗ not conformant 2_1 to 6_4"]
+    verdicts = {cell.level: cell.verdict for cell in faulty.matrix() if cell.operator == "GATHER_ELEMENTS"}
+    assert lines[start + 1 : start + 3] == [
+        f"  {told.symbol} {told} {level_ranges([at for at in verdicts if verdicts[at] is told], list(verdicts))}"
+        for told in (CellVerdict.CONFORMANT, CellVerdict.NOT_CONFORMANT)
+    ]
     assert all(len(line) <= 50 for line in lines[start : lines.index("", start)])
     assert reproducing <= set(lines)
 
@@ -86,10 +90,7 @@ def test_totals_outcome_throughput_and_place(faulty: Summary) -> None:
 
 
 def test_an_incomplete_run_says_why() -> None:
-    summary = Summary()
-    summary.start(report_data.campaign())
-    summary.record(plain())
-    summary.finish(report_data.ending("the device was lost"))
+    summary = report_data.cut_off("the device was lost")
     text = printed(summary)
     assert "incomplete: No difference was found" in text
     assert "\n  The run did not reach its end: the device was lost.\n" in text
@@ -106,7 +107,7 @@ def test_colours_are_used_in_a_terminal_and_not_with_no_color(faulty: Summary, m
 
 
 def test_a_terminal_without_symbols_gets_letters(faulty: Summary) -> None:
-    backend = {**report_data.campaign().backend, "name": "gerät:☃"}
+    backend = report_data.backend(name="gerät:☃")
     text = printed(report_data.summary_of(report_data.some_faulty(), backend=backend), encoding="ascii")
     assert "+ conformant   X not conformant" in text
     assert r"ger\xe4t:\u2603 differs" in text
@@ -115,7 +116,7 @@ def test_a_terminal_without_symbols_gets_letters(faulty: Summary) -> None:
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_words_from_outside_do_not_steer_the_terminal(verdict: Verdict) -> None:
     nasty = "[bold]\x1b[2J\x07\x9b31m\u202e\ud800[/bold]"
-    backend = {**report_data.campaign().backend, "name": nasty, "device": nasty}
+    backend = report_data.backend(name=nasty, device=nasty)
     summary = report_data.summary_of([plain(verdict, reason=nasty, reproduce=nasty, rule="r")], backend=backend)
     shown = io.StringIO()
     progress = Progress(Console(file=shown, width=100))

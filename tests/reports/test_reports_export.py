@@ -168,7 +168,7 @@ def test_markdown_takes_words_from_outside() -> None:
     record = plain(
         Verdict.FAIL, reason=NASTY, reproduce=NASTY, differences=(difference,), difference_count=1, case="c" * 64
     )
-    backend = {**report_data.campaign().backend, "name": NASTY, "device": NASTY}
+    backend = report_data.backend(name=NASTY, device=NASTY)
     text = markdown(report_data.summary_of([record], backend=backend))
     assert "\x1b" not in text
     assert "\u202e" not in text
@@ -193,10 +193,7 @@ def test_no_text_ends_the_code_that_it_stands_in() -> None:
 
 
 def test_an_incomplete_run_says_why() -> None:
-    summary = Summary()
-    summary.start(report_data.campaign())
-    summary.record(plain())
-    summary.finish(report_data.ending("the device was lost"))
+    summary = report_data.cut_off("the device was lost")
     assert "- The run did not reach its end: the device was lost." in markdown(summary)
 
 
@@ -238,7 +235,7 @@ def test_csv_has_a_row_for_each_record() -> None:
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r\n=1", " =1", "＝1", "-2+3"])
 def test_no_cell_is_a_formula(text: str) -> None:
-    (row,) = rows(written([plain(Verdict.FAIL, reason=text)], backend={**report_data.campaign().backend, "name": text}))
+    (row,) = rows(written([plain(Verdict.FAIL, reason=text)], backend=report_data.backend(name=text)))
     assert row["reason"] == row["backend"] == f"'{text.strip()}"
 
 
@@ -286,9 +283,7 @@ def test_every_form_is_exported(results: Path, faulty: Summary) -> None:
 
 def test_several_campaigns_are_one_table(results: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.sqlite"
-    report_data.feed(
-        StoreWriter(other), report_data.some_sound(), backend={**report_data.campaign().backend, "name": "b"}
-    )
+    report_data.feed(StoreWriter(other), report_data.some_sound(), backend=report_data.backend(name="b"))
     found = rows(call(str(results), str(other), "--format", "csv").output)
     assert Counter(row["backend"] for row in found) == {report_data.BACKEND: 1500, "b": 900}
     both = call(str(results), str(other), "--format", "markdown").output

@@ -38,6 +38,12 @@ def written(path: Path, records: list[Record]) -> Path:
     return path
 
 
+def asked(path: Path, sql: str) -> list[tuple[Any, ...]]:
+    """What a file of results answers to SQL."""
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(sql).fetchall()
+
+
 def test_what_goes_in_comes_out(results: Path) -> None:
     with Store(results) as opened:
         assert opened.campaign == report_data.campaign()
@@ -48,15 +54,13 @@ def test_what_goes_in_comes_out(results: Path) -> None:
 
 
 def test_results_of_the_first_version_are_read_with_the_sizes_of_their_shapes(results: Path, tmp_path: Path) -> None:
-    path = tmp_path / "old.sqlite"
-    path.write_bytes(results.read_bytes())
-    connection = sqlite3.connect(path)
-    connection.executescript(
+    path = changed(
+        results,
+        tmp_path,
         "DELETE FROM throughput WHERE caches = 'cold'; ALTER TABLE throughput DROP COLUMN output_bytes;"
         "ALTER TABLE throughput DROP COLUMN caches; ALTER TABLE throughput DROP COLUMN caveats;"
-        "PRAGMA user_version = 1;"
+        "PRAGMA user_version = 1;",
     )
-    connection.close()
     warm = [row for row in report_data.throughputs() if row.caches is Caches.WARM]
     with Store(path) as opened:
         assert opened.throughputs() == tuple(msgspec.structs.replace(row, output_bytes=0, caveats=()) for row in warm)
@@ -67,10 +71,7 @@ def test_results_of_the_first_version_are_read_with_the_sizes_of_their_shapes(re
 
 
 def test_results_of_the_second_version_are_read_without_caveats(results: Path, tmp_path: Path) -> None:
-    path = changed(results, tmp_path, "ALTER TABLE throughput DROP COLUMN caveats")
-    with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA user_version = 2")
-    connection.close()
+    path = changed(results, tmp_path, "ALTER TABLE throughput DROP COLUMN caveats; PRAGMA user_version = 2")
     with Store(path) as opened:
         assert opened.throughputs() == tuple(
             msgspec.structs.replace(row, caveats=()) for row in report_data.throughputs()
@@ -127,18 +128,14 @@ def test_text_in_a_filter_is_no_sql(results: Path) -> None:
 
 def test_the_view_shows_records_in_words(results: Path) -> None:
     record = report_data.some_faulty()[0]
-    with sqlite3.connect(results) as connection:
-        row = connection.execute(f"SELECT lower(hex(digest)), {', '.join(TRAITS)} FROM result WHERE id = 1").fetchone()
-    connection.close()
+    (row,) = asked(results, f"SELECT lower(hex(digest)), {', '.join(TRAITS)} FROM result WHERE id = 1")
     assert row == (record.case, *(str(getattr(record, trait)) for trait in TRAITS))
 
 
 def test_a_finished_run_is_one_file(results: Path) -> None:
     assert [entry.name for entry in results.parent.iterdir()] == [results.name]
-    connection = sqlite3.connect(results)
-    assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
-    indices = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'index'")}
-    connection.close()
+    assert asked(results, "PRAGMA journal_mode") == [("delete",)]
+    indices = {name for (name,) in asked(results, "SELECT name FROM sqlite_schema WHERE type = 'index'")}
     assert {"record_by_verdict", "record_by_operator", "record_by_rule"} <= indices
 
 
@@ -147,10 +144,8 @@ def test_a_running_store_is_in_wal_mode_and_can_be_read(tmp_path: Path) -> None:
     writer.start(report_data.campaign())
     for i in range(BATCH + 1):
         writer.record(report_data.plain(case=f"{i:064x}"))
-    reader = sqlite3.connect(tmp_path / "results.sqlite")
-    assert reader.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    assert reader.execute("SELECT count(*) FROM record").fetchone() == (BATCH,)
-    reader.close()
+    assert asked(tmp_path / "results.sqlite", "PRAGMA journal_mode") == [("wal",)]
+    assert asked(tmp_path / "results.sqlite", "SELECT count(*) FROM record") == [(BATCH,)]
     writer.close()
 
 
@@ -170,26 +165,14 @@ def test_a_run_that_was_cut_off_keeps_its_batches_and_says_so(tmp_path: Path) ->
 
 def test_bodies_are_compressed(results: Path) -> None:
     plain = sum(len(msgspec.json.encode((r.case_json, r.differences, r.reproduce))) for r in report_data.some_faulty())
-    connection = sqlite3.connect(results)
-    (stored,) = connection.execute("SELECT sum(length(bodies)) FROM body").fetchone()
-    connection.close()
+    ((stored,),) = asked(results, "SELECT sum(length(bodies)) FROM body")
     assert stored < plain / 6
-
-
-def test_replay_gives_the_stream_that_was_stored(results: Path) -> None:
-    streamed, replayed = Digests(), Digests()
-    report_data.feed(streamed, report_data.some_faulty())
-    with Store(results) as opened:
-        opened.replay(replayed)
-    assert (replayed.results, replayed.content) == (streamed.results, streamed.content)
 
 
 def test_the_results_digest_can_be_had_with_sql_alone(results: Path) -> None:
     digests = Digests()
     report_data.feed(digests, report_data.some_faulty())
-    connection = sqlite3.connect(results)
-    rows = connection.execute("SELECT lower(hex(digest)) || ' ' || verdict FROM result ORDER BY id").fetchall()
-    connection.close()
+    rows = asked(results, "SELECT lower(hex(digest)) || ' ' || verdict FROM result ORDER BY id")
     assert hashlib.sha256("".join(f"{line}\n" for (line,) in rows).encode()).hexdigest() == digests.results
 
 
@@ -217,9 +200,11 @@ def test_a_stream_starts_with_its_campaign(tmp_path: Path) -> None:
 def changed(results: Path, tmp_path: Path, sql: str, *parameters: Any) -> Path:
     path = tmp_path / "changed.sqlite"
     path.write_bytes(results.read_bytes())
-    with sqlite3.connect(path) as connection:
-        connection.execute(sql, parameters)
-    connection.close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        if parameters:
+            connection.execute(sql, parameters)
+        else:
+            connection.executescript(sql)
     return path
 
 
@@ -243,9 +228,7 @@ def test_what_is_no_sqlite_file_is_refused(tmp_path: Path, content: bytes) -> No
 
 def test_another_sqlite_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.sqlite"
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE record (id)")
-    connection.close()
+    asked(path, "CREATE TABLE record (id)")
     with pytest.raises(StoreError, match=r"other\.sqlite: an SQLite file, but not one of this suite's"):
         Store(path)
 
@@ -457,10 +440,8 @@ def unfinished(path: Path, records: Sequence[Record], units: Container[int], row
 
 def everything(path: Path) -> dict[str, list[tuple[Any, ...]]]:
     """Every row of every table, bodies as they are unpacked."""
-    connection = sqlite3.connect(path)
-    tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    found = {name: list(connection.execute(f"SELECT * FROM {name} ORDER BY 1")) for name in tables}
-    connection.close()
+    tables = [name for (name,) in asked(path, "SELECT name FROM sqlite_master WHERE type = 'table'")]
+    found = {name: asked(path, f"SELECT * FROM {name} ORDER BY 1") for name in tables}
     return found | {"body": [(block, zlib.decompress(bodies)) for block, bodies in found["body"]]}
 
 

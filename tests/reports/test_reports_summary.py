@@ -77,7 +77,7 @@ def test_exit_codes_are_those_of_the_command_line() -> None:
 
 
 def test_a_cell_that_is_not_claimed_is_no_gap() -> None:
-    backend = {**report_data.campaign().backend, "levels": ["3_0"]}
+    backend = report_data.backend(levels=["3_0"])
     summary = summed(plain(), levels=("3_0", "4_1"), backend=backend)
     assert [cell.verdict for cell in summary.matrix()] == [C.CONFORMANT, C.NOT_SUPPORTED]
     assert summary.conformance is Conformance.CONFORMANT
@@ -234,7 +234,7 @@ def test_what_is_not_claimed() -> None:
 
 
 def test_a_conformant_headline_says_how_far_it_reaches_and_what_was_not_promised() -> None:
-    everything = {**report_data.campaign().backend, "enforces": [str(category) for category in Category]}
+    everything = report_data.backend(enforces=[str(category) for category in Category])
     assert summed(plain(), backend=everything).headline() == (
         "torch:cuda:0 agrees with the specification in the one judged case, at every operator and level asked for."
     )

@@ -118,10 +118,6 @@ def test_rules_of_an_operator_are_its_own_and_the_general_ones(spec: OperatorSpe
     assert any(rule.category is Category.EXECUTION for rule in spec.rules)
 
 
-def test_history_is_on_record_for_every_operator() -> None:
-    assert set(history().introductions) == set(operators())
-
-
 def facts() -> dict[str, Any]:
     """The collection of facts that the tables were taken from; it is not part of this repository."""
     if not FACTS.is_file():

@@ -173,7 +173,6 @@ def test_the_limits_of_indices_are_sizes_of_the_indexed_tensor(
     name: str, attributes: tuple[int, ...], limits: tuple[int, ...]
 ) -> None:
     operator = operators()[name]
-    assert operator.index is not None
     assert operator.index.limits(operator.desc(*_INDEXED, *attributes)) == limits
 
 
@@ -808,42 +807,6 @@ def _gather(source: Any, indices: Any, output: Any, axis: int, index_dimensions:
     return GatherDesc(
         TensorDesc.of(F32, source), TensorDesc.of(U32, indices), TensorDesc.of(F32, output), axis, index_dimensions
     )
-
-
-RECOGNISED: list[tuple[str, OperatorDesc, bool]] = [
-    *(("alignment-below-16", _tile(TensorDesc.of(I8, (1,), alignment=n)), 0 < n < 16) for n in (0, 1, 15, 16, 17, 64)),
-    *(
-        ("total-size-of-too-many-elements", _tile(TensorDesc(I8, (1,), None, count)), count >= 2**32)
-        for count in (1, 2**32 - 1, 2**32, 2**33)
-    ),
-    # The rightmost sizes are those of the output, neither smaller nor larger.
-    *(
-        ("gather-crops-any-size", _gather((2, 3), (3, 4), output, 1, 2), output == (3, 4))
-        for output in ((3, 4), (3, 3), (3, 5), (2, 4), (4, 4))
-    ),
-    ("gather-crops-any-size", _gather((2, 4), (1, 3), (3, 4), 0, 1), False),  # nothing is cropped
-    ("gather-crops-any-size", _gather((3, 5, 7), (1, 1, 1), (1, 5, 7), 0, 0), False),  # nor where there are fewer sizes
-    # At most as many dimensions as before Axis, and more than the input has, leading ones left out.
-    *(
-        ("gather-index-batch-longer-than-input", _gather((1, 1, 1), (1, 2, 1), (1, 1, 1), axis, 1), axis > 0)
-        for axis in range(3)
-    ),
-    # Sizes before the indexed one, padded with ones on the left.
-    *(
-        ("gather-scalar-index-any-first-size", _gather((3, 5, 7), (1, 1, 1), output, 0, count), expected)
-        for output, count, expected in (
-            ((9, 5, 7), 0, True),
-            ((9, 4, 7), 0, False),
-            ((9, 5, 6), 0, False),
-            ((9, 5, 7), 1, False),
-        )
-    ),
-]
-
-
-@pytest.mark.parametrize(("name", "desc", "expected"), RECOGNISED)
-def test_a_divergence_is_recognised_where_it_shows(name: str, desc: OperatorDesc, expected: bool) -> None:
-    assert divergences_module.RECOGNISED_BY[f"DIV-{name}"](desc) is expected
 
 
 def test_a_batch_of_indices_is_looked_for_at_the_beginning_of_the_input() -> None:

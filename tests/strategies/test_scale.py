@@ -108,7 +108,6 @@ def test_below_its_introduction_an_operator_has_none() -> None:
 @pytest.mark.parametrize(("operator", "level"), [cell for cell in CELLS if cell[0] in INDEXING])
 def test_every_index_type_goes_with_every_long_axis(operator: str, level: Level) -> None:
     table = operators()[operator].table_at(level)
-    assert table is not None
     wanted = set()
     for length, place, index_type in product((257, 65_537, 2**24 + 67), PLACES, table[INDICES].data_types):
         patterns = [FAR, FAR_NEGATIVE] if index_type.is_signed_integer else [FAR]
@@ -124,7 +123,6 @@ def test_every_index_type_goes_with_every_long_axis(operator: str, level: Level)
         assert case.data["indices_tensor"].pattern == pattern
         assert case.desc.indices_tensor.data_type.name == index_type
         index = operators()[operator].index
-        assert index is not None
         assert int(length) in index.limits(case.desc)
 
 
@@ -193,8 +191,6 @@ def test_tile_has_the_products_that_32_bits_take_for_others() -> None:
     for case in named("TILE", "wrapping/"):
         assert isinstance(case.desc, TileDesc)
         assert case.broken == ("TILE.output-sizes",)
-        assert case.desc.input_tensor is not None
-        assert case.desc.output_tensor is not None
         products = [n * times for n, times in zip(case.desc.input_tensor.sizes, case.desc.repeats, strict=True)]
         assert max(products) > 2**32
         assert tuple(n % 2**32 for n in products) == case.desc.output_tensor.sizes

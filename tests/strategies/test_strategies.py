@@ -525,15 +525,6 @@ def test_golden_cases(name: str) -> None:
     assert found == GOLDEN[name], f'what is generated has changed; if that is meant: "{name}": "{found}"'
 
 
-def test_the_same_seed_gives_the_same_cases() -> None:
-    for operator, level in CELLS[:: len(CELLS) // 12]:
-        for seed in range(20):
-            one, other = (any_case(SeededChooser(seed), operator, level) for _ in range(2))
-            assert json.dumps(one.to_json()) == json.dumps(other.to_json())
-    one, again, other = (fingerprint(islice(sweep(seed), 200)) for seed in (1, 1, 2))
-    assert one == again != other
-
-
 @EVERY_OPERATOR
 def test_boundary_cases_have_names_of_their_own(operator: str) -> None:
     """A name says where a case comes from; only the variants of one violation share theirs."""
@@ -556,7 +547,6 @@ def test_boundaries_cover_what_the_level_allows(operator: str, level: Level) -> 
     """Every data type with every index type, dimension count, pattern, layout, alignment and flag, in valid cases."""
     spec = operators()[operator]
     table = spec.table_at(level)
-    assert table is not None
     cases = list(boundary_cases(operator, level))
     valid = [case for case in cases if case.outcome is Outcome.ACCEPT and case.data]
 
@@ -635,7 +625,6 @@ def _index_type(case: Case) -> DataType | None:
 def test_sweeps_cover_what_the_level_allows(operator: str) -> None:
     """The same from random cases alone: every type, dimension count, layout and pattern turns up in a thousand."""
     table = operators()[operator].table_at(HIGHEST)
-    assert table is not None
     cases = [make_case(SeededChooser(n), operator, HIGHEST, f"{operator}.values") for n in range(1000)]
     found = [tensor for case in cases for name, tensor in tensors(case.desc) if name != "indices_tensor"]
     assert {tensor.data_type for tensor in found} == table[DATA].data_types

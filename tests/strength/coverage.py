@@ -121,7 +121,6 @@ def gaps(found: Coverage) -> list[str]:
             if not found.has(EXECUTED, operator, at, rule)
         ]
         table = spec.table_at(level)
-        assert table is not None
         types = sorted(data_type.name for data_type in table[DATA].data_types)
         counts = sorted(map(str, table[DATA].dimension_counts))
         traits = {2: types, 3: counts, 4: list(LAYOUTS)}
@@ -146,7 +145,6 @@ def gaps(found: Coverage) -> list[str]:
 
 def _gaps_of_scale(found: Coverage, spec: OperatorSpec, at: str) -> Iterator[str]:
     table = spec.table_at(HIGHEST)
-    assert table is not None
     for reach in REACHES:
         for index_type in sorted(table[INDICES].data_types) if spec.index is not None else ():
             if not found.has(ALONG, spec.name, at, index_type.name, str(reach)):

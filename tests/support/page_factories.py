@@ -51,6 +51,20 @@ def row(tensor: str, kind: str, counts: Sequence[int], types: Sequence[str], lin
     return LevelRow(cells, tensor, kind, tuple(listed), tuple(types))
 
 
+def translated_row(
+    line: int, *cells: str, counts: tuple[int, ...] | None = (4,), originals: Sequence[str] = ()
+) -> LevelRow:
+    """A row of (tensor, kind, counts, types), each cell with its original, where a few words for kinds are known."""
+    stands = originals or (None,) * len(cells)
+    quotes = tuple(
+        Quoted(cell, Place(line, 20 * number + 1), original)
+        for number, (cell, original) in enumerate(zip(cells, stands, strict=True))
+    )
+    kinds = dict.fromkeys(("Input", "Eingabe", "Optionale Eingabe"), "Input")
+    kinds |= dict.fromkeys(("Output", "Ausgabe"), "Output")
+    return LevelRow(quotes, cells[0], kinds.get(cells[1]), counts, tuple(cells[3].split(", ")))
+
+
 def table(level: str, rows: Sequence[LevelRow], line: int = 1) -> LevelTable:
     header = tuple(quoted(text, line + 1) for text in ("Tensor", "Kind", "Dimension counts", "Data types"))
     return LevelTable(quoted(f"DML_FEATURE_LEVEL_{level} and above", line), level, header, COLUMNS, tuple(rows))
@@ -65,6 +79,12 @@ def example_tensor(label: str, sizes: Any, data_type: str | None, values: Any, l
     )
 
 
+def interval(text: str, line: int = 1) -> PrintedInterval:
+    """An interval as mathematics writes it: `[0, Axis)`."""
+    low, high = text[1:-1].split(", ")
+    return PrintedInterval(low, high, text[0] == "[", text[-1] == "]", Place(line, 10))
+
+
 # What the pages say beside their tables: formula, and intervals of the attributes.
 _FORMULAS = {
     **{name: printed_facts()[name].sizes for name in ("GATHER", "GATHER_ELEMENTS")},
@@ -76,11 +96,11 @@ _FORMULAS = {
     }""",
 }
 _RANGES = {
-    "Axis": ("0", "InputTensor.DimensionCount", True, False),
-    "IndexDimensions": ("0", "IndicesTensor.DimensionCount", True, True),
-    "InputDimensionCount": ("1", "InputTensor.DimensionCount", True, True),
-    "IndicesDimensionCount": ("1", "IndicesTensor.DimensionCount", True, True),
-    "BatchDimensionCount": ("0", "InputTensor.DimensionCount", True, False),
+    "Axis": "[0, InputTensor.DimensionCount)",
+    "IndexDimensions": "[0, IndicesTensor.DimensionCount]",
+    "InputDimensionCount": "[1, InputTensor.DimensionCount]",
+    "IndicesDimensionCount": "[1, IndicesTensor.DimensionCount]",
+    "BatchDimensionCount": "[0, InputTensor.DimensionCount)",
 }
 _SENTENCES = {
     (
@@ -118,9 +138,7 @@ _SIX_COORDINATES = _text("Given IndicesTensor.Sizes = {1,1,4,6} and IndicesDimen
 _PUBLISHED: dict[str, dict[str, dict[str, Any]]] = {
     "GATHER": {
         "OutputTensor": _MISMATCH,
-        "IndexDimensions": {
-            "ranges": (PrintedInterval("0", "IndicesTensor.DimensionCount", True, False, Place(63, 5)),)
-        },
+        "IndexDimensions": {"ranges": (interval("[0, IndicesTensor.DimensionCount)", 63),)},
     },
     "GATHER_ND": {"OutputTensor": _MISMATCH, "IndicesDimensionCount": _SIX_COORDINATES},
     "GATHER_ND1": {
@@ -163,6 +181,18 @@ def page_of(name: str) -> Page:
         block = CodeBlock("members/OutputTensor", _FORMULAS[name], "formula", Place(45, 1))
         page = msgspec.structs.replace(page, code_blocks=(block,))
     return with_passages(page)
+
+
+def gather(path: str = "page.md", **changes: Any) -> Page:
+    """A page on GATHER with the tables of two levels, pseudocode and one sentence; `changes` replace its attributes."""
+    page = page_of("GATHER")
+    parts: dict[str, Any] = {
+        "path": path,
+        "tables": tuple(level_table for level_table in page.tables if level_table.level in ("3_0", "1_0")),
+        "code_blocks": (CodeBlock("description", "output[i] = input[indices[i]]", "pseudocode", Place(5, 1)),),
+        "passages": (Passage("description", "sentence", quoted("Gathers elements.", 4)),),
+    }
+    return msgspec.structs.replace(page, **{**parts, **changes})
 
 
 def published_page(name: str) -> Page:
@@ -264,10 +294,6 @@ def change_member(page: Page, field: str, **changes: Any) -> Page:
     return change(page, "members", index, lambda old: msgspec.structs.replace(old, **changes))
 
 
-def interval(low: str, high: str, low_closed: bool, high_closed: bool, line: int = 1) -> PrintedInterval:
-    return PrintedInterval(low, high, low_closed, high_closed, Place(line, 10))
-
-
 def _printed_example(known: Example) -> PageExample:
     number = int(known.id.rpartition("/")[2])
     line = 300 + 20 * number
@@ -292,13 +318,13 @@ def _member(operator_name: str, field: str, kind: str, line: int) -> FieldSectio
         sentence = "Negative indices are supported."
     bounds = _RANGES.get(field)
     if (operator_name, field) == ("TILE", "OutputTensor"):
-        bounds = ("0", "InputTensor.DimensionCount-1", True, True)
+        bounds = "[0, InputTensor.DimensionCount-1]"
     return FieldSection(
         quoted(field, line),
         kind,
         quoted(f"Type: {kind}", line + 1),
         (quoted(sentence, line + 2),),
-        () if bounds is None else (interval(*bounds, line=line + 2),),
+        () if bounds is None else (interval(bounds, line + 2),),
     )
 
 

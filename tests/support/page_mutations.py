@@ -8,7 +8,6 @@ with it.
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -124,7 +123,6 @@ def _both(source: Source, cell: Quoted, change: Change) -> bytes:
     line, start = source.line(cell.place), cell.place.column - 1
     rest = line[start + len(cell.text) :]
     hidden = _HIDDEN.search(rest)
-    assert hidden is not None
     assert hidden[2] == cell.original, f"no original {cell.original!r} at {cell.place}"
     rest = rest[: hidden.start(2)] + (change.original or "") + rest[hidden.end(2) :]
     return source.with_lines(cell.place.line - 1, cell.place.line, line[:start] + change.shown + rest)
@@ -378,19 +376,3 @@ def line_mutations(data: bytes) -> Iterator[Mutation]:
         if at + 1 < len(lines):
             new = [*lines[:at], lines[at + 1], line, *lines[at + 2 :]]
             yield Mutation("lines swapped", where, "\n".join(new).encode())
-
-
-def random_mutations(data: bytes, seed: int, count: int) -> Iterator[Mutation]:
-    """Pages with several random edits of characters, words and lines each; the same for the same seed."""
-    chooser = random.Random(seed)
-    text = data.decode()
-    pieces = [*"|`*\n#[{}(,、0\\ ", "<span", "</span>", "```", "---", ""]
-    for number in range(count):
-        edited = text
-        for _ in range(chooser.randint(1, 8)):
-            start = chooser.randrange(len(edited) + 1)
-            end = min(len(edited), start + chooser.choice([0, 1, 3, 20, 200]))
-            taken = edited[start:end]
-            new = chooser.choice([*pieces, taken * 2, taken[::-1], edited[end : end + 50]])
-            edited = edited[:start] + new + edited[end:]
-        yield Mutation("random edits", f"seed {seed}, {number}", edited.encode())

@@ -31,10 +31,14 @@ def at(text: str, place: Place) -> str:
     return text.split("\n")[place.line - 1][place.column - 1 :]
 
 
+def beside(text: str, original: str) -> str:
+    """A text of a translated page with the English original that the page hides beside it."""
+    return f'<span data-ttu-id="1">{text}</span><span class="sxs-lookup"><span data-stu-id="1">{original}</span></span>'
+
+
 def first_word(text: str) -> str:
     """What a text starts with: a word, or a character that is none. A mark in the source ends it."""
     match = re.match(r"[^\W_]+|.", text)
-    assert match is not None
     return match.group()
 
 

@@ -433,7 +433,7 @@ def test_markup_from_outside_is_text(show: Show, tmp_path: Path) -> None:
         case_json={"type": SCRIPT, "desc": {SCRIPT: SCRIPT, "</script><script>alert(2)": 1}},
         differences=(Difference((0,), SCRIPT, SCRIPT, SCRIPT, SCRIPT),),
     )
-    described = {**report_data.campaign().backend, "name": f'"{SCRIPT}', "device": SCRIPT}
+    described = report_data.backend(name=f'"{SCRIPT}', device=SCRIPT)
     page = show(written(tmp_path / "hostile.html", [hostile, plain()], backend=described), f"#cases?case={'ab' * 6}")
     opened(page, "ab" * 6)
     assert page.locator("#case script, #case img, .filters script").count() == 0

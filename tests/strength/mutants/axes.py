@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
-from dml_conformance.backends.base import Binding
 from dml_conformance.backends.reference import layout
-from dml_conformance.spec.levels import Level
-from strength.mutants.base import Mutant, WrongDecision, index_numbers, rank
+from strength.mutants.base import Bindings, Mutant, WrongDecision, index_numbers, plants, rank
 
 
 class WrongAxis(Mutant, abstract=True):
     has = ("axis",)
     rules = ("values",)
 
-    def computed(self, desc: Any, inputs: Mapping[str, Binding]) -> Any:
+    def computed(self, desc: Any, inputs: Bindings) -> Any:
         source = layout.bits(inputs["input_tensor"], desc.input_tensor)
         axis = self.taken(desc) % source.ndim
         places = index_numbers(desc, inputs) % source.shape[axis]
@@ -35,42 +32,32 @@ class WrongAxis(Mutant, abstract=True):
         raise NotImplementedError
 
 
-class AxisOffByOne(WrongAxis):
+@plants("taken", WrongAxis)
+def AxisOffByOne(desc: Any) -> int:
     """Works along the dimension after the axis."""
-
-    def taken(self, desc: Any) -> int:
-        return int(desc.axis) + 1
+    return int(desc.axis) + 1
 
 
-class AxisCountedFromTheEnd(WrongAxis):
+@plants("taken", WrongAxis)
+def AxisCountedFromTheEnd(desc: Any) -> int:
     """Takes 0 for the last dimension."""
-
-    def taken(self, desc: Any) -> int:
-        return rank(desc) - 1 - int(desc.axis)
+    return rank(desc) - 1 - int(desc.axis)
 
 
-class AxisWithoutLeadingOnes(WrongAxis):
+@plants("taken", WrongAxis)
+def AxisWithoutLeadingOnes(desc: Any) -> int:
     """Counts axes from the first dimension that is larger than 1."""
-
-    def taken(self, desc: Any) -> int:
-        return int(desc.axis) + next((d for d, size in enumerate(desc.input_tensor.sizes) if size > 1), 0)
+    return int(desc.axis) + next((d for d, size in enumerate(desc.input_tensor.sizes) if size > 1), 0)
 
 
-class AcceptsAxisEqualToRank(WrongDecision):
-    has = ("axis",)
-    rules = ("axis-range",)
-
-    def seen(self, desc: Any, level: Level) -> Any:
-        is_off_by_one = desc.input_tensor is not None and desc.axis == rank(desc)
-        return replace(desc, axis=desc.axis - 1) if is_off_by_one else desc
+@plants("seen", WrongDecision, has=("axis",), rules=("axis-range",))
+def AcceptsAxisEqualToRank(desc: Any) -> Any:
+    is_off_by_one = desc.input_tensor is not None and desc.axis == rank(desc)
+    return replace(desc, axis=desc.axis - 1) if is_off_by_one else desc
 
 
-class AcceptsNegativeAxis(WrongDecision):
+@plants("seen", WrongDecision, has=("axis",), rules=("axis-range",))
+def AcceptsNegativeAxis(desc: Any) -> Any:
     """Takes an Axis of 2^32 - 1 for -1, the last dimension."""
-
-    has = ("axis",)
-    rules = ("axis-range",)
-
-    def seen(self, desc: Any, level: Level) -> Any:
-        is_minus_one = desc.input_tensor is not None and desc.axis == 2**32 - 1
-        return replace(desc, axis=rank(desc) - 1) if is_minus_one else desc
+    is_minus_one = desc.input_tensor is not None and desc.axis == 2**32 - 1
+    return replace(desc, axis=rank(desc) - 1) if is_minus_one else desc

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,9 +14,11 @@ from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators, rules, spec_of
 from dml_conformance.spec.rules import ACCEPTANCE
-from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes
 
+Bindings = Mapping[str, Binding]
 INT64_MAX = 2**63 - 1
+REFERENCE = ReferenceBackend()
 
 EXECUTED = (
     "values",
@@ -31,7 +33,8 @@ EXECUTED = (
 class Mutant(ReferenceBackend):
     """The reference with a single fault; a subclass that is not `abstract` is one of `MUTANTS`.
 
-    It takes something for something else (`seen`, `level_seen`), or computes, alters or writes something else.
+    It takes something for something else (`seen`, `level_seen`), or computes, alters or writes something else. Most
+    are a function that takes the place of one of these steps (`plants`).
 
     Attributes:
         rules: where the suite must catch it; one without a subject is the operator's own (`values`: `TILE.values`).
@@ -94,13 +97,13 @@ class Mutant(ReferenceBackend):
         return _ids(operator, cls.rules + cls.also)
 
     def validate(self, desc: Any, level: Level) -> Answer:
-        return super().validate(self.seen(desc, level), self.level_seen(desc, level))
+        return super().validate(self.seen(desc), self.level_seen(desc, level))
 
-    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+    def execute(self, desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
         values = self.computed(desc, inputs)
         self.written(desc, self.altered(desc, values), outputs["output_tensor"])
 
-    def seen(self, desc: Any, level: Level) -> Any:
+    def seen(self, desc: Any) -> Any:
         """The descriptor that it decides on."""
         return desc
 
@@ -108,23 +111,53 @@ class Mutant(ReferenceBackend):
         """The level that it decides at."""
         return level
 
-    def computed(self, desc: Any, inputs: Mapping[str, Binding]) -> Any:
+    def computed(self, desc: Any, inputs: Bindings) -> Any:
         """The output's elements as bits."""
-        return expected_output(desc, inputs)["output_tensor"].values
+        return compute(desc, inputs)
 
     def altered(self, desc: Any, values: Any) -> Any:
         """What it makes of them before it writes them."""
         return values
 
     def written(self, desc: Any, values: Any, output: Binding) -> None:
-        layout.bits(output, desc.output_tensor)[...] = values
+        write(desc, values, output)
 
 
 MUTANTS: list[type[Mutant]] = []
 
 
+def plants(step: str, base: type[Mutant] = Mutant, **traits: Any) -> Callable[[Callable[..., Any]], type[Mutant]]:
+    """Make a function a mutant of its name and docstring, which does one step of its base so.
+
+    The function gets what the step gets, without the backend.
+
+    Args:
+        step: a method of the base.
+        base: what it is besides.
+        traits: attributes of the mutant.
+    """
+
+    def planted(function: Callable[..., Any]) -> type[Mutant]:
+        members = {step: lambda _, *given: function(*given), "__doc__": function.__doc__}
+        return variant(function.__name__, base, __module__=function.__module__, **members, **traits)
+
+    return planted
+
+
+def variant(name: str, base: type[Mutant], **traits: Any) -> type[Mutant]:
+    """A mutant that differs from another, or from an abstract one, by attributes alone."""
+    return type(name, (base,), {"__module__": base.__module__, **traits})
+
+
 class WrongDecision(Mutant, abstract=True):
     """A bug of `validate` alone."""
+
+    def seen(self, desc: Any) -> Any:
+        return replace(desc, **{name: self.tensor_seen(tensor) for name, tensor in tensors(desc)})
+
+    def tensor_seen(self, tensor: TensorDesc) -> TensorDesc:
+        """The tensor that it decides on, in the place of each."""
+        return tensor
 
 
 class RejectsValid(WrongDecision, abstract=True):
@@ -141,6 +174,21 @@ class RejectsValid(WrongDecision, abstract=True):
         raise NotImplementedError
 
 
+def compute(desc: Any, inputs: Bindings) -> Any:
+    """The right elements as bits; open ones as the reference has them."""
+    return expected_output(desc, inputs)["output_tensor"].values
+
+
+def write(desc: Any, values: Any, output: Binding) -> None:
+    """Put an output's elements where they belong."""
+    layout.bits(output, desc.output_tensor)[...] = values
+
+
+def execute(desc: Any, inputs: Bindings, outputs: Bindings) -> None:
+    """What a right backend does."""
+    write(desc, compute(desc, inputs), outputs["output_tensor"])
+
+
 def _ids(operator: str, names: tuple[str, ...]) -> frozenset[str]:
     named = (name if "." in name else f"{operator}.{name}" for name in names)
     return frozenset(rule for rule in named if rule in rules())
@@ -152,8 +200,15 @@ def tensors(desc: Any) -> list[tuple[str, TensorDesc]]:
     return [(name, tensor) for name, tensor in found if tensor is not None]
 
 
-def edit_tensors(desc: Any, change: Any) -> Any:
-    return replace(desc, **{name: change(tensor) for name, tensor in tensors(desc)})
+def least_total(tensor: TensorDesc) -> int:
+    """The least TotalTensorSizeInBytes of a tensor."""
+    return minimum_size_in_bytes(tensor.data_type, tensor.sizes, tensor.strides)
+
+
+def with_enough_bytes(tensor: TensorDesc, asked: int) -> TensorDesc:
+    """The tensor with all the bytes that it needs, if it has as many as are asked for."""
+    total = tensor.total_tensor_size_in_bytes
+    return tensor if total < asked else replace(tensor, total_tensor_size_in_bytes=max(total, least_total(tensor)))
 
 
 def rank(desc: Any) -> int:
@@ -166,26 +221,27 @@ def bound(data_type: DataType, values: Any) -> tuple[TensorDesc, Binding]:
     return TensorDesc.of(data_type, values.shape), Binding(buffer, 0, buffer.size)
 
 
-def index_numbers(desc: Any, inputs: Mapping[str, Binding]) -> Any:
+def index_numbers(desc: Any, inputs: Bindings) -> Any:
     """The index tensor as int64; what does not fit is the largest, out of range either way."""
     numbers = layout.indices(inputs["indices_tensor"], desc.indices_tensor)
     return np.minimum(numbers, INT64_MAX).astype(np.int64) if numbers.dtype == np.uint64 else numbers.astype(np.int64)
 
 
-def with_indices(desc: Any, inputs: Mapping[str, Binding], numbers: Any) -> Any:
+def with_indices(desc: Any, inputs: Bindings, numbers: Any) -> Any:
     """The output's elements, had the index tensor held these numbers."""
     tensor, binding = bound(DataType.INT64, numbers)
-    changed = replace(desc, indices_tensor=tensor)
-    return expected_output(changed, {**inputs, "indices_tensor": binding})["output_tensor"].values
+    return compute(replace(desc, indices_tensor=tensor), {**inputs, "indices_tensor": binding})
 
 
-def with_packed_source(desc: Any, inputs: Mapping[str, Binding]) -> Any:
+def with_packed_source(desc: Any, inputs: Bindings) -> Any:
     """The output's elements, had the input tensor no strides."""
-    source = memory_in_order(desc.input_tensor, inputs["input_tensor"])
-    tensor, binding = bound(desc.input_tensor.data_type, source)
-    return expected_output(replace(desc, input_tensor=tensor), {**inputs, "input_tensor": binding})[
-        "output_tensor"
-    ].values
+    return with_source(desc, inputs, memory_in_order(desc.input_tensor, inputs["input_tensor"]))
+
+
+def with_source(desc: Any, inputs: Bindings, elements: Any) -> Any:
+    """The output's elements, had the input tensor held these."""
+    tensor, binding = bound(desc.input_tensor.data_type, elements)
+    return compute(replace(desc, input_tensor=tensor), {**inputs, "input_tensor": binding})
 
 
 def memory_in_order(tensor: TensorDesc, binding: Binding) -> Any:
@@ -198,5 +254,4 @@ def memory_in_order(tensor: TensorDesc, binding: Binding) -> Any:
 def limits(desc: Any) -> Any:
     """The sizes that indices run over, as they broadcast against the index tensor."""
     index = spec_of(desc).index
-    assert index is not None
     return np.array(index.limits(desc))

@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dml_conformance.spec.datatypes import DataType
-from strength.mutants.base import Mutant
+from strength.mutants.base import Mutant, plants, variant
 
-_MANTISSA = {2: 10, 4: 23, 8: 52}
 FLOATS = frozenset({DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64})
 
 
@@ -27,38 +26,24 @@ class ChangesBits(Mutant, abstract=True):
         raise NotImplementedError
 
 
-def _float_parts(bits: Any) -> tuple[Any, Any, Any, int]:
-    """Sign, exponent and mantissa in place, and the quiet bit."""
-    width, mantissa = bits.itemsize * 8, _MANTISSA[bits.itemsize]
-    sign = bits & bits.dtype.type(1 << (width - 1))
-    fraction = bits & bits.dtype.type((1 << mantissa) - 1)
-    return sign, bits - sign - fraction, fraction, 1 << (mantissa - 1)
+def _floats(bits: Any) -> Any:
+    return bits.view(f"f{bits.itemsize}")
 
 
-def _infinity(bits: Any) -> int:
-    mantissa = _MANTISSA[bits.itemsize]
-    infinity: int = ((1 << (bits.itemsize * 8 - 1)) - 1) >> mantissa << mantissa
-    return infinity
+def _bits_of(number: float, like: Any) -> Any:
+    """The bits of a float as wide as others."""
+    return np.array(number, _floats(like).dtype).view(like.dtype)
 
 
-class NanCanonicalised(ChangesBits):
-    data_types = FLOATS
-
-    def moved(self, bits: Any, data_type: DataType) -> Any:
-        _, exponent, fraction, quiet = _float_parts(bits)
-        is_nan = (exponent == _infinity(bits)) & (fraction != 0)
-        return np.where(is_nan, bits.dtype.type(_infinity(bits) | quiet), bits)
+@plants("moved", ChangesBits, data_types=FLOATS)
+def NanCanonicalised(bits: Any, data_type: DataType) -> Any:
+    return np.where(np.isnan(_floats(bits)), _bits_of(np.nan, bits), bits)
 
 
-class SignallingNanQuieted(ChangesBits):
+@plants("moved", ChangesBits, data_types=FLOATS)
+def SignallingNanQuieted(bits: Any, data_type: DataType) -> Any:
     """Sets the quiet bit of a NaN, as one conversion between float types does."""
-
-    data_types = FLOATS
-
-    def moved(self, bits: Any, data_type: DataType) -> Any:
-        _, exponent, fraction, quiet = _float_parts(bits)
-        is_nan = (exponent == _infinity(bits)) & (fraction != 0)
-        return np.where(is_nan, bits | bits.dtype.type(quiet), bits)
+    return np.where(np.isnan(_floats(bits)), bits | _bits_of(np.nan, bits), bits)
 
 
 class Float16ThroughFloat32(SignallingNanQuieted):
@@ -67,35 +52,24 @@ class Float16ThroughFloat32(SignallingNanQuieted):
     data_types = frozenset({DataType.FLOAT16})
 
 
-class SubnormalsFlushed(ChangesBits):
-    data_types = FLOATS
-
-    def moved(self, bits: Any, data_type: DataType) -> Any:
-        sign, exponent, _, _ = _float_parts(bits)
-        return np.where(exponent == 0, sign, bits)
+@plants("moved", ChangesBits, data_types=FLOATS)
+def SubnormalsFlushed(bits: Any, data_type: DataType) -> Any:
+    numbers = _floats(bits)
+    return np.where(np.abs(numbers) < np.finfo(numbers.dtype).tiny, bits & _bits_of(-0.0, bits), bits)
 
 
-class Float16SubnormalsFlushed(SubnormalsFlushed):
-    data_types = frozenset({DataType.FLOAT16})
+variant("Float16SubnormalsFlushed", SubnormalsFlushed, data_types=frozenset({DataType.FLOAT16}))
 
 
-class NegativeZeroLost(ChangesBits):
-    data_types = FLOATS
-
-    def moved(self, bits: Any, data_type: DataType) -> Any:
-        sign, _, _, _ = _float_parts(bits)
-        return np.where(bits == sign, bits.dtype.type(0), bits)
+@plants("moved", ChangesBits, data_types=FLOATS)
+def NegativeZeroLost(bits: Any, data_type: DataType) -> Any:
+    return np.where(_floats(bits) == 0, bits.dtype.type(0), bits)
 
 
-class InfinityClamped(ChangesBits):
+@plants("moved", ChangesBits, data_types=FLOATS)
+def InfinityClamped(bits: Any, data_type: DataType) -> Any:
     """Turns an infinity into the largest finite number."""
-
-    data_types = FLOATS
-
-    def moved(self, bits: Any, data_type: DataType) -> Any:
-        sign, exponent, fraction, _ = _float_parts(bits)
-        is_infinite = (exponent == _infinity(bits)) & (fraction == 0)
-        return np.where(is_infinite, sign | bits.dtype.type(_infinity(bits) - 1), bits)
+    return np.where(np.isinf(_floats(bits)), bits - bits.dtype.type(1), bits)
 
 
 class ThroughFloat(ChangesBits, abstract=True):
@@ -111,33 +85,18 @@ class ThroughFloat(ChangesBits, abstract=True):
         return np.where(fits, np.where(fits, floats, 0).astype(number), high).view(bits.dtype)
 
 
-class Int64ThroughFloat64(ThroughFloat):
-    data_types = frozenset({DataType.INT64, DataType.UINT64})
-    by = np.float64
-    since = "4_1"
+_INT64, _INT32 = (frozenset({DataType[f"INT{width}"], DataType[f"UINT{width}"]}) for width in (64, 32))
+variant("Int64ThroughFloat64", ThroughFloat, since="4_1", data_types=_INT64, by=np.float64)
+variant("Int32ThroughFloat32", ThroughFloat, since="2_1", data_types=_INT32, by=np.float32)
 
 
-class Int32ThroughFloat32(ThroughFloat):
-    since = "2_1"
-    data_types = frozenset({DataType.INT32, DataType.UINT32})
-    by = np.float32
-
-
-class HighHalfLost(ChangesBits):
+@plants("moved", ChangesBits, since="4_1", data_types=frozenset({DataType.INT64, DataType.UINT64, DataType.FLOAT64}))
+def HighHalfLost(bits: Any, data_type: DataType) -> Any:
     """Moves 64-bit elements in 32 bits."""
-
-    data_types = frozenset({DataType.INT64, DataType.UINT64, DataType.FLOAT64})
-    since = "4_1"
-
-    def moved(self, bits: Any, data_type: DataType) -> Any:
-        return bits & np.uint64(0xFFFF_FFFF)
+    return bits & np.uint64(0xFFFF_FFFF)
 
 
-class BytesSwapped(ChangesBits):
+@plants("moved", ChangesBits, since="2_1", data_types=frozenset({DataType.INT16, DataType.UINT16}))
+def BytesSwapped(bits: Any, data_type: DataType) -> Any:
     """Swaps the bytes of 16-bit integers."""
-
-    since = "2_1"
-    data_types = frozenset({DataType.INT16, DataType.UINT16})
-
-    def moved(self, bits: Any, data_type: DataType) -> Any:
-        return bits.byteswap()
+    return bits.byteswap()

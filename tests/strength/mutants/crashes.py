@@ -2,92 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from dml_conformance.backends.base import Answer, Binding
+from dml_conformance.backends.base import Answer
 from dml_conformance.backends.reference import expected_output
 from dml_conformance.spec.levels import Level
-from strength.mutants.base import EXECUTED, Mutant, WrongDecision, tensors
+from strength.mutants.base import EXECUTED, REFERENCE, Bindings, WrongDecision, compute, plants, tensors
 from strength.mutants.indices import WrongIndices
 
 
-class ValidateRaises(WrongDecision):
+@plants("validate", WrongDecision, rules=("output-sizes",))
+def ValidateRaises(desc: Any, level: Level) -> Answer:
     """Throws instead of answering no."""
-
-    rules = ("output-sizes",)
-
-    def validate(self, desc: Any, level: Level) -> Answer:
-        answer = super().validate(desc, level)
-        if not answer.accepted:
-            raise ValueError(answer.reason)
-        return answer
+    answer = REFERENCE.validate(desc, level)
+    if not answer.accepted:
+        raise ValueError(answer.reason)
+    return answer
 
 
-class ValidateReturnsNone(WrongDecision):
+@plants("validate", WrongDecision, rules=("output-sizes",))
+def ValidateReturnsNone(desc: Any, level: Level) -> Answer:
     """Answers no by saying nothing."""
-
-    rules = ("output-sizes",)
-
-    def validate(self, desc: Any, level: Level) -> Answer:
-        answer = super().validate(desc, level)
-        return answer if answer.accepted else None  # type: ignore[return-value]
+    answer = REFERENCE.validate(desc, level)
+    return answer if answer.accepted else None  # type: ignore[return-value]
 
 
-class ValidateReturnsBool(WrongDecision):
+@plants("validate", WrongDecision, rules=("values",))
+def ValidateReturnsBool(desc: Any, level: Level) -> Answer:
     """Answers with a bare truth value."""
-
-    rules = ("values",)
-
-    def validate(self, desc: Any, level: Level) -> Answer:
-        return super().validate(desc, level).accepted  # type: ignore[return-value]
+    return REFERENCE.validate(desc, level).accepted  # type: ignore[return-value]
 
 
-class ExecuteRaises(Mutant):
-    rules = ("values",)
-
-    def computed(self, desc: Any, inputs: Mapping[str, Binding]) -> Any:
-        raise RuntimeError("device lost")
+@plants("computed", rules=("values",))
+def ExecuteRaises(desc: Any, inputs: Bindings) -> Any:
+    raise RuntimeError("device lost")
 
 
-class OutOfRangeIndexRaises(WrongIndices):
-    rules = ("out-of-range-indices",)
-
-    def computed(self, desc: Any, inputs: Mapping[str, Binding]) -> Any:
-        found = expected_output(desc, inputs)["output_tensor"]
-        if found.open is not None:
-            raise IndexError("index out of range")
-        return found.values
+@plants("computed", WrongIndices, rules=("out-of-range-indices",))
+def OutOfRangeIndexRaises(desc: Any, inputs: Bindings) -> Any:
+    found = expected_output(desc, inputs)["output_tensor"]
+    if found.open is not None:
+        raise IndexError("index out of range")
+    return found.values
 
 
-class RaisesOnStrides(Mutant):
+@plants("computed", rules=("EXECUTION.strides",))
+def RaisesOnStrides(desc: Any, inputs: Bindings) -> Any:
     """Has no kernel for tensors with strides, and accepts them all the same."""
-
-    rules = ("EXECUTION.strides",)
-
-    def computed(self, desc: Any, inputs: Mapping[str, Binding]) -> Any:
-        if any(tensor.strides is not None for _, tensor in tensors(desc)):
-            raise NotImplementedError("strides")
-        return super().computed(desc, inputs)
+    if any(tensor.strides is not None for _, tensor in tensors(desc)):
+        raise NotImplementedError("strides")
+    return compute(desc, inputs)
 
 
-class RaisesOnManyElements(Mutant):
+@plants("computed", rules=EXECUTED)
+def RaisesOnManyElements(desc: Any, inputs: Bindings) -> Any:
     """Runs out of scratch memory after 256 elements."""
-
-    rules = EXECUTED
-
-    def computed(self, desc: Any, inputs: Mapping[str, Binding]) -> Any:
-        if desc.output_tensor.element_count > 256:
-            raise MemoryError("scratch")
-        return super().computed(desc, inputs)
+    if desc.output_tensor.element_count > 256:
+        raise MemoryError("scratch")
+    return compute(desc, inputs)
 
 
-class DividesByTheStrideOfTheFirstDimension(Mutant):
+@plants("computed", rules=("EXECUTION.strides",))
+def DividesByTheStrideOfTheFirstDimension(desc: Any, inputs: Bindings) -> Any:
     """Divides by a stride that may be 0."""
-
-    rules = ("EXECUTION.strides",)
-
-    def computed(self, desc: Any, inputs: Mapping[str, Binding]) -> Any:
-        if 0 in desc.input_tensor.effective_strides[:1]:
-            raise ZeroDivisionError("integer division by zero")
-        return super().computed(desc, inputs)
+    if 0 in desc.input_tensor.effective_strides[:1]:
+        raise ZeroDivisionError("integer division by zero")
+    return compute(desc, inputs)

@@ -14,7 +14,8 @@ from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
 from dml_conformance.spec.operator import DATA
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.rules import ACCEPTANCE
-from strength.mutants.base import RejectsValid, WrongDecision, edit_tensors, rank, tensors
+from dml_conformance.spec.tensor import TensorDesc
+from strength.mutants.base import REFERENCE, RejectsValid, WrongDecision, plants, rank, tensors
 
 
 class DecidesByTheHighestLevel(WrongDecision):
@@ -79,9 +80,8 @@ class AcceptsFloat64AsInt64(WrongDecision):
         integers = _has(operator, level, DataType.INT64)
         return super().shows_at(operator, level) and integers and not _has(operator, level)
 
-    def seen(self, desc: Any, level: Level) -> Any:
-        is_64 = DataType.FLOAT64
-        return edit_tensors(desc, lambda t: replace(t, data_type=DataType.INT64) if t.data_type is is_64 else t)
+    def tensor_seen(self, tensor: TensorDesc) -> TensorDesc:
+        return replace(tensor, data_type=DataType.INT64) if tensor.data_type is DataType.FLOAT64 else tensor
 
 
 def _has(operator: str, level: Level, data_type: DataType = DataType.FLOAT64) -> bool:
@@ -89,18 +89,13 @@ def _has(operator: str, level: Level, data_type: DataType = DataType.FLOAT64) ->
     return table is not None and data_type in table[DATA].data_types
 
 
-class AcceptsLaterIndexTypes(WrongDecision):
+@plants("seen", WrongDecision, until="3_0", has=("indices_tensor",), rules=("data-types",))
+def AcceptsLaterIndexTypes(desc: Any) -> Any:
     """Accepts INT32 indices where they have to be UINT32."""
-
-    has = ("indices_tensor",)
-    rules = ("data-types",)
-    until = "3_0"
-
-    def seen(self, desc: Any, level: Level) -> Any:
-        indices = desc.indices_tensor
-        if indices is None or indices.data_type is not DataType.INT32:
-            return desc
-        return replace(desc, indices_tensor=replace(indices, data_type=DataType.UINT32))
+    indices = desc.indices_tensor
+    if indices is None or indices.data_type is not DataType.INT32:
+        return desc
+    return replace(desc, indices_tensor=replace(indices, data_type=DataType.UINT32))
 
 
 class AcceptsLaterRank3(WrongDecision):
@@ -122,26 +117,20 @@ class AcceptsLaterRank5(AcceptsLaterRank3):
     count = 5
 
 
-class AcceptsNineDimensions(WrongDecision):
+@plants("validate", WrongDecision, since="3_0", rules=("TENSOR.dimension-count",))
+def AcceptsNineDimensions(desc: Any, level: Level) -> Answer:
     """Has room for a dimension more than any level has."""
 
-    rules = ("TENSOR.dimension-count",)
-    since = "3_0"
+    def wider(name: str, at: Level) -> decisions.TypesAndRanks | None:
+        support = known(name, at)
+        return None if support is None else support._replace(ranks=range(1, 10))
 
-    def validate(self, desc: Any, level: Level) -> Answer:
-        def wider(name: str, at: Level) -> decisions.TypesAndRanks | None:
-            support = known(name, at)
-            return None if support is None else support._replace(ranks=range(1, 10))
-
-        known = decisions._support
-        with mock.patch.object(decisions, "_support", wider):
-            return super().validate(desc, level)
+    known = decisions._support
+    with mock.patch.object(decisions, "_support", wider):
+        return REFERENCE.validate(desc, level)
 
 
-class RejectsEightDimensions(RejectsValid):
+@plants("refused", RejectsValid, since="3_1")
+def RejectsEightDimensions(desc: Any) -> bool:
     """Has room for a dimension less than the levels from 3_0 on have."""
-
-    since = "3_1"
-
-    def refused(self, desc: Any) -> bool:
-        return rank(desc) == 8
+    return rank(desc) == 8

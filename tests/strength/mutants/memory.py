@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,96 +10,70 @@ from dml_conformance.backends.base import Binding
 from dml_conformance.backends.reference import layout
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.tensor import implied_size_in_bytes
-from strength.mutants.base import Mutant, limits
+from strength.mutants.base import Bindings, execute, limits, plants, write
 
 
-class WritesPastTheEnd(Mutant):
+@plants("written", rules=("EXECUTION.output-bounds",))
+def WritesPastTheEnd(desc: Any, values: Any, output: Binding) -> None:
     """Writes one element more than there are."""
-
-    rules = ("EXECUTION.output-bounds",)
-
-    def written(self, desc: Any, values: Any, output: Binding) -> None:
-        super().written(desc, values, output)
-        tensor = desc.output_tensor
-        end = output.offset + implied_size_in_bytes(tensor.data_type, tensor.sizes, tensor.strides)
-        output.buffer[end : end + tensor.data_type.size] = 0
+    write(desc, values, output)
+    tensor = desc.output_tensor
+    end = output.offset + implied_size_in_bytes(tensor.data_type, tensor.sizes, tensor.strides)
+    output.buffer[end : end + tensor.data_type.size] = 0
 
 
-class WritesBeforeTheStart(Mutant):
-    rules = ("EXECUTION.output-bounds",)
-
-    def written(self, desc: Any, values: Any, output: Binding) -> None:
-        super().written(desc, values, output)
-        output.buffer[output.offset - 1] = 0
+@plants("written", rules=("EXECUTION.output-bounds",))
+def WritesBeforeTheStart(desc: Any, values: Any, output: Binding) -> None:
+    write(desc, values, output)
+    output.buffer[output.offset - 1] = 0
 
 
-class ClearsTheWholeBoundRange(Mutant):
+@plants("written", rules=("EXECUTION.output-bounds",))
+def ClearsTheWholeBoundRange(desc: Any, values: Any, output: Binding) -> None:
     """Zeroes all that is bound, also the bytes that TotalTensorSizeInBytes leaves over."""
-
-    rules = ("EXECUTION.output-bounds",)
-
-    def written(self, desc: Any, values: Any, output: Binding) -> None:
-        output.view[:] = 0
-        super().written(desc, values, output)
+    output.view[:] = 0
+    write(desc, values, output)
 
 
-class WritesWholeVectors(Mutant):
+@plants("written", rules=("EXECUTION.output-bounds",))
+def WritesWholeVectors(desc: Any, values: Any, output: Binding) -> None:
     """Zeroes the rest of the last 16 bytes, beyond TotalTensorSizeInBytes."""
-
-    rules = ("EXECUTION.output-bounds",)
-
-    def written(self, desc: Any, values: Any, output: Binding) -> None:
-        end = output.offset + desc.output_tensor.total_tensor_size_in_bytes
-        output.buffer[end : output.offset + (end - output.offset + 15) // 16 * 16] = 0
-        super().written(desc, values, output)
+    end = output.offset + desc.output_tensor.total_tensor_size_in_bytes
+    output.buffer[end : output.offset + (end - output.offset + 15) // 16 * 16] = 0
+    write(desc, values, output)
 
 
-class IgnoresBindingOffset(Mutant):
+@plants("written", rules=("EXECUTION.output-bounds",))
+def IgnoresBindingOffset(desc: Any, values: Any, output: Binding) -> None:
     """Writes to the start of the output's resource."""
-
-    rules = ("EXECUTION.output-bounds",)
-
-    def written(self, desc: Any, values: Any, output: Binding) -> None:
-        super().written(desc, values, output._replace(offset=0))
+    write(desc, values, output._replace(offset=0))
 
 
-class ScribblesOnItsInput(Mutant):
+@plants("execute", rules=("EXECUTION.inputs-unchanged",))
+def ScribblesOnItsInput(desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
     """Leaves a bit of the input's memory flipped."""
-
-    rules = ("EXECUTION.inputs-unchanged",)
-
-    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
-        super().execute(desc, level, inputs, outputs)
-        inputs["input_tensor"].view[0] ^= 1
+    execute(desc, inputs, outputs)
+    inputs["input_tensor"].view[0] ^= 1
 
 
-class ResolvesNegativeIndicesInPlace(Mutant):
+@plants("execute", since="3_0", has=("indices_tensor",), rules=("EXECUTION.inputs-unchanged",))
+def ResolvesNegativeIndicesInPlace(desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
     """Writes the places that negative indices stand for back into the index tensor."""
-
-    since = "3_0"
-    has = ("indices_tensor",)
-    rules = ("EXECUTION.inputs-unchanged",)
-
-    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
-        super().execute(desc, level, inputs, outputs)
-        numbers = layout.indices(inputs["indices_tensor"], desc.indices_tensor)
-        if numbers.dtype.kind == "i":
-            numbers[...] = np.where(numbers < 0, numbers + limits(desc), numbers)
+    execute(desc, inputs, outputs)
+    numbers = layout.indices(inputs["indices_tensor"], desc.indices_tensor)
+    if numbers.dtype.kind == "i":
+        numbers[...] = np.where(numbers < 0, numbers + limits(desc), numbers)
 
 
-class LastElementUnwritten(Mutant):
-    rules = ("values",)
-
-    def written(self, desc: Any, values: Any, output: Binding) -> None:
-        target = layout.bits(output, desc.output_tensor)
-        last = tuple(size - 1 for size in target.shape)
-        kept = target[last]
-        target[...] = values
-        target[last] = kept
+@plants("written", rules=("values",))
+def LastElementUnwritten(desc: Any, values: Any, output: Binding) -> None:
+    target = layout.bits(output, desc.output_tensor)
+    last = tuple(size - 1 for size in target.shape)
+    kept = target[last]
+    target[...] = values
+    target[last] = kept
 
 
-class WritesNothing(Mutant):
-    rules = ("values",)
-
-    def written(self, desc: Any, values: Any, output: Binding) -> None:
-        pass
+@plants("written", rules=("values",))
+def WritesNothing(desc: Any, values: Any, output: Binding) -> None:
+    pass

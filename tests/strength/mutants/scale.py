@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any, ClassVar
 from unittest import mock
@@ -17,123 +17,103 @@ from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes, span_in_elements
 from strength.mutants.base import (
     EXECUTED,
+    REFERENCE,
+    Bindings,
     Mutant,
     WrongDecision,
-    edit_tensors,
+    compute,
+    least_total,
     limits,
+    plants,
     tensors,
+    variant,
+    with_enough_bytes,
+    write,
 )
 from strength.mutants.indices import WrongIndices
 
 MIB = 2**20
 OF_32_BITS = 2**32
-
-
-class OfScale(Mutant, abstract=True):
-    """A fault that the cases of scale are for, which a campaign has at its newest level alone."""
-
-    since = HIGHEST.label
+NEWEST = HIGHEST.label  # a campaign has the cases of scale at its newest level alone
 
 
 # --- indices ----------------------------------------------------------------------------------------------------------
 
 
-class ShortIndex(OfScale, WrongIndices, abstract=True):
+class ShortIndex(WrongIndices, abstract=True):
     """Reads indices of one type by way of another that does not hold them all."""
 
+    since = NEWEST
     index_type: ClassVar[DataType]
     by: ClassVar[type]
 
-    def taken(self, desc: Any, inputs: Mapping[str, Binding], numbers: Any) -> Any:
+    def taken(self, desc: Any, numbers: Any) -> Any:
         if desc.indices_tensor.data_type is not self.index_type:
             return numbers
         held = np.clip(numbers, -(2**62), 2**62).astype(self.by).astype(np.int64)
         return np.minimum(held, limits(desc) - 1)
 
 
-class Int64IndexIn8Bits(ShortIndex):
-    index_type, by = DataType.INT64, np.int8
+for _name, _index_type, _by in (
+    ("Int64IndexIn8Bits", DataType.INT64, np.int8),
+    ("Uint64IndexIn8Bits", DataType.UINT64, np.uint8),
+    ("Int32IndexInInt16", DataType.INT32, np.int16),
+    ("Int64IndexInInt16", DataType.INT64, np.int16),
+    ("Uint32IndexInUint16", DataType.UINT32, np.uint16),
+    ("Uint64IndexInUint16", DataType.UINT64, np.uint16),
+    ("Int32IndexThroughFloat32", DataType.INT32, np.float32),
+    ("Int64IndexThroughFloat32", DataType.INT64, np.float32),
+    ("Uint32IndexThroughFloat32", DataType.UINT32, np.float32),
+    ("Uint64IndexThroughFloat32", DataType.UINT64, np.float32),
+):
+    variant(_name, ShortIndex, index_type=_index_type, by=_by)
 
 
-class Uint64IndexIn8Bits(ShortIndex):
-    index_type, by = DataType.UINT64, np.uint8
-
-
-class Int32IndexInInt16(ShortIndex):
-    index_type, by = DataType.INT32, np.int16
-
-
-class Int64IndexInInt16(ShortIndex):
-    index_type, by = DataType.INT64, np.int16
-
-
-class Uint32IndexInUint16(ShortIndex):
-    index_type, by = DataType.UINT32, np.uint16
-
-
-class Uint64IndexInUint16(ShortIndex):
-    index_type, by = DataType.UINT64, np.uint16
-
-
-class Int32IndexThroughFloat32(ShortIndex):
-    index_type, by = DataType.INT32, np.float32
-
-
-class Int64IndexThroughFloat32(ShortIndex):
-    index_type, by = DataType.INT64, np.float32
-
-
-class Uint32IndexThroughFloat32(ShortIndex):
-    index_type, by = DataType.UINT32, np.float32
-
-
-class Uint64IndexThroughFloat32(ShortIndex):
-    index_type, by = DataType.UINT64, np.float32
-
-
-class NegativeIndexIn16Bits(OfScale, WrongIndices):
+@plants("taken", WrongIndices, since=NEWEST, rules=("negative-indices",))
+def NegativeIndexIn16Bits(desc: Any, numbers: Any) -> Any:
     """Reads the low half of a negative index, and takes what it finds for negative."""
-
-    rules = ("negative-indices",)
-
-    def taken(self, desc: Any, inputs: Mapping[str, Binding], numbers: Any) -> Any:
-        return np.where(numbers < 0, (numbers & 0xFFFF) - 2**16, numbers)
+    return np.where(numbers < 0, (numbers & 0xFFFF) - 2**16, numbers)
 
 
-class LongCoordinate(OfScale, WrongIndices, abstract=True):
+class LongCoordinate(WrongIndices, abstract=True):
     """Reads one coordinate of a tuple in 16 bits."""
 
+    since = NEWEST
     has = ("input_dimension_count",)
     place: ClassVar[int]
 
-    def taken(self, desc: Any, inputs: Mapping[str, Binding], numbers: Any) -> Any:
+    def taken(self, desc: Any, numbers: Any) -> Any:
         cut = numbers.copy()
         cut[..., self.place] %= 2**16
         return cut
 
 
-class FirstCoordinateIn16Bits(LongCoordinate):
-    place = 0
-
-
-class LastCoordinateIn16Bits(LongCoordinate):
-    place = -1
+variant("FirstCoordinateIn16Bits", LongCoordinate, place=0)
+variant("LastCoordinateIn16Bits", LongCoordinate, place=-1)
 
 
 # --- outputs ----------------------------------------------------------------------------------------------------------
 
 
-class WritesAPart(OfScale, abstract=True):
+class WritesAPart(Mutant, abstract=True):
     """Leaves what a grid does not reach as it was."""
 
+    since = NEWEST
     rules = ("values",)
 
     def written(self, desc: Any, values: Any, output: Binding) -> None:
-        reached = self.reached(values.shape)
-        layout.bits(output, desc.output_tensor)[reached] = values[reached]
+        if self.is_beyond(values.shape):
+            reached = self.reached(values.shape)
+            layout.bits(output, desc.output_tensor)[reached] = values[reached]
+        else:
+            write(desc, values, output)
+
+    def is_beyond(self, sizes: tuple[int, ...]) -> bool:
+        """Whether the grid is too small for an output of these sizes."""
+        raise NotImplementedError
 
     def reached(self, sizes: tuple[int, ...]) -> Any:
-        """Which elements are written, of an output of these sizes."""
+        """Which elements are written."""
         raise NotImplementedError
 
 
@@ -146,11 +126,8 @@ class Writes65535BlocksOf256(WritesAPart):
 
     blocks = 65_535
 
-    def written(self, desc: Any, values: Any, output: Binding) -> None:
-        if values.size > self.blocks * 256:
-            super().written(desc, values, output)
-        else:
-            Mutant.written(self, desc, values, output)
+    def is_beyond(self, sizes: tuple[int, ...]) -> bool:
+        return prod(sizes) > self.blocks * 256
 
     def reached(self, sizes: tuple[int, ...]) -> Any:
         return _first(self.blocks * 256, prod(sizes)).reshape(sizes)
@@ -165,154 +142,108 @@ class Writes2To24Elements(Writes65535BlocksOf256):
 class WritesAlong(WritesAPart, abstract=True):
     """Writes at most 65,535 of what is along one of three: the rows, their elements, or the last dimension but one."""
 
-    def written(self, desc: Any, values: Any, output: Binding) -> None:
-        if max(values.size // values.shape[-1], *values.shape) > 65_535:
-            super().written(desc, values, output)
-        else:
-            Mutant.written(self, desc, values, output)
+    def is_beyond(self, sizes: tuple[int, ...]) -> bool:
+        return max(prod(sizes[:-1]), *sizes) > 65_535
 
 
-class Writes65535Rows(WritesAlong):
-    def reached(self, sizes: tuple[int, ...]) -> Any:
-        rows = _first(65_535, prod(sizes[:-1])).reshape(*sizes[:-1], 1)
-        return np.broadcast_to(rows, sizes)
+@plants("reached", WritesAlong)
+def Writes65535Rows(sizes: tuple[int, ...]) -> Any:
+    rows = _first(65_535, prod(sizes[:-1])).reshape(*sizes[:-1], 1)
+    return np.broadcast_to(rows, sizes)
 
 
-class Writes65535Columns(WritesAlong):
-    def reached(self, sizes: tuple[int, ...]) -> Any:
-        return np.broadcast_to(_first(65_535, sizes[-1]), sizes)
+@plants("reached", WritesAlong)
+def Writes65535Columns(sizes: tuple[int, ...]) -> Any:
+    return np.broadcast_to(_first(65_535, sizes[-1]), sizes)
 
 
-class Writes65535InTheMiddle(WritesAlong):
-    def reached(self, sizes: tuple[int, ...]) -> Any:
-        middle = _first(65_535, sizes[-2] if len(sizes) > 1 else 1)[:, None]
-        return np.broadcast_to(middle, sizes)
+@plants("reached", WritesAlong)
+def Writes65535InTheMiddle(sizes: tuple[int, ...]) -> Any:
+    middle = _first(65_535, sizes[-2] if len(sizes) > 1 else 1)[:, None]
+    return np.broadcast_to(middle, sizes)
 
 
 # --- addresses --------------------------------------------------------------------------------------------------------
 
 
-class InputWraps(OfScale, abstract=True):
+class InputWraps(Mutant, abstract=True):
     """Addresses the memory of one input with too few bits."""
 
+    since = NEWEST
     rules = ("values",)
     attribute: ClassVar[str] = "input_tensor"
     least: ClassVar[int]  # bytes that start again at 0
 
-    def computed(self, desc: Any, inputs: Mapping[str, Binding]) -> Any:
+    def computed(self, desc: Any, inputs: Bindings) -> Any:
         view = inputs[self.attribute].view
         if view.size <= self.least:
-            return super().computed(desc, inputs)
+            return compute(desc, inputs)
         wrapped = Binding(np.resize(view[: self.least], view.size), 0, view.size)
-        return super().computed(desc, {**inputs, self.attribute: wrapped})
+        return compute(desc, {**inputs, self.attribute: wrapped})
 
 
-class InputWrapsAt1Mib(InputWraps):
-    least = MIB
+variant("InputWrapsAt1Mib", InputWraps, least=MIB)
+InputWrapsAt16Mib = variant("InputWrapsAt16Mib", InputWraps, least=16 * MIB)
+variant("IndicesWrapAt16Mib", InputWraps, least=16 * MIB, has=("indices_tensor",), attribute="indices_tensor")
 
 
-class InputWrapsAt16Mib(InputWraps):
-    least = 16 * MIB
-
-
-class IndicesWrapAt16Mib(InputWraps):
-    has = ("indices_tensor",)
-    attribute = "indices_tensor"
-    least = 16 * MIB
-
-
-class OutputWrapsAt16Mib(OfScale):
+@plants("written", since=NEWEST, rules=("values",))
+def OutputWrapsAt16Mib(desc: Any, values: Any, output: Binding) -> None:
     """Writes what is beyond 16 MiB of the output to its start."""
-
-    rules = ("values",)
-
-    def written(self, desc: Any, values: Any, output: Binding) -> None:
-        if output.size <= 16 * MIB:
-            super().written(desc, values, output)
-            return
-        memory = output.view.copy()
-        super().written(desc, values, Binding(memory, 0, output.size))
-        output.view[: 16 * MIB] = memory[: 16 * MIB]
-        output.view[: output.size - 16 * MIB] = memory[16 * MIB :][: 16 * MIB]
+    if output.size <= 16 * MIB:
+        write(desc, values, output)
+        return
+    memory = output.view.copy()
+    write(desc, values, Binding(memory, 0, output.size))
+    output.view[: 16 * MIB] = memory[: 16 * MIB]
+    output.view[: output.size - 16 * MIB] = memory[16 * MIB :][: 16 * MIB]
 
 
 # --- decisions --------------------------------------------------------------------------------------------------------
 
 
-class TileSizesIn32Bits(OfScale, WrongDecision):
+@plants("seen", WrongDecision, since=NEWEST, has=("repeats",), rules=("output-sizes",))
+def TileSizesIn32Bits(desc: Any) -> Any:
     """Multiplies sizes by repeats in 32 bits."""
-
-    has = ("repeats",)
-    rules = ("output-sizes",)
-
-    def seen(self, desc: Any, level: Level) -> Any:
-        if desc.input_tensor is None or desc.output_tensor is None:
-            return desc
-        sizes, repeats = desc.input_tensor.sizes, desc.repeats
-        products = tuple(size * repeat for size, repeat in zip(sizes, repeats, strict=False))
-        wrapped = tuple(product % OF_32_BITS for product in products)
-        if products == wrapped or wrapped != desc.output_tensor.sizes or len(sizes) != len(repeats):
-            return desc
-        one = TensorDesc.of(desc.input_tensor.data_type, (1,) * len(sizes))
-        return replace(desc, repeats=wrapped, input_tensor=one)
+    if desc.input_tensor is None or desc.output_tensor is None:
+        return desc
+    sizes, repeats = desc.input_tensor.sizes, desc.repeats
+    products = tuple(size * repeat for size, repeat in zip(sizes, repeats, strict=False))
+    wrapped = tuple(product % OF_32_BITS for product in products)
+    if products == wrapped or wrapped != desc.output_tensor.sizes or len(sizes) != len(repeats):
+        return desc
+    one = TensorDesc.of(desc.input_tensor.data_type, (1,) * len(sizes))
+    return replace(desc, repeats=wrapped, input_tensor=one)
 
 
-class ElementsIn32Bits(OfScale, WrongDecision):
+@plants("validate", WrongDecision, since=NEWEST, rules=("TENSOR.element-count",))
+def ElementsIn32Bits(desc: Any, level: Level) -> Answer:
     """Multiplies the sizes of a tensor in 32 bits."""
-
-    rules = ("TENSOR.element-count",)
-
-    def validate(self, desc: Any, level: Level) -> Answer:
-        with mock.patch.object(decisions, "prod", lambda sizes: prod(sizes) % OF_32_BITS):
-            return super().validate(desc, level)
+    with mock.patch.object(decisions, "prod", lambda sizes: prod(sizes) % OF_32_BITS):
+        return REFERENCE.validate(desc, level)
 
 
-class LeastTotal(OfScale, WrongDecision, abstract=True):
-    """Asks for fewer bytes than a tensor needs."""
-
-    rules = ("TENSOR.total-size",)
-
-    def seen(self, desc: Any, level: Level) -> Any:
-        def enough(tensor: TensorDesc) -> TensorDesc:
-            least = minimum_size_in_bytes(tensor.data_type, tensor.sizes, tensor.strides)
-            if tensor.total_tensor_size_in_bytes < self.least(tensor, least):
-                return tensor
-            return replace(tensor, total_tensor_size_in_bytes=max(tensor.total_tensor_size_in_bytes, least))
-
-        return edit_tensors(desc, enough)
-
-    def least(self, tensor: TensorDesc, least: int) -> int:
-        """The bytes that it asks for, of a tensor that needs as many as `least`."""
-        raise NotImplementedError
-
-
-class PackedBytesIn32Bits(LeastTotal):
+@plants("tensor_seen", WrongDecision, since=NEWEST, rules=("TENSOR.total-size",))
+def PackedBytesIn32Bits(tensor: TensorDesc) -> TensorDesc:
     """Computes the bytes of a tensor without strides in 32 bits."""
-
-    def least(self, tensor: TensorDesc, least: int) -> int:
-        return least if tensor.strides is not None else least % OF_32_BITS
+    return with_enough_bytes(tensor, least_total(tensor) % OF_32_BITS) if tensor.strides is None else tensor
 
 
-class StridedElementsIn32Bits(LeastTotal):
+@plants("tensor_seen", WrongDecision, since=NEWEST, rules=("TENSOR.total-size",))
+def StridedElementsIn32Bits(tensor: TensorDesc) -> TensorDesc:
     """Sums up in 32 bits how many elements strides span, and multiplies in 64."""
+    if tensor.strides is None:
+        return tensor
+    return with_enough_bytes(
+        tensor, span_in_elements(tensor.sizes, tensor.strides) % OF_32_BITS * tensor.data_type.size
+    )
 
-    def least(self, tensor: TensorDesc, least: int) -> int:
-        if tensor.strides is None:
-            return least
-        return span_in_elements(tensor.sizes, tensor.strides) % OF_32_BITS * tensor.data_type.size
 
-
-class AlignmentIn31Bits(OfScale, WrongDecision):
+@plants("tensor_seen", WrongDecision, since=NEWEST, rules=("TENSOR.alignment-power-of-two",))
+def AlignmentIn31Bits(tensor: TensorDesc) -> TensorDesc:
     """Keeps alignments in a signed integer, without what is its sign."""
-
-    rules = ("TENSOR.alignment-power-of-two",)
-
-    def seen(self, desc: Any, level: Level) -> Any:
-        def cut(tensor: TensorDesc) -> TensorDesc:
-            alignment = tensor.guaranteed_base_offset_alignment
-            return replace(tensor, guaranteed_base_offset_alignment=alignment & 0x7FFF_FFFF)
-
-        return edit_tensors(desc, cut)
+    alignment = tensor.guaranteed_base_offset_alignment
+    return replace(tensor, guaranteed_base_offset_alignment=alignment & 0x7FFF_FFFF)
 
 
 # --- resources --------------------------------------------------------------------------------------------------------
@@ -325,7 +256,7 @@ class RoundsOffsetDown(Mutant, abstract=True):
     to: ClassVar[int]
     inputs: ClassVar[bool]
 
-    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+    def execute(self, desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
         if self.inputs:
             inputs = {name: self._rounded(binding) for name, binding in inputs.items()}
         else:
@@ -336,50 +267,30 @@ class RoundsOffsetDown(Mutant, abstract=True):
         return binding._replace(offset=binding.offset // self.to * self.to)
 
 
-class ReadsAtMultiplesOf32(RoundsOffsetDown):
-    to, inputs = 32, True
+for _to in (32, 64):
+    variant(f"ReadsAtMultiplesOf{_to}", RoundsOffsetDown, to=_to, inputs=True)
+for _to in (32, 64):
+    variant(f"WritesAtMultiplesOf{_to}", RoundsOffsetDown, to=_to, inputs=False)
 
 
-class ReadsAtMultiplesOf64(RoundsOffsetDown):
-    to, inputs = 64, True
-
-
-class WritesAtMultiplesOf32(RoundsOffsetDown):
-    to, inputs = 32, False
-
-
-class WritesAtMultiplesOf64(RoundsOffsetDown):
-    to, inputs = 64, False
-
-
-class OneTensorAtEachOffset(OfScale):
+@plants("computed", since=NEWEST, has=("indices_tensor",), rules=("values",))
+def OneTensorAtEachOffset(desc: Any, inputs: Bindings) -> Any:
     """Keeps what it knows of a binding by resource and offset, so that a second one there has the size of the first."""
-
-    has = ("indices_tensor",)
-    rules = ("values",)
-
-    def computed(self, desc: Any, inputs: Mapping[str, Binding]) -> Any:
-        known: dict[tuple[int, int], Binding] = {}
-        bound = {
-            name: known.setdefault((id(binding.buffer), binding.offset), binding) for name, binding in inputs.items()
-        }
-        return super().computed(desc, bound)
+    known: dict[tuple[int, int], Binding] = {}
+    bound = {name: known.setdefault((id(binding.buffer), binding.offset), binding) for name, binding in inputs.items()}
+    return compute(desc, bound)
 
 
-class IndicesOverwrittenWhereTheInputIs(OfScale):
+@plants("computed", since=NEWEST, has=("indices_tensor",), rules=("values",))
+def IndicesOverwrittenWhereTheInputIs(desc: Any, inputs: Bindings) -> Any:
     """Uses the memory of the indices as scratch once they are read, and reads the input after that."""
-
-    has = ("indices_tensor",)
-    rules = ("values",)
-
-    def computed(self, desc: Any, inputs: Mapping[str, Binding]) -> Any:
-        source, indices = inputs["input_tensor"], inputs["indices_tensor"]
-        if source.buffer is not indices.buffer:
-            return super().computed(desc, inputs)
-        kept = Binding(indices.view.copy(), 0, indices.size)
-        scratch = source._replace(buffer=source.buffer.copy())
-        scratch.buffer[indices.offset : indices.offset + indices.size] = 0
-        return super().computed(desc, {"input_tensor": scratch, "indices_tensor": kept})
+    source, indices = inputs["input_tensor"], inputs["indices_tensor"]
+    if source.buffer is not indices.buffer:
+        return compute(desc, inputs)
+    kept = Binding(indices.view.copy(), 0, indices.size)
+    scratch = source._replace(buffer=source.buffer.copy())
+    scratch.buffer[indices.offset : indices.offset + indices.size] = 0
+    return compute(desc, {"input_tensor": scratch, "indices_tensor": kept})
 
 
 # --- batches ----------------------------------------------------------------------------------------------------------
@@ -405,28 +316,25 @@ class GroupsABatch(Mutant, abstract=True):
         raise NotImplementedError
 
 
-class InputsOfTheFirstOfABatch(GroupsABatch):
+@plants("taken", GroupsABatch)
+def InputsOfTheFirstOfABatch(execution: Execution, first: Execution) -> Execution:
     """Reads the inputs of the first of those of a batch that have the same descriptor."""
-
-    def taken(self, execution: Execution, first: Execution) -> Execution:
-        return execution._replace(inputs=first.inputs)
+    return execution._replace(inputs=first.inputs)
 
 
-class IndicesOfTheFirstOfABatch(GroupsABatch):
+@plants("taken", GroupsABatch, has=("indices_tensor",))
+def IndicesOfTheFirstOfABatch(execution: Execution, first: Execution) -> Execution:
     """Reads the indices of the first of those of a batch that have the same descriptor."""
-
-    has = ("indices_tensor",)
-
-    def taken(self, execution: Execution, first: Execution) -> Execution:
-        indices = first.inputs["indices_tensor"]
-        return execution._replace(inputs={**execution.inputs, "indices_tensor": indices})
+    indices = first.inputs["indices_tensor"]
+    return execution._replace(inputs={**execution.inputs, "indices_tensor": indices})
 
 
 class LayoutOfTheFirstOfABatch(GroupsABatch):
     """Takes the strides of the first of those of a batch that have the same sizes, types and attributes."""
 
     def key(self, desc: Any) -> Any:
-        return edit_tensors(desc, lambda tensor: TensorDesc.of(tensor.data_type, tensor.sizes))
+        plain = {name: TensorDesc.of(tensor.data_type, tensor.sizes) for name, tensor in tensors(desc)}
+        return replace(desc, **plain)
 
     def taken(self, execution: Execution, first: Execution) -> Execution:
         fits = all(

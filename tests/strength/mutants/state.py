@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,18 +12,15 @@ from dml_conformance.backends.base import Answer, Binding
 from dml_conformance.backends.reference import layout
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.rules import ACCEPTANCE
-from strength.mutants.base import EXECUTED, Mutant, WrongDecision, tensors
+from strength.mutants.base import EXECUTED, Bindings, Mutant, WrongDecision, tensors
 
 
 class ReturnsThePreviousOutput(Mutant):
     """On every hundredth call, what the call before it computed."""
 
     rules = EXECUTED
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._calls = 0
-        self._previous: Any = np.zeros(1, np.uint8)
+    _calls = 0
+    _previous: Any = np.zeros(1, np.uint8)
 
     def altered(self, desc: Any, values: Any) -> Any:
         self._calls += 1
@@ -55,7 +51,7 @@ class CachesAxisBySizes(Mutant):
         super().__init__()
         self._axes: dict[Any, int] = {}
 
-    def computed(self, desc: Any, inputs: Mapping[str, Binding]) -> Any:
+    def computed(self, desc: Any, inputs: Bindings) -> Any:
         axis = self._axes.setdefault(tuple(tensor.sizes for _, tensor in tensors(desc)), desc.axis)
         return super().computed(replace(desc, axis=axis), inputs)
 
@@ -83,7 +79,7 @@ class KeepsTheFirstInputs(Mutant):
         super().__init__()
         self._inputs: dict[Any, dict[str, Binding]] = {}
 
-    def computed(self, desc: Any, inputs: Mapping[str, Binding]) -> Any:
+    def computed(self, desc: Any, inputs: Bindings) -> Any:
         copies = {name: binding._replace(buffer=binding.buffer.copy()) for name, binding in inputs.items()}
         return super().computed(desc, self._inputs.setdefault(desc, copies))
 
@@ -92,10 +88,7 @@ class KeepsScratchOfTheCallBefore(Mutant):
     """Gathers the bits in scratch memory that it does not clear between calls of the same sizes."""
 
     rules = EXECUTED
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._scratch: Any = np.zeros(0, np.uint8)
+    _scratch: Any = np.zeros(0, np.uint8)
 
     def altered(self, desc: Any, values: Any) -> Any:
         if self._scratch.shape == values.shape and self._scratch.dtype == values.dtype:
@@ -108,12 +101,9 @@ class DoesNotRepeatItself(Mutant):
     """Takes a call that is the same as the one before for done."""
 
     rules = EXECUTED
+    _done: Any = None
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._done: Any = None
-
-    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+    def execute(self, desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
         call = desc, {name: binding.view.tobytes() for name, binding in inputs.items()}
         if call != self._done:
             super().execute(desc, level, inputs, outputs)
@@ -124,10 +114,7 @@ class SecondThreadComesLate(Mutant):
     """Has two threads write half of the output each, and now and then does not wait for the second."""
 
     rules = ("values", "negative-indices", "out-of-range-indices", "EXECUTION.strides")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._calls = 0
+    _calls = 0
 
     def written(self, desc: Any, values: Any, output: Binding) -> None:
         self._calls += 1
