@@ -12,10 +12,11 @@ from click.testing import CliRunner
 from judged_tasks import records_left
 from places import ROOT
 from strength import __main__ as command
+from strength import measure as measure_module
 from strength.__main__ import strength
 from strength.coverage import Coverage, gaps
-from strength.measure import Outcome, Plan, measure, measure_at, planted
-from strength.mutants import MUTANTS, Mutant
+from strength.measure import Outcome, Plan, Planted, measure, measure_at, planted
+from strength.mutants import FAMILIES, MUTANTS, Mutant
 from strength.mutants.memory import LastElementUnwritten
 from strength.rule_mutants import (
     NO_STEP,
@@ -99,6 +100,25 @@ def test_what_is_planted_follows_from_the_fields_and_levels() -> None:
 def test_workers_give_the_same() -> None:
     plan = Plan(("TILE",), (LOWEST, HIGHEST), ("axes", "crashes"), ("quick",), (0,))
     assert list(measure(plan, workers=2)) == list(measure(plan))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operator", operators())
+def test_a_wrong_backend_fails_by_its_own_fault(operator: str) -> None:
+    """Measuring raises where one that is wrong in another way fails because its own code raises."""
+    plan = Plan((operator,), (HIGHEST,), FAMILIES, ("quick",), with_witnesses=False)
+    assert measure_at(plan, (operator, HIGHEST))
+
+
+def test_a_slip_in_a_wrong_backend_is_no_fault_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slips(ReferenceBackend):
+        def execute(self, *_: object) -> None:
+            raise NameError("name 'layuot' is not defined")
+
+    slips = Planted("Slips", "memory", "", Slips, decides_only=False)
+    monkeypatch.setattr(measure_module, "planted", lambda *_: [slips])
+    with pytest.raises(AssertionError, match=r"Slips does not show its fault: execute raised NameError: name 'layuot'"):
+        measure_at(SMALL, ("TILE", HIGHEST))
 
 
 # --- what is derived --------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.judge.batch import MOST_CASES, BatchJudge
 from dml_conformance.conformance.judge.judge import Judge, Judgement
 from dml_conformance.conformance.judge.simplify import simplest
-from dml_conformance.reports.records import NOT_CONFORMANT, Phase
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Verdict
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
@@ -27,6 +27,7 @@ from strength.rule_mutants import derived
 from strength.streams import Prepared, SharingJudge, Streams
 
 BY_RULE = "rules"
+CRASHES = "crashes"  # the family whose faults are exceptions
 EVERY_FAMILY = (*FAMILIES, BY_RULE)
 SHRINK_TRIES = 300
 
@@ -229,6 +230,15 @@ def failures(one: Planted, stream: Sequence[Prepared], *, in_batches: bool = Fal
             yield Failure(number, prepared, found)
 
 
+def _check_own_fault(one: Planted, failure: Failure | None) -> None:
+    """Raise AssertionError where a backend that is wrong in another way fails because it raises.
+
+    A slip in its own code would be found as surely as the fault that it is made for, and prove nothing.
+    """
+    if failure is not None and failure.judged.verdict is Verdict.CRASH and one.family != CRASHES:
+        raise AssertionError(f"{one.mutant} does not show its fault: {failure.judged.reason}")
+
+
 class _FirstKills:
     """What kills one backend first in each stream, found once.
 
@@ -246,6 +256,7 @@ class _FirstKills:
             found = self._in_what_it_begins_with(stream)
             if found is None:
                 found = next(failures(self._one, stream, in_batches=in_batches), None)
+                _check_own_fault(self._one, found)
             self._found[id(stream)] = stream, found
         known = self._found[id(stream)][1]
         return 0 if known is None else known.number

@@ -159,8 +159,7 @@ def Writes65535Columns(sizes: tuple[int, ...]) -> Any:
 
 @plants("reached", WritesAlong)
 def Writes65535InTheMiddle(sizes: tuple[int, ...]) -> Any:
-    middle = _first(65_535, sizes[-2] if len(sizes) > 1 else 1)[:, None]
-    return np.broadcast_to(middle, sizes)
+    return np.broadcast_to(_first(65_535, sizes[-2])[:, None] if len(sizes) > 1 else True, sizes)
 
 
 # --- addresses --------------------------------------------------------------------------------------------------------
@@ -196,7 +195,9 @@ def OutputWrapsAt16Mib(desc: Any, values: Any, output: Binding) -> None:
     memory = output.view.copy()
     write(desc, values, Binding(memory, 0, output.size))
     output.view[: 16 * MIB] = memory[: 16 * MIB]
-    output.view[: output.size - 16 * MIB] = memory[16 * MIB :][: 16 * MIB]
+    for start in range(16 * MIB, output.size, 16 * MIB):
+        beyond = memory[start:][: 16 * MIB]
+        output.view[: beyond.size] = beyond
 
 
 # --- decisions --------------------------------------------------------------------------------------------------------
@@ -276,8 +277,14 @@ for _to in (32, 64):
 @plants("computed", since=NEWEST, has=("indices_tensor",), rules=("values",))
 def OneTensorAtEachOffset(desc: Any, inputs: Bindings) -> Any:
     """Keeps what it knows of a binding by resource and offset, so that a second one there has the size of the first."""
-    known: dict[tuple[int, int], Binding] = {}
-    bound = {name: known.setdefault((id(binding.buffer), binding.offset), binding) for name, binding in inputs.items()}
+    sizes: dict[tuple[int, int], int] = {}
+    bound = dict(inputs)
+    for name, binding in inputs.items():
+        size = sizes.setdefault((id(binding.buffer), binding.offset), binding.size)
+        if size < binding.size:
+            known = binding.view.copy()
+            known[size:] = 0
+            bound[name] = Binding(known, 0, binding.size)
     return compute(desc, bound)
 
 
