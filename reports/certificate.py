@@ -565,7 +565,7 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
                 )
                 for _, group in sorted(summary.observed.items())
             ],
-            throughput=[_read_from(row, Speed, output_bytes=row.size) for row in summary.throughputs],
+            throughput=[_read_from(row, Speed, output_bytes=row.output_bytes) for row in summary.throughputs],
             throughput_left_out=summary.throughputs_left_out,
             lost=ProcessLosses(
                 count=summary.lost.total(),

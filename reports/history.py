@@ -24,20 +24,8 @@ from dml_conformance.reports.summary import Summary
 from dml_conformance.spec.errors import BadInputError
 
 APPLICATION_ID = 0x444D4C48  # "DMLH", in the file's header
-SCHEMA_VERSION = 2  # 1: throughput without size and state of the caches
-_THROUGHPUT = """
-CREATE TABLE throughput (
-    run INTEGER NOT NULL REFERENCES run,
-    operator TEXT NOT NULL,
-    data_type TEXT NOT NULL,
-    output_bytes INTEGER NOT NULL,
-    caches TEXT NOT NULL,
-    bytes_per_second REAL NOT NULL,
-    fraction_of_copy REAL NOT NULL,
-    PRIMARY KEY (run, operator, data_type, output_bytes, caches)
-) WITHOUT ROWID;
-"""
-_SCHEMA = f"""
+SCHEMA_VERSION = 3
+_SCHEMA = """
 CREATE TABLE run (
     id INTEGER PRIMARY KEY,
     digest TEXT NOT NULL UNIQUE,
@@ -55,17 +43,16 @@ CREATE TABLE verdicts (
     count INTEGER NOT NULL,
     PRIMARY KEY (run, operator, level, verdict)
 ) WITHOUT ROWID;
-{_THROUGHPUT}"""
-_FROM_1 = f"""
-BEGIN;
-ALTER TABLE throughput RENAME TO throughput_1;
-{_THROUGHPUT}
-INSERT INTO throughput
-    SELECT run, operator, data_type, 0, 'warm', bytes_per_second, fraction_of_copy FROM throughput_1;
-DROP TABLE throughput_1;
-PRAGMA user_version = {SCHEMA_VERSION};
-COMMIT;
-"""  # noqa: S608 - constants only
+CREATE TABLE throughput (
+    run INTEGER NOT NULL REFERENCES run,
+    operator TEXT NOT NULL,
+    data_type TEXT NOT NULL,
+    output_bytes INTEGER NOT NULL,
+    caches TEXT NOT NULL,
+    bytes_per_second REAL NOT NULL,
+    PRIMARY KEY (run, operator, data_type, output_bytes, caches)
+) WITHOUT ROWID;
+"""
 
 
 class HistoryError(BadInputError):
@@ -86,7 +73,7 @@ class HistoryRun(msgspec.Struct, frozen=True):
         setup: what its cases follow from: suite, budget, seed, specification, operators, levels and what was saved.
             Counts of runs with the same setup can be compared with each other.
         counts: records by operator and verdict.
-        throughput: median bytes per second, by what was timed; of runs that an older release added the size is 0.
+        throughput: median bytes per second, by what was timed.
     """
 
     digest: str
@@ -143,21 +130,14 @@ class HistoryFile(DatabaseReader):
 
     def _open(self) -> None:
         self._connection.execute("PRAGMA trusted_schema = OFF")
-        self._version = SCHEMA_VERSION
         if self._is_writable and not self._file.size:
             self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             self._connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             self._connection.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
         if self._pragma("application_id") != APPLICATION_ID:
             raise HistoryError(f"{self.path}: an SQLite file, but no history of this suite")
-        self._version = self._pragma("user_version")
-        if not 1 <= self._version <= SCHEMA_VERSION:
-            raise HistoryError(
-                f"{self.path}: a history of version {self._version}; this release reads 1 to {SCHEMA_VERSION}"
-            )
-        if self._is_writable and self._version == 1:
-            self._connection.executescript(_FROM_1)
-            self._version = SCHEMA_VERSION
+        if (version := self._pragma("user_version")) != SCHEMA_VERSION:
+            raise HistoryError(f"{self.path}: a history of version {version}; this release reads {SCHEMA_VERSION}")
         guard(self._connection, self._file.size, ADDING)
 
     def add(self, summary: Summary) -> bool:
@@ -190,9 +170,9 @@ class HistoryFile(DatabaseReader):
             ],
         )
         self._connection.executemany(
-            "INSERT INTO throughput VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO throughput VALUES (?, ?, ?, ?, ?, ?)",
             [
-                (new[0], *row.timing[:3], str(row.caches), row.bytes_per_second, row.fraction_of_copy)
+                (new[0], *row.timing[:3], str(row.caches), row.bytes_per_second)
                 for row in {row.timing: row for row in summary.throughputs}.values()
             ],
         )
@@ -225,8 +205,7 @@ class HistoryFile(DatabaseReader):
 
     def _throughput(self, run: int) -> dict[Timing, float]:
         """What was timed in a run, with bytes per second, by size within each type."""
-        key = "output_bytes, caches" if self._version >= 2 else "0, 'warm'"
-        columns = f"operator, data_type, {key}, bytes_per_second"
+        columns = "operator, data_type, output_bytes, caches, bytes_per_second"
         query = f"SELECT {columns} FROM throughput WHERE run = ? ORDER BY 1, 2, 4, 3"  # noqa: S608 - constants only
         rows = msgspec.convert(self._connection.execute(query, (run,)).fetchall(), list[_TimingRow])
         for row in rows:

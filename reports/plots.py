@@ -144,15 +144,17 @@ def roofline(caches: Caches, rows: Sequence[Throughput]) -> Roofline | None:
 def _panel(title: str, rows: Sequence[Throughput], scale: PanelScale, kinds: Mapping[str, int]) -> Panel:
     lines, told = [], []
     for data_type, found in grouped(rows, attrgetter("data_type")).items():
-        own = sorted(found, key=lambda row: row.size)
-        path = _path([(scale.across(row.size), scale.up(row.bytes_per_second)) for row in own])
+        own = sorted(found, key=lambda row: row.output_bytes)
+        path = _path([(scale.across(row.output_bytes), scale.up(row.bytes_per_second)) for row in own])
         lines.append(Curve(kinds[_kind(own[0])], path, own))
-        ends = [f"{rate(row.bytes_per_second)} at {binary_size(row.size)}" for row in own[:: max(len(own) - 1, 1)]]
+        ends = [
+            f"{rate(row.bytes_per_second)} at {binary_size(row.output_bytes)}" for row in own[:: max(len(own) - 1, 1)]
+        ]
         label, share = one_line(data_type, LONGEST_LABEL), share_of_copy(own[-1], " of the copy")
         told.append(f"{label} {' to '.join(ends)}, {share}")
     limit = [
         (scale.across(size), scale.up(median(row.copy_bytes_per_second for row in of_size)))
-        for size, of_size in sorted(grouped(rows, attrgetter("size")).items())
+        for size, of_size in sorted(grouped(rows, attrgetter("output_bytes")).items())
     ]
     return Panel(title, f"{title}: {'; '.join(told)}", lines, _path(limit), limit[-1])
 
@@ -160,10 +162,8 @@ def _panel(title: str, rows: Sequence[Throughput], scale: PanelScale, kinds: Map
 def measurement_text(row: Throughput) -> str:
     """`INT8, 64 KiB: 2.1 GB/s, 20 % of the copy, 31.2 µs`."""
     share = share_of_copy(row, " of the copy")
-    return (
-        f"{one_line(row.data_type, LONGEST_LABEL)}, {binary_size(row.size)}: {rate(row.bytes_per_second)}, {share}, "
-        f"{brief_seconds(row.median_seconds)}"
-    )
+    data_type, size = one_line(row.data_type, LONGEST_LABEL), binary_size(row.output_bytes)
+    return f"{data_type}, {size}: {rate(row.bytes_per_second)}, {share}, {brief_seconds(row.median_seconds)}"
 
 
 def _path(points: Sequence[tuple[float, float]]) -> str:
@@ -188,7 +188,7 @@ class PanelScale:
         rates = [speed for row in rows for speed in (row.bytes_per_second, row.copy_bytes_per_second)]
         fastest = max(row.fastest_bytes_per_second for row in rows)
         slowest = math.floor(math.log10(min(rates)))
-        return cls(sorted({row.size for row in rows}), slowest, math.ceil(math.log10(max(*rates, fastest))))
+        return cls(sorted({row.output_bytes for row in rows}), slowest, math.ceil(math.log10(max(*rates, fastest))))
 
     def across(self, size: int) -> float:
         first, last = math.log2(self.sizes[0]), math.log2(self.sizes[-1])
@@ -223,7 +223,7 @@ def _kind(row: Throughput) -> str:
 
 
 def _is_drawable(row: Throughput) -> bool:
-    if not row.seconds or min(row.seconds) <= 0 or row.size <= 0:
+    if not row.seconds or min(row.seconds) <= 0 or row.output_bytes <= 0:
         return False
     rates = (*(row.useful_bytes / seconds for seconds in row.seconds), row.copy_bytes_per_second)
     return all(_SLOWEST <= speed <= _FASTEST for speed in rates)
@@ -256,12 +256,12 @@ def speed_tables(rows: Sequence[Throughput]) -> list[SpeedTable]:
 
 
 def _speed_table(caches: Caches, rows: Sequence[Throughput]) -> SpeedTable:
-    sizes = sorted({row.size for row in rows})
+    sizes = sorted({row.output_bytes for row in rows})
     largest = at_largest_size(rows)
     widest = max(max(row.fastest_bytes_per_second, row.copy_bytes_per_second) for row in largest)
     by_size = {
         operator: [
-            (data_type, [{row.size: row for row in of_type}.get(size) for size in sizes])
+            (data_type, [{row.output_bytes: row for row in of_type}.get(size) for size in sizes])
             for data_type, of_type in grouped(found, attrgetter("data_type")).items()
         ]
         for operator, found in grouped(rows, attrgetter("operator")).items()

@@ -6,8 +6,6 @@ JUnit, HTML, certificate and console are consumers of it. Nothing here knows how
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -16,9 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from dml_conformance.backends.processes.losses import Loss, losses_together, lost_by_backend
-from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.registry import rules_of
-from dml_conformance.spec.tensor import UINT64_MAX
 from dml_conformance.spec.validator import Reading
 
 
@@ -273,9 +269,6 @@ class Room:
         return True
 
 
-_SIZES = re.compile(r"\{(\d{1,10}(?:,\d{1,10})*)\}")
-
-
 class Throughput(msgspec.Struct, frozen=True, omit_defaults=True):
     """One operator timed with one data type at one size.
 
@@ -286,10 +279,8 @@ class Throughput(msgspec.Struct, frozen=True, omit_defaults=True):
         useful_bytes: each input element read, each index, each output element written, once.
         seconds: each timed run.
         copy_bytes_per_second: of the best copy that was measured of as many bytes or more, in the same run and with
-            caches in the same state; bytes read plus bytes written. In results of earlier releases, of the device's own
-            copy of as many bytes.
-        output_bytes: size of the output that was asked for, the same for every operator, type and backend; 0 in
-            results of releases that did not record it.
+            caches in the same state; bytes read plus bytes written.
+        output_bytes: size of the output that was asked for, the same for every operator, type and backend.
         caches: how each run found them.
         caveats: what is to be known before it is believed.
     """
@@ -300,25 +291,13 @@ class Throughput(msgspec.Struct, frozen=True, omit_defaults=True):
     useful_bytes: int
     seconds: tuple[float, ...]
     copy_bytes_per_second: float
-    output_bytes: int = 0
+    output_bytes: int
     caches: Caches = Caches.WARM
     caveats: tuple[Caveat, ...] = ()
 
     @property
-    def size(self) -> int:
-        """Bytes of the output: what was asked for or, in older results, what the shape says; 0 where it says nothing.
-
-        The output's sizes stand last in the shape.
-        """
-        sizes = _SIZES.findall(self.shape)
-        if self.output_bytes or not sizes or self.data_type not in DataType.__members__:
-            return self.output_bytes
-        size = DataType[self.data_type].size * math.prod(map(int, sizes[-1].split(",")))
-        return size if size <= UINT64_MAX else 0
-
-    @property
     def timing(self) -> Timing:
-        return Timing(self.operator, self.data_type, self.size, self.caches)
+        return Timing(self.operator, self.data_type, self.output_bytes, self.caches)
 
     @property
     def median_seconds(self) -> float:
@@ -348,8 +327,8 @@ def at_largest_size(rows: Iterable[Throughput]) -> list[Throughput]:
     largest: dict[tuple[str, str, Caches], int] = {}
     for row in rows:
         of = (row.operator, row.data_type, row.caches)
-        largest[of] = max(largest.get(of, 0), row.size)
-    return [row for row in rows if row.size == largest[row.operator, row.data_type, row.caches]]
+        largest[of] = max(largest.get(of, 0), row.output_bytes)
+    return [row for row in rows if row.output_bytes == largest[row.operator, row.data_type, row.caches]]
 
 
 class Campaign(msgspec.Struct, frozen=True):

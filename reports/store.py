@@ -34,7 +34,7 @@ from dml_conformance.reports.stream import ALL, Consumer, StreamError
 from dml_conformance.spec.errors import BadInputError, BrokenRunError
 
 APPLICATION_ID = 0x444D4C43  # "DMLC", in the file's header
-SCHEMA_VERSION = 3  # 1: measurements without size and state of the caches; 2: without caveats
+SCHEMA_VERSION = 3
 PAGE_SIZE = 8192  # bytes
 BLOCK = 128  # records whose bodies are compressed together
 BATCH = 8 * BLOCK  # records in a transaction, at most
@@ -394,14 +394,8 @@ class Store(DatabaseReader):
         guard(self._connection, self._file.size)
         if self._pragma("application_id") != APPLICATION_ID:
             raise StoreError(f"{self.path}: an SQLite file, but not one of this suite's results files")
-        version = self._version = self._pragma("user_version")
-        if version > SCHEMA_VERSION:
-            raise StoreError(
-                f"{self.path}: results of version {version}, from a newer release; this one reads up to version "
-                f"{SCHEMA_VERSION}"
-            )
-        if version < 1:
-            raise StoreError(f"{self.path}: results of version {version}; expected 1 to {SCHEMA_VERSION}")
+        if (version := self._pragma("user_version")) != SCHEMA_VERSION:
+            raise StoreError(f"{self.path}: results of version {version}; this release reads version {SCHEMA_VERSION}")
         parts = dict(self._connection.execute("SELECT part, json FROM stream"))
         if "campaign" not in parts:
             raise StoreError(f"{self.path}: holds no campaign; the run ended before it began")
@@ -491,10 +485,7 @@ class Store(DatabaseReader):
 
     def throughputs(self) -> tuple[Throughput, ...]:
         """The measurements, in the order of the stream."""
-        columns = "operator, data_type, shape, useful_bytes, seconds, copy_bytes_per_second"
-        columns += ", output_bytes, caches" if self._version >= 2 else ", 0, 'warm'"
-        columns += ", caveats" if self._version >= 3 else ", '[]'"
-        query = f"SELECT {columns} FROM throughput ORDER BY id"  # noqa: S608 - constants only
+        query = f"SELECT {', '.join(Throughput.__struct_fields__)} FROM throughput ORDER BY id"  # noqa: S608 - constants only
         with self._using():
             rows = tuple(map(_throughput_of, self._connection.execute(query)))
             for row in rows:
@@ -530,7 +521,7 @@ class Store(DatabaseReader):
         except _DAMAGE as error:
             raise StoreError(
                 f"{self.path}: not a results file of this suite, or a damaged one; expected an SQLite file of version "
-                f"1 to {SCHEMA_VERSION} ({error})"
+                f"{SCHEMA_VERSION} ({error})"
             ) from error
 
 

@@ -89,7 +89,7 @@ def largest_sizes(rows: Iterable[Throughput]) -> tuple[str, dict[str, list[Throu
     """Of the measurements with warm caches those of the largest size: their sizes in words, and the rows by operator,
     the slowest first beside the device's copy."""
     timed = [row for row in at_largest_size(rows) if row.caches is Caches.WARM]
-    sizes = [binary_size(size) for size in sorted({row.size for row in timed})]
+    sizes = [binary_size(size) for size in sorted({row.output_bytes for row in timed})]
     more = [f"{len(sizes) - SHOWN_SIZES} more sizes"] if len(sizes) > SHOWN_SIZES else []
     by_operator = grouped(timed, attrgetter("operator"))
     return " and ".join([*sizes[:SHOWN_SIZES], *more]), {

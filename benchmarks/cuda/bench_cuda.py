@@ -262,12 +262,13 @@ def measure(
             seconds.setdefault((way, Heat.WARM), []).append(timed(work, IN_A_ROW))
 
     benchmark.pedantic(take_round, rounds=rounds)  # type: ignore[no-untyped-call]
+    size, data_type = output.element_count * output.data_type.size, output.data_type.name
     for heat in Heat:
         speed = useful // 2 * 2 / statistics.median(seconds["copy", heat])
         for way in ways:
-            row = Throughput(desc.operator, output.data_type.name, shape, useful, tuple(seconds[way, heat]), speed)
+            row = Throughput(desc.operator, data_type, shape, useful, tuple(seconds[way, heat]), speed, size)
             goals = (case.of_copy, case.times_eager) if way is Way.KERNELS and heat is Heat.COLD else ()
-            measured.append(Measured(name, way, heat, output.element_count * output.data_type.size, row, *goals))
+            measured.append(Measured(name, way, heat, row, *goals))
 
 
 def works(case: Case, desc: Any, sources: list[Tensor], target: Tensor) -> Iterator[tuple[Way, Work]]:

@@ -46,7 +46,6 @@ class Measured(msgspec.Struct, frozen=True):
         case: in words; the cases of one name differ in data type and size.
         way: who did it.
         heat: how it found the device.
-        output_bytes: size of the output.
         throughput: operator, type, shapes, seconds of each run, and the copy's speed in the same rounds.
         of_copy: share of the copy's speed to reach; None where none is asked for.
         times_eager: times eager torch's speed to reach, likewise.
@@ -55,7 +54,6 @@ class Measured(msgspec.Struct, frozen=True):
     case: str
     way: Way
     heat: Heat
-    output_bytes: int
     throughput: Throughput
     of_copy: float | None = None
     times_eager: float | None = None
@@ -82,9 +80,9 @@ class Run(msgspec.Struct, frozen=True):
 def tables(run: Run) -> str:
     """The tables as Markdown: large tensors as shares of the copy's speed, small ones as microseconds."""
     versions = ", ".join(f"{name} {version}" for name, version in run.versions.items())
-    largest = max(row.output_bytes for row in run.rows)
-    large = [row for row in run.rows if row.output_bytes > largest // 2]
-    small = [row for row in run.rows if row.output_bytes <= largest // 2]
+    largest = max(row.throughput.output_bytes for row in run.rows)
+    large = [row for row in run.rows if row.throughput.output_bytes > largest // 2]
+    small = [row for row in run.rows if row.throughput.output_bytes <= largest // 2]
     goals = [met for cells in _groups(large) for met in [_met(cells)] if met is not None]
     speed = f"{run.copy_bytes_per_second / 1e12:.2f} TB/s"
     types = " / ".join(TYPES.values())
@@ -120,12 +118,12 @@ def _large_lines(rows: Sequence[Measured]) -> list[tuple[str, ...]]:
 
 
 def _small_lines(rows: Sequence[Measured]) -> list[tuple[str, ...]]:
-    sizes = sorted({row.output_bytes for row in rows})
+    sizes = sorted({row.throughput.output_bytes for row in rows})
     lines = [("operator", *(_size(size) for size in sizes))]
     for cells in _groups(rows):
         shown = [cells[0].case]
         for size in sizes:
-            of_size = [row for row in cells if row.output_bytes == size]
+            of_size = [row for row in cells if row.throughput.output_bytes == size]
             pair = [_one(of_size, way, Heat.WARM, "FLOAT32") for way in (Way.KERNELS, Way.EAGER)]
             shown.append(" / ".join(f"{row.throughput.median_seconds * 1e6:.0f}" for row in pair if row is not None))
         lines.append(tuple(shown))

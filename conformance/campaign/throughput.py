@@ -207,8 +207,8 @@ def _why_above_the_copy(row: Throughput, by_caches: dict[Caches, list[Throughput
     """Whether it is caches: where what is moved does not lie in them, from memory or at a larger size, it is not so."""
     if row.caches is Caches.COLD:
         return None
-    cold = [other for other in by_caches[Caches.COLD] if other.size == row.size]
-    larger = [other for other in by_caches[Caches.WARM] if other.size > row.size]
+    cold = [other for other in by_caches[Caches.COLD] if other.output_bytes == row.output_bytes]
+    larger = [other for other in by_caches[Caches.WARM] if other.output_bytes > row.output_bytes]
     return Caveat.CACHED if any(other.fraction_of_copy <= 1 for other in (*cold, *larger)) else None
 
 

@@ -44,8 +44,8 @@ def measured(
 ) -> Any:
     """A row of a way that has a share of a copy of 1 TB/s."""
     seconds = 1e9 / (share * 1e12)
-    row = Throughput("TILE", data_type, "Input{1}", 10**9, (seconds, 9 * seconds, seconds / 9), 1e12)
-    return table.Measured(case, way, heat, output_bytes, row, **goals)
+    row = Throughput("TILE", data_type, "Input{1}", 10**9, (seconds, 9 * seconds, seconds / 9), 1e12, output_bytes)
+    return table.Measured(case, way, heat, row, **goals)
 
 
 def run(table: ModuleType, *rows: Any) -> Any:
@@ -140,10 +140,10 @@ def test_a_run_comes_back_as_it_was_stored(table: ModuleType, tmp_path: Path) ->
 
 
 def test_the_copys_speed_is_that_beside_large_tensors(table: ModuleType) -> None:
-    small = Throughput("TILE", "UINT8", "Input{1}", 10, (1.0,), 9e12)
+    small = Throughput("TILE", "UINT8", "Input{1}", 10, (1.0,), 9e12, 10)
     rows = [
         measured(table, table.Way.KERNELS, 0.5),
-        table.Measured("TILE", table.Way.KERNELS, "cold", 10, small),
+        table.Measured("TILE", table.Way.KERNELS, "cold", small),
     ]
     assert table.median_copy(rows) == 1e12
 

@@ -21,7 +21,10 @@ SCHEMA = json.loads((ROOT / "docs/schemas/pages.schema.json").read_text(encoding
 KINDS = {
     kind
     for kind in vars(model).values()
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind.__module__ == model.__name__
+    if isinstance(kind, type)
+    and issubclass(kind, msgspec.Struct)
+    and kind.__module__ == model.__name__
+    and not kind.__subclasses__()
 }
 
 Route = tuple[str | int, ...]

@@ -167,7 +167,9 @@ def _results(path: Path, *, faulty: bool) -> tuple[bytes, Summary]:
     for record in (report_data.faulty if faulty else report_data.sound)(200):
         stream.record(record)
     for operator in ("GATHER", "TILE"):
-        stream.throughput(Throughput(operator, "FLOAT32", "[1024, 1024]", 1 << 22, (0.001, 0.0011, 0.0012), 1e12))
+        stream.throughput(
+            Throughput(operator, "FLOAT32", "[1024, 1024]", 1 << 22, (0.001, 0.0011, 0.0012), 1e12, 1 << 21)
+        )
     stream.finish(report_data.ending())
     return path.read_bytes(), summary
 

@@ -278,7 +278,6 @@ def history(tmp_path: Path, results: Path) -> Path:
     "statement",
     [
         "UPDATE throughput SET bytes_per_second = 0.0",
-        "UPDATE throughput SET fraction_of_copy = 'x'",
         "UPDATE OR IGNORE throughput SET operator = x'ff'",
         "UPDATE run SET digest = x'00'",
         "UPDATE run SET device = x'07'",

@@ -130,8 +130,8 @@ def test_a_history_is_bounded_and_says_so(results: Path, tmp_path: Path) -> None
     assert f"{left_out(results):,} measurements are left out" in told
     with closing(sqlite3.connect(history)) as connection:  # as one from elsewhere may have them
         connection.executemany(
-            "INSERT OR IGNORE INTO throughput VALUES (1, ?, ?, ?, ?, 1e9, 0.5)",
-            ((r.operator, r.data_type, r.size, str(r.caches)) for r in FLOODS["types"]()),
+            "INSERT OR IGNORE INTO throughput VALUES (1, ?, ?, ?, ?, 1e9)",
+            ((r.operator, r.data_type, r.output_bytes, str(r.caches)) for r in FLOODS["types"]()),
         )
         connection.commit()
     assert "more measurements are left out" in call("history", "show", history)

@@ -136,18 +136,6 @@ def test_what_has_no_place_is_left_out_and_counted() -> None:
     assert foreign.operators["GATHER"][0].title == "GATHER, other types"
 
 
-def test_the_size_of_older_results_is_that_of_their_shape() -> None:
-    older = timed(output_bytes=0)
-    assert older.size == 2 * 512 * 4
-    assert msgspec.structs.replace(older, data_type="INT64").timing == ("GATHER", "INT64", 8 * KIB, "warm")
-    for changes in ({"data_type": "ODD"}, {"shape": "in words"}, {"shape": "{" + ",".join(["9999999999"] * 9) + "}"}):
-        assert msgspec.structs.replace(older, **changes).size == 0
-    # What they are digested as is what they were digested as.
-    assert set(msgspec.to_builtins(older)) == {
-        "operator", "data_type", "shape", "useful_bytes", "seconds", "copy_bytes_per_second"
-    }  # fmt: skip
-
-
 def test_the_largest_size_is_that_of_each_operator_type_and_state_of_the_caches() -> None:
     rows = [timed(), timed(output_bytes=4 * MIB), timed(data_type="INT8"), timed(caches=Caches.COLD)]
     assert at_largest_size(rows) == rows[1:]

@@ -94,22 +94,22 @@ class Moments:
 
     def watch(self) -> None:
         """Count from here on, until the process ends."""
-        connect, has_it = StoreWriter._connect, StoreWriter._has_it
+        connect, record = StoreWriter._connect, StoreWriter.record
 
         def watched_connect(writer: StoreWriter) -> None:
             connect(writer)
             assert isinstance(writer._connection, sqlite3.Connection)
             writer._connection.set_trace_callback(lambda statement: self.passes(SQL))
 
-        def watched_has_it(writer: StoreWriter) -> bool:
+        def watched_record(writer: StoreWriter, taken: Any) -> None:
             if self._attempt.pages:
                 assert writer._connection is not None
                 writer._connection.execute(f"PRAGMA max_page_count = {self._attempt.pages}")
             self.passes(RECORD)
-            return has_it(writer)
+            record(writer, taken)
 
         replaced: Any = StoreWriter
-        replaced._connect, replaced._has_it = watched_connect, watched_has_it
+        replaced._connect, replaced.record = watched_connect, watched_record
         sys.addaudithook(self._heard)
 
     def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:

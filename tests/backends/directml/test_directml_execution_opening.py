@@ -315,12 +315,12 @@ def test_linux_with_a_library_that_returns_structs_through_a_pointer(loaded: lis
 
 @pytest.fixture
 def made_on_windows(loaded: list[str], monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """As on Windows. Returns a list that gets the devices that are made, each with the kind of its adapter."""
+    """As on Windows. Returns a list that gets the devices that are made, each with its adapter."""
     devices: list[Any] = []
     create = opening.create_device
 
     def create_recorded(library: Any, adapter: Interface | None = None) -> int:
-        devices.append((create(library, adapter), type(adapter)))
+        devices.append((create(library, adapter), adapter))
         return int(devices[-1][0])
 
     monkeypatch.setattr(opening, "STRUCT_RETURN_OF_CPP", StructReturn.POINTER)
