@@ -4,8 +4,8 @@ running pytest.
 `CI=1` selects the profile `ci`: the same examples in every run. Elsewhere `dev` keeps no database either, so that a run
 depends on nothing but the code and `--hypothesis-seed`, but prints how to reproduce what it finds.
 
-Every mechanism is tried without options. `--all` takes what is marked `slow` too, and of tests marked `few` all
-parameters, as CI does. `--exhaustive` is minutes of work more: every mutation, and every bug planted at every level.
+Every mechanism is tried without options. `--all`, as CI has it, takes what is marked `slow` too, and more parameters of
+what is marked `few`. `--exhaustive` is for releases: every parameter and mutation, every bug planted at every level.
 """
 
 from __future__ import annotations
@@ -32,21 +32,25 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--all", action="store_true", help="also what is slow, and of each test every parameter")
-    parser.addoption("--exhaustive", action="store_true", help="every mutation, and every bug planted at every level")
+    parser.addoption("--all", action="store_true", help="also what is slow, and more parameters")
+    parser.addoption("--exhaustive", action="store_true", help="every parameter, mutation, and bug at every level")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without `--all`, leave out what is `slow`, and of a test that is marked `few(n)` all but n of its parameters."""
-    if config.getoption("--all") or config.getoption("--exhaustive"):
+    """Leave out what is `slow` without `--all`, and of a test that is marked `few(n, m)` all but n of its parameters.
+
+    With `--all` they are m; all of them where there is no m.
+    """
+    if config.getoption("--exhaustive"):
         return
-    left_out = {item for item in items if item.get_closest_marker("slow")}
+    is_all = config.getoption("--all")
+    left_out = {item for item in items if item.get_closest_marker("slow") and not is_all}
     siblings: defaultdict[tuple[pytest.Item | pytest.Collector | None, str], list[pytest.Item]] = defaultdict(list)
     for item in items:
         siblings[item.parent, getattr(item, "originalname", item.name)].append(item)
     for group in siblings.values():
         if marker := group[0].get_closest_marker("few"):
-            (kept,) = marker.args
+            kept = (*marker.args, len(group))[is_all]
             spread = {round(n * (len(group) - 1) / max(kept - 1, 1)) for n in range(kept)}
             left_out.update(item for n, item in enumerate(group) if n not in spread)
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])

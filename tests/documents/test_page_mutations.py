@@ -110,7 +110,7 @@ def tell(path: Path, what: str, count: int) -> None:
     print(f"{path.name}: {count} {what}, all reported")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(2, 4)
 @own_pages
 def test_mutations_of_every_kind_in_the_tables_are_reported(path: Path) -> None:
     unreported, count = unreported_in_tables(path, 1)
@@ -119,7 +119,7 @@ def test_mutations_of_every_kind_in_the_tables_are_reported(path: Path) -> None:
     tell(path, "mutations of tables, one of each kind", count)
 
 
-@pytest.mark.slow
+@pytest.mark.few(0, 3)
 @all_pages
 def test_many_mutations_of_the_tables_are_reported(path: Path, is_exhaustive: bool) -> None:
     unreported, count = unreported_in_tables(path, None if is_exhaustive else 5)
@@ -139,7 +139,7 @@ def is_known_to_something(mutation: Mutation, page: Page) -> bool:
     return mutation.kind != "type of a section" or bool(page.declarations)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(2, 6)
 @all_pages
 def test_mutations_of_fields_sections_intervals_and_levels_are_reported(path: Path) -> None:
     data, page, _ = original(path)
@@ -169,7 +169,7 @@ def changes_nothing(mutation: Mutation, page: Page) -> bool:
     return False
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(2, 6)
 @all_pages
 def test_mutations_of_examples_are_reported(path: Path) -> None:
     data, page, _ = original(path)
@@ -218,13 +218,13 @@ def lines_lost_doubled_or_moved(path: Path, stride: int) -> int:
     return count
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(2, 4)
 @own_pages
 def test_any_line_may_be_lost_doubled_or_moved(path: Path) -> None:
     assert lines_lost_doubled_or_moved(path, 11 if original(path)[1].has_original else 5) > 25
 
 
-@pytest.mark.slow
+@pytest.mark.few(0, 3)
 @all_pages
 def test_many_lines_may_be_lost_doubled_or_moved(path: Path, is_exhaustive: bool) -> None:
     assert lines_lost_doubled_or_moved(path, 2 if is_exhaustive else 3) > 50

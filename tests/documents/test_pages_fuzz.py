@@ -40,7 +40,7 @@ def read(data: bytes) -> None:
         assert not start or rest.startswith((start[0], "&", "\\")), (kind, start, rest)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(2, 4)
 @pytest.mark.parametrize("path", OWN_PAGES, ids=lambda path: path.name)
 @SETTINGS
 @given(data=st.data())

@@ -102,7 +102,7 @@ def test_workers_give_the_same() -> None:
     assert list(measure(plan, workers=2)) == list(measure(plan))
 
 
-@pytest.mark.slow
+@pytest.mark.few(0, 2)
 @pytest.mark.parametrize("operator", operators())
 def test_a_wrong_backend_fails_by_its_own_fault(operator: str) -> None:
     """Measuring raises where one that is wrong in another way fails because its own code raises."""

@@ -96,7 +96,7 @@ def test_the_page_is_bounded_and_says_what_it_leaves_out(results: Path, tmp_path
     assert f"{left_out(results):,} measurements, for which there is no room here, are left out" in page
 
 
-@pytest.mark.slow
+@pytest.mark.few(0, 2)
 def test_a_comparison_is_bounded_and_says_what_it_leaves_out(results: Path, tmp_path: Path) -> None:
     for n in range(3):
         (tmp_path / f"{n}.sqlite").write_bytes(results.read_bytes())
@@ -106,7 +106,7 @@ def test_a_comparison_is_bounded_and_says_what_it_leaves_out(results: Path, tmp_
     assert page.count(f"{left_out(results):,} measurements, for which there is no room here, are left out") == 3
 
 
-@pytest.mark.slow
+@pytest.mark.few(0, 2)
 def test_certificate_console_and_markdown_are_bounded_and_say_so(results: Path) -> None:
     count = left_out(results)
     with Store(results) as store:
@@ -123,7 +123,7 @@ def test_certificate_console_and_markdown_are_bounded_and_say_so(results: Path) 
     assert len(text) <= MAX_CHARACTERS
 
 
-@pytest.mark.slow
+@pytest.mark.few(0, 2)
 def test_a_history_is_bounded_and_says_so(results: Path, tmp_path: Path) -> None:
     history = tmp_path / "h.sqlite"
     told = call("history", "add", history, results)

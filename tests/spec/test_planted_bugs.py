@@ -64,7 +64,7 @@ def broken_rules(records: list[Record]) -> set[str]:
     return {record.rule for record in records if record.verdict in NOT_CONFORMANT}
 
 
-@pytest.mark.few(25)
+@pytest.mark.few(25, 320)
 @pytest.mark.parametrize(("mutant", "operator", "level"), PLANTED)
 def test_a_planted_bug_is_found(mutant: type[Mutant], operator: str, level: Level) -> None:
     """At a rule that names it, by each operator alone; the campaign is stopped there."""
@@ -110,7 +110,7 @@ def test_what_is_done_to_a_rule_is_found(kind: str, operator: str) -> None:
     assert [name for name, (one, level) in of_kind.items() if not killed(one, operator, level)] == []
 
 
-@pytest.mark.slow
+@pytest.mark.few(0, 1)
 @pytest.mark.parametrize("operator", operators())
 def test_everything_planted_anywhere_is_found(operator: str, is_exhaustive: bool) -> None:
     missed = [
@@ -148,7 +148,7 @@ OVER_ACCEPTING = [
 ]
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(6, 14)
 @pytest.mark.parametrize("mutant", OVER_ACCEPTING)
 def test_a_wrong_acceptance_is_blamed_on_its_rule_alone(mutant: type[Mutant]) -> None:
     for operator in mutant.operators():

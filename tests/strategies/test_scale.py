@@ -241,7 +241,7 @@ def test_the_reference_passes_at_every_table(operator: str, level: Level) -> Non
     assert {judge.judge(case).verdict for case in made(operator, level, Reach.BITS_16)} == {Verdict.PASS}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(2, 4)
 @EVERY_OPERATOR
 @pytest.mark.parametrize("backend", [TorchBackend("cpu"), AddressMachine()], ids=["torch:cpu", "addresses"])
 def test_right_backends_pass(operator: str, backend: TorchBackend | AddressMachine) -> None:

@@ -122,7 +122,7 @@ def test_ignored_strides_shrink_to_two_elements(
     assert found.strides != (1,)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(2, 4)
 @pytest.mark.parametrize("mutant", [mutants.strides.InputStridesIgnored, mutants.strides.OutputStridesIgnored])
 @pytest.mark.parametrize("operator", INDEXING)
 def test_with_indices_ignored_strides_shrink_to_a_few_elements(mutant: type[mutants.Mutant], operator: str) -> None:

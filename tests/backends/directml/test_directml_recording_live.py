@@ -303,7 +303,7 @@ def test_every_data_type_and_index_type(recorder: Recorder, operator: str) -> No
         assert {getattr(desc, field.attribute).data_type for desc in descs} == set(table[field.group].data_types)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(1, 2)
 @OPERATORS
 def test_every_boundary_case_that_the_library_takes(newest: Recorder, operator: str) -> None:
     """What the library refuses or dies of though it is valid is the audit's matter."""
@@ -385,7 +385,7 @@ def shaders(recording: Recording) -> list[str]:
     return [call.shader.sha256 for call in recording.compilation if isinstance(call, CreateComputePipelineState)]
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(6, 12)
 @pytest.mark.parametrize("profile", PROFILES)
 @OPERATORS
 def test_what_the_device_claims_decides_on_shaders(newest: Recorder, operator: str, profile: str) -> None:

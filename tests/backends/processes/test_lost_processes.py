@@ -97,7 +97,7 @@ WAYS = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(2, 5)
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
 @pytest.mark.parametrize(("name", "cause", "how", "scope"), WAYS, ids=[way[0] for way in WAYS])
 def test_a_backend_that_keeps_losing_its_process_is_not_certified(
@@ -261,7 +261,7 @@ def test_in_process_nothing_is_repeated(here: Path) -> None:
 GATE = ("--dml-level", "1_0", "--dml-operator", "TILE", "--dml-backend")
 
 
-@pytest.mark.slow
+@pytest.mark.few(0, 2)
 @pytest.mark.parametrize(("name", "cause"), [way[:2] for way in WAYS[::2]], ids=[way[0] for way in WAYS[::2]])
 def test_the_gate_fails_a_backend_that_keeps_losing_its_process(
     name: str, cause: str, pytester: pytest.Pytester

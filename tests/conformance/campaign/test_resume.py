@@ -192,9 +192,9 @@ def completed(runs: Runs, arguments: Sequence[str], broken_off: Iterable[dict[st
 # Every moment.
 
 WAYS = [
-    (signal.SIGKILL, (RECORD, SQL, FILE), 16),
-    (signal.SIGTERM, (RECORD, FILE), 5),
-    (signal.SIGINT, (RECORD, FILE), 5),
+    (signal.SIGKILL, (RECORD, SQL, FILE), 10),
+    (signal.SIGTERM, (RECORD, FILE), 4),
+    (signal.SIGINT, (RECORD, FILE), 4),
 ]
 
 
@@ -210,7 +210,7 @@ def test_killed_at_any_moment_a_run_is_completed(runs: Runs, how: int, kinds: Se
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("how", "step"), [(signal.SIGKILL, 1), (signal.SIGINT, 4)])
+@pytest.mark.parametrize(("how", "step"), [(signal.SIGKILL, 2), (signal.SIGINT, 5)])
 def test_killed_at_any_step_in_its_files_a_run_is_completed(runs: Runs, how: int, step: int) -> None:
     last = moments_of(runs, *SOUND, kinds=[FILE])
     assert last > 10

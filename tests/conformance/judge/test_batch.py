@@ -132,7 +132,7 @@ READS_GUARDS = "OutOfRangeIndexReadsBehindTheInput"
 STATELESS = [mutant for mutant in mutants.MUTANTS if mutant.family() != "state" and mutant.__name__ != READS_GUARDS]
 
 
-@pytest.mark.few(20)
+@pytest.mark.few(20, 60)
 @pytest.mark.parametrize("mutant", STATELESS, ids=lambda mutant: mutant.__name__)
 def test_a_wrong_backend_gets_the_same_records(mutant: type[mutants.Mutant]) -> None:
     """Whatever it does to the memory of its neighbours in the batch."""

@@ -150,7 +150,7 @@ FEW = [
 few_cheats = pytest.mark.parametrize("cheat", FEW, ids=lambda cheat: cheat.__name__)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(2, 3)
 @few_cheats
 def test_it_is_not_certified(cheat: type[Cheat], tmp_path: Path) -> None:
     result = certify(cheat, tmp_path)
@@ -192,7 +192,7 @@ def test_a_run_finds_it(cheat: type[Cheat], how: Sequence[str], tmp_path: Path) 
     assert result.exit_code == 1, result.output
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(1, 3)
 @few_cheats
 def test_the_gate_stops_it(cheat: type[Cheat], pytester: pytest.Pytester) -> None:
     options = ("--dml-backend", name_of(cheat), "--dml-operator", "TILE", "--dml-level", "3_0", "--dml-examples", "2")

@@ -256,7 +256,7 @@ def spoiled(content: bytes, at: int) -> bytes:
     return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(5, 12)
 @pytest.mark.parametrize("name", [*LISTED, MANIFEST])
 @pytest.mark.parametrize("part", [0.0, 0.37, 0.99])
 def test_a_byte_changed_in_any_file_is_found(honest: Path, tmp_path: Path, name: str, part: float) -> None:

@@ -144,7 +144,7 @@ HARM = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(2, 5)
 @pytest.mark.parametrize(
     ("harm", "batches"), [*((harm, False) for harm in HARM), ("segmentation fault", True), ("hang", True)]
 )
