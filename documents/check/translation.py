@@ -166,8 +166,10 @@ def _data_type_faults(subject: str, cell: Quoted, shown: tuple[str, ...], origin
 
 
 def _type_faults(member: FieldSection, line: Quoted, original: str) -> Iterator[Fault]:
-    """The type itself, not the word `Type` before the colon."""
+    """The type itself, not the word `Type` before the colon; `FLOAT` is the header's name of `float`."""
     shown, wanted = (_TYPE_WORDS.findall(_after_colon(plain(text))) for text in (line.text, original))
+    if ["FLOAT" if word == "float" else word for word in shown] == wanted:
+        return
     if shown != wanted:
         found = " ".join(shown) or NOTHING
         yield _fault("translation-type", f"members/{member.name.english}", line, found, " ".join(wanted))

@@ -7,7 +7,7 @@ What must be kept:
   plain word (`DML_TENSOR_DESC`, `InputTensor.Sizes`, `UINT32`, `directml.h`). A product's name (`DirectML`) in running
   text need not be kept, and plain words (`tensor`, `axis`) are the translator's;
 * numbers. Which sign separates decimals or thousands is the language's own; a number that the original writes as a
-  word may be a figure, and a figure one character (`四`).
+  word may be a figure, and a figure a word (`zwei`) or one character (`四`); what the original has may be said twice.
 
 What may change: the order of all these, how often a name is repeated as long as it is there, whether a property is
 named with its tensor (`DimensionCount` or `OutputTensor.DimensionCount`), and endings of words.
@@ -31,21 +31,19 @@ from dml_conformance.documents.check.identifiers import (
     is_shaped,
     likeness,
     names_in,
-    numerals,
     plain,
     take_apart,
 )
+from dml_conformance.documents.check.number_words import written_numbers
 from dml_conformance.documents.read.model import Quoted
 
 NOTHING = "nothing"
 LONGEST = 6000  # characters of a text and its original together; the time to compare them grows with the square
 _MOST_PAIRS = 4000  # of words and names that are tried for likeness; a sentence has some hundreds
-_NUMBER_WORDS = {
-    "one": "1", "single": "1", "first": "1", "a": "1", "an": "1", "each": "1", "another": "1", "two": "2", "both": "2",
-    "second": "2", "pair": "2", "three": "3", "third": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
-    "eight": "8", "nine": "9", "ten": "10", "zero": "0",
-}  # fmt: skip
+# Words of an English original that may be a figure in its translation, beside the numbers themselves.
+_ENGLISH_NUMBERS = {"a": "1", "an": "1", "each": "1", "another": "1"}
 _FORMULA = re.compile(r"=|\w\[|[\w)\]]\s*[-+]\s*\d|\w \+ \w")
+_MINUS = re.compile(r"[-−–]\s*([0-9]+)")
 _EDGES = " \t.,:;。、，*`"
 
 
@@ -172,7 +170,8 @@ class _Names:
             self.rest = self.rest.replace(found, " ", 1)
         if LEVEL_NAME.fullmatch(name):
             return TextChange("level", name, found or NOTHING)
-        if found is not None and self._is_valid(found) and found not in name.split("."):
+        is_glued = found is not None and found.startswith(name)  # to the next word
+        if found is not None and self._is_valid(found) and found not in name.split(".") and not is_glued:
             return TextChange("wrong-name", name, found)
         return TextChange("name" if self._is_bound(name) else "product", name, found or NOTHING)
 
@@ -181,7 +180,9 @@ class _Names:
 
     def _is_valid(self, name: str) -> bool:
         """Whether it is the right name of something, of the page or of the header."""
-        return all(part in self.known for part in name.split(".")) or (is_firm(name, self.known) and "." not in name)
+        if all(part in self.known for part in name.split(".")):
+            return True
+        return name.isascii() and is_firm(name, self.known) and "." not in name
 
     def _is_in_longer(self, name: str) -> bool:
         """Whether the text has the name as a part of a right one that it writes out."""
@@ -230,9 +231,12 @@ def _number_changes(quoted: Quoted, original: Parts, shown: Parts) -> Iterator[T
         extra_joined = Counter(shown.joined) - Counter(original.joined)
         if not missing_joined and not extra_joined:
             missing, extra = Counter(), Counter()
-    missing -= Counter(numerals(quoted.text))
+    missing -= written_numbers(quoted.text)
     words = re.findall(r"[a-z]+", (quoted.original or "").lower())
-    extra -= Counter(_NUMBER_WORDS[word] for word in words if word in _NUMBER_WORDS)
+    extra -= written_numbers(quoted.original or "")
+    extra -= Counter(_ENGLISH_NUMBERS[word] for word in words if word in _ENGLISH_NUMBERS)
+    if not missing:  # what the original has may be said twice
+        extra = Counter({number: count for number, count in extra.items() if number not in original.numbers})
     for wanted, found in zip_longest(missing.elements(), extra.elements()):
         if wanted is None or found is None:
             yield TextChange("added-number" if wanted is None else "lost-number", wanted or NOTHING, found or NOTHING)
@@ -240,16 +244,19 @@ def _number_changes(quoted: Quoted, original: Parts, shown: Parts) -> Iterator[T
             yield TextChange("number", wanted, found)
     if missing or extra:
         return
-    # The hyphen of a compound may stand before a number, but never in place of a minus.
-    minus = Counter(re.findall(r"[-−–]([0-9]+)", plain(quoted.text)))
+    # The hyphen of a compound may stand before a number, but never in place of a minus; nor is a difference negative.
+    minus, original_minus = (Counter(_MINUS.findall(plain(text))) for text in (quoted.text, quoted.original or ""))
     for wanted in (Counter(original.negative) - minus).elements():
         yield TextChange("number", f"-{wanted}", wanted)
-    for found in (Counter(shown.negative) - Counter(original.negative)).elements():
+    for found in (Counter(shown.negative) - original_minus).elements():
         yield TextChange("number", found, f"-{found}")
 
 
 def _mark_changes(quoted: Quoted, known: frozenset[str]) -> Iterator[TextChange]:
-    """Names that are there, but not emphasised or set as code as in the original, or together with other words."""
+    """Names that are there, but not emphasised or set as code as in the original, or together with other words.
+
+    What a hyphen joins to a name is no other word: `DimensionCount-Wert`.
+    """
     marked = Counter(_bare(piece) for piece in quoted.marked)
     text = plain(quoted.text)
     for piece, count in Counter(_bare(piece) for piece in quoted.original_marked).items():
@@ -257,5 +264,12 @@ def _mark_changes(quoted: Quoted, known: frozenset[str]) -> Iterator[TextChange]
             continue
         if piece not in text or len(whole(piece).findall(text)) < count:
             continue  # the name itself is not there: another finding
-        wider = next((other for other in marked if other != piece and whole(piece).search(other)), None)
-        yield TextChange("mark" if wider is None else "emphasis", piece, wider or f"{piece}, not emphasised")
+        wider = sorted((other for other in marked if other != piece and whole(piece).search(other)), key=_word_count)
+        if not wider:
+            yield TextChange("mark", piece, f"{piece}, not emphasised")
+        elif _word_count(wider[0]) > 1:
+            yield TextChange("emphasis", piece, wider[0])
+
+
+def _word_count(piece: str) -> int:
+    return sum(any(map(str.isalnum, word)) for word in piece.split())
