@@ -96,26 +96,27 @@ def check_page_command(
 def import_command(context: click.Context, paths: tuple[Path, ...], output: Path, replace: bool) -> None:
     """Write what pages say as JSON, by the published schema: fields, tables, examples, texts, each with its place.
 
-    PAGE is as for check-page. Nothing is corrected or added. Ends with 2, and writes nothing, if a page cannot be read.
+    PAGE is as for check-page. Nothing is corrected or added. Ends with 2 if a page cannot be read; the others are
+    written all the same.
     """
     from dml_conformance.documents.read.collect import collect
     from dml_conformance.documents.read.collection import PageCollection
 
     target = OutputFile(output, replace=replace, signature=JSON)
     collection = collect(paths)
+    if collection.pages:
+        target.write(PageCollection.of(collection.pages).to_json().decode())
+    if collection.pages and not target.is_stdout:
+        print_table(
+            ("page", "operator", "language", "fields", "tables", "examples", "not read"),
+            [_imported(page) for page in collection.pages],
+            whole=2,
+        )
+        for line in _skipped(collection.skipped):
+            click.echo(line)
+    _complain_of(collection.failures)
     if collection.failures:
-        _complain_of(collection.failures)
         context.exit(Exit.BAD_INPUT)
-    target.write(PageCollection.of(collection.pages).to_json().decode())
-    if target.is_stdout:
-        return
-    print_table(
-        ("page", "operator", "language", "fields", "tables", "examples", "not read"),
-        [_imported(page) for page in collection.pages],
-        whole=2,
-    )
-    for line in _skipped(collection.skipped):
-        click.echo(line)
 
 
 def _imported(page: Page) -> tuple[str, ...]:
