@@ -24,7 +24,14 @@ from dml_conformance.documents.check.subject import (
     level_of,
 )
 from dml_conformance.documents.check.table_checks import counts_text, is_data_type, types_text
-from dml_conformance.documents.read.model import ExampleTensor, Place, PrintedInterval, Value
+from dml_conformance.documents.read.model import (
+    ExampleTensor,
+    FieldSection,
+    Place,
+    PrintedInterval,
+    Quoted,
+    Value,
+)
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.examples import flattened, nesting
 from dml_conformance.spec.forms import TENSOR_FIELDS
@@ -35,6 +42,8 @@ from dml_conformance.strategies.values import NUMPY_TYPE
 _AXIS_WORDS = frozenset(
     {"axis", "axe", "achse", "asse", "eje", "eixo", "ось", "оси", "軸", "轴", "축", "oś", "osa", "eksen"}
 )
+_FEWEST_LACKING = 2  # tensors of its own that an example of another operator lacks
+_ENUMERATOR = re.compile(r"\bDML_[A-Z0-9_]+\b")
 
 CHECKS = CheckList()
 
@@ -90,8 +99,8 @@ def _labels(subject: PageSubject) -> Iterator[Remark]:
     for example in subject.examples:
         for tensor, meant in example.mislabelled:
             label = tensor.label.english
-            if any(label.startswith(f"{name}[") for name in subject.tensors):
-                continue  # one of an array of tensors
+            if _is_entry(subject, tensor) or _foreign(subject, example):
+                continue
             again = label in example.tensors
             yield Remark(
                 f"{example.number}/{meant or label}",
@@ -100,6 +109,33 @@ def _labels(subject: PageSubject) -> Iterator[Remark]:
                 meant or f"one of {listed(subject.tensors)}",
                 "the tensors of the structure" + (", of which the example has no other" if meant else ""),
             )
+
+
+def _is_entry(subject: PageSubject, tensor: ExampleTensor) -> bool:
+    """Whether a tensor is one of an array of tensors: `InputTensors[0]`."""
+    return any(tensor.label.english.startswith(f"{name}[") for name in subject.tensors)
+
+
+def _foreign(subject: PageSubject, example: WorkedExample) -> list[ExampleTensor]:
+    """The tensors of an example that is another operator's; none where it is this one's, labels misspelt or not.
+
+    Another operator's has a tensor that the structure has not, and lacks two or more that it has.
+    """
+    lacks = [name for name in subject.tensors if name not in example.tensors]
+    strange = [tensor for tensor, _ in example.mislabelled if tensor.label.english not in subject.tensors]
+    if len(lacks) < _FEWEST_LACKING or any(_is_entry(subject, tensor) for tensor in strange):
+        return []
+    return [tensor for tensor in strange if tensor.label.english.endswith("Tensor")]
+
+
+@CHECKS.add("example-operator", Severity.ERROR, "the tensors of the structure")
+def _other_operators(subject: PageSubject) -> Iterator[Remark]:
+    """No example is one of another operator."""
+    for example in _whole(subject):
+        strange = _foreign(subject, example)
+        if strange:
+            found = f"an example with {listed(tensor.label.text for tensor in example.example.tensors)}"
+            yield Remark(str(example.number), strange[0].label, found, f"one with {listed(subject.tensors)}")
 
 
 @CHECKS.add("example-attribute", Severity.ERROR, "the syntax block")
@@ -125,8 +161,10 @@ def _unknown_properties(subject: PageSubject) -> Iterator[Remark]:
 def _missing(subject: PageSubject) -> Iterator[Remark]:
     """An example has a value for every field.
 
-    For an unknown operator, for what the page's other examples have.
+    For an unknown operator, for what the page's other examples have. Not for the count of an array that is printed, nor
+    for a field that goes with another mode than the example's, by the enumerators that are named with it.
     """
+    counts = {field.count_field for field in subject.fields.values()}
     examples = list(_whole(subject))
     for example in examples:
         has = {*example.tensors, *example.attributes}
@@ -136,12 +174,32 @@ def _missing(subject: PageSubject) -> Iterator[Remark]:
         else:
             due = {name for other in examples for name in (*other.tensors, *other.attributes)}
             why = "the other examples"
-        for name in (name for name in subject.fields if name in due and name not in has):
-            yield _nothing(example, name, example.example.place, why)
+        missing = [] if _foreign(subject, example) else [name for name in subject.fields if name in due - counts - has]
+        for name in missing:
+            if not _is_of_other_mode(subject, name, example):
+                yield _nothing(example, name, example.example.place, why)
         for name, tensor in example.tensors.items():
             for part, value in ((SIZES, tensor.sizes), (DATA_TYPE, tensor.data_type)):
                 if value is None:
                     yield _nothing(example, f"{name}.{part}", tensor.label.place, "the description of a tensor")
+
+
+def _is_of_other_mode(subject: PageSubject, name: str, example: WorkedExample) -> bool:
+    """Whether the sections name values of an enumeration with a field, and the example has another one."""
+    texts = (quoted.english for member in subject.page.members for quoted in _about(subject, name, member))
+    enumerators = {enumerator for text in texts for enumerator in _ENUMERATOR.findall(text)}
+    for attribute, value in example.attributes.items():
+        enumeration = subject.fields[attribute].type.rstrip(" *") if attribute in subject.fields else ""
+        values = {name for name in enumerators if name.startswith(f"{enumeration}_")}
+        if values and value.value not in values:
+            return True
+    return False
+
+
+def _about(subject: PageSubject, name: str, member: FieldSection) -> Iterator[Quoted]:
+    """The texts of a section that are on a field: all of its own, of another one those that name it."""
+    is_own = member.name.english == name
+    yield from (text for text in member.text if is_own or any(m.field == name for m in subject.mentions(text.english)))
 
 
 def _nothing(example: WorkedExample, name: str, place: Place, why: str) -> Remark:
@@ -183,13 +241,16 @@ def _unknown_types(subject: PageSubject) -> Iterator[Remark]:
 
 @CHECKS.add("example-elements", Severity.ERROR)
 def _filling(subject: PageSubject) -> Iterator[Remark]:
-    """The elements of an example fill its sizes."""
+    """The elements of an example fill its sizes.
+
+    The brackets of leading dimensions of size 1 may be left out.
+    """
     for where, example, name, tensor in _tensors(subject):
         sizes = example.sizes.get(name)
         if sizes is None or tensor.values is None or tensor.values.value is None:
             continue
         filled = nesting(tensor.values.value)
-        if filled != sizes:
+        if filled is None or (1,) * (len(sizes) - len(filled)) + filled != sizes:
             found = "rows of unequal length" if filled is None else f"elements of sizes {braces(filled)}"
             yield Remark(where, tensor.values, found, braces(sizes), f"the sizes printed for {name}")
 
@@ -249,9 +310,12 @@ def _no_table(subject: PageSubject) -> Iterator[Remark]:
             yield Remark(f"{example.number}/{name}.{prop}", spot, found, expected, why)
 
 
-@CHECKS.add("example-level", Severity.WARNING)
+@CHECKS.add("example-level", Severity.NOTE)
 def _late(subject: PageSubject) -> Iterator[Remark]:
-    """Every example holds from the operator's first level on."""
+    """Every example holds from the operator's first level on.
+
+    Pages seldom say from when on an example holds, so that one of a later level is no fault.
+    """
     if subject.introduced_in is None:
         return
     introduced = level_of(subject.introduced_in[0])

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 from itertools import takewhile
+from pathlib import PurePath
 
 from dml_conformance.documents.check.checks import CheckList, Remark, listed, misplaced, repeated
 from dml_conformance.documents.check.formulas import FormulaError, number_of
@@ -30,6 +31,10 @@ from dml_conformance.spec.tensor import braces
 _STRUCTURE = re.compile(r"DML_([A-Z0-9_]+)_OPERATOR_DESC")
 _TENSOR_NAME = re.compile(r"[A-Z][A-Za-z0-9]*Tensor")
 _CAMEL_CASE = re.compile(r"(?<![A-Za-z0-9_])[A-Z][a-z]+(?:[A-Z][a-z]+)+(?![A-Za-z0-9_])", re.ASCII)
+_OTHER_OPERATOR = re.compile(r"DML_(?:OPERATOR_([A-Z0-9_]+)|([A-Z0-9_]+)_OPERATOR_DESC)")
+_OPERATION = r" (?:of|from) an? (?:[\w-]+ ){1,3}operat(?:ion|or)\b"  # behind a name: it is that operation's
+_PLACEHOLDER = re.compile(r"\b(?:TBD|TBA|TODO)\b")
+_ENUMERATOR = re.compile(r"DML_(?!FEATURE_LEVEL|\w+_DESC\b)[A-Z0-9_]+")
 _QUALIFIED = re.compile(r"([A-Za-z]+)\.([A-Z][a-z]+)(?![A-Za-z0-9_])", re.ASCII)
 # How alike a word and a name must be for the name to be meant, 1 being the same; behind a field's dot stands a name.
 _ALIKE, _ALIKE_BEHIND_A_DOT = 0.9, 0.8
@@ -52,19 +57,32 @@ def _unreadable(subject: PageSubject) -> Iterator[Remark]:
             yield Remark(problem.id, Spot(problem.place, problem.fragment), problem.what, "text that can be read")
 
 
+@CHECKS.add("text-unwritten", Severity.WARNING, "the form of a page")
+def _unwritten(subject: PageSubject) -> Iterator[Remark]:
+    """No text is still to be written.
+
+    Cells of tables have checks of their own.
+    """
+    for passage in subject.page.passages:
+        left = _PLACEHOLDER.search(passage.quoted.english)
+        if left is not None and passage.role != "cell":
+            yield Remark(passage.section, passage.quoted, left[0], "a text")
+
+
 @CHECKS.add("structure-name", Severity.ERROR, "the page is on that structure")
 def _names(subject: PageSubject) -> Iterator[Remark]:
-    """Title, front matter and syntax block name one structure."""
+    """File name, title, front matter and syntax block name one structure."""
     page = subject.page
     expected = f"DML_{page.operator}_OPERATOR_DESC"
     syntax = next((block.place for block in page.code_blocks if block.role == "syntax"), subject.top.place)
     named = {
+        "file": Spot(Place(1, 1), PurePath(page.path).name),
         "title": Spot(subject.top.place, "" if page.title is None else page.title.english),
         "syntax": Spot(syntax, page.structure or ""),
         **{f"front-matter/{key}": Spot(Place(1, 1), page.front_matter.get(key, "")) for key in ("UID", "title")},
     }
     for where, spot in named.items():
-        other = _STRUCTURE.search(spot.text)
+        other = _STRUCTURE.search(spot.text.upper())
         if other is not None and other[0] != expected:
             yield Remark(where, spot, other[0], expected)
 
@@ -167,20 +185,23 @@ def _levels_in_sections(subject: PageSubject) -> Iterator[tuple[str, Quoted, Lev
     if introduced is None:
         return
     for member in subject.page.members:
-        for level, quoted in levels_of(member):
+        for level, quoted in dict.fromkeys(levels_of(member)):
             yield member.name.english, quoted, level, introduced
 
 
 @CHECKS.add("text-level-below", Severity.ERROR, "the level named under availability")
 def _level_below(subject: PageSubject) -> Iterator[Remark]:
-    """No section names a level below the operator's first."""
+    """No section names a level below the operator's first.
+
+    A value of an enumeration may be older than the operator.
+    """
     for field, quoted, level, introduced in _levels_in_sections(subject):
-        if level < introduced:
+        if level < introduced and _ENUMERATOR.search(quoted.english) is None:
             found = f"{level}, where there was no such operator"
             yield Remark(f"{field}/{level}", quoted, found, f"a level above {introduced}")
 
 
-@CHECKS.add("text-level-idle", Severity.WARNING, "the level named under availability")
+@CHECKS.add("text-level-idle", Severity.NOTE, "the level named under availability")
 def _idle_level(subject: PageSubject) -> Iterator[Remark]:
     """No section starts something at the operator's first level."""
     for field, quoted, level, introduced in _levels_in_sections(subject):
@@ -193,14 +214,18 @@ def _idle_level(subject: PageSubject) -> Iterator[Remark]:
 def _unknown_names(subject: PageSubject) -> Iterator[Remark]:
     """Every tensor and property named in the text exists.
 
-    Looked at is what is set as a name: of a tensor, and of a property behind its dot.
+    Looked at is what is set as a name: of a tensor, and of a property behind its dot. It may be another operator's
+    where the text names that one, and a field that only a section has is a finding of `field-undeclared`.
     """
+    described = {member.name.english for member in subject.page.members}
     for quoted in _prose(subject):
         for name in quoted.marked if quoted.original is None else quoted.original_marked:
             field, _, prop = name.partition(".")
             if _TENSOR_NAME.fullmatch(field) is None:
                 continue
             if field not in subject.tensors:
+                if field in described or _is_of_other(field, quoted.english, subject):
+                    continue
                 expected = f"one of {listed(subject.tensors)}"
             elif prop.isidentifier() and prop not in TENSOR_FIELDS:  # else it is a formula
                 expected = f"{field} with one of {listed(TENSOR_FIELDS)}"
@@ -209,16 +234,26 @@ def _unknown_names(subject: PageSubject) -> Iterator[Remark]:
             yield Remark(name, quoted, name, expected)
 
 
+def _is_of_other(tensor: str, text: str, subject: PageSubject) -> bool:
+    """Whether a text that names a tensor names another operator with it, as those on gradients do the forward one."""
+    if get_close_matches(tensor, subject.tensors, 1, _ALIKE):
+        return False  # misspelt rather
+    named = {match[1] or match[2] for match in _OTHER_OPERATOR.finditer(text)}
+    return bool(named - {subject.page.operator}) or re.search(re.escape(tensor) + _OPERATION, text) is not None
+
+
 @CHECKS.add("name-misspelt", Severity.WARNING, "the fields of the structure")
 def _misspelt_names(subject: PageSubject) -> Iterator[Remark]:
     """No name in the text is almost one that exists.
 
     Only words of several capitalised parts, or behind a field's dot, are looked at, since others are words of the
-    language too. Names may stand without anything between them, as in text that has lost its markup.
+    language too. Names may stand without anything between them, as in text that has lost its markup. `WindowSize` is
+    one of the `WindowSizes`.
     """
     known = [*subject.field_names, *TENSOR_FIELDS]
     longest_first = sorted((*known, "Tensor"), key=len, reverse=True)
     names = re.compile(rf"(?:(?>{'|'.join(map(re.escape, longest_first))}))+s?")
+    entries = {name.removesuffix("s") for name, field in subject.fields.items() if field.is_array}
     meant: dict[str, str] = {}  # by word; "" where it is a name, or like none
     for quoted in _prose(subject):
         text = quoted.english
@@ -228,7 +263,8 @@ def _misspelt_names(subject: PageSubject) -> Iterator[Remark]:
                 words[f"{field}.{prop}"] = (prop, list(TENSOR_FIELDS), _ALIKE_BEHIND_A_DOT)
         for word, (name, candidates, alike) in words.items():
             if word not in meant and len(meant) < _MOST_WORDS and len(name) <= _LONGEST_NAME:
-                close = [] if names.fullmatch(name) else get_close_matches(name, candidates, 1, alike)
+                is_right = names.fullmatch(name) or (candidates is known and name in entries)
+                close = [] if is_right else get_close_matches(name, candidates, 1, alike)
                 meant[word] = close[0] if close else ""
             if meant.get(word) and word not in (*quoted.marked, *quoted.original_marked):
                 yield Remark(word, quoted, word, meant[word])
@@ -278,19 +314,27 @@ def _side_by_side(between: str) -> bool:
 
 @CHECKS.add("range-unreadable", Severity.WARNING, "the syntax block")
 def _unreadable_ranges(subject: PageSubject) -> Iterator[Remark]:
-    """The bounds of intervals are numbers and fields."""
+    """The bounds of intervals are numbers and fields.
+
+    A number may have a name that is no field's, such as that of a dimension, unless it is almost a field's.
+    """
     for member in subject.page.members:
         for interval in subject.ranges(member):
             for bound in (interval.low, interval.high):
-                try:
-                    _, names = number_of(bound)
-                except FormulaError as error:
-                    problem = str(error)
-                else:
-                    problem = subject.unknown_among(names)
+                problem = _bound_problem(subject, bound)
                 if problem:
                     expected = "a number, or one computed from fields"
                     yield Remark(member.name.english, interval, f"the bound {bound}: {problem}", expected)
+
+
+def _bound_problem(subject: PageSubject, bound: str) -> str:
+    """Why a bound cannot be computed; "" where it can, or is a name that only the text explains."""
+    try:
+        _, names = number_of(bound)
+    except FormulaError as error:
+        return str(error)
+    meant = {name for name in names if f"{name}." in bound or get_close_matches(name, subject.fields, 1, _ALIKE)}
+    return subject.unknown_among(frozenset(meant))
 
 
 @CHECKS.add("figure-selection", Severity.ERROR)

@@ -308,6 +308,8 @@ class _FormulaReader:
                 raise FormulaError("a number is too long")
             constant = int(read)
             return lambda environment: constant
+        if read == "+":
+            return self._factor()
         if read == "-":
             operand = self._factor()
             return lambda environment: -operand(environment)

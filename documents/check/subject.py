@@ -52,12 +52,15 @@ _VALUE = re.compile(r"=\s*(\d{1,9})(?!\d)")
 
 
 def same_type(one: str, other: str) -> bool:
-    """Whether two spellings of a C type are the same but for white space and annotations such as `_Maybenull_`."""
+    """Whether two spellings of a C type are the same but for white space and annotations such as `_Maybenull_`.
+
+    `FLOAT` is the header's name of `float`.
+    """
     return _bare_type(one) == _bare_type(other)
 
 
 def _bare_type(text: str) -> str:
-    return "".join(_ANNOTATION.sub(" ", text).split())
+    return re.sub(r"\bfloat\b", "FLOAT", "".join(_ANNOTATION.sub(" ", text).split()))
 
 
 class Mention(NamedTuple):

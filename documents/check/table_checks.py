@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise, product
@@ -9,8 +10,17 @@ from typing import Any
 
 from dml_conformance.documents.check.checks import CheckList, Remark, listed, misplaced, repeated
 from dml_conformance.documents.check.model import Severity
-from dml_conformance.documents.check.subject import DATA_TYPE, DIMENSION_COUNT, PageSubject, Spot, Table, TableRow
+from dml_conformance.documents.check.subject import (
+    DATA_TYPE,
+    DIMENSION_COUNT,
+    PageSubject,
+    Spot,
+    Table,
+    TableRow,
+    sentences,
+)
 from dml_conformance.documents.read.model import Quoted
+from dml_conformance.documents.read.words import levels_in
 from dml_conformance.spec.datatypes import DataType
 
 _SUPERSET = "every level is a superset of the lower ones"
@@ -20,6 +30,9 @@ COLUMN_WORDS = {
     "dimension_counts": "dimension counts",
     "data_types": "data types",
 }
+_DEMAND = re.compile(r"\bmust\b.*\b(?:data ?type|type|DataType)\b|\b(?:data ?type|type|DataType)\b.*\bmust be\b")
+_CONDITION = re.compile(r"\b(?:if|when|unless|where|otherwise|not|mustn't)\b", re.IGNORECASE)
+_TYPE_NAME = re.compile(r"\b(?:DML_TENSOR_DATA_TYPE_)?((?:FLOAT|U?INT)\d+)\b")
 
 CHECKS = CheckList()
 
@@ -156,7 +169,7 @@ def _unreadable_cells(row: TableRow) -> Iterator[Remark]:
         if not value:
             cell = row.columns.get(column)
             spot = cell or Spot(row.place, cells_text(row.cells))
-            found = "a lost cell" if cell is None else "a cell that cannot be read"
+            found = "a lost cell" if cell is None else "a cell that cannot be read" if cell.text else "an empty cell"
             yield Remark(f"{row.name}/{column}", spot, found, COLUMN_WORDS[column], "the column")
 
 
@@ -284,3 +297,31 @@ def _agreement(subject: PageSubject) -> Iterator[Remark]:
                     f"as for {rows[0].tensor}: {told(first)}",
                     f"they must have the same {agreement.property}: {agreement.quoted.english}",
                 )
+
+
+@CHECKS.add("row-text", Severity.ERROR)
+def _texts(subject: PageSubject) -> Iterator[Remark]:
+    """The data types that a tensor's section demands are in its rows.
+
+    Looked at are sentences that demand data types of this tensor alone, at every level and in every case.
+    """
+    for member in subject.page.members:
+        name = member.name.english
+        rows = [row for row in subject.rows if row.tensor == name and any(map(is_data_type, row.data_types or ()))]
+        for quoted in member.text:
+            demanded = _demanded_types(subject, name, quoted)
+            row = next((row for row in rows if demanded and demanded.isdisjoint(row.data_types or ())), None)
+            if row is not None:
+                expected = f"the same as in the table: {types_text(row.data_types or ())}"
+                why = f"the row of {name} in line {row.place.line}"
+                yield Remark(name, quoted, f"{types_text(demanded)} in the section", expected, why)
+
+
+def _demanded_types(subject: PageSubject, tensor: str, quoted: Quoted) -> set[str]:
+    """The data types that a text demands of the tensor that it is on; none where it says when, or names others."""
+    demanded: set[str] = set()
+    for sentence in sentences(quoted.english):
+        others = {mention.field for mention in subject.mentions(sentence)} - {tensor, ""}
+        if _DEMAND.search(sentence) and not _CONDITION.search(sentence) and not others and not levels_in(sentence):
+            demanded.update(name for name in _TYPE_NAME.findall(sentence) if is_data_type(name))
+    return demanded

@@ -119,6 +119,10 @@ def moved_member(page: Page, name: str, line: int) -> Page:
     return change_member(page, name, name=quoted(name, line))
 
 
+def relabelled(name: str) -> Any:
+    return msgspec.structs.replace(LABEL["InputTensor"], label=quoted(name, 104))
+
+
 NO_FIELD = quoted("The *Weight* of KernelTensor.", 33, marked=["KernelTensor", "InputTensor.Sizes", "Axis"])
 TINY = example_tensor("InputTensor", (2, 2, 2), "FLOAT32", [[[1, 2], [3, 4]], [[5, 6], [7, 8]]], 103)
 
@@ -132,6 +136,8 @@ FAULTS: list[tuple[str, Page]] = [
     ),
     ("structure-name:title", edited(G, title=quoted("DML_GATHER_ND_OPERATOR_DESC structure"))),
     ("structure-name:syntax", edited(G, structure="DML_TILE_OPERATOR_DESC")),
+    ("structure-name:file", edited(G, path="pages/ns-directml-dml_tile_operator_desc.md")),
+    ("text-unwritten:members/Axis", with_text(G, "Axis", "TBD. It is there.")),
     ("structure-name:front-matter/UID", edited(G, front_matter={"UID": "NS:directml.DML_TILE_OPERATOR_DESC"})),
     ("syntax-missing:syntax", edited(G, declarations=())),
     ("field-twice:Axis", declared(G, 4, name="Axis")),
@@ -164,6 +170,7 @@ FAULTS: list[tuple[str, Page]] = [
         with_text(G, "OutputTensor", "The DimensionCount and DataType of this must match InputTensor.DimensionCount."),
     ),
     ("range-unreadable:Axis", change_member(G, "Axis", ranges=(interval("[0, KernelTensor.Rank]"),))),
+    ("range-unreadable:Axis", change_member(G, "Axis", ranges=(interval("[0, InputTenso)"),))),
     (
         "figure-selection:IndexDimensions",
         with_text(
@@ -230,11 +237,19 @@ FAULTS: list[tuple[str, Page]] = [
     ("row-agreement:1_0/OutputTensor/DataType", change_row(G, "1_0", "OutputTensor", types=["FLOAT32"])),
     ("row-agreement:1_0/IndicesTensor/DimensionCount", change_row(G, "1_0", "IndicesTensor", counts=[3, 4])),
     (
+        "row-text:IndicesTensor",
+        with_text(G, "IndicesTensor", "A tensor of indices. It must have data type DML_TENSOR_DATA_TYPE_FLOAT32."),
+    ),
+    (
         "example-unreadable:1/IndexDimensions",
         in_example(G, attributes={**G.examples[0].attributes, "IndexDimensions": value(None)}),
     ),
     ("example-unreadable:1/InputTensor.Sizes", change_tensor(G, "InputTensor", sizes=value([1, "x"]))),
     ("example-label:1/OutputTensor", change_tensor(G, "OutputTensor", label=quoted("InputTensor", 107))),
+    (
+        "example-operator:1",
+        in_example(G, tensors=(relabelled("ATensor"), relabelled("BTensor"), LABEL["OutputTensor"])),
+    ),
     ("example-attribute:1/Axes", change_attribute(G, "Axes", 1)),
     (
         "example-property:1/InputTensor.DataTyp",
@@ -371,6 +386,75 @@ def test_a_fault_is_found(fault: str, page: Page) -> None:
         assert one.expected, one
         assert one.why, one
         assert one.path == page.path
+
+
+def with_name(page: Page, name: str, text: str) -> Page:
+    """The page with a sentence that sets a name as one."""
+    return msgspec.structs.replace(
+        page, passages=(Passage("members/Axis", "sentence", quoted(text, 33, marked=[name])),)
+    )
+
+
+def with_modes(mode: str) -> Page:
+    """A page of an unknown operator with two examples, the second of a mode, and a fill value in the first alone."""
+    page = unknown_page()
+    fields = (Declaration("Mode", "DML_PICK_MODE", Place(16, 3)), Declaration("FillValue", "FLOAT", Place(17, 3)))
+    first = page.examples[0]
+    filling = structs(attributes={**first.attributes, "Mode": value("DML_PICK_MODE_FILL"), "FillValue": value(9)})
+    other = structs(number=2, attributes={**first.attributes, "Mode": value(mode)})
+    section = structs(
+        name=quoted("FillValue", 70), text=(quoted("What DML_PICK_MODE_FILL fills with.", 72),), ranges=()
+    )
+    return edited(
+        page,
+        declarations=(*page.declarations, *fields),
+        members=(*page.members, section(page.members[-1])),
+        examples=(filling(first), other(first)),
+    )
+
+
+# (check, page that it has nothing to say about)
+NO_FAULTS: list[tuple[str, Page]] = [
+    ("structure-name", edited(G, path="pages/ns-directml-dml_gather_operator_desc.zh-tw.md")),
+    ("name-unknown", with_name(G, "KernelTensor", "It is the KernelTensor of DML_CONVOLUTION_OPERATOR_DESC.")),
+    ("name-unknown", with_name(G, "KernelTensor", "It comes from the KernelTensor of a max-pooling operation.")),
+    (
+        "name-unknown",
+        with_name(change_member(G, "Axis", name=quoted("KernelTensor", 50)), "KernelTensor", "It is old."),
+    ),
+    (
+        "name-misspelt",
+        with_text(declared(G, 3, name="WindowSizes", type="const UINT *"), "Axis", "Each WindowSize is 1."),
+    ),
+    ("text-level-below", with_text(N, "InputDimensionCount", "DML_PICK_MODE_A is of DML_FEATURE_LEVEL_2_0.")),
+    ("range-unreadable", change_member(G, "Axis", ranges=(interval("[-BatchCount, +BatchCount]"),))),
+    ("field-type", change_member(declared(G, 3, type="FLOAT"), "Axis", type="float")),
+    ("row-text", with_text(G, "IndicesTensor", "It must have data type UINT32 or DML_TENSOR_DATA_TYPE_FLOAT32.")),
+    ("row-text", with_text(G, "IndicesTensor", "If Axis is 0, it must have data type FLOAT32.")),
+    ("row-text", with_text(G, "IndicesTensor", "The type of InputTensor must be FLOAT32.")),
+    ("example-elements", change_tensor(G, "InputTensor", values=value([[1, 2], [3, 4], [5, 6]]))),
+    ("example-operator", in_example(G, tensors=(relabelled("ATensor"), *G.examples[0].tensors[1:]))),
+    ("example-missing", with_modes("DML_PICK_MODE_EDGE")),
+]
+
+
+@pytest.mark.parametrize(("check", "page"), NO_FAULTS, ids=[f"{check}-{n}" for n, (check, _) in enumerate(NO_FAULTS)])
+def test_what_is_no_fault_is_not_found(check: str, page: Page) -> None:
+    assert not [found.id for found in check_page(page) if found.check == check]
+
+
+def test_the_value_of_a_mode_is_missing_where_the_example_has_that_mode() -> None:
+    assert "example-missing:PICK:2/FillValue" in ids(with_modes("DML_PICK_MODE_FILL"))
+
+
+def test_the_count_of_a_printed_array_is_not_missing() -> None:
+    page = edited(unknown_page(), declarations=T.declarations, members=T.members, constraints=())
+    first = msgspec.structs.replace(T.examples[0], attributes={**T.examples[0].attributes, "RepeatsCount": value(4)})
+    attributes = {name: content for name, content in first.attributes.items() if name != "RepeatsCount"}
+    page = edited(page, examples=(first, msgspec.structs.replace(first, number=2, attributes=attributes)))
+    assert not [one for one in ids(page) if one.startswith("example-missing")]
+    page = change(page, "examples", 1, structs(attributes={}))
+    assert "example-missing:PICK:2/Repeats" in ids(page)
 
 
 def test_every_check_has_a_fault_here() -> None:
