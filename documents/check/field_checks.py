@@ -29,6 +29,7 @@ from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
 from dml_conformance.spec.tensor import braces
 
 _STRUCTURE = re.compile(r"DML_([A-Z0-9_]+)_OPERATOR_DESC")
+_VERSION_BEHIND = re.compile(r"DML_([A-Z0-9_]+)_OPERATOR([0-9])_DESC")
 _TENSOR_NAME = re.compile(r"[A-Z][A-Za-z0-9]*Tensor")
 _CAMEL_CASE = re.compile(r"(?<![A-Za-z0-9_])[A-Z][a-z]+(?:[A-Z][a-z]+)+(?![A-Za-z0-9_])", re.ASCII)
 _OTHER_OPERATOR = re.compile(r"DML_(?:OPERATOR_([A-Z0-9_]+)|([A-Z0-9_]+)_OPERATOR_DESC)")
@@ -85,6 +86,15 @@ def _names(subject: PageSubject) -> Iterator[Remark]:
         other = _STRUCTURE.search(spot.text.upper())
         if other is not None and other[0] != expected:
             yield Remark(where, spot, other[0], expected)
+
+
+@CHECKS.add("structure-misspelt", Severity.WARNING, "the structures in DirectML.h")
+def _misspelt_structures(subject: PageSubject) -> Iterator[Remark]:
+    """The version of an operator's structure stands before the word operator."""
+    for passage in subject.page.passages:
+        named = () if passage.section == "front" else _VERSION_BEHIND.finditer(passage.quoted.english)
+        for match in named:
+            yield Remark(match[0], passage.quoted, match[0], f"DML_{match[1]}{match[2]}_OPERATOR_DESC")
 
 
 @CHECKS.add("syntax-missing", Severity.ERROR, "the form of a page on an operator")

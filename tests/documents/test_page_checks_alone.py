@@ -138,6 +138,7 @@ FAULTS: list[tuple[str, Page]] = [
     ("structure-name:syntax", edited(G, structure="DML_TILE_OPERATOR_DESC")),
     ("structure-name:file", edited(G, path="pages/ns-directml-dml_tile_operator_desc.md")),
     ("text-unwritten:members/Axis", with_text(G, "Axis", "TBD. It is there.")),
+    ("structure-misspelt:DML_TILE_OPERATOR1_DESC", with_text(G, "Axis", "See DML_TILE_OPERATOR1_DESC.")),
     ("structure-name:front-matter/UID", edited(G, front_matter={"UID": "NS:directml.DML_TILE_OPERATOR_DESC"})),
     ("syntax-missing:syntax", edited(G, declarations=())),
     ("field-twice:Axis", declared(G, 4, name="Axis")),
@@ -416,6 +417,7 @@ def with_modes(mode: str) -> Page:
 # (check, page that it has nothing to say about)
 NO_FAULTS: list[tuple[str, Page]] = [
     ("structure-name", edited(G, path="pages/ns-directml-dml_gather_operator_desc.zh-tw.md")),
+    ("structure-misspelt", with_text(G, "Axis", "See DML_TILE1_OPERATOR_DESC.")),
     ("name-unknown", with_name(G, "KernelTensor", "It is the KernelTensor of DML_CONVOLUTION_OPERATOR_DESC.")),
     ("name-unknown", with_name(G, "KernelTensor", "It comes from the KernelTensor of a max-pooling operation.")),
     (
