@@ -6,7 +6,7 @@ that it has no table of a newer level is no fault. Tables that were only inferre
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dml_conformance.documents.check.checks import REGISTRY, CheckList, Remark, listed, misplaced
 from dml_conformance.documents.check.model import Severity
@@ -111,32 +111,33 @@ def _extra_table(subject: PageSubject) -> Iterator[Remark]:
 def _known_rows(subject: PageSubject) -> Iterator[tuple[str, TableRow, Support]]:
     """The rows of the page's tables that the facts have too, by what findings are called: `4_1/InputTensor`."""
     for table in subject.tables:
-        known = _nearest(table, [known for known in _tables(subject) if known.level == table.level])
+        known = nearest(table, _tables(subject))
         for name, row in table.rows.items():
             if name in known:
                 yield f"{table.level}/{name}", row, known[name]
 
 
-def _nearest(table: Table, known: list[SupportTable]) -> dict[str, Support]:
-    """The rows of the known table that the page's agrees with most: REDUCE has several of a level."""
+def nearest(table: Table, known: Sequence[SupportTable]) -> dict[str, Support]:
+    """The rows of the known table of a page's level; of those for several reduce functions, the one most like it."""
 
     def differing(rows: dict[str, Support]) -> int:
         pairs = [(row, rows[name]) for name, row in table.rows.items() if name in rows]
-        return sum(_other_counts(*pair) + _other_types(*pair) for pair in pairs)
+        return sum(other_counts(*pair) + other_types(*pair) for pair in pairs)
 
-    return min((of_level.rows for of_level in known), key=differing, default={})
+    return min((of_level.rows for of_level in known if of_level.level == table.level), key=differing, default={})
 
 
-def _other_counts(row: TableRow, known: Support) -> bool:
+def other_counts(row: TableRow, known: Support) -> bool:
+    """Whether a row has dimension counts, and others than are known."""
     return bool(row.dimension_counts and known.dimension_counts and row.dimension_counts != known.dimension_counts)
 
 
-def _other_types(row: TableRow, known: Support) -> bool:
-    return bool(row.data_types and known.data_types and set(row.data_types) != type_names(known))
+def other_types(row: TableRow, known: Support) -> bool:
+    """Whether a row has data types, and others than are known."""
+    return bool(row.data_types and known.data_types and set(row.data_types) != _type_names(known))
 
 
-def type_names(known: Support) -> set[str]:
-    """The data types that a tensor may have, by name."""
+def _type_names(known: Support) -> set[str]:
     return {data_type.name for data_type in known.data_types}
 
 
@@ -144,7 +145,7 @@ def type_names(known: Support) -> set[str]:
 def _dimension_counts(subject: PageSubject) -> Iterator[Remark]:
     """The tables have the dimension counts of the newest page."""
     for name, row, known in _known_rows(subject):
-        if _other_counts(row, known):
+        if other_counts(row, known):
             expected = counts_text(known.dimension_counts)
             yield Remark(name, row.quoted("dimension_counts"), counts_text(row.dimension_counts or ()), expected)
 
@@ -153,8 +154,8 @@ def _dimension_counts(subject: PageSubject) -> Iterator[Remark]:
 def _data_types(subject: PageSubject) -> Iterator[Remark]:
     """The tables have the data types of the newest page."""
     for name, row, known in _known_rows(subject):
-        if _other_types(row, known):
-            has, expected = set(row.data_types or ()), type_names(known)
+        if other_types(row, known):
+            has, expected = set(row.data_types or ()), _type_names(known)
             differing = (("no", expected - has), ("has", has - expected))
             found = "; ".join(f"{word} {types_text(names)}" for word, names in differing if names)
             yield Remark(name, row.quoted("data_types"), found, types_text(expected))

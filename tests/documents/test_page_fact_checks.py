@@ -4,41 +4,15 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from page_factories import bare_page, quoted, row, table
+from page_factories import bare_page, page_of_facts, quoted, row, table
 
 from dml_conformance.documents.check.alone import check_page
 from dml_conformance.documents.check.fact_checks import CHECKS
 from dml_conformance.documents.read.model import Declaration, FieldSection, LevelTable, Page, Place
-from dml_conformance.spec.operator_facts import SupportTable, operator_facts
+from dml_conformance.spec.operator_facts import operator_facts
 from dml_conformance.spec.registry import operators
 
-KINDS = {"input": "Input", "inputs": "Input", "output": "Output", "outputs": "Output"}
 OTHERS = [name for name in operator_facts() if name not in operators()]
-
-
-def page_of_facts(name: str) -> Page:
-    """A page that says what the facts say."""
-    facts = operator_facts()[name]
-    availability = f"This operator was introduced in DML_FEATURE_LEVEL_{facts.introduced_in}."
-    return bare_page(
-        name,
-        f"{name.lower()}.md",
-        structure=facts.structure,
-        title=quoted(f"{facts.structure} structure"),
-        declarations=tuple(Declaration(f.name, f.type, Place(10 + n, 3)) for n, f in enumerate(facts.fields)),
-        introduced_in=facts.introduced_in,
-        availability=(quoted(availability, 120),),
-        tables=tuple(_table(name, known, 200 + 20 * n) for n, known in enumerate(reversed(facts.support_tables))),
-    )
-
-
-def _table(name: str, known: SupportTable, line: int) -> LevelTable:
-    roles = {field.name: field.role for field in operator_facts()[name].fields}
-    rows = [
-        row(tensor, KINDS[roles[tensor]], sorted(support.dimension_counts), sorted(t.name for t in support.data_types))
-        for tensor, support in known.rows.items()
-    ]
-    return table(known.level.label, rows, line)
 
 
 def remarks(page: Page) -> set[str]:
