@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dml_conformance.documents.read.model import Page
 
 REGISTRY = "registry"
+_SIGNATURES = {"text": b"", "agreement": b"# Pages and facts"}
 _SHOWN = 3  # files passed over that are named
 _PAGES = click.argument("paths", nargs=-1, required=True, metavar="PAGE...", type=click.Path(path_type=Path))
 
@@ -38,7 +39,7 @@ _PAGES = click.argument("paths", nargs=-1, required=True, metavar="PAGE...", typ
     help="What else to hold them against: the registry, which is the default, or another page; may be given again.",
 )
 @click.option("--ignore-known", is_flag=True, help="Errors that are known errata do not count.")
-@format_option("text", "json", "sarif")
+@format_option("text", "json", "sarif", "agreement")
 @output_options("FILE")
 @click.pass_context
 def check_page_command(
@@ -54,16 +55,19 @@ def check_page_command(
 
     PAGE is a Markdown or text file, or a folder, of which all .md and .txt files are looked at. Each page is held
     against itself (its examples are run on the reference), against the English original that it carries, and against
-    the registry of this project or another page; then pages on one operator against each other.
+    the registry of this project or another page; then pages on one operator against each other. The format agreement
+    is a Markdown table of all operators: how many fields, levels and rows of their pages agree with what is known of
+    them.
 
     Ends with 0 if there is no error; 1 if there is one, known or not; 2 if a page cannot be read. The others are
     checked all the same.
     """
     from dml_conformance.documents.check import check_pages
+    from dml_conformance.documents.check.agreement import agreements
     from dml_conformance.documents.read.collect import collect
-    from dml_conformance.documents.report import sarif
+    from dml_conformance.documents.report import agreement_page, sarif
 
-    signature = b"" if format_ == "text" else JSON
+    signature = _SIGNATURES.get(format_, JSON)
     target = OutputFile(STDOUT if output is None else output, replace=replace, signature=signature)
     other = _other_page(against)
     collection = _comparable(collect(paths), other)
@@ -75,7 +79,9 @@ def check_page_command(
         skipped=collection.skipped,
         failures=collection.failures,
     )
-    if format_ != "text":
+    if format_ == "agreement":
+        target.write(agreement_page(agreements(collection.pages)))
+    elif format_ != "text":
         log = checked if format_ == "json" else sarif(collection.pages, checked)
         target.write(indented_json(log) + "\n")
     elif collection.pages or not target.is_stdout:

@@ -7,7 +7,14 @@ carries one; see `subject`.
 
 from __future__ import annotations
 
-from dml_conformance.documents.check import computed_checks, example_checks, field_checks, registry_checks, table_checks
+from dml_conformance.documents.check import (
+    computed_checks,
+    example_checks,
+    fact_checks,
+    field_checks,
+    registry_checks,
+    table_checks,
+)
 from dml_conformance.documents.check.checks import PageCheck
 from dml_conformance.documents.check.model import CheckStatement, PageFinding
 from dml_conformance.documents.check.subject import PageSubject
@@ -21,6 +28,7 @@ CHECKS: tuple[PageCheck, ...] = (
     *example_checks.CHECKS,
     *computed_checks.CHECKS,
     *registry_checks.CHECKS,
+    *fact_checks.CHECKS,
 )
 STATEMENTS: tuple[CheckStatement, ...] = tuple(check.described for check in CHECKS)
 
@@ -28,7 +36,7 @@ STATEMENTS: tuple[CheckStatement, ...] = tuple(check.described for check in CHEC
 def check_page(page: Page) -> list[PageFinding]:
     """Every check of one page on its own, by place.
 
-    An operator that the registry does not know is held against its own page only, and a note says so.
+    An operator that the registry does not know is held against its own page and the facts, and a note says so.
     """
     subject = PageSubject.of(page)
     found = [finding for check in CHECKS for finding in check.findings(subject)]

@@ -28,6 +28,7 @@ from dml_conformance.documents.read.model import (
 )
 from dml_conformance.spec.examples import Example, examples
 from dml_conformance.spec.operator import DATA, FieldKind, OperatorSpec
+from dml_conformance.spec.operator_facts import Role, SupportTable, operator_facts
 from dml_conformance.spec.registry import operator
 
 COLUMNS = ("tensor", "kind", "dimension_counts", "data_types")
@@ -208,6 +209,32 @@ def published_page(name: str) -> Page:
     if name == "TILE":
         page = msgspec.structs.replace(page, constraints=page.constraints[1:])
     return with_passages(page)
+
+
+def page_of_facts(name: str) -> Page:
+    """A page of any operator that says what the facts say, and has no section on a field."""
+    facts = operator_facts()[name]
+    availability = f"This operator was introduced in DML_FEATURE_LEVEL_{facts.introduced_in}."
+    return bare_page(
+        name,
+        f"{name.lower()}.md",
+        structure=facts.structure,
+        title=quoted(f"{facts.structure} structure"),
+        declarations=tuple(Declaration(f.name, f.type, Place(10 + n, 3)) for n, f in enumerate(facts.fields)),
+        introduced_in=facts.introduced_in,
+        availability=(quoted(availability, 120),),
+        tables=tuple(_known_table(name, known, 200 + 20 * n) for n, known in enumerate(reversed(facts.support_tables))),
+    )
+
+
+def _known_table(name: str, known: SupportTable, line: int) -> LevelTable:
+    roles = {field.name: field.role for field in operator_facts()[name].fields}
+    kinds = {name: "Output" if role in (Role.OUTPUT, Role.OUTPUTS) else "Input" for name, role in roles.items()}
+    rows = [
+        row(tensor, kinds[tensor], sorted(support.dimension_counts), sorted(t.name for t in support.data_types))
+        for tensor, support in known.rows.items()
+    ]
+    return table(known.level.label, rows, line)
 
 
 def unknown_page() -> Page:
