@@ -233,11 +233,16 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
         yield command, shown
 
 
-def printed_as_shown(shown: str, printed: str) -> bool:
-    """Whether it is the same, but for how many spaces there are.
+_PROGRESS = re.compile(r"(?m)^(boundaries|search|sweep): .*\n(?=\1: )|^throughput: .* measured\n")
 
-    `...` stands for anything within a line, and on a line of its own for any number of lines.
+
+def printed_as_shown(shown: str, printed: str) -> bool:
+    """Whether it is the same, but for how many spaces there are, and for how often progress is told of.
+
+    `...` stands for anything within a line, and on a line of its own for any number of lines. A slow machine tells of
+    a phase several times, the last time as a quick one does, and of timing, which a quick one does not mention.
     """
+    printed = _PROGRESS.sub("", printed)
     pattern = "".join(
         r"(?:.*\n)*" if line == "..." else ".*".join(map(re.escape, line.split("..."))) + r"\n"
         for line in lines_of(shown)

@@ -367,7 +367,7 @@ def test_throughput_is_side_by_side(tmp_path: Path) -> None:
     page = Page(report_html(CampaignReport(summaries)))
     told = [text for _, text in page.all("tr")]
     for timed in rows:
-        about = f"{timed.data_type}{binary_size(timed.size)}, warm"
+        about = f"{timed.data_type}{binary_size(timed.output_bytes)}, warm"
         first = f"{about}{timed.bytes_per_second / 1e9:,.3g}{share_of_copy(timed)}"
         second = f"{slow.bytes_per_second / 1e9:,.3g}{share_of_copy(slow)}" if timed is rows[1] else ""
         assert any(text.endswith(first + (second or "not timed")) for text in told), first + second
