@@ -138,7 +138,7 @@ class _Names:
             missing = [name for name in self.needed if _length(name) == length for _ in range(self._take_exact(name))]
             yield from self._versions([name for name in missing if not self._is_in_longer(name)], length)
         for name in self.missing:
-            found = self._same_position(name) or self._other_name(name) or self._part(name)
+            found = self._joined(name) or self._same_position(name) or self._other_name(name) or self._part(name)
             if found is None and (self.needed[name] > self.missing.count(name) or not self._is_bound(name)):
                 continue  # said once instead of twice, or a product that goes without its name
             yield self._change(name, found)
@@ -170,8 +170,8 @@ class _Names:
             self.rest = self.rest.replace(found, " ", 1)
         if LEVEL_NAME.fullmatch(name):
             return TextChange("level", name, found or NOTHING)
-        is_glued = found is not None and found.startswith(name)  # to the next word
-        if found is not None and self._is_valid(found) and found not in name.split(".") and not is_glued:
+        is_kept = found is None or found in name.split(".") or found.startswith(name)  # in part, or with the next word
+        if found is not None and not is_kept and self._is_valid(found):
             return TextChange("wrong-name", name, found)
         return TextChange("name" if self._is_bound(name) else "product", name, found or NOTHING)
 
@@ -187,6 +187,11 @@ class _Names:
     def _is_in_longer(self, name: str) -> bool:
         """Whether the text has the name as a part of a right one that it writes out."""
         return name in self.rest and any(name in o.split(".") and self._is_valid(o) for o in names_in(self.rest))
+
+    def _joined(self, name: str) -> str | None:
+        """The name with the next word, where the space between them is lost."""
+        match = re.search(rf"(?<!\w){re.escape(name)}\w+", self.rest)
+        return None if match is None else match[0]
 
     def _same_position(self, name: str) -> str | None:
         """The emphasised piece of the text that stands where the original emphasises the name."""
@@ -224,19 +229,7 @@ def whole(name: str) -> re.Pattern[str]:
 
 
 def _number_changes(quoted: Quoted, original: Parts, shown: Parts) -> Iterator[TextChange]:
-    missing = Counter(original.numbers) - Counter(shown.numbers)
-    extra = Counter(shown.numbers) - Counter(original.numbers)
-    if missing or extra:
-        missing_joined = Counter(original.joined) - Counter(shown.joined)
-        extra_joined = Counter(shown.joined) - Counter(original.joined)
-        if not missing_joined and not extra_joined:
-            missing, extra = Counter(), Counter()
-    missing -= written_numbers(quoted.text)
-    words = re.findall(r"[a-z]+", (quoted.original or "").lower())
-    extra -= written_numbers(quoted.original or "")
-    extra -= Counter(_ENGLISH_NUMBERS[word] for word in words if word in _ENGLISH_NUMBERS)
-    if not missing:  # what the original has may be said twice
-        extra = Counter({number: count for number, count in extra.items() if number not in original.numbers})
+    missing, extra = _differing_numbers(quoted, original, shown)
     for wanted, found in zip_longest(missing.elements(), extra.elements()):
         if wanted is None or found is None:
             yield TextChange("added-number" if wanted is None else "lost-number", wanted or NOTHING, found or NOTHING)
@@ -250,6 +243,23 @@ def _number_changes(quoted: Quoted, original: Parts, shown: Parts) -> Iterator[T
         yield TextChange("number", f"-{wanted}", wanted)
     for found in (Counter(shown.negative) - original_minus).elements():
         yield TextChange("number", found, f"-{found}")
+
+
+def _differing_numbers(quoted: Quoted, original: Parts, shown: Parts) -> tuple[Counter[str], Counter[str]]:
+    """The figures that only the original has, and those that only the text has."""
+    missing = Counter(original.numbers) - Counter(shown.numbers)
+    extra = Counter(shown.numbers) - Counter(original.numbers)
+    if Counter(original.joined) == Counter(shown.joined):
+        return Counter(), Counter()
+    if extra:
+        words = re.findall(r"[a-z]+", (quoted.original or "").lower())
+        extra -= written_numbers(quoted.original or "")
+        extra -= Counter(_ENGLISH_NUMBERS[word] for word in words if word in _ENGLISH_NUMBERS)
+    if not extra:  # else one of them may stand in place of a missing one
+        missing -= written_numbers(quoted.text)
+    if not missing:  # what the original has may be said twice
+        extra = Counter({number: count for number, count in extra.items() if number not in original.numbers})
+    return missing, extra
 
 
 def _mark_changes(quoted: Quoted, known: frozenset[str]) -> Iterator[TextChange]:
