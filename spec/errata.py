@@ -16,6 +16,7 @@ class Resolution(StrEnum):
 
     CORRECTED = "corrected"  # the pages' own evidence settles it; the rules follow the correction
     UNSPECIFIED = "unspecified"  # a descriptor or value that depends on it is not judged
+    PENDING = "pending"  # it waits for its operator, which the registry does not have yet
     EDITORIAL = "editorial"  # wording or labels; no descriptor's fate depends on it
 
 
@@ -34,7 +35,7 @@ class Erratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         id: stable; `GATHER-1`, `TENSOR-1` for what concerns every tensor, `LEVEL-1` for what concerns the levels.
         operators: names of the operators concerned; empty = all.
         concerns: what it would leave unclear.
-        kind: range, formula, example, label, prose, missing, table, level.
+        kind: range, formula, example, label, prose, missing, table, level, type.
         page: the page's name.
         place: where on the page it stands, or where what is missing belongs.
         finding: what the page says and why that cannot stand.

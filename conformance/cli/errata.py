@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from dml_conformance.conformance.cli.files import HTML, JSON, STDOUT, OutputFile, output_options
-from dml_conformance.conformance.cli.options import OPERATOR, format_option
+from dml_conformance.conformance.cli.options import KNOWN_OPERATOR, format_option
 from dml_conformance.reports.text import indented_json
 
 _TITLE = "# Errata of the DirectML pages"
@@ -15,7 +15,7 @@ _SIGNATURES = {"md": _TITLE.encode(), "json": JSON, "html": HTML}
 
 
 @click.command(name="errata")
-@click.option("--operator", "names", type=OPERATOR, multiple=True, help="Only this operator; may be given again.")
+@click.option("--operator", "names", type=KNOWN_OPERATOR, multiple=True, help="Only this operator; may be given again.")
 @format_option("md", "json", "html")
 @output_options("FILE")
 def errata_command(names: tuple[str, ...], format_: str, output: Path | None, replace: bool) -> None:

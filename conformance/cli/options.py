@@ -68,6 +68,21 @@ def _operators() -> Iterable[str]:
     return operators()
 
 
+def _known_operator(text: str) -> str:
+    from dml_conformance.spec.operator_facts import operator_facts
+
+    name = text.upper().removeprefix("DML_OPERATOR_")
+    if name not in operator_facts():
+        raise KeyError(f"DirectML has no operator {text!r}")
+    return name
+
+
+def _known_operators() -> Iterable[str]:
+    from dml_conformance.spec.operator_facts import operator_facts
+
+    return operator_facts()
+
+
 def _shard(text: str) -> Shard:
     from dml_conformance.conformance.exchange.corpus import Shard
 
@@ -105,6 +120,7 @@ def _resource(text: str) -> tuple[str, float]:
 
 LEVEL = ParsedType("level", _level, _levels)  # `3_0`, `3.0` or `DML_FEATURE_LEVEL_3_0`
 OPERATOR = ParsedType("operator", _operator, _operators)  # `GATHER` or `DML_OPERATOR_GATHER`, in any case
+KNOWN_OPERATOR = ParsedType("operator", _known_operator, _known_operators)  # the registry may lack it
 SHARD = ParsedType("shard", _shard)  # one of several parts: `3/16`
 SIZE = ParsedType("size", _size)  # an amount of memory, `4GiB`, in bytes
 DEVICES = ParsedType("devices", _devices)  # numbers of devices, `0,2`, each once; `all` is none in particular

@@ -32,6 +32,7 @@ from dml_conformance.documents.read.model import Interval
 from dml_conformance.spec.examples import Example, examples, flattened, nesting
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operator import DATA, Field, FieldKind, OperatorSpec, Support
+from dml_conformance.spec.operator_facts import operator_facts
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.validator import decide
 
@@ -48,12 +49,15 @@ def _spec(subject: PageSubject) -> OperatorSpec:
     return subject.spec
 
 
-@CHECKS.add("unknown-operator", Severity.NOTE, "the page was held against itself alone", needs_registry=False)
+@CHECKS.add("unknown-operator", Severity.NOTE, needs_registry=False)
 def _unknown_operator(subject: PageSubject) -> Iterator[Remark]:
     """The registry knows the operator."""
     if subject.spec is None:
-        expected = "nothing; fields, levels, tables, intervals, and the rules and values of examples were not compared"
-        yield Remark("operator", subject.top, "an operator that the registry does not have", expected)
+        facts = subject.page.operator in operator_facts()
+        why = f"the page was held against itself {'and the facts of the operator' if facts else 'alone'}"
+        others = "intervals, and the rules and values of examples were not compared"
+        expected = f"nothing; {'' if facts else 'fields, levels, tables, '}{others}"
+        yield Remark("operator", subject.top, "an operator that the registry does not have", expected, why)
 
 
 @CHECKS.add("registry-field", Severity.ERROR)

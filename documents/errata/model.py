@@ -84,7 +84,7 @@ class ErratumEntry(msgspec.Struct, frozen=True, omit_defaults=True):
         page: the page's name.
         address: where it is published.
         place: where on the page it stands, or where what is missing belongs.
-        kind: range, formula, example, label, prose, missing, table, level.
+        kind: range, formula, example, label, prose, missing, table, level, type.
         concerns: what it would leave unclear.
         finding: what the page says and why that cannot stand.
         resolution: what this project does about it.

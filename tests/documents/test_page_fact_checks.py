@@ -106,3 +106,12 @@ def test_a_page_without_a_syntax_block_has_the_fields_of_its_sections() -> None:
 def test_the_registry_has_its_own_checks_and_an_unknown_operator_none() -> None:
     assert remarks(bare_page("TILE", "tile.md", introduced_in="2_0", declarations=CLIP.declarations)) == set()
     assert remarks(bare_page("PICK", "pick.md", introduced_in="2_0", declarations=CLIP.declarations)) == set()
+
+
+def test_the_note_on_an_operator_says_what_was_compared() -> None:
+    [note] = [finding for finding in check_page(CLIP) if finding.check == "unknown-operator"]
+    assert "the facts" in note.why
+    assert "tables" not in note.expected
+    [note] = [f for f in check_page(bare_page("PICK", "pick.md")) if f.check == "unknown-operator"]
+    assert note.why.endswith("alone")
+    assert "tables" in note.expected

@@ -10,6 +10,7 @@ from places import ROOT, SHARED
 
 from dml_conformance.spec.errata import Concern, Erratum, Resolution, errata
 from dml_conformance.spec.examples import examples, layouts
+from dml_conformance.spec.operator_facts import operator_facts
 from dml_conformance.spec.registry import operators, rules
 
 FACTS = SHARED / "directml-facts" / "operators.json"
@@ -24,11 +25,11 @@ def by_id(erratum: Erratum) -> str:
 def test_an_erratum_is_well_formed(erratum: Erratum) -> None:
     subject, _, number = erratum.id.rpartition("-")
     assert number.isdigit()
-    assert subject in {*operators(), "TENSOR", "LEVEL"}
-    assert set(erratum.operators) <= set(operators())
-    assert (subject in operators()) == bool(erratum.operators)
+    assert subject in {*operator_facts(), "TENSOR", "LEVEL"}
+    assert set(erratum.operators) <= set(operator_facts())
+    assert (subject in operator_facts()) == bool(erratum.operators)
     assert not erratum.operators or erratum.operators[0] == subject
-    assert erratum.kind in {"range", "formula", "example", "label", "prose", "missing", "table", "level"}
+    assert erratum.kind in {"range", "formula", "example", "label", "prose", "missing", "table", "level", "type"}
     assert erratum.source.url.startswith("https://learn.microsoft.com/windows/")
     for text in (erratum.finding, erratum.reason):
         assert text[0].isupper()
@@ -73,6 +74,13 @@ def test_a_rule_names_errata_of_its_own_subject() -> None:
 def test_editorial_errata_concern_the_text_only() -> None:
     for erratum in EVERY:
         assert (erratum.resolution is Resolution.EDITORIAL) == (erratum.concerns is Concern.TEXT), erratum.id
+
+
+def test_what_is_pending_waits_for_an_operator_of_the_registry() -> None:
+    for erratum in EVERY:
+        waits = bool(erratum.operators) and not set(erratum.operators) <= set(operators())
+        is_pending = erratum.resolution is Resolution.PENDING
+        assert is_pending == (waits and erratum.concerns is not Concern.TEXT), erratum.id
 
 
 def test_examples_and_errata_name_each_other() -> None:
