@@ -90,8 +90,6 @@ def _labels(subject: PageSubject) -> Iterator[Remark]:
     for example in subject.examples:
         for tensor, meant in example.mislabelled:
             label = tensor.label.english
-            if any(label.startswith(f"{name}[") for name in subject.tensors):
-                continue  # one of an array of tensors
             again = label in example.tensors
             yield Remark(
                 f"{example.number}/{meant or label}",
@@ -129,7 +127,7 @@ def _missing(subject: PageSubject) -> Iterator[Remark]:
     """
     examples = list(_whole(subject))
     for example in examples:
-        has = {*example.tensors, *example.attributes}
+        has = example.fields
         if subject.spec is not None:
             due = {field.name for field in subject.spec.fields if not field.optional}
             why = "the fields of the operator"
