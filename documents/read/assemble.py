@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dml_conformance.documents.read import words
-from dml_conformance.documents.read.examples import Figure, read_figure
+from dml_conformance.documents.read.examples import Call, Figure, read_figure, whole_examples
 from dml_conformance.documents.read.model import (
     FORMAT,
     CodeBlock,
@@ -37,7 +37,13 @@ from dml_conformance.documents.read.pieces import (
 )
 from dml_conformance.documents.read.ranges import ranges_in
 from dml_conformance.documents.read.source import PageText
-from dml_conformance.documents.read.syntax import STRUCTURE, is_structure, one_spelling, read_structure
+from dml_conformance.documents.read.syntax import (
+    STRUCTURE,
+    annotations_in,
+    is_structure,
+    one_spelling,
+    read_structure,
+)
 from dml_conformance.documents.read.tables import is_level_table, read_table
 
 _UID = re.compile(r"([A-Z]{2}):\w+\.(\S+)")
@@ -79,19 +85,20 @@ class _Assembler:
         self.members: list[tuple[Piece, list[Paragraph]]] = []  # the names of fields and what stands under them
         self.sections: dict[str, list[Quoted]] = {"availability": [], "constraints": [], "remarks": []}
         self.tables: list[LevelTable] = []
-        self.examples: list[PageExample] = []
+        self.calls: list[Call] = []  # of the examples and figures
+        self.titles = 0  # of examples
         self.code_blocks: list[CodeBlock] = []
         self.passages: list[Passage] = []
-        self.heading: Piece | None = None  # the last one, until a table or an example has taken it
+        self.heading: Piece | None = None  # the last one, until an example has taken it
+        self.variant: Piece | None = None  # the heading that the tables below it are a variant by
         self.tensors: frozenset[str] = frozenset()
-        self.worked = 0
 
     def page(self, form: Form, path: str, digest: str) -> Page:
         self._read_structure()
         operator = self._operator(path)
         for piece in self.contents.front:
             self._passage("front", "sentence", piece)
-        if form is Form.MARKDOWN:
+        if form is Form.MARKDOWN or not any(map(_is_title, self.blocks)):
             self.section = "description"
         for index, block in enumerate(self.blocks):
             self._block(block, index)
@@ -116,7 +123,7 @@ class _Assembler:
             constraints=tuple(self.sections["constraints"]),
             remarks=tuple(self.sections["remarks"]),
             tables=tuple(self.tables),
-            examples=tuple(self.examples),
+            examples=tuple(whole_examples(self.calls)),
             code_blocks=tuple(self.code_blocks),
             passages=tuple(self.passages),
             problems=self._problems(),
@@ -174,7 +181,7 @@ class _Assembler:
 
     def _heading(self, block: Heading, index: int) -> None:
         piece = block.piece
-        if self.title is None and (block.level == 1 or STRUCTURE.search(piece.english)):
+        if self.title is None and _is_title(block):
             self.title = piece.quoted(self.document)
             self.section = "description"
             self._passage("title", "heading", piece)
@@ -182,6 +189,8 @@ class _Assembler:
         section = self._section_of(block, index)
         if section is not None or block.level <= 2:
             self.section = section or "other"
+        if block.level <= 2 or section == "support":
+            self.variant = piece if block.level > 2 else None
         self.heading = piece
         self._passage(self._part, "heading", piece)
 
@@ -287,26 +296,32 @@ class _Assembler:
             if self.section == "description":
                 return "pseudocode"
             return "formula" if self._part == "members" and "=" in block.content.text else "other"
+        within_pseudocode = self.section == "description" and bool(figure.faults)
+        self._keep_example(block, figure, is_figure=within_pseudocode or self._part == "members")
+        if within_pseudocode:
+            return "pseudocode"
         self.faults += figure.faults
-        title, number = None, 0
-        if self._part != "members":
-            self.worked += 1
-            if self.section == "examples":
-                title = self.heading if self.heading is not None and not self._is_section_heading() else None
-            stated = None if title is None else words.example_number(title.text) or words.example_number(title.english)
-            number = self.worked if stated is None else stated
-            self.heading = None if title is not None else self.heading
-        self.examples.append(
-            PageExample(
-                number=number,
-                title=None if title is None else title.quoted(self.document),
-                attributes=figure.attributes,
-                tensors=figure.tensors,
-                place=place_of(self.document, block.content),
-                last_line=block.last_line,
-            )
-        )
         return "example"
+
+    def _keep_example(self, block: Code, figure: Figure, *, is_figure: bool) -> None:
+        """Keep what a block says of a call, under the title that it takes, if any."""
+        title = section = None
+        number = 0 if is_figure else None
+        if self.section == "examples":
+            if self.heading is not None and not self._is_section_heading():
+                title, self.heading = self.heading, None
+                self.titles += 1
+                number = words.example_number(title.text) or words.example_number(title.english)
+            section = self.titles
+        example = PageExample(
+            number=0,
+            title=None if title is None else title.quoted(self.document),
+            attributes=figure.attributes,
+            tensors=figure.tensors,
+            place=place_of(self.document, block.content),
+            last_line=block.last_line,
+        )
+        self.calls.append(Call(example, number, section))
 
     def _figure(self, block: Code) -> Figure:
         is_read = len(block.content.text) <= _LONGEST_EXAMPLE
@@ -323,7 +338,7 @@ class _Assembler:
     def _grid(self, block: Grid) -> None:
         is_table = is_level_table(block) or (self.section.partition("/")[0] == "support" and _width(block) > 2)
         if is_table and self.heading is not None:
-            table, faults = read_table(self.heading, block, self.document)
+            table, faults = read_table(self.heading, self.variant, block, self.document)
             self.tables.append(table)
             self.faults += faults
         for row in (block.header, *block.rows):
@@ -351,15 +366,24 @@ class _Assembler:
         )
 
 
+def _is_title(block: Block) -> bool:
+    return isinstance(block, Heading) and (block.level == 1 or STRUCTURE.search(block.piece.english) is not None)
+
+
 def _member(name: Piece, paragraphs: Sequence[Paragraph], document: PageText) -> FieldSection:
-    """The section on a field; its first paragraph may be the type line."""
+    """The section on a field; its first paragraph may be the type line, a declaration above it left out."""
+    if len(paragraphs) > 1 and paragraphs[0].pieces[-1].english.endswith(f" {name.english};"):
+        paragraphs = paragraphs[1:]
     kind = _type_of(paragraphs[0].pieces) if paragraphs else None
-    type_line = None if kind is None else paragraphs[0].pieces[0]
+    line = None if kind is None else paragraphs[0].pieces[0]
+    optional, count_field = annotations_in("" if line is None else line.english)
     pieces = [piece for paragraph in paragraphs[kind is not None :] for piece in paragraph.pieces]
     return FieldSection(
         name=name.quoted(document),
         type=kind,
-        type_line=None if type_line is None else type_line.quoted(document),
+        type_line=None if line is None else line.quoted(document),
+        optional=optional,
+        count_field=count_field,
         text=tuple(piece.quoted(document) for piece in pieces),
         ranges=tuple(interval for piece in pieces for interval in ranges_in(piece, document)),
         levels=tuple(label for piece in pieces for label in words.levels_in(piece.text)),

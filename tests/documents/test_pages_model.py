@@ -32,9 +32,11 @@ Route = tuple[str | int, ...]
 
 @pytest.fixture(scope="module")
 def collection() -> PageCollection:
-    """The pages of ours, and one that is broken."""
+    """The pages of ours, one that is broken and one with shapes."""
     broken = parsed("# DML_X_OPERATOR_DESC\n\n```\nstruct DML_X_OPERATOR_DESC { oops; };\n")
-    return PageCollection.of((*(read_page(path) for path in OWN_PAGES), broken))
+    table = "| Tensor | Dimensions | Supported data types |\n|-|-|-|\n| A | { N, [1], Sizes[] } | INT8 |\n"
+    shapes = parsed(f"# DML_X_OPERATOR_DESC\n\n## Tensor support\n\n{table}")
+    return PageCollection.of((*(read_page(path) for path in OWN_PAGES), broken, shapes))
 
 
 def parts(item: Any, path: Route = ()) -> Iterator[tuple[Route, msgspec.Struct]]:
@@ -94,7 +96,8 @@ def test_what_is_optional_is_written_where_there_is_something_to_say(collection:
         optional = within(written, path).keys() - set(SCHEMA["$defs"][name]["required"])
         seen |= {(name, field) for field in optional}
         assert [field for field in optional if within(written, path)[field] in (None, False, [], {})] == [], path
-    assert {name for name, _ in seen} == {"Quoted", "FieldSection", "PrintedInterval", "ExampleTensor"}
+    with_more = {"Quoted", "FieldSection", "PrintedInterval", "LevelRow", "ShapeDimension", "ExampleTensor"}
+    assert {name for name, _ in seen} == with_more
 
 
 def test_the_format_written_is_that_of_the_published_schema(collection: PageCollection) -> None:
