@@ -9,8 +9,9 @@ translation has is then reported once, not again as a field without a row or an 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
@@ -29,6 +30,7 @@ from dml_conformance.documents.read.model import (
     FieldSection,
     LevelRow,
     LevelTable,
+    NamedShape,
     Page,
     PageExample,
     Place,
@@ -36,6 +38,7 @@ from dml_conformance.documents.read.model import (
     Quoted,
     Value,
 )
+from dml_conformance.documents.read.shapes import shapes_in
 from dml_conformance.documents.read.words import levels_in
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import FieldKind, OperatorSpec
@@ -80,11 +83,13 @@ class PageField:
         name: DirectML's name.
         type: `const DML_TENSOR_DESC *`, `UINT`, `const UINT *`, or another.
         count_field: for an array, the field that holds its length; "" where none is found.
+        optional: whether it may be null.
     """
 
     name: str
     type: str
     count_field: str = ""
+    optional: bool = False
 
     @property
     def is_tensor(self) -> bool:
@@ -107,12 +112,13 @@ class TableRow:
     """A row of a level's table, read by the rule of this module.
 
     Attributes:
-        label: of the level.
+        label: of the table.
         tensor: the field's name.
         kind: `Input`, `Output` or None.
         dimension_counts, data_types: None where the cell is missing or cannot be read.
         cells: as they stand on the page.
         columns: the cells by what they hold.
+        optional, array, shapes: as in `LevelRow`.
     """
 
     label: str
@@ -122,6 +128,9 @@ class TableRow:
     data_types: tuple[str, ...] | None
     cells: tuple[Quoted, ...]
     columns: Mapping[str, Quoted]
+    optional: bool = False
+    array: bool = False
+    shapes: tuple[NamedShape, ...] = ()
 
     @property
     def name(self) -> str:
@@ -139,7 +148,14 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Table:
-    """A level's table, read by the rule of this module; `rows` has the first row of each tensor."""
+    """A level's table, read by the rule of this module; `rows` has the first row of each tensor.
+
+    Attributes:
+        label: of its level and, where it has one, its variant: `4_1`, `4_1 (MIN and MAX)`.
+        level: None where there is none of this label.
+        table: as it stands on the page.
+        every_row: its rows, in the page's order.
+    """
 
     label: str
     level: Level | None
@@ -291,7 +307,7 @@ class PageSubject:
     def declared(self) -> tuple[Declaration, ...]:
         """The declarations of the syntax block; of a page without one, its sections on fields that name a type."""
         return self.page.declarations or tuple(
-            Declaration(member.name.english, kind, member.name.place)
+            Declaration(member.name.english, kind, member.name.place, member.optional, member.count_field)
             for member in self.page.members
             if (kind := type_of(member)) is not None
         )
@@ -299,21 +315,20 @@ class PageSubject:
     @cached_property
     def fields(self) -> dict[str, PageField]:
         """The fields by name: as declared, else those of the registry."""
-        declared = [(declaration.name, declaration.type) for declaration in self.declared]
+        sections = {member.name.english: member for member in self.page.members}
+        declared = [_field(declaration, sections.get(declaration.name)) for declaration in self.declared]
         if not declared and self.spec is not None:
-            declared = registered_types(self.spec)
-        counts = {name for name, kind in declared if name.endswith("Count") and same_type(kind, UINT_TYPE)}
+            declared = [PageField(name, kind) for name, kind in registered_types(self.spec)]
         fields: dict[str, PageField] = {}
         count = ""
-        for name, kind in declared:
-            field = PageField(name, kind)
-            if name in counts:
-                count = name  # arrays follow their length, several may share one
+        for field in declared:
+            if field.name.endswith("Count") and same_type(field.type, UINT_TYPE):
+                count = field.name  # arrays follow their length, several may share one
             elif field.is_array:
-                field = PageField(name, kind, count)
+                field = replace(field, count_field=field.count_field or count)
             elif not field.is_tensor:
                 count = ""
-            fields.setdefault(name, field)
+            fields.setdefault(field.name, field)
         return fields
 
     @cached_property
@@ -336,8 +351,14 @@ class PageSubject:
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """All tables that name a level, in the page's order."""
-        return tuple(table for table in map(_table, self.page.tables) if table.label)
+        """All tables that name a level, in the page's order.
+
+        Under no level, the only table of the page, or of its variant, holds from the operator's introduction on.
+        """
+        variants = Counter(map(_variant, self.page.tables))
+        introduced = "" if self.introduced_in is None else self.introduced_in[0]
+        tables = (_table(table, introduced if variants[_variant(table)] == 1 else "") for table in self.page.tables)
+        return tuple(table for table in tables if table is not None)
 
     @property
     def rows(self) -> Iterator[TableRow]:
@@ -346,9 +367,17 @@ class PageSubject:
 
     @cached_property
     def table_at(self) -> dict[Level, Table]:
-        """The first table of each level that exists, from the lowest level on."""
-        first = {table.level: table for table in reversed(self.tables) if table.level is not None}
-        return dict(sorted(first.items()))
+        """The first table of each level that exists, from the lowest level on; none where levels have variants."""
+        return self.series[0] if len(self.series) == 1 else {}
+
+    @cached_property
+    def series(self) -> tuple[dict[Level, Table], ...]:
+        """For each variant, the first table of each level that exists, from the lowest level on."""
+        first: dict[str, dict[Level, Table]] = {}
+        for table in self.tables:
+            if table.level is not None:
+                first.setdefault(_variant(table.table), {}).setdefault(table.level, table)
+        return tuple(dict(sorted(tables.items())) for tables in first.values())
 
     @cached_property
     def agreements(self) -> tuple[Agreement, ...]:
@@ -480,6 +509,13 @@ def levels_of(member: FieldSection) -> Iterator[tuple[Level, Quoted]]:
         yield from ((level, quoted) for level in levels if level is not None)
 
 
+def _field(declaration: Declaration, section: FieldSection | None) -> PageField:
+    """A field by its declaration, with what annotations say there or in the section on it."""
+    both = (declaration,) if section is None else (declaration, section)
+    count_field = next((one.count_field for one in both if one.count_field), "")
+    return PageField(declaration.name, declaration.type, count_field, any(one.optional for one in both))
+
+
 def registered_types(spec: OperatorSpec) -> list[tuple[str, str]]:
     """The fields of an operator by the registry as (name, C type), in the order of the structure."""
     types = {
@@ -517,10 +553,18 @@ def level_of(label: str) -> Level | None:
         return None
 
 
-def _table(table: LevelTable) -> Table:
-    named = levels_in(table.heading.english)
-    label = named[0] if named else table.level or ""
-    return Table(label, level_of(label), table, tuple(_row(label, row, table.columns) for row in table.rows))
+def _variant(table: LevelTable) -> str:
+    return "" if table.variant is None else table.variant.english
+
+
+def _table(table: LevelTable, otherwise: str) -> Table | None:
+    """A table under its level, `otherwise` where its heading names none; None where that is "" too."""
+    named = (*levels_in(table.heading.english), table.level, otherwise)
+    level = next(filter(None, named), "")
+    if not level:
+        return None
+    label = f"{level} ({_variant(table)})" if table.variant is not None else level
+    return Table(label, level_of(level), table, tuple(_row(label, row, table.columns) for row in table.rows))
 
 
 def _row(label: str, row: LevelRow, columns: tuple[str, ...]) -> TableRow:
@@ -531,19 +575,15 @@ def _row(label: str, row: LevelRow, columns: tuple[str, ...]) -> TableRow:
     return TableRow(
         label,
         originals.get("tensor", row.tensor),
-        _kind_named(cells.get("kind")) if row.kind is None or "kind" in originals else row.kind,
+        words.kind(originals["kind"]) if "kind" in originals else row.kind,
         None if counts is None else frozenset(counts),
         words.names(originals["data_types"]) if "data_types" in originals else row.data_types,
         row.cells,
         cells,
+        words.is_optional(originals["kind"]) if "kind" in originals else row.optional,
+        words.is_array(originals["kind"]) if "kind" in originals else row.array,
+        shapes_in(originals["dimensions"]) if "dimensions" in originals else row.shapes,
     )
-
-
-def _kind_named(cell: Quoted | None) -> str | None:
-    """The kind in a cell: by its word in any language, else by the English word within it (`Optional input`)."""
-    text = "" if cell is None else cell.english
-    within = [name for name in ("Input", "Output") if name.lower() in text.lower()]
-    return words.kind(text) or (within[0] if len(within) == 1 else None)
 
 
 def _says_same(quoted: Quoted, sentence: str, language: str | None) -> bool:

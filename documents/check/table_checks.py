@@ -215,8 +215,9 @@ def _kinds(subject: PageSubject) -> Iterator[Remark]:
 
 
 def _pairs(subject: PageSubject) -> Iterator[tuple[Table, Table]]:
-    """Each table with the next higher one."""
-    yield from pairwise(subject.table_at.values())
+    """Each table with the next higher one of its variant."""
+    for tables in subject.series:
+        yield from pairwise(tables.values())
 
 
 def _row_pairs(subject: PageSubject) -> Iterator[tuple[TableRow, TableRow]]:

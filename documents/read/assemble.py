@@ -37,7 +37,13 @@ from dml_conformance.documents.read.pieces import (
 )
 from dml_conformance.documents.read.ranges import ranges_in
 from dml_conformance.documents.read.source import PageText
-from dml_conformance.documents.read.syntax import STRUCTURE, is_structure, one_spelling, read_structure
+from dml_conformance.documents.read.syntax import (
+    STRUCTURE,
+    annotations_in,
+    is_structure,
+    one_spelling,
+    read_structure,
+)
 from dml_conformance.documents.read.tables import is_level_table, read_table
 
 _UID = re.compile(r"([A-Z]{2}):\w+\.(\S+)")
@@ -82,7 +88,8 @@ class _Assembler:
         self.examples: list[PageExample] = []
         self.code_blocks: list[CodeBlock] = []
         self.passages: list[Passage] = []
-        self.heading: Piece | None = None  # the last one, until a table or an example has taken it
+        self.heading: Piece | None = None  # the last one, until an example has taken it
+        self.variant: Piece | None = None  # the heading that the tables below it are a variant by
         self.tensors: frozenset[str] = frozenset()
         self.worked = 0
 
@@ -182,6 +189,8 @@ class _Assembler:
         section = self._section_of(block, index)
         if section is not None or block.level <= 2:
             self.section = section or "other"
+        if block.level <= 2 or section == "support":
+            self.variant = piece if block.level > 2 else None
         self.heading = piece
         self._passage(self._part, "heading", piece)
 
@@ -323,7 +332,7 @@ class _Assembler:
     def _grid(self, block: Grid) -> None:
         is_table = is_level_table(block) or (self.section.partition("/")[0] == "support" and _width(block) > 2)
         if is_table and self.heading is not None:
-            table, faults = read_table(self.heading, block, self.document)
+            table, faults = read_table(self.heading, self.variant, block, self.document)
             self.tables.append(table)
             self.faults += faults
         for row in (block.header, *block.rows):
@@ -352,14 +361,19 @@ class _Assembler:
 
 
 def _member(name: Piece, paragraphs: Sequence[Paragraph], document: PageText) -> FieldSection:
-    """The section on a field; its first paragraph may be the type line."""
+    """The section on a field; its first paragraph may be the type line, a declaration above it left out."""
+    if len(paragraphs) > 1 and paragraphs[0].pieces[-1].text.endswith(f" {name.text};"):
+        paragraphs = paragraphs[1:]
     kind = _type_of(paragraphs[0].pieces) if paragraphs else None
-    type_line = None if kind is None else paragraphs[0].pieces[0]
+    line = None if kind is None else paragraphs[0].pieces[0]
+    optional, count_field = annotations_in("" if line is None else line.english)
     pieces = [piece for paragraph in paragraphs[kind is not None :] for piece in paragraph.pieces]
     return FieldSection(
         name=name.quoted(document),
         type=kind,
-        type_line=None if type_line is None else type_line.quoted(document),
+        type_line=None if line is None else line.quoted(document),
+        optional=optional,
+        count_field=count_field,
         text=tuple(piece.quoted(document) for piece in pieces),
         ranges=tuple(interval for piece in pieces for interval in ranges_in(piece, document)),
         levels=tuple(label for piece in pieces for label in words.levels_in(piece.text)),

@@ -63,13 +63,17 @@ class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
     Attributes:
         name: the field.
-        type: in one spelling: `const DML_TENSOR_DESC *`, `UINT`, `const UINT *`.
+        type: in one spelling: `const DML_TENSOR_DESC *`, `UINT`, `const UINT *`; annotations left out.
         place: where the line starts.
+        optional: whether it is annotated with `_Maybenull_`.
+        count_field: the field that holds an array's length by `_Field_size_(…)`; "" without that annotation.
     """
 
     name: str
     type: str
     place: Place
+    optional: bool = False
+    count_field: str = ""
 
     @property
     def text(self) -> str:
@@ -114,6 +118,7 @@ class FieldSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
         text: the sentences or paragraphs on it, code blocks left out.
         ranges: the intervals in that text, and those of its original.
         levels: labels of the feature levels named in that text, in order (`3_0`).
+        optional, count_field: what annotations in the type line say, as in `Declaration`.
     """
 
     name: Quoted
@@ -122,6 +127,41 @@ class FieldSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     text: tuple[Quoted, ...] = ()
     ranges: tuple[PrintedInterval, ...] = ()
     levels: tuple[str, ...] = ()
+    optional: bool = False
+    count_field: str = ""
+
+
+class ShapeDimension(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One dimension of a shape by names.
+
+    Attributes:
+        size: its name or its number.
+        optional: whether a tensor may lack it: `[Depth]`.
+        repeated: whether the name stands for any number of dimensions: `InputDimensions[]`.
+    """
+
+    size: int | str
+    optional: bool = False
+    repeated: bool = False
+
+    @property
+    def text(self) -> str:
+        text = f"{self.size}{'[]' if self.repeated else ''}"
+        return f"[{text}]" if self.optional else text
+
+
+class NamedShape(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The sizes of a tensor by names and numbers: `{ BatchCount, 1, Height, Width }`.
+
+    Attributes:
+        dimensions: from the first on.
+    """
+
+    dimensions: tuple[ShapeDimension, ...]
+
+    @property
+    def text(self) -> str:
+        return f"{{ {', '.join(dimension.text for dimension in self.dimensions)} }}"
 
 
 class LevelRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -133,6 +173,10 @@ class LevelRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
         kind: `Input` or `Output`, whatever language it stands in; None where the word is not known.
         dimension_counts: None where the cell cannot be read as numbers.
         data_types: the names as shown, known or not; None where the cell is missing.
+        optional: whether the kind is said to be optional (`Optional input`).
+        array: whether the kind is said to be an array (`Array of inputs`).
+        shapes: the sizes that the column Dimensions has by names, any of which will do; empty where the cell is
+            missing or in another form.
     """
 
     cells: tuple[Quoted, ...]
@@ -140,6 +184,9 @@ class LevelRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     kind: str | None
     dimension_counts: tuple[int, ...] | None
     data_types: tuple[str, ...] | None
+    optional: bool = False
+    array: bool = False
+    shapes: tuple[NamedShape, ...] = ()
 
     @property
     def place(self) -> Place:
@@ -152,8 +199,9 @@ class LevelTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     Attributes:
         heading: the line above it.
         level: its label (`4_1`); None where the heading names none.
+        variant: the heading above that one, where it tells the calls that the table is for (a function to reduce by).
         header: the header cells; scraped text may have lost some or all.
-        columns: what each column holds, told from headers, originals or contents: `tensor`, `kind`,
+        columns: what each column holds, told from headers, originals or contents: `tensor`, `kind`, `dimensions`,
             `dimension_counts`, `data_types`; in the order of the cells.
         rows: one a tensor, in the page's order.
     """
@@ -163,6 +211,7 @@ class LevelTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     header: tuple[Quoted, ...]
     columns: tuple[str, ...]
     rows: tuple[LevelRow, ...]
+    variant: Quoted | None = None
 
 
 class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -14,6 +14,8 @@ STRUCT_START = re.compile(r"\s*(?:typedef\s+)?struct\s+(\w+)")
 
 _COMMENT = re.compile(r"//.*|/\*.*?\*/")
 _ANNOTATION = re.compile(r"(?<![A-Za-z0-9_])_[A-Z]\w*_(?:\([^()]{0,200}\))?(?![A-Za-z0-9])\s*")
+_OPTIONAL = re.compile(r"(?<![A-Za-z0-9_])_(?:Maybenull|\w+_opt)_(?![A-Za-z0-9])")
+_SIZE = re.compile(r"(?<![A-Za-z0-9_])_Field_size_(?:opt_)?\s*\(\s*([^\W\d]\w*)\s*\)")
 _DECLARATION = re.compile(
     r"((?:const\s+)?[A-Za-z_]\w*(?:\s+const)?\s*\**)\s*(?<![A-Za-z0-9_])([^\W\d]\w*)\s*(\[\w*\])?"
 )
@@ -27,6 +29,22 @@ class Structure(NamedTuple):
     name: str | None
     declarations: tuple[Declaration, ...]
     faults: tuple[Fault, ...]
+
+
+class Annotations(NamedTuple):
+    """What the annotations of a declaration say, as in `Declaration`."""
+
+    optional: bool
+    count_field: str
+
+
+def annotations_in(declaration: str) -> Annotations:
+    """What `_Maybenull_` and `_Field_size_(Count)` in a declaration or type line say.
+
+    Source: Microsoft's source-code annotation language, as DirectML.h uses it.
+    """
+    size = _SIZE.search(declaration)
+    return Annotations(_OPTIONAL.search(declaration) is not None, "" if size is None else size[1])
 
 
 def one_spelling(type_text: str) -> str:
@@ -70,7 +88,7 @@ def read_structure(content: PlacedText, document: PageText) -> Structure:
                 continue
             kind, field, column = read
             place = document.place(content.offset(start + statement.start() + column))
-            declarations.append(Declaration(name=field, type=kind, place=place))
+            declarations.append(Declaration(field, kind, place, *annotations_in(statement.group())))
     return Structure(name, tuple(declarations), tuple(faults))
 
 

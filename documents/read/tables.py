@@ -7,6 +7,7 @@ from collections import Counter
 from dml_conformance.documents.read import words
 from dml_conformance.documents.read.model import LevelRow, LevelTable
 from dml_conformance.documents.read.pieces import Fault, Grid, Piece
+from dml_conformance.documents.read.shapes import shapes_in
 from dml_conformance.documents.read.source import PageText
 
 COLUMNS = ("tensor", "kind", "dimension_counts", "data_types")
@@ -20,8 +21,8 @@ def is_level_table(grid: Grid) -> bool:
     return any(words.data_types_in(piece.english) for row in grid.rows for piece in row)
 
 
-def read_table(heading: Piece, grid: Grid, document: PageText) -> tuple[LevelTable, list[Fault]]:
-    """A level's table under its heading, and what could not be read of it."""
+def read_table(heading: Piece, variant: Piece | None, grid: Grid, document: PageText) -> tuple[LevelTable, list[Fault]]:
+    """A level's table under its heading and that of its variant, and what could not be read of it."""
     columns = _columns(grid)
     labels = words.levels_in(heading.text) or words.levels_in(heading.english)
     rows, faults = [], []
@@ -36,6 +37,7 @@ def read_table(heading: Piece, grid: Grid, document: PageText) -> tuple[LevelTab
         header=tuple(piece.quoted(document) for piece in grid.header),
         columns=columns,
         rows=tuple(rows),
+        variant=None if variant is None else variant.quoted(document),
     )
     return table, faults
 
@@ -68,7 +70,8 @@ def _row(cells: tuple[Piece, ...], columns: tuple[str, ...], document: PageText)
     if not cells:
         return None, []
     by_column = dict(zip(columns, cells, strict=False))
-    counts, types, kind = (by_column.get(name) for name in ("dimension_counts", "data_types", "kind"))
+    counts, types = (by_column.get(name) for name in ("dimension_counts", "data_types"))
+    kind, shapes = (by_column[name].text if name in by_column else "" for name in ("kind", "dimensions"))
     faults = []
     numbers = None if counts is None else words.numbers(counts.text)
     if counts is not None and numbers is None:
@@ -77,9 +80,12 @@ def _row(cells: tuple[Piece, ...], columns: tuple[str, ...], document: PageText)
     row = LevelRow(
         cells=tuple(piece.quoted(document) for piece in cells),
         tensor=by_column["tensor"].text if "tensor" in by_column else "",
-        kind=None if kind is None else words.kind(kind.text),
+        kind=words.kind(kind),
         dimension_counts=numbers,
         data_types=None if types is None else words.names(types.text),
+        optional=words.is_optional(kind),
+        array=words.is_array(kind),
+        shapes=shapes_in(shapes),
     )
     return row, faults
 

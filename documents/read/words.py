@@ -87,7 +87,11 @@ _ANCHORS = {
 
 _OPTIONAL = re.compile(
     r"\b(?:optional[eo]?s?|opcional|opzionale|facultative?|optionnel(?:le)?|optionale[rs]?|необязательн\w+|opcjonaln\w+)\b"
-    r"|選用的?|可選的?|可选的?|省略可能な?|オプションの?|선택적"
+    r"|選用的?|選擇性的?|选择性的?|可選的?|可选的?|省略可能な?|オプションの?|선택적"
+)
+
+_ARRAY = re.compile(
+    r"\b(?:arrays?|matri(?:z|ces|ce)|arreglos?|tableaux?|массив\w*|tablic\w+|dizi\w*|pole|reeks)\b|陣列|數組|数组|配列|배열"
 )
 
 _TOKEN = re.compile(r"\d+|\.{2,}|[^\W\d]+|[^\w\s]")
@@ -120,8 +124,24 @@ def by_anchor(anchor: str) -> str | None:
 
 
 def kind(text: str) -> str | None:
-    """`Input` or `Output` for the word of any language, optional or not; None for another word."""
-    return _group_of(_OPTIONAL.sub("", half_width(text).casefold()).strip(_TRAILING), _WORDS.kinds)
+    """`Input` or `Output` for the word of any language, optional or not, one or an array; None for another word."""
+    folded = half_width(text).casefold()
+    bare = _OPTIONAL.sub("", folded).strip(_TRAILING)
+    named = _group_of(bare, _WORDS.kinds)
+    if named is None and (bare != folded.strip(_TRAILING) or _ARRAY.search(folded)):
+        within = [name for name, words in _WORDS.kinds.items() if any(word in bare for word in words)]
+        named = within[0] if len(within) == 1 else None
+    return named
+
+
+def is_optional(text: str) -> bool:
+    """Whether a cell calls a tensor optional, in any language."""
+    return _OPTIONAL.search(half_width(text).casefold()) is not None
+
+
+def is_array(text: str) -> bool:
+    """Whether a cell calls a field an array of tensors, in any language."""
+    return _ARRAY.search(half_width(text).casefold()) is not None
 
 
 def kind_at_end(text: str) -> int | None:
@@ -169,6 +189,11 @@ def numbers(text: str) -> tuple[int, ...] | None:
         else:
             return None
     return tuple(counts)
+
+
+def is_list_word(text: str) -> bool:
+    """Whether a text is what stands between the items of a list: `or`, a comma."""
+    return half_width(text).strip().casefold() in _WORDS.list
 
 
 def numbers_start(text: str) -> int:

@@ -620,7 +620,7 @@ def test_annotations_of_a_type_and_optional_inputs_are_no_fault() -> None:
     page = declared(G, 1, type="_Maybenull_ const DML_TENSOR_DESC*")
     page = change_member(page, "Axis", type="_In_range_(0, 7) UINT")
     page = change_row(page, "4_1", "IndicesTensor", kind="Optional input")
-    index = msgspec.structs.replace(page.tables[0].rows[1], kind=None)
+    index = msgspec.structs.replace(page.tables[0].rows[1], kind="Input", optional=True)
     page = change(page, "tables", 0, lambda old: structs(rows=(old.rows[0], index, old.rows[2]))(old))
     assert check_page(page) == []
 

@@ -32,9 +32,11 @@ Route = tuple[str | int, ...]
 
 @pytest.fixture(scope="module")
 def collection() -> PageCollection:
-    """The pages of ours, and one that is broken."""
+    """The pages of ours, one that is broken and one with shapes."""
     broken = parsed("# DML_X_OPERATOR_DESC\n\n```\nstruct DML_X_OPERATOR_DESC { oops; };\n")
-    return PageCollection.of((*(read_page(path) for path in OWN_PAGES), broken))
+    table = "| Tensor | Dimensions | Supported data types |\n|-|-|-|\n| A | { N, [1], Sizes[] } | INT8 |\n"
+    shapes = parsed(f"# DML_X_OPERATOR_DESC\n\n## Tensor support\n\n{table}")
+    return PageCollection.of((*(read_page(path) for path in OWN_PAGES), broken, shapes))
 
 
 def parts(item: Any, path: Route = ()) -> Iterator[tuple[Route, msgspec.Struct]]:

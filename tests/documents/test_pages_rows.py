@@ -1,0 +1,197 @@
+"""What rows say beyond counts and types: optional, an array, shapes by names; and tables by variant or of no level."""
+
+from __future__ import annotations
+
+import pytest
+from pages_support import FRONT, beside, parsed
+
+from dml_conformance.documents.check.alone import check_page
+from dml_conformance.documents.check.subject import PageSubject
+from dml_conformance.documents.read.model import LevelRow, LevelTable, Page
+from dml_conformance.documents.read.shapes import shapes_in
+
+START = f"""{FRONT}# DML_X_OPERATOR_DESC structure
+
+```
+struct DML_X_OPERATOR_DESC {{
+  UINT PartCount;
+  _Field_size_(PartCount) const DML_TENSOR_DESC* PartTensors;
+  _Maybenull_ const DML_TENSOR_DESC* BiasTensor;
+  const DML_TENSOR_DESC* OutputTensor;
+  UINT SizeCount;
+  _Field_size_opt_(SizeCount) const UINT* Limits;
+}};
+```
+
+## Availability
+
+Since `DML_FEATURE_LEVEL_2_1`.
+
+"""
+HEADER = "| Tensor | Kind | Dimensions | Supported dimension counts | Supported data types |\n|-|-|-|-|-|\n"
+
+
+def rows_of(*rows: str) -> str:
+    return HEADER + "".join(f"| {row} |\n" for row in rows) + "\n"
+
+
+TABLE = rows_of(
+    "PartTensors | Array of inputs | { N, [Depth], 1 } | 2 to 3 | INT8",
+    "BiasTensor | Optional input | { Sizes[] } or { 1 } | 1 to 3 | INT8",
+    "OutputTensor | Output | as the parts | 2 to 3 | INT8",
+)
+
+
+def table_findings(page: Page) -> set[str]:
+    return {finding.id for finding in check_page(page) if finding.check.startswith(("table", "superset", "row"))}
+
+
+def test_annotations_are_facts_of_a_declaration() -> None:
+    page = parsed(START)
+    assert [(d.name, d.type, d.optional, d.count_field) for d in page.declarations] == [
+        ("PartCount", "UINT", False, ""),
+        ("PartTensors", "const DML_TENSOR_DESC *", False, "PartCount"),
+        ("BiasTensor", "const DML_TENSOR_DESC *", True, ""),
+        ("OutputTensor", "const DML_TENSOR_DESC *", False, ""),
+        ("SizeCount", "UINT", False, ""),
+        ("Limits", "const UINT *", True, "SizeCount"),
+    ]
+
+
+def test_annotations_stand_in_the_type_line_too() -> None:
+    text = "## -struct-fields\n\n### -field Bias\n\nType: \\_Maybenull\\_ **const DML_TENSOR_DESC\\***\n\nAdded.\n"
+    page = parsed(f"---\nUID: NS:directml.DML_X_OPERATOR_DESC\n---\n\n{text}")
+    (member,) = page.members
+    assert (member.type, member.optional, member.count_field) == ("const DML_TENSOR_DESC *", True, "")
+    assert PageSubject.of(page).fields["Bias"].optional
+
+
+def test_a_declaration_above_the_type_line_is_no_text() -> None:
+    text = "## Members\n\n`Axis`\n\nUINT Axis;\n\nType: UINT\n\nWhich one.\n"
+    (member,) = parsed(f"{FRONT}# DML_X_OPERATOR_DESC structure\n\n{text}").members
+    assert (member.type, [quoted.text for quoted in member.text]) == ("UINT", ["Which one."])
+
+
+def one_row(kind: str) -> LevelRow:
+    heading = "## Tensor support\n\n### DML_FEATURE_LEVEL_2_1 and above\n\n"
+    (table,) = parsed(START + heading + rows_of(f"A | {kind} | | 4 | INT8")).tables
+    return table.rows[0]
+
+
+@pytest.mark.parametrize(
+    ("cell", "facts"),
+    [
+        ("Input", ("Input", False, False)),
+        ("Optional input", ("Input", True, False)),
+        ("Array of inputs", ("Input", False, True)),
+        ("Array of optional outputs", ("Output", True, True)),
+        ("Optionale Ausgabe", ("Output", True, False)),
+        ("Matriz de entradas", ("Input", False, True)),
+        ("Необязательный ввод", ("Input", True, False)),
+        ("選擇性輸入", ("Input", True, False)),
+        ("輸出陣列", ("Output", False, True)),
+        ("Array of inputs and outputs", (None, False, True)),
+        ("Inputs, more or less", (None, False, False)),
+    ],
+)
+def test_whether_a_tensor_is_optional_or_an_array_stands_beside_its_kind(
+    cell: str, facts: tuple[str | None, bool, bool]
+) -> None:
+    row = one_row(cell)
+    assert (row.kind, row.optional, row.array) == facts
+
+
+@pytest.mark.parametrize(
+    ("cell", "shapes"),
+    [
+        ("{ N, C, Height, Width }", ["{ N, C, Height, Width }"]),
+        ("{1，1，N}", ["{ 1, 1, N }"]),
+        ("{ [Depth], [1], Width }", ["{ [Depth], [1], Width }"]),
+        ("{ Sizes[] }", ["{ Sizes[] }"]),
+        ("{ 1 } or { N }, { N, 2 }", ["{ 1 }", "{ N }", "{ N, 2 }"]),
+        ("{ N, C / 2 }", []),
+        ("{ N, C } if there are two", []),
+        ("{ N, C", []),
+        ("as the input", []),
+        ("", []),
+    ],
+)
+def test_shapes_by_names(cell: str, shapes: list[str]) -> None:
+    assert [shape.text for shape in shapes_in(cell)] == shapes
+
+
+def test_what_a_row_says_is_read_by_its_original_for_the_checks() -> None:
+    cell = beside("{ Паку }", "{ N, 1 }")
+    heading = "## Tensor support\n\n### DML_FEATURE_LEVEL_2_1 and above\n\n"
+    page = parsed(START + heading + rows_of(f"A | {beside('Ввод', 'Optional input')} | {cell} | 4 | INT8"))
+    (row,) = PageSubject.of(page).rows
+    assert (row.kind, row.optional, row.array, [shape.text for shape in row.shapes]) == (
+        "Input",
+        True,
+        False,
+        ["{ N, 1 }"],
+    )
+
+
+# Tables of no level
+
+
+def test_the_only_table_of_a_page_holds_from_the_introduction_on() -> None:
+    page = parsed(f"{START}## Tensor support\n\n{TABLE}")
+    assert [table.level for table in page.tables] == [None]
+    assert [table.label for table in PageSubject.of(page).tables] == ["2_1"]
+    assert table_findings(page) == set()
+
+
+def test_a_table_of_no_level_beside_another_or_without_an_introduction_is_a_fault() -> None:
+    second = f"### DML_FEATURE_LEVEL_3_0 and above\n\n{TABLE}"
+    page = parsed(f"{START}## Tensor support\n\n{TABLE}{second}")
+    assert "table-level:X:1" in table_findings(page)
+    page = parsed(START.replace("Since", "Not before").replace("DML_FEATURE_LEVEL_2_1", "that") + f"## All\n\n{TABLE}")
+    assert "table-level:X:1" in table_findings(page)
+
+
+# Variants
+
+VARIANTS = f"""{START}## Tensor support by mode
+
+### First and second
+
+#### DML_FEATURE_LEVEL_3_0 and above
+
+{TABLE.replace("INT8", "INT8, UINT8")}#### DML_FEATURE_LEVEL_2_1 and above
+
+{TABLE}### Third
+
+#### DML_FEATURE_LEVEL_2_1 and above
+
+{TABLE.replace("INT8", "FLOAT32")}"""
+
+
+def variants(tables: tuple[LevelTable, ...]) -> list[tuple[str, str | None]]:
+    return [("" if table.variant is None else table.variant.text, table.level) for table in tables]
+
+
+def test_a_level_may_have_a_table_for_each_variant() -> None:
+    page = parsed(VARIANTS)
+    assert variants(page.tables) == [("First and second", "3_0"), ("First and second", "2_1"), ("Third", "2_1")]
+    subject = PageSubject.of(page)
+    assert [table.label for table in subject.tables] == [
+        "3_0 (First and second)",
+        "2_1 (First and second)",
+        "2_1 (Third)",
+    ]
+    assert subject.table_at == {}
+    assert table_findings(page) == set()
+
+
+def test_a_variant_may_not_lose_a_type_nor_have_two_tables_of_a_level() -> None:
+    page = parsed(VARIANTS.replace("INT8, UINT8", "UINT8"))
+    assert "superset-data-types:X:3_0 (First and second)/OutputTensor" in table_findings(page)
+    page = parsed(f"{VARIANTS}#### DML_FEATURE_LEVEL_2_1 and above\n\n{TABLE}")
+    assert "table-twice:X:2_1 (Third)" in table_findings(page)
+
+
+def test_a_heading_of_a_section_ends_the_variants() -> None:
+    last = f"## Tensor support\n\n### DML_FEATURE_LEVEL_3_0 and above\n\n{TABLE}"
+    assert variants(parsed(VARIANTS + last).tables)[-1] == ("", "3_0")
