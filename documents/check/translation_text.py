@@ -224,19 +224,7 @@ def whole(name: str) -> re.Pattern[str]:
 
 
 def _number_changes(quoted: Quoted, original: Parts, shown: Parts) -> Iterator[TextChange]:
-    missing = Counter(original.numbers) - Counter(shown.numbers)
-    extra = Counter(shown.numbers) - Counter(original.numbers)
-    if missing or extra:
-        missing_joined = Counter(original.joined) - Counter(shown.joined)
-        extra_joined = Counter(shown.joined) - Counter(original.joined)
-        if not missing_joined and not extra_joined:
-            missing, extra = Counter(), Counter()
-    missing -= written_numbers(quoted.text)
-    words = re.findall(r"[a-z]+", (quoted.original or "").lower())
-    extra -= written_numbers(quoted.original or "")
-    extra -= Counter(_ENGLISH_NUMBERS[word] for word in words if word in _ENGLISH_NUMBERS)
-    if not missing:  # what the original has may be said twice
-        extra = Counter({number: count for number, count in extra.items() if number not in original.numbers})
+    missing, extra = _differing_numbers(quoted, original, shown)
     for wanted, found in zip_longest(missing.elements(), extra.elements()):
         if wanted is None or found is None:
             yield TextChange("added-number" if wanted is None else "lost-number", wanted or NOTHING, found or NOTHING)
@@ -250,6 +238,23 @@ def _number_changes(quoted: Quoted, original: Parts, shown: Parts) -> Iterator[T
         yield TextChange("number", f"-{wanted}", wanted)
     for found in (Counter(shown.negative) - original_minus).elements():
         yield TextChange("number", found, f"-{found}")
+
+
+def _differing_numbers(quoted: Quoted, original: Parts, shown: Parts) -> tuple[Counter[str], Counter[str]]:
+    """The figures that only the original has, and those that only the text has."""
+    missing = Counter(original.numbers) - Counter(shown.numbers)
+    extra = Counter(shown.numbers) - Counter(original.numbers)
+    if Counter(original.joined) == Counter(shown.joined):
+        return Counter(), Counter()
+    if extra:
+        words = re.findall(r"[a-z]+", (quoted.original or "").lower())
+        extra -= written_numbers(quoted.original or "")
+        extra -= Counter(_ENGLISH_NUMBERS[word] for word in words if word in _ENGLISH_NUMBERS)
+    if not extra:  # else one of them may stand in place of a missing one
+        missing -= written_numbers(quoted.text)
+    if not missing:  # what the original has may be said twice
+        extra = Counter({number: count for number, count in extra.items() if number not in original.numbers})
+    return missing, extra
 
 
 def _mark_changes(quoted: Quoted, known: frozenset[str]) -> Iterator[TextChange]:

@@ -291,13 +291,17 @@ def test_what_is_written_can_be_read_back(tmp_path: Path) -> None:
         PageCollection.from_json(b'{"format": 1}')
 
 
-def test_nothing_is_written_where_a_page_cannot_be_read(tmp_path: Path) -> None:
+def test_what_cannot_be_read_does_not_keep_the_others_from_being_written(tmp_path: Path) -> None:
     target = tmp_path / "pages.json"
     (tmp_path / "noise.md").write_bytes(bytes(range(256)))
-    result = invoke(str(OWN / "tile.md"), str(tmp_path / "noise.md"), str(tmp_path / "none.md"), "-o", str(target))
-    assert (result.exit_code, result.stdout) == (Exit.BAD_INPUT, "")
-    assert len(result.stderr.splitlines()) == 2
-    assert not target.exists()
+    (tmp_path / "direction.md").write_text("---\nUID: NE:directml.DML_AXIS_DIRECTION\n---\n\n# DML_AXIS_DIRECTION\n")
+    others = [str(tmp_path / name) for name in ("noise.md", "direction.md", "none.md")]
+    result = invoke(*others, "-o", str(target))
+    assert (result.exit_code, result.stdout, target.exists()) == (Exit.BAD_INPUT, "", False)
+    result = invoke(others[0], str(OWN / "tile.md"), *others[1:], "-o", str(target))
+    assert result.exit_code == Exit.BAD_INPUT
+    assert len(result.stderr.splitlines()) == 3
+    assert [page.operator for page in PageCollection.from_json(target.read_bytes()).pages] == ["TILE"]
 
 
 def test_another_file_is_not_replaced(tmp_path: Path) -> None:

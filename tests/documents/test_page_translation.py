@@ -151,6 +151,7 @@ BAD = {
     ),
     "a level eaten": ("ab dieser Stufe", "from DML_FEATURE_LEVEL_3_0 on", "level / DML_FEATURE_LEVEL_3_0 / nothing"),
     "a number": ("от 1 до 7", "from 1 to 8", "number / 8 / 7"),
+    "a number beside a word for it": ("el eje 2 de un tensor", "axis 1 of a tensor", "number / 1 / 2"),
     "a lost minus": ("индекс 1", "an index of -1", "number / -1 / 1"),
     "a minus too many": ("index -1", "index 1", "number / 1 / -1"),
     "a lost number": ("до предела", "up to 8", "lost-number / 8 / nothing"),
