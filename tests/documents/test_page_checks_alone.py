@@ -414,9 +414,15 @@ def with_modes(mode: str) -> Page:
     )
 
 
+def with_problem_in_example(number: int) -> Page:
+    problem = ReadingProblem("unreadable-example-line", "words in an example", "or {1, 4}", Place(105, 3))
+    return edited(in_example(unknown_page(), number=number), problems=(problem,))
+
+
 # (check, page that it has nothing to say about)
 NO_FAULTS: list[tuple[str, Page]] = [
     ("structure-name", edited(G, path="pages/ns-directml-dml_gather_operator_desc.zh-tw.md")),
+    ("unreadable", with_problem_in_example(0)),
     ("structure-misspelt", with_text(G, "Axis", "See DML_TILE1_OPERATOR_DESC.")),
     ("name-unknown", with_name(G, "KernelTensor", "It is the KernelTensor of DML_CONVOLUTION_OPERATOR_DESC.")),
     ("name-unknown", with_name(G, "KernelTensor", "It comes from the KernelTensor of a max-pooling operation.")),
@@ -443,6 +449,10 @@ NO_FAULTS: list[tuple[str, Page]] = [
 @pytest.mark.parametrize(("check", "page"), NO_FAULTS, ids=[f"{check}-{n}" for n, (check, _) in enumerate(NO_FAULTS)])
 def test_what_is_no_fault_is_not_found(check: str, page: Page) -> None:
     assert not [found.id for found in check_page(page) if found.check == check]
+
+
+def test_words_in_an_example_are_unreadable() -> None:
+    assert "unreadable:PICK:unreadable-example-line" in ids(with_problem_in_example(1))
 
 
 def test_the_value_of_a_mode_is_missing_where_the_example_has_that_mode() -> None:
