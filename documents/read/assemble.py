@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dml_conformance.documents.read import words
-from dml_conformance.documents.read.examples import Figure, read_figure
+from dml_conformance.documents.read.examples import Call, Figure, read_figure, whole_examples
 from dml_conformance.documents.read.model import (
     FORMAT,
     CodeBlock,
@@ -85,13 +85,13 @@ class _Assembler:
         self.members: list[tuple[Piece, list[Paragraph]]] = []  # the names of fields and what stands under them
         self.sections: dict[str, list[Quoted]] = {"availability": [], "constraints": [], "remarks": []}
         self.tables: list[LevelTable] = []
-        self.examples: list[PageExample] = []
+        self.calls: list[Call] = []  # of the examples and figures
+        self.titles = 0  # of examples
         self.code_blocks: list[CodeBlock] = []
         self.passages: list[Passage] = []
         self.heading: Piece | None = None  # the last one, until an example has taken it
         self.variant: Piece | None = None  # the heading that the tables below it are a variant by
         self.tensors: frozenset[str] = frozenset()
-        self.worked = 0
 
     def page(self, form: Form, path: str, digest: str) -> Page:
         self._read_structure()
@@ -123,7 +123,7 @@ class _Assembler:
             constraints=tuple(self.sections["constraints"]),
             remarks=tuple(self.sections["remarks"]),
             tables=tuple(self.tables),
-            examples=tuple(self.examples),
+            examples=tuple(whole_examples(self.calls)),
             code_blocks=tuple(self.code_blocks),
             passages=tuple(self.passages),
             problems=self._problems(),
@@ -296,26 +296,32 @@ class _Assembler:
             if self.section == "description":
                 return "pseudocode"
             return "formula" if self._part == "members" and "=" in block.content.text else "other"
+        within_pseudocode = self.section == "description" and bool(figure.faults)
+        self._keep_example(block, figure, is_figure=within_pseudocode or self._part == "members")
+        if within_pseudocode:
+            return "pseudocode"
         self.faults += figure.faults
-        title, number = None, 0
-        if self._part != "members":
-            self.worked += 1
-            if self.section == "examples":
-                title = self.heading if self.heading is not None and not self._is_section_heading() else None
-            stated = None if title is None else words.example_number(title.text) or words.example_number(title.english)
-            number = self.worked if stated is None else stated
-            self.heading = None if title is not None else self.heading
-        self.examples.append(
-            PageExample(
-                number=number,
-                title=None if title is None else title.quoted(self.document),
-                attributes=figure.attributes,
-                tensors=figure.tensors,
-                place=place_of(self.document, block.content),
-                last_line=block.last_line,
-            )
-        )
         return "example"
+
+    def _keep_example(self, block: Code, figure: Figure, *, is_figure: bool) -> None:
+        """Keep what a block says of a call, under the title that it takes, if any."""
+        title = section = None
+        number = 0 if is_figure else None
+        if self.section == "examples":
+            if self.heading is not None and not self._is_section_heading():
+                title, self.heading = self.heading, None
+                self.titles += 1
+                number = words.example_number(title.text) or words.example_number(title.english)
+            section = self.titles
+        example = PageExample(
+            number=0,
+            title=None if title is None else title.quoted(self.document),
+            attributes=figure.attributes,
+            tensors=figure.tensors,
+            place=place_of(self.document, block.content),
+            last_line=block.last_line,
+        )
+        self.calls.append(Call(example, number, section))
 
     def _figure(self, block: Code) -> Figure:
         is_read = len(block.content.text) <= _LONGEST_EXAMPLE

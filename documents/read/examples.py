@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dml_conformance.documents.read.model import ExampleTensor, Place, Quoted, Value
+import msgspec
+
+from dml_conformance.documents.read.model import ExampleTensor, PageExample, Place, Quoted, Value
 from dml_conformance.documents.read.pieces import Fault, PlacedText
 from dml_conformance.documents.read.source import PageText
 from dml_conformance.documents.read.values import Token, read_value, tokens_of
+
+# The name of a tensor in the comment behind its values.
+_LABEL = re.compile(r"[ \t]*//[ \t]*([^\W\d]\w*Tensor)[ \t]*$", re.MULTILINE)
 
 
 class Figure(NamedTuple):
@@ -25,6 +32,8 @@ class Figure(NamedTuple):
 
 def read_figure(content: PlacedText, document: PageText, tensors: frozenset[str]) -> Figure:
     """Read `Name: value`, `Name = value`, `Name.Sizes = {…}` and `Name: (Sizes:{…}, DataType:…) […]`, in any order.
+
+    A name may be that of an element of an array, `Names[0]`. Values may stand before their name: `[…] // NameTensor`.
 
     Args:
         tensors: the fields that are tensors, so that a list under such a name is its values.
@@ -69,20 +78,32 @@ class _FigureReader:
                 self._entry()
             elif self.tokens[self.at].text in ("[", "{") and self.tensors and self.tensors[-1].values is None:
                 self.tensors[-1].values = self._value("unreadable-values")
-            else:
+            elif not self._labelled_values():
                 self._skip_line()
         return Figure(self.attributes, tuple(tensor.built() for tensor in self.tensors), tuple(self.faults))
 
     def _is_entry(self) -> bool:
-        return (
-            self.tokens[self.at].kind == "name"
-            and self.at + 2 < len(self.tokens)
-            and self.tokens[self.at + 1].text in (":", "=")
-        )
+        return self._name_length() > 0
+
+    def _name_length(self) -> int:
+        """How many tokens the name of an entry has that starts here; 0 where none does."""
+        kinds = [token.kind for token in self.tokens[self.at : self.at + 4]]
+        texts = [token.text for token in self.tokens[self.at : self.at + 6]]
+        if kinds[0] != "name":
+            return 0
+        is_element = texts[1:4:2] == ["[", "]"] and kinds[2] == "number"
+        length = 4 if is_element else 1
+        return length if len(texts) > length + 1 and texts[length] in (":", "=") else 0
+
+    def _name(self) -> Token:
+        """The name of the entry that starts here; the reader goes on to its value."""
+        length = self._name_length()
+        start, end = self.tokens[self.at].start, self.tokens[self.at + length - 1].end
+        self.at += length + 1
+        return Token("name", self.content.text[start:end], start, end)
 
     def _entry(self) -> None:
-        name = self.tokens[self.at]
-        self.at += 2
+        name = self._name()
         first = self.tokens[self.at]
         if first.kind == "name" and self._starts_line(self.at):
             self._fault("unreadable-value", "no value follows on this line", name)
@@ -92,10 +113,26 @@ class _FigureReader:
             self._properties(self._new_tensor(name, name.text))
         elif dot:
             self._tensor_named(owner, name).set(member, self._value("unreadable-value"))
-        elif first.text in ("[", "{") and name.text in self.names:
+        elif first.text in ("[", "{") and name.text.partition("[")[0] in self.names:
             self._tensor_named(owner, name).values = self._value("unreadable-values")
-        else:
+        elif not self._labelled_values():
             self.attributes[name.text] = self._value("unreadable-value")
+
+    def _labelled_values(self) -> bool:
+        """Whether values start here whose tensor is named in the comment behind them; they are read then."""
+        if self.tokens[self.at].text not in ("[", "{"):
+            return False
+        start, (value, following) = self.tokens[self.at].start, read_value(self.tokens, self.at)
+        end = self.tokens[following - 1].end
+        label = _LABEL.match(self.content.text, end)
+        if value is None or label is None:
+            return False
+        token = Token("name", label[1], *label.span(1))
+        self._new_tensor(token, label[1]).values = Value(
+            value, self.content.text[start:end], self._place(self.tokens[self.at])
+        )
+        self.at = following
+        return True
 
     def _properties(self, tensor: _Tensor) -> None:
         """`(Sizes:{2,3}, DataType:FLOAT32)`, from its bracket on."""
@@ -109,8 +146,7 @@ class _FigureReader:
                 if not self._is_entry():
                     self._to_line_end()
                 return
-            name = self.tokens[self.at]
-            self.at += 2
+            name = self._name()
             tensor.set(name.text, self._value("unreadable-value"))
             if self.at < len(self.tokens) and self.tokens[self.at].text == ",":
                 self.at += 1
@@ -159,3 +195,66 @@ class _FigureReader:
 
     def _place(self, token: Token) -> Place:
         return self.document.place(self.content.offset(token.start))
+
+
+class Call(NamedTuple):
+    """What a block says of a call, alone.
+
+    Attributes:
+        example: without its number.
+        number: as its title gives it, 0 for a figure within the text of a field; None where it must be counted.
+        section: which of the titles of examples it stands under, 0 above them all; None outside the examples.
+    """
+
+    example: PageExample
+    number: int | None
+    section: int | None
+
+
+def whole_examples(calls: Sequence[Call]) -> Iterator[PageExample]:
+    """The examples and figures, numbered, each with what blocks before it print for several.
+
+    Among the examples, a block is none of its own where the next block prints other tensors and nothing that it does:
+    what it prints belongs to all examples from there on, up to the next title or, above all titles, to the last.
+    """
+    shared: dict[str, Call] = {}
+    title: Quoted | None = None
+    count = 0
+    for call, following in zip(calls, (*calls[1:], None), strict=False):
+        shared = {name: block for name, block in shared.items() if block.section in (0, call.section)}
+        if following is not None and _completes(following, call):
+            shared |= dict.fromkeys(_names(call.example), call)
+            title = call.example.title
+            continue
+        count += call.number != 0
+        example = call.example if call.section is None else _with_shared(call.example, shared)
+        number = count if call.number is None else call.number
+        yield msgspec.structs.replace(example, number=number, title=example.title or title)
+        title = None
+
+
+def _completes(call: Call, shared: Call) -> bool:
+    """Whether a block is the rest of what the block before it shares."""
+    if call.section is None or shared.section not in (0, call.section):
+        return False
+    both = bool(call.example.tensors and shared.example.tensors)
+    return both and not _names(call.example) & _names(shared.example)
+
+
+def _names(example: PageExample) -> frozenset[str]:
+    return frozenset((*example.attributes, *map(_field, example.tensors)))
+
+
+def _field(tensor: ExampleTensor) -> str:
+    """The label without an index: `InputTensors` of `InputTensors[0]`."""
+    return tensor.label.text.partition("[")[0]
+
+
+def _with_shared(example: PageExample, shared: Mapping[str, Call]) -> PageExample:
+    """An example with what blocks before it print and it does not."""
+    taken = {name: call.example for name, call in shared.items() if name not in _names(example)}
+    attributes = {name: block.attributes[name] for name, block in taken.items() if name in block.attributes}
+    tensors = [tensor for name, block in taken.items() for tensor in block.tensors if _field(tensor) == name]
+    return msgspec.structs.replace(
+        example, attributes={**attributes, **example.attributes}, tensors=(*tensors, *example.tensors)
+    )

@@ -254,16 +254,16 @@ class ExampleTensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
 
 
 class PageExample(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A worked example: one code block.
+    """A worked example: one code block, and what a block before it prints for several examples.
 
     Attributes:
         number: the page's own, from its title, else its place among the examples from 1 on; 0 for a figure within
-            the text of a field.
+            the text of a field or the description.
         title: its heading; None where it has none.
         attributes: values of the fields that are not tensors, by name as printed.
-        tensors: in the order of the page.
-        place: where the block starts.
-        last_line: of the block.
+        tensors: in the order of the page; one of an array of tensors is labelled `InputTensors[0]`.
+        place: where its own block starts.
+        last_line: of this block.
     """
 
     number: int

@@ -96,7 +96,8 @@ def test_what_is_optional_is_written_where_there_is_something_to_say(collection:
         optional = within(written, path).keys() - set(SCHEMA["$defs"][name]["required"])
         seen |= {(name, field) for field in optional}
         assert [field for field in optional if within(written, path)[field] in (None, False, [], {})] == [], path
-    assert {name for name, _ in seen} == {"Quoted", "FieldSection", "PrintedInterval", "ExampleTensor"}
+    with_more = {"Quoted", "FieldSection", "PrintedInterval", "LevelRow", "ShapeDimension", "ExampleTensor"}
+    assert {name for name, _ in seen} == with_more
 
 
 def test_the_format_written_is_that_of_the_published_schema(collection: PageCollection) -> None:
