@@ -138,7 +138,7 @@ class _Names:
             missing = [name for name in self.needed if _length(name) == length for _ in range(self._take_exact(name))]
             yield from self._versions([name for name in missing if not self._is_in_longer(name)], length)
         for name in self.missing:
-            found = self._same_position(name) or self._other_name(name) or self._part(name)
+            found = self._joined(name) or self._same_position(name) or self._other_name(name) or self._part(name)
             if found is None and (self.needed[name] > self.missing.count(name) or not self._is_bound(name)):
                 continue  # said once instead of twice, or a product that goes without its name
             yield self._change(name, found)
@@ -170,8 +170,8 @@ class _Names:
             self.rest = self.rest.replace(found, " ", 1)
         if LEVEL_NAME.fullmatch(name):
             return TextChange("level", name, found or NOTHING)
-        is_glued = found is not None and found.startswith(name)  # to the next word
-        if found is not None and self._is_valid(found) and found not in name.split(".") and not is_glued:
+        is_kept = found is None or found in name.split(".") or found.startswith(name)  # in part, or with the next word
+        if found is not None and not is_kept and self._is_valid(found):
             return TextChange("wrong-name", name, found)
         return TextChange("name" if self._is_bound(name) else "product", name, found or NOTHING)
 
@@ -187,6 +187,11 @@ class _Names:
     def _is_in_longer(self, name: str) -> bool:
         """Whether the text has the name as a part of a right one that it writes out."""
         return name in self.rest and any(name in o.split(".") and self._is_valid(o) for o in names_in(self.rest))
+
+    def _joined(self, name: str) -> str | None:
+        """The name with the next word, where the space between them is lost."""
+        match = re.search(rf"(?<!\w){re.escape(name)}\w+", self.rest)
+        return None if match is None else match[0]
 
     def _same_position(self, name: str) -> str | None:
         """The emphasised piece of the text that stands where the original emphasises the name."""

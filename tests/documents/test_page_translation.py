@@ -108,6 +108,11 @@ BAD = {
         "where it is DML_AXIS_DIRECTION_INCREASING",
         "name / DML_AXIS_DIRECTION_INCREASING / DML_AXIS_DIRECTION_INCREASINGist",
     ),
+    "a field joined to the next word": (
+        "«OutputTensor»y «IndicesTensor»",
+        "«OutputTensor» and «IndicesTensor»",
+        "name / OutputTensor / OutputTensory",
+    ),
     "half transliterated": (
         "не превышает инпуттенсор. DimensionCount.",
         "at most InputTensor.DimensionCount.",
