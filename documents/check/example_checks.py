@@ -99,7 +99,7 @@ def _labels(subject: PageSubject) -> Iterator[Remark]:
     for example in subject.examples:
         for tensor, meant in example.mislabelled:
             label = tensor.label.english
-            if _is_entry(subject, tensor) or _foreign(subject, example):
+            if _foreign(subject, example):
                 continue
             again = label in example.tensors
             yield Remark(
@@ -111,19 +111,14 @@ def _labels(subject: PageSubject) -> Iterator[Remark]:
             )
 
 
-def _is_entry(subject: PageSubject, tensor: ExampleTensor) -> bool:
-    """Whether a tensor is one of an array of tensors: `InputTensors[0]`."""
-    return any(tensor.label.english.startswith(f"{name}[") for name in subject.tensors)
-
-
 def _foreign(subject: PageSubject, example: WorkedExample) -> list[ExampleTensor]:
     """The tensors of an example that is another operator's; none where it is this one's, labels misspelt or not.
 
     Another operator's has a tensor that the structure has not, and lacks two or more that it has.
     """
-    lacks = [name for name in subject.tensors if name not in example.tensors]
+    lacks = [name for name in subject.tensors if name not in example.fields]
     strange = [tensor for tensor, _ in example.mislabelled if tensor.label.english not in subject.tensors]
-    if len(lacks) < _FEWEST_LACKING or any(_is_entry(subject, tensor) for tensor in strange):
+    if len(lacks) < _FEWEST_LACKING:
         return []
     return [tensor for tensor in strange if tensor.label.english.endswith("Tensor")]
 
@@ -167,7 +162,7 @@ def _missing(subject: PageSubject) -> Iterator[Remark]:
     counts = {field.count_field for field in subject.fields.values()}
     examples = list(_whole(subject))
     for example in examples:
-        has = {*example.tensors, *example.attributes}
+        has = example.fields
         if subject.spec is not None:
             due = {field.name for field in subject.spec.fields if not field.optional}
             why = "the fields of the operator"

@@ -192,7 +192,8 @@ class WorkedExample:
 
     Attributes:
         example: as it stands on the page.
-        tensors: by field; a tensor under a wrong label goes to the only field that has none.
+        tensors: by field; a tensor under a wrong label goes to the only field that has none. The elements of an array
+            stand under their own labels, `InputTensors[0]`.
         mislabelled: the tensors under a label that is no field's, or another tensor's; with the field meant, if plain.
     """
 
@@ -207,6 +208,11 @@ class WorkedExample:
     @property
     def attributes(self) -> Mapping[str, Value]:
         return self.example.attributes
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The fields that it prints something of."""
+        return frozenset((*map(_without_index, self.tensors), *self.attributes))
 
     @property
     def is_figure(self) -> bool:
@@ -461,11 +467,12 @@ class PageSubject:
         stray: list[ExampleTensor] = []
         for tensor in example.tensors:
             name = tensor.label.english
-            if name in self.tensors and name not in tensors:
+            if _without_index(name) in self.tensors and name not in tensors:
                 tensors[name] = tensor
             else:
                 stray.append(tensor)
-        free = [name for name in self.tensors if name not in tensors]
+        printed = set(map(_without_index, tensors))
+        free = [name for name in self.tensors if name not in printed]
         if len(stray) == len(free) == 1:
             return WorkedExample(example, {**tensors, free[0]: stray[0]}, ((stray[0], free[0]),))
         return WorkedExample(example, tensors, tuple((tensor, None) for tensor in stray))
@@ -488,6 +495,11 @@ class PageSubject:
                 formula = formula_in_prose(quoted.english)
                 if formula is not None:
                     yield PrintedFormula(formula, formula.text, quoted.place)
+
+
+def _without_index(label: str) -> str:
+    """`InputTensors` of `InputTensors[0]`."""
+    return label.partition("[")[0]
 
 
 def heading_of(member: FieldSection) -> Spot:

@@ -98,7 +98,7 @@ class _Assembler:
         operator = self._operator(path)
         for piece in self.contents.front:
             self._passage("front", "sentence", piece)
-        if form is Form.MARKDOWN:
+        if form is Form.MARKDOWN or not any(map(_is_title, self.blocks)):
             self.section = "description"
         for index, block in enumerate(self.blocks):
             self._block(block, index)
@@ -181,7 +181,7 @@ class _Assembler:
 
     def _heading(self, block: Heading, index: int) -> None:
         piece = block.piece
-        if self.title is None and (block.level == 1 or STRUCTURE.search(piece.english)):
+        if self.title is None and _is_title(block):
             self.title = piece.quoted(self.document)
             self.section = "description"
             self._passage("title", "heading", piece)
@@ -366,9 +366,13 @@ class _Assembler:
         )
 
 
+def _is_title(block: Block) -> bool:
+    return isinstance(block, Heading) and (block.level == 1 or STRUCTURE.search(block.piece.english) is not None)
+
+
 def _member(name: Piece, paragraphs: Sequence[Paragraph], document: PageText) -> FieldSection:
     """The section on a field; its first paragraph may be the type line, a declaration above it left out."""
-    if len(paragraphs) > 1 and paragraphs[0].pieces[-1].text.endswith(f" {name.text};"):
+    if len(paragraphs) > 1 and paragraphs[0].pieces[-1].english.endswith(f" {name.english};"):
         paragraphs = paragraphs[1:]
     kind = _type_of(paragraphs[0].pieces) if paragraphs else None
     line = None if kind is None else paragraphs[0].pieces[0]

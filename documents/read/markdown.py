@@ -44,6 +44,7 @@ _MAX_FRONT_MATTER = 400
 _FRONT_VALUE = re.compile(r"([\w.-]+):[ \t]*(.*)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
 _ATX = re.compile(r" {0,3}#{1,6} +\S")
+_NAME_ALONE = re.compile(r"`\w+`\s*")
 _ALERT = re.compile(r"\[!\w+\]")
 _SEPARATOR_CELL = re.compile(r":?-+:?")
 _FIELD = re.compile(r"-field\s+")
@@ -223,10 +224,10 @@ class _Inline:
         elif tag.name == "br":
             self._target.add(" ", self._offsets(0))
         elif tag.name in self._MARKS:
-            if tag.opens:
-                self._target.open_mark()
-            else:
+            if not tag.opens:
                 self._target.close_mark()
+            elif not tag.closes:
+                self._target.open_mark()
 
     def _span(self, tag: _Tag) -> None:
         if tag.opens and not tag.closes:
@@ -307,7 +308,10 @@ class _MarkdownReader:
         return values, front
 
     def _close_fences(self) -> None:
-        """A block of code whose end is lost ends before the next heading, not at the end of the page."""
+        """A block of code whose end is lost ends before what cannot be code, not at the end of the page.
+
+        That is, below a blank line, a heading, a name set as code or the start of a block in a named language.
+        """
         fence: tuple[str, int] | None = None
         for number, line in enumerate(self.lines):
             match = _FENCE.match(line)
@@ -316,11 +320,10 @@ class _MarkdownReader:
                     fence = match.group(1), number
             elif match is not None and match.group(1).startswith(fence[0]) and not match.group(2).strip():
                 fence = None
-            elif _ATX.match(line):
+            elif not self.lines[number - 1].strip() and (match or _ATX.match(line) or _NAME_ALONE.fullmatch(line)):
                 self._unclosed(fence[1])
-                if not self.lines[number - 1].strip():
-                    self.lines[number - 1] = fence[0]
-                fence = None
+                self.lines[number - 1] = fence[0]
+                fence = (match.group(1), number) if match is not None else None
         if fence is not None:
             self._unclosed(fence[1])
 

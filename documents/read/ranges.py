@@ -12,8 +12,15 @@ from dml_conformance.documents.read.words import half_width
 _BOUND = r"[^\[\](){},;=]{1,80}"
 _RANGE = re.compile(rf"([\[(])\s*({_BOUND}?)\s*,\s*({_BOUND}?)\s*([\])])")
 _NUMERIC = re.compile(r"[+-]?(?:\d|\.\d|inf|∞)", re.IGNORECASE)
+# What stands before a list of sizes, in the languages of the pages: "of shape `[1, N]`".
+_SHAPE_WORD = re.compile(
+    r"\b(?:shapes?|sizes|form|forma|forme|форм\w+|kształ\w+|tvar\w*|şekil\w*|vorm)"
+    r"[ \t`'\"„“”«»*_:(]*$|(?:形狀|形状|大小|모양)[ \t`:]*$",
+    re.IGNORECASE,
+)
 _WIDE_BRACKETS = str.maketrans("【】〔〕", "[][]")
 _LONGEST = 100_000
+_LONGEST_WORD = 30
 
 
 def ranges_in(piece: Piece, document: PageText) -> list[PrintedInterval]:
@@ -30,9 +37,10 @@ def _ranges(shown: PlacedText, document: PageText, *, of_original: bool) -> list
     for match in _RANGE.finditer(text):
         opening, low, high, closing = match.groups()
         before = text[: match.start()].rstrip()[-1:]
-        # What follows a name indexes it; what follows an equals sign is a list of two.
+        # What follows a name indexes it; what follows an equals sign or a word for a shape is a list of two.
         indexes = bool(re.fullmatch(r"[A-Za-z0-9_\])]", text[match.start() - 1 : match.start()]))
-        is_list = before == "=" or ((opening, closing) == ("(", ")") and not _NUMERIC.match(low))
+        is_shape = (opening, closing) == ("[", "]") and _SHAPE_WORD.search(text[: match.start()][-_LONGEST_WORD:])
+        is_list = is_shape or before == "=" or ((opening, closing) == ("(", ")") and not _NUMERIC.match(low))
         if indexes or is_list:
             continue
         found.append(

@@ -93,6 +93,10 @@ def test_what_stands_before_any_heading() -> None:
     assert page.form is Form.TEXT
     assert sections_of(page, "Learn / Windows.") == ["other"]
     assert sections_of(page, "Words.") == ["description"]
+    # Unless that has no title.
+    page = parsed(f"First of all.\n\nSyntax\n\n{STRUCT}\n")
+    assert page.form is Form.TEXT
+    assert sections_of(page, "First of all.") == ["description"]
 
 
 def test_a_title_that_comes_late_ends_the_text_on_a_field() -> None:
@@ -603,6 +607,8 @@ def written(interval: PrintedInterval) -> str:
         ("At level 1 [0, 4), at level 2 - [0, 8).", ["[0, 4)", "[0, 8)"]),
         # Neither a list of two nor indices, and what follows them is read.
         ("With Sizes = [2, 3], it lies in [0, 4).", ["[0, 4)"]),
+        ("A mask of shape [1, Count] lies in [0, 4).", ["[0, 4)"]),
+        ("Eine Maske der Form „[1, Count]“ mit `[0, 4]` Elementen.", ["[0, 4]"]),
         ("Of Sizes[0, 1], one lies in [0, 4).", ["[0, 4)"]),
         ("Of f(0, 1)[2, 3], one lies in [0, 4) and one in (4, 5).", ["[0, 4)", "(4, 5)"]),
         *((f"Here {text} stands.", []) for text in ("[0, 1, 2]", "[0; 1]", "[, 1]", "{0, 1}", "A = [1, 2]", "x[0, 1]")),

@@ -94,6 +94,26 @@ def test_no_line_of_code_is_given_up_for_the_end_that_is_lost() -> None:
     assert [problem.id for problem in page.problems] == ["unclosed-code-block"]
 
 
+def test_a_block_of_code_without_its_end_ends_before_a_field_and_before_code_in_a_named_language() -> None:
+    first, second = "`A`\n\nType: UINT\n\n```\na = 1\n\n", "`B`\n\nType: UINT\n\n```\nb = 2\n\n"
+    page = parsed(f"{FRONT}## Members\n\n{first}{second}```cpp\nc = 3\n```\n")
+    assert [block.text for block in page.code_blocks] == ["a = 1", "b = 2", "c = 3"]
+    assert [member.name.text for member in page.members] == ["A", "B"]
+    assert [problem.id for problem in page.problems] == ["unclosed-code-block"] * 2
+
+
+def test_a_comment_in_code_is_no_heading_that_ends_it() -> None:
+    page = remarks("```\na = 1\n# Twice.\nb = 2\n```\n\nWords.\n")
+    assert page.problems == ()
+    assert page.code_blocks[0].text == "a = 1\n# Twice.\nb = 2"
+    assert [quoted.text for quoted in page.remarks] == ["Words."]
+
+
+def test_a_mark_that_is_its_own_end_marks_nothing() -> None:
+    (quoted,) = remarks_of("The <b/>first and the *second*.")
+    assert (quoted.text, quoted.marked) == ("The first and the second.", ("second",))
+
+
 @pytest.mark.parametrize(
     ("block", "line", "column", "last_line"),
     [("```cpp\na = 1\nb = 2\n```", 4, 1, 5), ("    a = 1\n    b = 2", 3, 5, 4), ("> ~~~\n>\n> a = 1\n> ~~~", 4, 3, 5)],
