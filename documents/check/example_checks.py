@@ -160,6 +160,7 @@ def _missing(subject: PageSubject) -> Iterator[Remark]:
     for a field that goes with another mode than the example's, by the enumerators that are named with it.
     """
     counts = {field.count_field for field in subject.fields.values()}
+    optional = {name for name, field in subject.fields.items() if field.optional}
     examples = list(_whole(subject))
     for example in examples:
         has = example.fields
@@ -167,7 +168,7 @@ def _missing(subject: PageSubject) -> Iterator[Remark]:
             due = {field.name for field in subject.spec.fields if not field.optional}
             why = "the fields of the operator"
         else:
-            due = {name for other in examples for name in (*other.tensors, *other.attributes)}
+            due = {name for other in examples for name in other.fields} - optional
             why = "the other examples"
         missing = [] if _foreign(subject, example) else [name for name in subject.fields if name in due - counts - has]
         for name in missing:

@@ -470,6 +470,15 @@ def test_the_count_of_a_printed_array_is_not_missing() -> None:
     assert "example-missing:PICK:2/Repeats" in ids(page)
 
 
+def test_an_optional_tensor_may_be_missing_from_an_example() -> None:
+    page = unknown_page()
+    page = edited(
+        page, examples=(*page.examples, structs(number=2, tensors=page.examples[0].tensors[::2])(page.examples[0]))
+    )
+    assert "example-missing:PICK:2/IndicesTensor" in ids(page)
+    assert not any("example-missing" in one for one in ids(declared(page, 1, optional=True)))
+
+
 def test_every_check_has_a_fault_here() -> None:
     others = {check.described.name for check in fact_checks.CHECKS}  # test_page_fact_checks has theirs
     assert {fault.partition(":")[0] for fault, _ in FAULTS} == {check.name for check in STATEMENTS} - others
