@@ -101,6 +101,21 @@ def test_whether_a_tensor_is_optional_or_an_array_stands_beside_its_kind(
     assert (row.kind, row.optional, row.array) == facts
 
 
+@pytest.mark.parametrize("kind", ["Optional input", "選用輸入", "Entrada opcional"])
+def test_a_kind_of_two_words_is_told_from_the_name_in_text(kind: str) -> None:
+    text = f"""DML_X_OPERATOR_DESC structure
+
+Tensor support
+
+DML_FEATURE_LEVEL_2_1 and above
+
+Tensor Kind Supported dimension counts Supported data types
+BiasTensor {kind} 1 to 8 INT8, UINT8
+"""
+    ((row,),) = (table.rows for table in parsed(text).tables)
+    assert (row.tensor, row.kind, row.optional, row.data_types) == ("BiasTensor", "Input", True, ("INT8", "UINT8"))
+
+
 @pytest.mark.parametrize(
     ("cell", "shapes"),
     [
