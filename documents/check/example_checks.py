@@ -90,6 +90,8 @@ def _labels(subject: PageSubject) -> Iterator[Remark]:
     for example in subject.examples:
         for tensor, meant in example.mislabelled:
             label = tensor.label.english
+            if any(label.startswith(f"{name}[") for name in subject.tensors):
+                continue  # one of an array of tensors
             again = label in example.tensors
             yield Remark(
                 f"{example.number}/{meant or label}",
