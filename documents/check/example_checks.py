@@ -99,7 +99,8 @@ def _labels(subject: PageSubject) -> Iterator[Remark]:
     for example in subject.examples:
         for tensor, meant in example.mislabelled:
             label = tensor.label.english
-            if _foreign(subject, example):
+            is_element = any(label.startswith(f"{name}[") for name in subject.tensors)  # of an array of tensors
+            if is_element or _foreign(subject, example):
                 continue
             again = label in example.tensors
             yield Remark(

@@ -9,6 +9,7 @@ import msgspec
 
 from dml_conformance.documents.check.facts import NOT_THERE, Fact, Topic, differing, facts_of
 from dml_conformance.documents.check.model import PageFinding, Severity
+from dml_conformance.documents.check.subject import PageSubject
 from dml_conformance.documents.read.model import Form, Page
 
 
@@ -20,7 +21,7 @@ class PageRow(msgspec.Struct, frozen=True):
         language, edition: None where the page does not tell.
         form: what kind of file it is.
         has_original: whether it carries its English original.
-        levels: labels of its tables, in the page's order.
+        levels: those of its tables, in the page's order.
         introduced_in: label; None where it names none.
         examples: how many it has.
         errors, warnings, notes: how many findings it has.
@@ -122,7 +123,9 @@ def _row(page: Page, findings: Sequence[PageFinding]) -> PageRow:
         edition=page.edition,
         form=page.form,
         has_original=page.has_original,
-        levels=tuple(table.level for table in page.tables if table.level is not None),
+        levels=tuple(
+            dict.fromkeys(str(table.level) for table in PageSubject.of(page).tables if table.level is not None)
+        ),
         introduced_in=page.introduced_in,
         examples=len(page.examples),
         errors=counts[Severity.ERROR],
@@ -130,6 +133,12 @@ def _row(page: Page, findings: Sequence[PageFinding]) -> PageRow:
         notes=counts[Severity.NOTE],
         digest=page.digest,
     )
+
+
+def _levels(page: Page) -> tuple[str, ...]:
+    """The labels of the levels that have tables, each once."""
+    levels = (table.level for table in PageSubject.of(page).tables)
+    return tuple(dict.fromkeys(level.label for level in levels if level is not None))
 
 
 def _splits(pages: Sequence[Page]) -> list[Split]:

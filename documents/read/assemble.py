@@ -233,8 +233,10 @@ class _Assembler:
                 if len(only) == 1 and len(words.levels_in(only[0].pieces[-1].text)) == 1:
                     return "availability"
             case Heading():
-                after = self.blocks[index + 2] if index + 2 < len(self.blocks) else None
-                if words.levels_in(following.piece.english) and isinstance(after, Grid):
+                after, last = (*self.blocks[index + 2 : index + 4], None, None)[:2]
+                levels = after if isinstance(after, Heading) else following  # a variant's heading may stand between
+                is_table = isinstance(last if isinstance(after, Heading) else after, Grid)
+                if is_table and words.levels_in(levels.piece.english):
                     return "support"
                 if self.members and not self.tables and isinstance(after, Code):
                     return "examples"

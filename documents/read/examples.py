@@ -218,19 +218,20 @@ def whole_examples(calls: Sequence[Call]) -> Iterator[PageExample]:
     what it prints belongs to all examples from there on, up to the next title or, above all titles, to the last.
     """
     shared: dict[str, Call] = {}
-    title: Quoted | None = None
+    above: Call | None = None  # the block whose title is that of the next one
     count = 0
     for call, following in zip(calls, (*calls[1:], None), strict=False):
         shared = {name: block for name, block in shared.items() if block.section in (0, call.section)}
         if following is not None and _completes(following, call):
             shared |= dict.fromkeys(_names(call.example), call)
-            title = call.example.title
+            above = above or call
             continue
         count += call.number != 0
         example = call.example if call.section is None else _with_shared(call.example, shared)
-        number = count if call.number is None else call.number
-        yield msgspec.structs.replace(example, number=number, title=example.title or title)
-        title = None
+        titled = above if above is not None and example.title is None else call
+        number = count if titled.number is None else titled.number
+        yield msgspec.structs.replace(example, number=number, title=titled.example.title)
+        above = None
 
 
 def _completes(call: Call, shared: Call) -> bool:
@@ -238,11 +239,12 @@ def _completes(call: Call, shared: Call) -> bool:
     if call.section is None or shared.section not in (0, call.section):
         return False
     both = bool(call.example.tensors and shared.example.tensors)
-    return both and not _names(call.example) & _names(shared.example)
+    return both and not _names(call.example).keys() & _names(shared.example).keys()
 
 
-def _names(example: PageExample) -> frozenset[str]:
-    return frozenset((*example.attributes, *map(_field, example.tensors)))
+def _names(example: PageExample) -> dict[str, None]:
+    """The fields that a block prints something of, in its order."""
+    return dict.fromkeys((*example.attributes, *map(_field, example.tensors)))
 
 
 def _field(tensor: ExampleTensor) -> str:
@@ -252,7 +254,8 @@ def _field(tensor: ExampleTensor) -> str:
 
 def _with_shared(example: PageExample, shared: Mapping[str, Call]) -> PageExample:
     """An example with what blocks before it print and it does not."""
-    taken = {name: call.example for name, call in shared.items() if name not in _names(example)}
+    own = _names(example)
+    taken = {name: call.example for name, call in shared.items() if name not in own}
     attributes = {name: block.attributes[name] for name, block in taken.items() if name in block.attributes}
     tensors = [tensor for name, block in taken.items() for tensor in block.tensors if _field(tensor) == name]
     return msgspec.structs.replace(

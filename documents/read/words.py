@@ -105,7 +105,9 @@ def _any_of(groups: dict[str, frozenset[str]]) -> str:
     return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
 
 
-_KIND_AT_END = re.compile(rf"(?<=\s)(?:{_any_of(_WORDS.kinds)})$")
+_KIND_AT_END = re.compile(
+    rf"(?<=\s)(?:(?:{_OPTIONAL.pattern})\s*)?(?:{_any_of(_WORDS.kinds)})(?:\s*(?:{_OPTIONAL.pattern}))?$"
+)
 _COLUMN = re.compile(rf"({_any_of(_WORDS.columns)})(?:\s+|$)")
 
 
@@ -145,7 +147,7 @@ def is_array(text: str) -> bool:
 
 
 def kind_at_end(text: str) -> int | None:
-    """Where a kind's word starts that ends the text, after another word; None where none does."""
+    """Where a kind's words start that end the text, after another word; None where none do."""
     folded = half_width(text).casefold().rstrip()
     match = _KIND_AT_END.search(folded) if len(folded) == len(text.rstrip()) else None
     return None if match is None else match.start()

@@ -101,6 +101,21 @@ def test_whether_a_tensor_is_optional_or_an_array_stands_beside_its_kind(
     assert (row.kind, row.optional, row.array) == facts
 
 
+@pytest.mark.parametrize("kind", ["Optional input", "選用輸入", "Entrada opcional"])
+def test_a_kind_of_two_words_is_told_from_the_name_in_text(kind: str) -> None:
+    text = f"""DML_X_OPERATOR_DESC structure
+
+Tensor support
+
+DML_FEATURE_LEVEL_2_1 and above
+
+Tensor Kind Supported dimension counts Supported data types
+BiasTensor {kind} 1 to 8 INT8, UINT8
+"""
+    ((row,),) = (table.rows for table in parsed(text).tables)
+    assert (row.tensor, row.kind, row.optional, row.data_types) == ("BiasTensor", "Input", True, ("INT8", "UINT8"))
+
+
 @pytest.mark.parametrize(
     ("cell", "shapes"),
     [
@@ -151,6 +166,14 @@ def test_a_table_of_no_level_beside_another_or_without_an_introduction_is_a_faul
     assert "table-level:X:1" in table_findings(page)
 
 
+def test_a_table_may_lack_its_outer_bars() -> None:
+    table = TABLE.replace("\n| ", "\n").replace(" |\n", "\n").removeprefix("| ").replace("|-|", "-|", 1)
+    pages = [parsed(f"{START}## Tensor support\n\n{form}") for form in (TABLE, table)]
+    rows = [[(row.tensor, row.kind, row.shapes, row.dimension_counts) for row in p.tables[0].rows] for p in pages]
+    assert rows[0] == rows[1]
+    assert pages[1].problems == ()
+
+
 # Variants
 
 VARIANTS = f"""{START}## Tensor support by mode
@@ -174,6 +197,7 @@ def variants(tables: tuple[LevelTable, ...]) -> list[tuple[str, str | None]]:
 
 def test_a_level_may_have_a_table_for_each_variant() -> None:
     page = parsed(VARIANTS)
+    assert {p.section for p in page.passages if p.quoted.text == "Tensor support by mode"} == {"support"}
     assert variants(page.tables) == [("First and second", "3_0"), ("First and second", "2_1"), ("Third", "2_1")]
     subject = PageSubject.of(page)
     assert [table.label for table in subject.tables] == [

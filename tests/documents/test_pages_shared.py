@@ -56,12 +56,13 @@ def test_a_block_above_all_examples_belongs_to_each() -> None:
 
 
 def test_a_block_under_a_title_belongs_to_the_examples_under_it() -> None:
-    shared = f"{FIRST}{block(*PARTS, BIAS)}One:\n\n{block('Axis: 0', OUTPUT)}Another:\n\n{block('Axis: 1', OUTPUT)}"
+    titled = "### Example 3. Along rows\n\n"
+    shared = f"{titled}{block(*PARTS, BIAS)}One:\n\n{block('Axis: 0', OUTPUT)}Another:\n\n{block('Axis: 1', OUTPUT)}"
     page = parsed(START + shared + SECOND + block("Axis: 2", OUTPUT))
     every = (["PartCount", "Axis"], labels("BiasTensor", "OutputTensor"))
-    assert printed(page) == [(1, *every), (2, *every), (2, ["Axis"], ["OutputTensor"])]
+    assert printed(page) == [(3, *every), (2, *every), (2, ["Axis"], ["OutputTensor"])]
     assert [example.title and example.title.text for example in page.examples] == [
-        "Example 1. Along rows",
+        "Example 3. Along rows",
         None,
         "Example 2. Along columns",
     ]
