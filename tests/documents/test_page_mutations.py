@@ -91,10 +91,11 @@ def some(mutations: Iterable[Mutation], of_each_kind: int) -> list[Mutation]:
 def can_be_known(mutation: Mutation, page: Page) -> bool:
     """Whether anything on the page or in the registry contradicts a table that was changed.
 
-    That input stands for output, in the text and its original alike, shows in the registry or another table only.
+    That input stands for output, in the text and its original alike, shows in the registry or another table only. A
+    page's only table needs no heading: it holds from the operator's introduction.
     """
     known = page.operator in operators() or len(page.tables) > 1
-    return known or mutation.kind != "input for output, with the original"
+    return known or mutation.kind not in ("input for output, with the original", "heading dropped")
 
 
 def unreported_in_tables(path: Path, of_each_kind: int | None) -> tuple[list[str], int]:
