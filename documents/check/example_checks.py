@@ -401,8 +401,8 @@ def _evaluated(interval: PrintedInterval, environment: Environment) -> str:
 def _titles(subject: PageSubject) -> Iterator[Remark]:
     """Titles tell what their examples have.
 
-    Only whole items of the title count: `2D` is a claim on the dimensions, `2D output` is not; `axis 1` is one on
-    Axis. The word for axis is known in the languages of the documentation.
+    Only whole items of the title count: `2D` is a claim on the dimensions, with or without leading ones that pad them;
+    `2D output` is none. `axis 1` is one on Axis. The word for axis is known in the languages of the documentation.
     """
     for example in subject.examples:
         title = example.example.title
@@ -415,10 +415,12 @@ def _titles(subject: PageSubject) -> Iterator[Remark]:
 def _wrong_claims(example: WorkedExample, title: str) -> Iterator[tuple[str, str, str]]:
     """Each item of a title that is not so, what it is about, and what that is."""
     counts = sorted({len(sizes) for sizes in example.sizes.values()})
+    padding = [next((n for n, size in enumerate(sizes) if size != 1), 0) for sizes in example.sizes.values()]
+    least = min((len(sizes) - ones for sizes, ones in zip(example.sizes.values(), padding, strict=True)), default=0)
     axis = example.attributes.get("Axis")
     for item in map(str.strip, re.split(r"[.,;:、，。；]", title)):
         dimensions = re.fullmatch(r"(\d+)D", item, re.IGNORECASE)
-        if dimensions is not None and counts and int(dimensions[1]) not in counts:
+        if dimensions is not None and counts and not least <= int(dimensions[1]) <= counts[-1]:
             yield item, DIMENSION_COUNT, ", ".join(map(str, counts))
         named = re.fullmatch(r"(\D+?)\s*(\d+)", item)
         names_axis = named is not None and named[1].lower() in _AXIS_WORDS

@@ -46,7 +46,7 @@ STATEMENTS = (
     CheckStatement("translation-lost-number", "a number of the original is in the text", _W),
     CheckStatement("translation-added-number", "a number in the text is in the original", _W),
     CheckStatement("translation-lost-text", "a sentence or heading with an original has a text", _W),
-    CheckStatement("translation-emphasis", "the emphasis of a name does not spread over other words", _W),
+    CheckStatement("translation-emphasis", "the emphasis of a name does not spread over other words", _N),
     CheckStatement("translation-mark", "a name that the original emphasises or sets as code is so in the text", _N),
     CheckStatement("translation-product", "a product's name is written as in the original", _N),
     CheckStatement("translation-kind-word", "the word for input or output is one that is known", _N),

@@ -286,8 +286,8 @@ FAULTS: list[tuple[str, Page]] = [
     ("example-constraint:1/IndicesTensor.DimensionCount", change_tensor(G, "IndicesTensor", sizes=value([1, 2]))),
     ("example-range:1/Axis", change_attribute(G, "Axis", 4)),
     ("example-range:1/IndexDimensions", change_member(G, "IndexDimensions", ranges=(interval("[0, 1)"),))),
-    ("example-title:1", titled(G, "Example 1. 4D, axis 1")),
-    ("example-title:1", titled(G, "範例 1. 2D、軸 2、巢狀索引")),
+    ("example-title:1", titled(G, "Example 1. 5D")),
+    ("example-title:1", titled(G, "範例 1. 2D、軸 7、巢狀索引")),
     ("example-formula:1/OutputTensor", change_tensor(G, "OutputTensor", sizes=value([1, 1, 2, 3]))),
     ("example-formula:1/OutputTensor", change_tensor(T, "OutputTensor", sizes=value([1, 1, 6, 6]))),
     (
@@ -444,6 +444,7 @@ NO_FAULTS: list[tuple[str, Page]] = [
     ("example-elements", change_tensor(G, "InputTensor", values=value([[1, 2], [3, 4], [5, 6]]))),
     ("example-operator", in_example(G, tensors=(relabelled("ATensor"), *G.examples[0].tensors[1:]))),
     ("example-missing", with_modes("DML_PICK_MODE_EDGE")),
+    ("example-title", titled(G, "Example 1. 2D")),  # which leading ones pad
 ]
 
 
