@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dml_conformance.documents.errata.model import ErrataDocument
-from dml_conformance.documents.errata.words import exhibit_name, exhibit_sentences
+from dml_conformance.documents.errata.words import exhibit_name, exhibit_sentences, page_name
 from dml_conformance.reports.html import render
 from dml_conformance.reports.text import pretty_json
 
@@ -15,5 +15,6 @@ def as_html(document: ErrataDocument) -> str:
         document=document,
         exhibit_name=exhibit_name,
         exhibit_sentences=exhibit_sentences,
+        page_name=page_name,
         pretty_json=pretty_json,
     )

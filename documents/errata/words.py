@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,6 +16,12 @@ _ANSWERS = {
     "reject": "rejects it",
     "crash": "does not survive it: its process dies",
 }
+
+
+def page_name(page: str) -> str:
+    """`TILE` for the page on an operator; any other page's own name."""
+    match = re.fullmatch(r"(?:api/)?ns-directml-dml_(\w+?)(?:_operator)?_desc", page)
+    return match[1].upper() if match else page
 
 
 def exhibit_sentences(exhibit: Exhibit) -> Iterator[str]:

@@ -1,9 +1,9 @@
 """Findings that were read against their pages, and whether they are true.
 
 `findings.tsv` has each with its repository (of MicrosoftDocs; `win32-pr` are translations), page, line, id, verdict
-(true, false, unclear) and the reason. Two readers took them: a random 150 of all above note level on 176 English and 245
-translated pages, and all English ones with a random 60 of the translations. The pages are not this project's to ship:
-what lies beside the checkout is held against the list.
+(true, false, unclear) and the reason. Two readers took them: a random 150 of all above note level on 176 English and
+245 translated pages, and all English ones with a random 60 of the translations. The pages are not this project's to
+ship: what lies beside the checkout is held against the list.
 """
 
 from __future__ import annotations
