@@ -425,6 +425,7 @@ NO_FAULTS: list[tuple[str, Page]] = [
     ("structure-name", edited(G, path="pages/ns-directml-dml_gather_operator_desc.zh-tw.md")),
     ("unreadable", with_problem_in_example(0)),
     ("structure-misspelt", with_text(G, "Axis", "See DML_TILE1_OPERATOR_DESC.")),
+    ("text-unwritten", with_text(G, "Axis", "What a TBDTensor would be is no matter here.")),
     ("name-unknown", with_name(G, "KernelTensor", "It is the KernelTensor of DML_CONVOLUTION_OPERATOR_DESC.")),
     ("name-unknown", with_name(G, "KernelTensor", "It comes from the KernelTensor of a max-pooling operation.")),
     (
