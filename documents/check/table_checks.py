@@ -300,6 +300,16 @@ def _agreement(subject: PageSubject) -> Iterator[Remark]:
                 )
 
 
+@CHECKS.add("row-shape", Severity.ERROR, "the dimension counts beside it")
+def _shapes(subject: PageSubject) -> Iterator[Remark]:
+    """A row has a shape for each dimension count that it allows."""
+    for row in subject.rows:
+        lacks = [n for n in row.dimension_counts or () if not any(shape.has_count(n) for shape in row.shapes)]
+        if row.shapes and lacks:
+            shapes = listed(shape.text for shape in row.shapes)
+            yield Remark(row.name, row.quoted("dimensions"), shapes, f"a shape of {counts_text(lacks)} dimensions")
+
+
 @CHECKS.add("row-text", Severity.ERROR)
 def _texts(subject: PageSubject) -> Iterator[Remark]:
     """The data types that a tensor's section demands are in its rows.

@@ -159,6 +159,12 @@ class NamedShape(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
     dimensions: tuple[ShapeDimension, ...]
 
+    def has_count(self, count: int) -> bool:
+        """Whether so many dimensions can be of this shape."""
+        due = [dimension for dimension in self.dimensions if not dimension.repeated]
+        least = sum(not dimension.optional for dimension in due)
+        return least <= count and (count <= len(due) or len(due) < len(self.dimensions))
+
     @property
     def text(self) -> str:
         return f"{{ {', '.join(dimension.text for dimension in self.dimensions)} }}"

@@ -38,6 +38,7 @@ from dml_conformance.documents.read.model import (
     Quoted,
     ReadingProblem,
 )
+from dml_conformance.documents.read.shapes import shapes_in
 from dml_conformance.spec.errata import errata
 from dml_conformance.spec.registry import operator, operators
 
@@ -91,6 +92,13 @@ def swapped(entries: tuple[Any, ...], i: int, j: int) -> tuple[Any, ...]:
         moved[i] = msgspec.structs.replace(moved[i], place=entries[i].place)
         moved[j] = msgspec.structs.replace(moved[j], place=entries[j].place)
     return tuple(moved)
+
+
+def with_shapes(text: str) -> Page:
+    """GATHER's page with shapes by name in the first row of the table of 1_0, whose tensors have four dimensions."""
+    at = next(n for n, each in enumerate(G.tables) if each.level == "1_0")
+    shaped = structs(shapes=shapes_in(text))
+    return change(G, "tables", at, lambda old: structs(rows=(shaped(old.rows[0]), *old.rows[1:]))(old))
 
 
 def lost_cells(page: Page, level: str, tensor: str, keep: int) -> Page:
@@ -236,6 +244,8 @@ FAULTS: list[tuple[str, Page]] = [
     ("superset-dimension-counts:4_1/InputTensor", change_row(G, "4_1", "InputTensor", counts=[2, 3, 4])),
     ("superset-data-types:3_0/InputTensor", change_row(G, "3_0", "InputTensor", types=FLOATS)),
     ("table-idle:4_1", edited(G, tables=(table("4_1", G.tables[1].rows), *G.tables[1:]))),
+    ("row-shape:1_0/InputTensor", with_shapes("{ N, C, W }")),
+    ("row-shape:1_0/InputTensor", with_shapes("{ N, C, D, H, W } or { N, C, D, H, W, [X] }")),
     ("row-agreement:1_0/OutputTensor/DataType", change_row(G, "1_0", "OutputTensor", types=["FLOAT32"])),
     ("row-agreement:1_0/IndicesTensor/DimensionCount", change_row(G, "1_0", "IndicesTensor", counts=[3, 4])),
     (
@@ -439,6 +449,7 @@ NO_FAULTS: list[tuple[str, Page]] = [
     ("text-level-below", with_text(N, "InputDimensionCount", "DML_PICK_MODE_A is of DML_FEATURE_LEVEL_2_0.")),
     ("range-unreadable", change_member(G, "Axis", ranges=(interval("[-BatchCount, +BatchCount]"),))),
     ("field-type", change_member(declared(G, 3, type="FLOAT"), "Axis", type="float")),
+    *(("row-shape", with_shapes(text)) for text in ("{ N, C, H, W }", "{ N, C, [D], H, W }", "{ N[] }", "1 or more")),
     ("row-text", with_text(G, "IndicesTensor", "It must have data type UINT32 or DML_TENSOR_DATA_TYPE_FLOAT32.")),
     ("row-text", with_text(G, "IndicesTensor", "If Axis is 0, it must have data type FLOAT32.")),
     ("row-text", with_text(G, "IndicesTensor", "The type of InputTensor must be FLOAT32.")),
