@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from dml_conformance.documents.check.fact_checks import nearest, other_counts, other_types
-from dml_conformance.documents.check.subject import PageSubject, TableRow, same_type
+from dml_conformance.documents.check.fact_checks import known_rows, other_counts, other_types
+from dml_conformance.documents.check.subject import PageSubject, same_type
 from dml_conformance.documents.read.model import Page
-from dml_conformance.spec.operator import Support
 from dml_conformance.spec.operator_facts import OperatorFacts, operator_facts
 
 
@@ -67,15 +66,15 @@ def agreements(pages: Sequence[Page]) -> dict[str, list[PageAgreement]]:
 def _shares(subject: PageSubject, facts: OperatorFacts) -> Shares:
     types = {declaration.name: declaration.type for declaration in subject.declared}
     named = types.keys() | {member.name.english for member in subject.page.members}
-    rows = list(_rows(subject, facts))
-    stated = [(row, known) for row, known in rows if row is not None]
+    rows = list(known_rows(subject, facts.support_tables))
+    stated = [(row, known) for _, row, known in rows if row is not None]
     has = {table.level for table in subject.tables}
     return Shares(
         fields=Share.of(field.name in named for field in facts.fields),
         types=Share.of(same_type(types.get(f.name, ""), f.type) for f in facts.fields if f.name in named),
         introduction=Share.of([subject.introduced_in is not None and subject.introduced_in[0] == facts.introduced_in]),
         levels=Share.of(level in has for level in {table.level for table in facts.support_tables}),
-        rows=Share.of(row is not None for row, _ in rows),
+        rows=Share.of(row is not None for _, row, _ in rows),
         dimension_counts=Share.of(
             bool(row.dimension_counts) == bool(known.dimension_counts) and not other_counts(row, known)
             for row, known in stated
@@ -84,10 +83,3 @@ def _shares(subject: PageSubject, facts: OperatorFacts) -> Shares:
             bool(row.data_types) == bool(known.data_types) and not other_types(row, known) for row, known in stated
         ),
     )
-
-
-def _rows(subject: PageSubject, facts: OperatorFacts) -> Iterator[tuple[TableRow | None, Support]]:
-    """What is known of each tensor, with its row, in every table of the page whose level the facts have."""
-    for table in subject.tables:
-        for name, known in nearest(table, facts.support_tables).items():
-            yield table.rows.get(name), known

@@ -108,16 +108,14 @@ def _extra_table(subject: PageSubject) -> Iterator[Remark]:
             yield Remark(level.label, table.heading, f"a table of {level}", f"tables of {listed(map(str, known))}")
 
 
-def _known_rows(subject: PageSubject) -> Iterator[tuple[str, TableRow, Support]]:
-    """The rows of the page's tables that the facts have too, by what findings are called: `4_1/InputTensor`."""
+def known_rows(subject: PageSubject, known: Sequence[SupportTable]) -> Iterator[tuple[str, TableRow | None, Support]]:
+    """What is known of each tensor (`4_1/InputTensor`), with its row, in every table of a level that is known."""
     for table in subject.tables:
-        known = nearest(table, _tables(subject))
-        for name, row in table.rows.items():
-            if name in known:
-                yield f"{table.level}/{name}", row, known[name]
+        for name, support in _nearest(table, known).items():
+            yield f"{table.level}/{name}", table.rows.get(name), support
 
 
-def nearest(table: Table, known: Sequence[SupportTable]) -> dict[str, Support]:
+def _nearest(table: Table, known: Sequence[SupportTable]) -> dict[str, Support]:
     """The rows of the known table of a page's level; of those for several reduce functions, the one most like it."""
 
     def differing(rows: dict[str, Support]) -> int:
@@ -144,8 +142,8 @@ def _type_names(known: Support) -> set[str]:
 @CHECKS.add("fact-dimension-counts", Severity.ERROR, _PAGES)
 def _dimension_counts(subject: PageSubject) -> Iterator[Remark]:
     """The tables have the dimension counts of the newest page."""
-    for name, row, known in _known_rows(subject):
-        if other_counts(row, known):
+    for name, row, known in known_rows(subject, _tables(subject)):
+        if row is not None and other_counts(row, known):
             expected = counts_text(known.dimension_counts)
             yield Remark(name, row.quoted("dimension_counts"), counts_text(row.dimension_counts or ()), expected)
 
@@ -153,8 +151,8 @@ def _dimension_counts(subject: PageSubject) -> Iterator[Remark]:
 @CHECKS.add("fact-data-types", Severity.ERROR, _PAGES)
 def _data_types(subject: PageSubject) -> Iterator[Remark]:
     """The tables have the data types of the newest page."""
-    for name, row, known in _known_rows(subject):
-        if other_types(row, known):
+    for name, row, known in known_rows(subject, _tables(subject)):
+        if row is not None and other_types(row, known):
             has, expected = set(row.data_types or ()), _type_names(known)
             differing = (("no", expected - has), ("has", has - expected))
             found = "; ".join(f"{word} {types_text(names)}" for word, names in differing if names)
