@@ -97,11 +97,10 @@ def _unreadable(subject: PageSubject) -> Iterator[Remark]:
 def _labels(subject: PageSubject) -> Iterator[Remark]:
     """The tensors of an example stand under their own names."""
     for example in subject.examples:
-        for tensor, meant in example.mislabelled:
+        for tensor, meant in () if _foreign(subject, example) else example.mislabelled:
             label = tensor.label.english
-            is_element = any(label.startswith(f"{name}[") for name in subject.tensors)  # of an array of tensors
-            if is_element or _foreign(subject, example):
-                continue
+            if label != tensor.field in subject.tensors:
+                continue  # an element of an array of tensors
             again = label in example.tensors
             yield Remark(
                 f"{example.number}/{meant or label}",

@@ -212,7 +212,7 @@ class WorkedExample:
     @property
     def fields(self) -> frozenset[str]:
         """The fields that it prints something of."""
-        return frozenset((*map(_without_index, self.tensors), *self.attributes))
+        return frozenset((*map(words.without_index, self.tensors), *self.attributes))
 
     @property
     def is_figure(self) -> bool:
@@ -467,11 +467,11 @@ class PageSubject:
         stray: list[ExampleTensor] = []
         for tensor in example.tensors:
             name = tensor.label.english
-            if _without_index(name) in self.tensors and name not in tensors:
+            if tensor.field in self.tensors and name not in tensors:
                 tensors[name] = tensor
             else:
                 stray.append(tensor)
-        printed = set(map(_without_index, tensors))
+        printed = {tensor.field for tensor in tensors.values()}
         free = [name for name in self.tensors if name not in printed]
         if len(stray) == len(free) == 1:
             return WorkedExample(example, {**tensors, free[0]: stray[0]}, ((stray[0], free[0]),))
@@ -495,11 +495,6 @@ class PageSubject:
                 formula = formula_in_prose(quoted.english)
                 if formula is not None:
                     yield PrintedFormula(formula, formula.text, quoted.place)
-
-
-def _without_index(label: str) -> str:
-    """`InputTensors` of `InputTensors[0]`."""
-    return label.partition("[")[0]
 
 
 def heading_of(member: FieldSection) -> Spot:

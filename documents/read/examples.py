@@ -13,6 +13,7 @@ from dml_conformance.documents.read.model import ExampleTensor, PageExample, Pla
 from dml_conformance.documents.read.pieces import Fault, PlacedText
 from dml_conformance.documents.read.source import PageText
 from dml_conformance.documents.read.values import Token, read_value, tokens_of
+from dml_conformance.documents.read.words import without_index
 
 # The name of a tensor in the comment behind its values.
 _LABEL = re.compile(r"[ \t]*//[ \t]*([^\W\d]\w*Tensor)[ \t]*$", re.MULTILINE)
@@ -113,7 +114,7 @@ class _FigureReader:
             self._properties(self._new_tensor(name, name.text))
         elif dot:
             self._tensor_named(owner, name).set(member, self._value("unreadable-value"))
-        elif first.text in ("[", "{") and name.text.partition("[")[0] in self.names:
+        elif first.text in ("[", "{") and without_index(name.text) in self.names:
             self._tensor_named(owner, name).values = self._value("unreadable-values")
         elif not self._labelled_values():
             self.attributes[name.text] = self._value("unreadable-value")
@@ -244,12 +245,7 @@ def _completes(call: Call, shared: Call) -> bool:
 
 def _names(example: PageExample) -> dict[str, None]:
     """The fields that a block prints something of, in its order."""
-    return dict.fromkeys((*example.attributes, *map(_field, example.tensors)))
-
-
-def _field(tensor: ExampleTensor) -> str:
-    """The label without an index: `InputTensors` of `InputTensors[0]`."""
-    return tensor.label.text.partition("[")[0]
+    return dict.fromkeys((*example.attributes, *(tensor.field for tensor in example.tensors)))
 
 
 def _with_shared(example: PageExample, shared: Mapping[str, Call]) -> PageExample:
@@ -257,7 +253,7 @@ def _with_shared(example: PageExample, shared: Mapping[str, Call]) -> PageExampl
     own = _names(example)
     taken = {name: call.example for name, call in shared.items() if name not in own}
     attributes = {name: block.attributes[name] for name, block in taken.items() if name in block.attributes}
-    tensors = [tensor for name, block in taken.items() for tensor in block.tensors if _field(tensor) == name]
+    tensors = [tensor for name, block in taken.items() for tensor in block.tensors if tensor.field == name]
     return msgspec.structs.replace(
         example, attributes={**attributes, **example.attributes}, tensors=(*tensors, *example.tensors)
     )

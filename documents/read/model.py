@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from dml_conformance.documents.read.words import without_index
 from dml_conformance.spec.errors import BadInputError
 
 FORMAT = 1
@@ -251,6 +252,11 @@ class ExampleTensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     data_type: Value | None = None
     values: Value | None = None
     properties: dict[str, Value] = {}
+
+    @property
+    def field(self) -> str:
+        """The field that the label names: `InputTensors`, where it is `InputTensors[0]`."""
+        return without_index(self.label.english)
 
     @property
     def printed(self) -> dict[str, Value]:

@@ -136,6 +136,11 @@ def kind(text: str) -> str | None:
     return named
 
 
+def without_index(label: str) -> str:
+    """`InputTensors` of `InputTensors[0]`."""
+    return label.partition("[")[0]
+
+
 def is_optional(text: str) -> bool:
     """Whether a cell calls a tensor optional, in any language."""
     return _OPTIONAL.search(half_width(text).casefold()) is not None
