@@ -14,8 +14,8 @@ import msgspec
 
 from dml_conformance.spec.forms import FormError, desc_from_json, desc_from_usual_text, desc_to_json
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.registry import operators, rules_of, spec_of
+from dml_conformance.spec.operator import OperatorDesc, inputs
+from dml_conformance.spec.registry import rules_of
 from dml_conformance.spec.validator import Outcome, Reading, decide
 
 
@@ -39,7 +39,7 @@ class Case(msgspec.Struct, frozen=True):
     Attributes:
         desc: the operator descriptor.
         level: the feature level that it is held against.
-        data: a recipe for each input tensor, by Python attribute name; empty where nothing is executed.
+        data: a recipe for each input slot, by its key; None where nothing is executed.
         rule: id of the rule that the case is about, "" if none in particular.
         outcome: the specification's decision.
         broken: ids of the rules that the descriptor breaks, or that leave its fate open on the pages.
@@ -48,7 +48,7 @@ class Case(msgspec.Struct, frozen=True):
 
     desc: OperatorDesc
     level: Level
-    data: dict[str, Recipe]
+    data: dict[str, Recipe] | None
     rule: str
     outcome: Outcome
     broken: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class Case(msgspec.Struct, frozen=True):
     ) -> Case:
         """A case whose expectation is what the validator decides."""
         decision = decide(desc, level)
-        return cls(desc, level, data or {}, rule, decision.outcome, decision.rules, origin)
+        return cls(desc, level, data, rule, decision.outcome, decision.rules, origin)
 
     @property
     def operator(self) -> str:
@@ -83,15 +83,18 @@ class Case(msgspec.Struct, frozen=True):
         return {
             **desc_to_json(self.desc),
             "level": self.level.label,
-            "data": {
-                field.name: msgspec.to_builtins(self.data[field.attribute])
-                for field in spec_of(self.desc).input_fields
-                if field.attribute in self.data
-            },
+            "data": self._data_to_json(),
             "rule": self.rule,
             "expect": {"decision": str(self.outcome), "rules": list(self.broken)},
             "origin": self.origin,
         }
+
+    def _data_to_json(self) -> dict[str, Any] | None:
+        """Recipes by DirectML's names. Without inputs an empty object stands for a case that is executed."""
+        reads = inputs(self.desc)
+        if self.data is None:
+            return {} if reads else None
+        return {slot.name: msgspec.to_builtins(self.data[slot.key]) for slot in reads if slot.key in self.data}
 
     @property
     def digest(self) -> str:
@@ -115,19 +118,18 @@ class Case(msgspec.Struct, frozen=True):
         desc = desc_from_json({key: value[key] for key in ("type", "desc") if key in value}, where)
         try:
             level = Level.parse(msgspec.convert(value.get("level"), str))
-            named = msgspec.convert(value.get("data", {}), dict[str, Recipe])
+            named = msgspec.convert(value.get("data"), dict[str, Recipe] | None)
             rule = msgspec.convert(value.get("rule", ""), str)
             origin = msgspec.convert(value.get("origin", ""), str)
         except (ValueError, msgspec.ValidationError) as error:
             raise FormError(where, str(error)) from None
         if rule and rule not in _rule_ids(desc.operator):
             raise FormError(f"{where}.rule", f"{desc.operator} has no rule {rule!r}")
-        attributes = _input_attributes(desc.operator)
-        for name in named:
-            if name not in attributes:
-                raise FormError(f"{where}.data.{name}", f"no such input tensor; there are {', '.join(attributes)}")
-        data = {attributes[name]: recipe for name, recipe in named.items()}
-        return cls.of(desc, level, data, rule=rule, origin=origin)
+        keys = {slot.name: slot.key for slot in inputs(desc)}
+        for name in named or ():
+            if name not in keys:
+                raise FormError(f"{where}.data.{name}", f"no such input tensor; there are {', '.join(keys)}")
+        return cls.of(desc, level, _by_key(named, keys), rule=rule, origin=origin)
 
     @classmethod
     def from_text(cls, text: bytes, where: str = "case") -> tuple[Case, Any]:
@@ -155,12 +157,19 @@ class Case(msgspec.Struct, frozen=True):
         level, desc = _LEVELS.get(form.level), desc_from_usual_text(form.type, form.desc)
         if level is None or desc is None or (form.rule and form.rule not in _rule_ids(desc.operator)):
             return None
-        attributes = _input_attributes(desc.operator)
+        keys = {slot.name: slot.key for slot in inputs(desc)}
         try:
-            data = {attributes[name]: recipe for name, recipe in form.data.items()}
+            data = _by_key(form.data, keys)
         except KeyError:
             return None
         return cls.of(desc, level, data, rule=form.rule, origin=form.origin), form.expect
+
+
+def _by_key(named: dict[str, Recipe] | None, keys: dict[str, str]) -> dict[str, Recipe] | None:
+    """Recipes by the keys of their slots; see `_data_to_json`."""
+    if named is None or (not named and keys):
+        return None
+    return {keys[name]: recipe for name, recipe in named.items()}
 
 
 class _UsualCase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -169,7 +178,7 @@ class _UsualCase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     type: str
     desc: msgspec.Raw
     level: str
-    data: dict[str, Recipe] = {}
+    data: dict[str, Recipe] | None = None
     rule: str = ""
     expect: Any = None
     origin: str = ""
@@ -182,12 +191,6 @@ _LEVELS = {level.label: level for level in Level}
 @cache
 def _rule_ids(operator: str) -> frozenset[str]:
     return frozenset(rule.id for rule in rules_of(operator))
-
-
-@cache
-def _input_attributes(operator: str) -> dict[str, str]:
-    """Python attributes of an operator's input tensors, by DirectML's names."""
-    return {field.name: field.attribute for field in operators()[operator].input_fields}
 
 
 def digest_of(content: dict[str, Any]) -> str:

@@ -28,8 +28,22 @@ class DataType(IntEnum):
 
     @property
     def size(self) -> int:
-        """Bytes of one element; 0 for UNKNOWN and for the 4-bit types, whose size formula no page gives."""
+        """Bytes of one element; 0 for UNKNOWN and for the 4-bit types, of which two share a byte."""
         return ELEMENT_SIZE[self]
+
+    @property
+    def bits(self) -> int:
+        """Bits of one element; 0 for UNKNOWN."""
+        return ELEMENT_BITS[self]
+
+    @property
+    def limits(self) -> tuple[int, int] | None:
+        """The least and the largest value of an integer type."""
+        if self.is_float or not self.bits:
+            return None
+        if self.is_signed_integer:
+            return -(2 ** (self.bits - 1)), 2 ** (self.bits - 1) - 1
+        return 0, 2**self.bits - 1
 
     @property
     def is_float(self) -> bool:
@@ -56,6 +70,10 @@ ELEMENT_SIZE = {
     DataType.UINT4: 0,
     DataType.INT4: 0,
 }
+
+
+# The page of DML_TENSOR_DATA_TYPE puts the first of two 4-bit elements into the low half of a byte.
+ELEMENT_BITS = {kind: 8 * size for kind, size in ELEMENT_SIZE.items()} | {DataType.UINT4: 4, DataType.INT4: 4}
 
 
 class TensorType(IntEnum):

@@ -15,8 +15,7 @@ import msgspec
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.forms import desc_from_json
-from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.operator import OperatorDesc, is_whole, slots
 from dml_conformance.spec.sources import read_data
 from dml_conformance.spec.tensor import MAX_ELEMENTS, TensorDesc, from_first_above_one, minimum_size_in_bytes
 from dml_conformance.spec.validator import Decision, Outcome
@@ -84,8 +83,7 @@ def recognise(desc: OperatorDesc, decision: Decision, answer: str) -> Divergence
 
 
 def _tensors(desc: OperatorDesc) -> list[TensorDesc]:
-    tensors = (getattr(desc, field.attribute) for field in spec_of(desc).tensor_fields)
-    return [tensor for tensor in tensors if tensor is not None]
+    return [slot.tensor for slot in slots(desc)]
 
 
 def alignment_below_16(desc: OperatorDesc) -> bool:
@@ -132,8 +130,7 @@ def _if_whole(recognised: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
     @wraps(recognised)
     def guarded(desc: Any) -> bool:
-        whole = all(getattr(desc, field.attribute) is not None for field in spec_of(desc).tensor_fields)
-        return whole and recognised(desc)
+        return is_whole(desc) and recognised(desc)
 
     return guarded
 

@@ -20,7 +20,7 @@ from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.forms import desc_from_json
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import INDICES, OperatorDesc, OperatorSpec
+from dml_conformance.spec.operator import INDICES, OperatorDesc, OperatorSpec, inputs
 from dml_conformance.spec.registry import operator
 from dml_conformance.spec.sources import Source, read_data
 
@@ -85,7 +85,8 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The corrected descriptor with these types where none is printed, for what does not depend on types."""
         fields = self._corrected_fields()
         for field in self.spec.tensor_fields:
-            fields[field.name].setdefault("DataType", (indices if field.group == INDICES else data).name)
+            is_index = self.spec.group(field) == INDICES
+            fields[field.name].setdefault("DataType", (indices if is_index else data).name)
         return self._read(fields)
 
     def elements(self, tensor: str) -> tuple[Value, ...]:
@@ -107,9 +108,7 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"example {self.id} is printed without types; there is no case to make of it")
         if level < lowest:
             raise ValueError(f"example {self.id} is valid from level {lowest} on, not at {level}")
-        data = {
-            field.attribute: Recipe("explicit", values=self.elements(field.name)) for field in self.spec.input_fields
-        }
+        data = {slot.key: Recipe("explicit", values=self.elements(slot.name)) for slot in inputs(desc)}
         return Case.of(desc, level, data, rule=f"{self.operator}.values", origin=f"example {self.id}")
 
     def _read(self, fields: Mapping[str, Any]) -> OperatorDesc:

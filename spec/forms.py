@@ -13,21 +13,33 @@ Source of the form: the DxDispatch guide in microsoft/DirectML.
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable, Mapping
-from enum import IntEnum
 from functools import cache
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import msgspec
 
 from dml_conformance.spec.datatypes import DataType, TensorFlag, TensorType
-from dml_conformance.spec.errors import BadInputError
-from dml_conformance.spec.operator import Field, FieldKind, OperatorDesc, OperatorSpec
-from dml_conformance.spec.registry import operators, spec_of
+from dml_conformance.spec.descriptor import Field, OperatorDesc
+from dml_conformance.spec.field_kinds import (
+    SCALAR,
+    TENSOR,
+    UINT,
+    UINTS,
+    FormError,
+    join,
+    kind_of,
+    read_enum,
+    read_whole,
+    shown,
+)
+from dml_conformance.spec.operator import OperatorSpec
+from dml_conformance.spec.registry import every_operator, spec_of
 from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc, minimum_size_in_bytes
 from dml_conformance.spec.tensor_rules import MAX_DIMENSIONS
 
-_E = TypeVar("_E", bound=IntEnum)
+__all__ = ["FormError", "desc_from_json", "desc_from_usual_text", "desc_to_json", "tensor_from_json", "tensor_to_json"]
 
 TENSOR_FIELDS = (
     "Type",
@@ -39,20 +51,6 @@ TENSOR_FIELDS = (
     "TotalTensorSizeInBytes",
     "GuaranteedBaseOffsetAlignment",
 )
-
-
-class FormError(BadInputError, ValueError):
-    """Input that is not in the form of a descriptor.
-
-    Attributes:
-        where: path of the field, `desc.InputTensor.Sizes[2]`.
-        problem: what was expected there and what was found.
-    """
-
-    def __init__(self, where: str, problem: str) -> None:
-        super().__init__(f"{where}: {problem}" if where else problem)
-        self.where = where
-        self.problem = problem
 
 
 def tensor_to_json(tensor: TensorDesc) -> dict[str, Any]:
@@ -76,13 +74,9 @@ def desc_to_json(desc: OperatorDesc) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for field in spec.fields:
         value = getattr(desc, field.attribute)
-        if field.is_tensor:
-            fields[field.name] = None if value is None else tensor_to_json(value)
-        elif field.kind is FieldKind.UINT_ARRAY:
-            fields[field.count_field] = len(value)
-            fields[field.name] = list(value)
-        else:
-            fields[field.name] = value
+        if field.count_field:
+            fields.setdefault(field.count_field, len(value))
+        fields[field.name] = field.kind.to_json(value)
     return {"type": spec.dml_name, "desc": fields}
 
 
@@ -97,18 +91,18 @@ def desc_from_json(value: Any, where: str = "") -> OperatorDesc:
         FormError: naming the field, what was expected and what was found.
     """
     if not isinstance(value, dict):
-        raise FormError(where, f"expected an operator as an object with type and desc, found {_kind(value)}")
+        raise FormError(where, f"expected an operator as an object with type and desc, found {kind_of(value)}")
     spec = _operator(value, where)
     inner = _either(value, "desc", "Desc")
     if inner is None:
         fields, path = {name: item for name, item in value.items() if name not in ("type", "Type")}, where
     else:
-        fields, path = inner, _join(where, "desc")
+        fields, path = inner, join(where, "desc")
         if not isinstance(fields, dict):
-            raise FormError(path, f"expected an object with the fields of {spec.dml_name}, found {_kind(fields)}")
+            raise FormError(path, f"expected an object with the fields of {spec.dml_name}, found {kind_of(fields)}")
     known = [name for field in spec.fields for name in (field.count_field, field.name) if name]
     _reject_unknown(fields, known, path, f"DML_{spec.name}_OPERATOR_DESC")
-    return spec.desc(**{field.attribute: _field(field, fields, path) for field in spec.fields})
+    return spec.desc(**{field.attribute: _field(spec, field, fields, path) for field in spec.fields})
 
 
 def desc_from_usual_text(name: str, text: msgspec.Raw | bytes) -> OperatorDesc | None:
@@ -185,21 +179,24 @@ class _UsualTensor(
 
 @cache
 def _usual_readers() -> dict[str, tuple[OperatorSpec, msgspec.json.Decoder[Any]]]:
-    """By operator its specification, and what decodes the text of its fields into their Python attributes."""
+    """By operator its specification, and what decodes the text of its fields into their Python attributes; without
+    those that have a field of another kind than tensors and plain numbers."""
     readers = {}
-    for spec in operators().values():
-        needed: list[Any] = []
+    for spec in every_operator().values():
+        if not all(field.kind is TENSOR or (field.kind.usual and field.kind is not SCALAR) for field in spec.fields):
+            continue
+        needed: dict[str, Any] = {}
         defaulted: list[Any] = []
         for field in spec.fields:
             if field.is_tensor:
                 defaulted.append((field.attribute, _UsualTensor | None, None))
-            elif field.kind is FieldKind.UINT_ARRAY:
-                needed += [(field.attribute, tuple[_Uint, ...]), (field.count_field, _Uint)]
             else:
-                needed.append((field.attribute, _Uint))
+                needed[field.attribute] = field.kind.usual
+                if field.count_field:
+                    needed[field.count_field] = UINT.usual
         form = msgspec.defstruct(
             f"_Usual{spec.name}",
-            [*needed, *defaulted],
+            [*needed.items(), *defaulted],
             frozen=True,
             forbid_unknown_fields=True,
             rename={field.attribute: field.name for field in spec.fields},
@@ -211,28 +208,28 @@ def _usual_readers() -> dict[str, tuple[OperatorSpec, msgspec.json.Decoder[Any]]
 def tensor_from_json(value: Any, where: str) -> TensorDesc:
     """Read one tensor, with or without its `Desc` level; raises FormError."""
     if not isinstance(value, dict):
-        raise FormError(where, f"expected a tensor as an object with DataType and Sizes, found {_kind(value)}")
-    tensor_type = _enum(TensorType, "DML_TENSOR_TYPE_", value.get("Type", "BUFFER"), _join(where, "Type"))
+        raise FormError(where, f"expected a tensor as an object with DataType and Sizes, found {kind_of(value)}")
+    tensor_type = read_enum(TensorType, "DML_TENSOR_TYPE_", value.get("Type", "BUFFER"), join(where, "Type"))
     if "Desc" in value:
         _reject_unknown(value, ("Type", "Desc"), where, "DML_TENSOR_DESC")
-        value, where = value["Desc"], _join(where, "Desc")
+        value, where = value["Desc"], join(where, "Desc")
         if not isinstance(value, dict):
-            raise FormError(where, f"expected an object with DataType and Sizes, found {_kind(value)}")
+            raise FormError(where, f"expected an object with DataType and Sizes, found {kind_of(value)}")
     _reject_unknown(value, TENSOR_FIELDS, where, "DML_BUFFER_TENSOR_DESC")
     for required in ("DataType", "Sizes"):
         if required not in value:
-            raise FormError(_join(where, required), "missing; every tensor states it")
-    data_type = _enum(DataType, "DML_TENSOR_DATA_TYPE_", value["DataType"], _join(where, "DataType"))
-    sizes = _uints(value["Sizes"], _join(where, "Sizes"))
+            raise FormError(join(where, required), "missing; every tensor states it")
+    data_type = read_enum(DataType, "DML_TENSOR_DATA_TYPE_", value["DataType"], join(where, "DataType"))
+    sizes = UINTS.from_json(value["Sizes"], join(where, "Sizes"))
     _count(value, "DimensionCount", len(sizes), "Sizes", where)
     strides = None
     if value.get("Strides") is not None:
-        strides = _uints(value["Strides"], _join(where, "Strides"))
+        strides = UINTS.from_json(value["Strides"], join(where, "Strides"))
         if len(strides) != len(sizes):
-            raise FormError(_join(where, "Strides"), f"expected {len(sizes)} entries as in Sizes, found {len(strides)}")
-    total = _uint(value.get("TotalTensorSizeInBytes", 0), _join(where, "TotalTensorSizeInBytes"), UINT64_MAX)
-    alignment = _uint(value.get("GuaranteedBaseOffsetAlignment", 0), _join(where, "GuaranteedBaseOffsetAlignment"))
-    flags = _flags(value.get("Flags", 0), _join(where, "Flags"))
+            raise FormError(join(where, "Strides"), f"expected {len(sizes)} entries as in Sizes, found {len(strides)}")
+    total = read_whole(value.get("TotalTensorSizeInBytes", 0), join(where, "TotalTensorSizeInBytes"), 0, UINT64_MAX)
+    alignment = UINT.from_json(value.get("GuaranteedBaseOffsetAlignment", 0), join(where, "GuaranteedBaseOffsetAlignment"))
+    flags = _flags(value.get("Flags", 0), join(where, "Flags"))
     return _tensor(data_type, sizes, strides, total, flags, alignment, tensor_type)
 
 
@@ -253,63 +250,52 @@ def _tensor(
 
 def _operator(value: Mapping[str, Any], where: str) -> OperatorSpec:
     name = _either(value, "type", "Type")
-    path = _join(where, "type")
+    path = join(where, "type")
     if name is None:
         raise FormError(path, "missing; expected an operator such as DML_OPERATOR_GATHER")
     if not isinstance(name, str):
-        raise FormError(path, f"expected an operator's name, found {_kind(name)}")
+        raise FormError(path, f"expected an operator's name, found {kind_of(name)}")
     short = name.removeprefix("DML_OPERATOR_")
-    if short not in operators():
-        known = ", ".join(spec.dml_name for spec in operators().values())
-        raise FormError(path, f"unknown operator {_shown(name)}; known here: {known}")
-    return operators()[short]
+    if short not in every_operator():
+        close = difflib.get_close_matches(short, every_operator(), n=1)
+        hint = f"did you mean DML_OPERATOR_{close[0]}?" if close else "`dml-conformance operators` lists those of DirectML.h"
+        raise FormError(path, f"unknown operator {shown(name)}; {hint}")
+    return every_operator()[short]
 
 
-def _field(field: Field, fields: Mapping[str, Any], where: str) -> Any:
-    path = _join(where, field.name)
-    if field.is_tensor:  # a missing tensor is a null pointer: the validator's business
-        value = fields.get(field.name)
-        return None if value is None else tensor_from_json(value, path)
-    if field.name not in fields:
-        raise FormError(path, f"missing; expected {'a list of ' if field.kind is FieldKind.UINT_ARRAY else ''}UINT")
-    if field.kind is FieldKind.UINT_ARRAY:
-        values = _uints(fields[field.name], path)
-        _count(fields, field.count_field, len(values), field.name, where)
-        return values
-    return _uint(fields[field.name], path)
-
-
-def _uint(value: Any, where: str, most: int = UINT32_MAX) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise FormError(where, f"expected a whole number from 0 to {most}, found {_shown(value)}")
+def _field(spec: OperatorSpec, field: Field, fields: Mapping[str, Any], where: str) -> Any:
+    path = join(where, field.name)
+    if field.is_tensor and field.name not in fields:  # a missing tensor is a null pointer: the validator's business
+        return None if field.kind is TENSOR else ()
+    if field.name not in fields and not field.optional:
+        raise FormError(path, f"missing; expected {field.kind.expects}")
+    value = field.kind.from_json(fields.get(field.name), path)
+    if field.count_field:
+        _count(fields, field.count_field, len(value), field.name, where)
+    if field.kind is SCALAR:
+        _check_scalar(value, fields[next(f.name for f in spec.fields if f.attribute == field.typed_by)], path)
     return value
 
 
-def _uints(value: Any, where: str) -> tuple[int, ...]:
-    if not isinstance(value, list):
-        raise FormError(where, f"expected a list of whole numbers, found {_kind(value)}")
-    if all(type(item) is int and 0 <= item <= UINT32_MAX for item in value):  # no path to be made for each
-        return tuple(value)
-    return tuple(_uint(item, f"{where}[{i}]") for i, item in enumerate(value))
+def _check_scalar(value: float | int, type_form: Any, where: str) -> None:
+    """Raise FormError where a number is none of its data type; a type that is none holds any."""
+    name = str(type_form).removeprefix("DML_TENSOR_DATA_TYPE_")
+    data_type = DataType.__members__.get(name)
+    if data_type is not None and not data_type.is_float and data_type.limits is not None:
+        least, most = data_type.limits
+        if value != value or value in (math.inf, -math.inf) or value != int(value) or not least <= value <= most:
+            raise FormError(where, f"expected a number of {name}, found {shown(value)}")
 
 
 def _count(fields: Mapping[str, Any], count_field: str, count: int, array: str, where: str) -> None:
-    if count_field in fields and _uint(fields[count_field], _join(where, count_field)) != count:
-        raise FormError(_join(where, count_field), f"is {fields[count_field]}, but {array} has {count} entries")
+    if count_field in fields and UINT.from_json(fields[count_field], join(where, count_field)) != count:
+        raise FormError(join(where, count_field), f"is {fields[count_field]}, but {array} has {count} entries")
 
 
 def _flags(value: Any, where: str) -> int:
     if isinstance(value, str):
-        return _enum(TensorFlag, "DML_TENSOR_FLAG_", value, where)
-    return _uint(value, where)
-
-
-def _enum(enum: type[_E], prefix: str, value: Any, where: str) -> _E:
-    if isinstance(value, str) and value.removeprefix(prefix) in enum.__members__:
-        return enum[value.removeprefix(prefix)]
-    if isinstance(value, int) and not isinstance(value, bool) and value in enum._value2member_map_:
-        return enum(value)
-    raise FormError(where, f"expected one of {', '.join(enum.__members__)}, found {_shown(value)}")
+        return read_enum(TensorFlag, "DML_TENSOR_FLAG_", value, where)
+    return UINT.from_json(value, where)
 
 
 def _reject_unknown(fields: Mapping[str, Any], known: Iterable[str], where: str, struct: str) -> None:
@@ -318,24 +304,8 @@ def _reject_unknown(fields: Mapping[str, Any], known: Iterable[str], where: str,
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(known)}"
-            raise FormError(_join(where, _shown(name).strip("'")), f"{struct} has no such field; {hint}")
+            raise FormError(join(where, shown(name).strip("'")), f"{struct} has no such field; {hint}")
 
 
 def _either(value: Mapping[str, Any], *names: str) -> Any:
     return next((value[name] for name in names if name in value), None)
-
-
-def _join(where: str, name: str) -> str:
-    return f"{where}.{name}" if where else name
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    names = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
-    return names.get(type(value), f"the number {_shown(value)}" if isinstance(value, int | float) else "something else")

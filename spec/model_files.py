@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from dml_conformance.spec.errors import BadInputError
 from dml_conformance.spec.forms import FormError, desc_from_json
 from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.registry import operators
+from dml_conformance.spec.registry import every_operator
 
 # A descriptor has a few hundred characters. The bound is on memory: parsed JSON takes up to 35 times its length.
 MAX_BYTES = 16 * 2**20
@@ -124,7 +124,7 @@ def _model(dispatchables: Any, file: str) -> ModelFile:
     for name, value in dispatchables.items():
         where = "dispatchables" + member_path(name)
         kind = value.get("type", value.get("Type")) if isinstance(value, dict) else None
-        if isinstance(kind, str) and kind.removeprefix("DML_OPERATOR_") not in operators():
+        if isinstance(kind, str) and kind.removeprefix("DML_OPERATOR_") not in every_operator():
             skipped.append(SkippedOperator(where, kind))
         else:
             found.append(_located(_without_dispatch_fields(value), where))

@@ -15,8 +15,7 @@ import msgspec
 
 from dml_conformance.spec.forms import desc_from_json
 from dml_conformance.spec.libraries import libraries
-from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.operator import OperatorDesc, outputs
 from dml_conformance.spec.sources import read_data
 from dml_conformance.spec.tensor import TensorDesc, from_first_above_one, span_in_elements
 
@@ -77,7 +76,7 @@ def _plausible_output_strides(desc: OperatorDesc) -> bool:
     This is necessary for elements to have memory of their own, not sufficient: sizes {2,3} with strides {4,2} pass, and
     two of the six elements share a place.
     """
-    return all(_has_room(getattr(desc, field.attribute)) for field in spec_of(desc).output_fields)
+    return all(_has_room(slot.tensor) for slot in outputs(desc))
 
 
 def _has_room(tensor: TensorDesc) -> bool:

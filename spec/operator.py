@@ -1,120 +1,157 @@
-"""What an operator is to this project: its descriptor, fields, level tables, shape rule and rules.
+"""What an operator is to this project: its facts, and what a page says of it in words.
 
-A module in `spec/operators/` states one operator with the pieces here; `spec.registry` finds it. The rules that
-every operator has (introduced-in, required tensors, level tables, agreement between tensors) come from its fields
-and tables, so the module states only what is its own.
+Structure, fields and tables come from the facts. A module in `spec/operators/` states what is left, for the operators
+of one family: how their shapes follow, the rules of their own, what they compute. The rules that every operator has
+(introduced-in, required tensors, level tables, enumerators, agreement between tensors) follow from fields and tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
-
-import msgspec
+from typing import Any, NamedTuple
 
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.descriptor import (
+    Field,
+    OperatorDesc,
+    Role,
+    Slot,
+    descriptor_classes,
+    inputs,
+    outputs,
+    slots,
+    split_key,
+    tensor_at,
+    with_tensors,
+)
+from dml_conformance.spec.field_kinds import ArrayKind, EnumKind
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator_facts import OperatorFacts, Support, operator_facts
 from dml_conformance.spec.rules import Breach, Category, Rule
 from dml_conformance.spec.sources import Source
 from dml_conformance.spec.tensor import TensorDesc, braces
-from dml_conformance.spec.tensor_rules import TENSOR_RULES, max_dimension_count
+from dml_conformance.spec.tensor_rules import DESCRIPTOR_RULES, EXECUTION_RULES, TENSOR_RULES, max_dimension_count
 
-ONE_TO_EIGHT = frozenset(range(1, 9))
-FOUR_ONLY = frozenset({4})
-
-
-class OperatorDesc(msgspec.Struct, frozen=True):
-    """Base of the `DML_*_OPERATOR_DESC` values; fields are the header's, in snake_case and in its order."""
-
-    operator: ClassVar[str]
-
-
-class FieldKind(StrEnum):
-    """What a field of a descriptor holds."""
-
-    INPUT = "input tensor"
-    OUTPUT = "output tensor"
-    UINT = "UINT"
-    UINT_ARRAY = "UINT array"
-
-
-@dataclass(frozen=True)
-class Field:
-    """One member of the `DML_*_OPERATOR_DESC` struct.
-
-    Attributes:
-        name: DirectML's name.
-        attribute: the same in snake_case, the Python attribute.
-        optional: whether a tensor may be null.
-        count_field: for an array, the member that holds its length; it has no Python attribute of its own.
-        group: tensors of the same group share the data types of a level's table.
-    """
-
-    name: str
-    attribute: str
-    kind: FieldKind
-    optional: bool = False
-    count_field: str = ""
-    group: str = ""
-
-    @cached_property
-    def is_tensor(self) -> bool:
-        return self.kind in (FieldKind.INPUT, FieldKind.OUTPUT)
-
-
-@dataclass(frozen=True)
-class Support:
-    """One row of a level's table: what a tensor may be."""
-
-    dimension_counts: frozenset[int]
-    data_types: frozenset[DataType]
-
+__all__ = [
+    "DATA",
+    "INDICES",
+    "Field",
+    "IndexRule",
+    "Misfit",
+    "OperatorDesc",
+    "OperatorSpec",
+    "Role",
+    "Shapes",
+    "Slot",
+    "Support",
+    "Table",
+    "inputs",
+    "is_whole",
+    "outputs",
+    "slots",
+    "split_key",
+    "tensor_at",
+    "with_tensors",
+]
 
 DATA, INDICES = "data", "indices"
-# A level's table: the support of each group of tensors.
+# A level's table: the support of each tensor field, by DirectML's name of it.
 Table = Mapping[str, Support]
+Sizes = tuple[int, ...]
+Shapes = Mapping[str, Sizes]  # of every output slot that the operator has, by key
+
+
+class Misfit(NamedTuple):
+    """Why no shapes follow from a descriptor: the field that does not fit, and what stands there."""
+
+    where: str
+    found: str
+
+
+# From a descriptor whose required tensors are there, the shapes of its outputs. It is total: it never raises, whatever
+# sizes (0 among them) and attributes are.
+ShapeFunction = Callable[[Any], Shapes | Misfit]
 
 
 @dataclass(frozen=True)
 class IndexRule:
-    """How one input tensor indexes another.
+    """How one input tensor indexes another, or an output.
 
     Attributes:
         indices: attribute of the index tensor.
-        indexed: attribute of the tensor read through it.
+        indexed: attribute of the tensor that is addressed through it.
         limits: from a descriptor, the sizes that indices run over: one for all, or one for each coordinate along the
             last dimension of the index tensor.
+        has_duplicates: whether one place may be named twice; where it may not, values are made without.
     """
 
     indices: str
     indexed: str
     limits: Callable[[Any], tuple[int, ...]]
+    has_duplicates: bool = True
 
 
 @dataclass(frozen=True)
 class OperatorSpec:
-    """Everything that the specification says about one operator."""
+    """Everything that the specification says about one operator.
+
+    Attributes:
+        name: `GATHER`.
+        facts: its structure and tables.
+        source: its page.
+        shape: how the sizes of its outputs follow; None where nobody has stated it yet, and then none of what follows.
+        own_rules: of its descriptors, besides those that every operator has.
+        execution_rules: of its values.
+        summary: what it does, in a few words that go on after its name.
+        pseudocode: the same as a formula.
+        groups: by tensor field (`IndicesTensor`), the group whose data type it shares; "" is a group of its own, and
+            those that are not named are `data`.
+        ranks: by tensor field, the group whose DimensionCount it shares; all tensors make one unless named.
+        index: how one of its tensors indexes another.
+        domains: by input field, which values it takes where any bits will not do; a name of `strategies.values`.
+    """
 
     name: str
-    type_value: int
-    desc: type[OperatorDesc]
-    introduced_in: Level
-    fields: tuple[Field, ...]
-    tables: Mapping[Level, Table]
-    output_sizes: Callable[[Any], tuple[int, ...] | None]
-    own_rules: tuple[Rule, ...]
-    execution_rules: tuple[Rule, ...]
+    facts: OperatorFacts
     source: Source
-    summary: str
-    pseudocode: str
+    shape: ShapeFunction | None = None
+    own_rules: tuple[Rule, ...] = ()
+    execution_rules: tuple[Rule, ...] = ()
+    summary: str = ""
+    pseudocode: str = ""
+    groups: Mapping[str, str] = field(default_factory=dict)
+    ranks: Mapping[str, str] = field(default_factory=dict)
     index: IndexRule | None = None
+    domains: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def dml_name(self) -> str:
         return f"DML_OPERATOR_{self.name}"
+
+    @property
+    def type_value(self) -> int:
+        """Of its enumerator in DML_OPERATOR_TYPE."""
+        return self.facts.value
+
+    @property
+    def introduced_in(self) -> Level:
+        return self.facts.level
+
+    @cached_property
+    def desc(self) -> type[OperatorDesc]:
+        """The class of its descriptors."""
+        return descriptor_classes()[self.name]
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.desc.fields
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether its own rules are stated, so that a descriptor can be found valid."""
+        return self.shape is not None
 
     @cached_property
     def tensor_fields(self) -> tuple[Field, ...]:
@@ -122,11 +159,31 @@ class OperatorSpec:
 
     @cached_property
     def output_fields(self) -> tuple[Field, ...]:
-        return tuple(field for field in self.fields if field.kind is FieldKind.OUTPUT)
+        return tuple(field for field in self.fields if field.role is Role.OUTPUT)
 
     @cached_property
     def input_fields(self) -> tuple[Field, ...]:
-        return tuple(field for field in self.fields if field.kind is FieldKind.INPUT)
+        return tuple(field for field in self.fields if field.role is Role.INPUT)
+
+    def group(self, field: Field) -> str:
+        """The group of tensors that share their data type which a field belongs to."""
+        return self.groups.get(field.name, DATA) or field.name
+
+    @cached_property
+    def type_groups(self) -> Mapping[str, tuple[Field, ...]]:
+        """The tensor fields of each group, in the order of the structure."""
+        return _grouped(self.tensor_fields, self.group)
+
+    @cached_property
+    def rank_groups(self) -> Mapping[str, tuple[Field, ...]]:
+        """The tensor fields that share a DimensionCount."""
+        return _grouped(self.tensor_fields, lambda field: self.ranks.get(field.name, ""))
+
+    def shapes(self, desc: Any) -> Shapes | Misfit:
+        """The sizes of every output slot that follow from a descriptor, or why none do; never raises."""
+        assert self.shape is not None, f"nobody has stated the shapes of {self.name}"
+        missing = next((field for field in desc.fields if _is_missing(desc, field)), None)
+        return self.shape(desc) if missing is None else Misfit(missing.name, "null")
 
     @cached_property
     def own_descriptor_rules(self) -> tuple[Rule, ...]:
@@ -146,33 +203,89 @@ class OperatorSpec:
         """All rules with this operator's id."""
         return (*self.own_descriptor_rules, *self.execution_rules)
 
-    def table_at(self, level: Level) -> Table | None:
-        """The newest table at or below `level`; None below the operator's introduction."""
-        return self._table_at[level]
+    @cached_property
+    def variants(self) -> Mapping[str, Mapping[Level, Table]]:
+        """The tables by variant: of REDUCE by the name of its Function, of every other operator "" alone."""
+        found: dict[str, dict[Level, Table]] = {}
+        for table in self.facts.support_tables:
+            for variant in table.functions or ("",):
+                found.setdefault(variant, {})[table.level] = table.rows
+        return found
 
     @cached_property
-    def _table_at(self) -> Mapping[Level, Table | None]:
-        def newest(level: Level) -> Table | None:
-            at_or_below = [table_level for table_level in self.tables if table_level <= level]
-            return self.tables[max(at_or_below)] if at_or_below else None
+    def tables(self) -> Mapping[Level, Table]:
+        """The tables of the operator; of one with variants those of the first."""
+        return next(iter(self.variants.values()))
 
-        return {level: newest(level) for level in Level}
+    def variant(self, desc: Any) -> str:
+        """The variant whose tables hold for a descriptor; "" where there is none, or none known."""
+        if "" in self.variants:
+            return ""
+        function = desc.function
+        return getattr(function, "name", "") or _enumerator(self, "Function", function)
+
+    def table_at(self, level: Level, variant: str | None = None) -> Table | None:
+        """The newest table at or below `level`; None below the operator's introduction.
+
+        Args:
+            level: asked for.
+            variant: see `variant`; None for the first one.
+        """
+        tables = self.tables if variant is None else self.variants.get(variant, {})
+        at_or_below = [table_level for table_level in tables if table_level <= level]
+        return tables[max(at_or_below)] if at_or_below else None
+
+    @cached_property
+    def epochs(self) -> tuple[Level, ...]:
+        """The levels from the introduction on at which something changes for this operator: its tables, its rules, the
+        limits of tensors; between two of them nothing does."""
+        changes = {level for tables in self.variants.values() for level in tables}
+        for rule in (*TENSOR_RULES, *DESCRIPTOR_RULES, *EXECUTION_RULES, *self.rules):
+            changes |= {rule.since} if rule.until is None else {rule.since, rule.until}
+        changes |= {level for field in self.fields if isinstance(field.kind, EnumKind) for level in field.kind.levels.values()}
+        changes |= {level for level in Level if level > Level.L1_0 and _limits_change_at(level)}
+        return tuple(sorted({self.introduced_in, *(level for level in changes if level > self.introduced_in)}))
 
 
-def tensor_input(name: str, attribute: str, group: str = DATA) -> Field:
-    return Field(name, attribute, FieldKind.INPUT, group=group)
+def _limits_change_at(level: Level) -> bool:
+    below = max(lower for lower in Level if lower < level)
+    return max_dimension_count(level) != max_dimension_count(below)
 
 
-def tensor_output(name: str, attribute: str, group: str = DATA) -> Field:
-    return Field(name, attribute, FieldKind.OUTPUT, group=group)
+def _grouped(fields: Iterable[Field], name: Callable[[Field], str]) -> dict[str, tuple[Field, ...]]:
+    found: dict[str, tuple[Field, ...]] = {}
+    for field in fields:
+        found[name(field)] = (*found.get(name(field), ()), field)
+    return found
 
 
-def uint(name: str, attribute: str) -> Field:
-    return Field(name, attribute, FieldKind.UINT)
+def is_whole(desc: OperatorDesc) -> bool:
+    """Whether a descriptor has every tensor that is not optional."""
+    return not any(_is_missing(desc, field) for field in desc.fields)
 
 
-def uint_array(name: str, attribute: str, count_field: str) -> Field:
-    return Field(name, attribute, FieldKind.UINT_ARRAY, count_field=count_field)
+def _is_missing(desc: OperatorDesc, field: Field) -> bool:
+    if not field.is_tensor or field.optional:
+        return False
+    value = getattr(desc, field.attribute)
+    return value is None or (isinstance(value, tuple) and (not value or None in value))
+
+
+def _enumerator(spec: OperatorSpec, name: str, value: int) -> str:
+    field = next(field for field in spec.fields if field.name == name)
+    assert isinstance(field.kind, EnumKind)
+    return str(field.kind.to_json(value))
+
+
+def operator_spec(name: str, **stated: Any) -> OperatorSpec:
+    """What is stated of one operator, with its facts; see `OperatorSpec`.
+
+    Raises:
+        KeyError: DirectML.h has no such operator.
+    """
+    facts = operator_facts()[name]
+    stated.setdefault("source", Source(f"ns-directml-{facts.structure.lower()}"))
+    return OperatorSpec(name, facts, **stated)
 
 
 def ids(operator: str, *names: str) -> frozenset[str]:
@@ -189,17 +302,17 @@ def shapes_comparable(operator: str) -> frozenset[str]:
 
 
 def output_sizes_rule(operator: str, source: Source, needs: frozenset[str], **more: Any) -> Rule:
-    """The rule that the output's sizes are those that the operator's shape rule gives."""
+    """The rule that every output has the sizes that the operator's shape function gives."""
 
-    def check(desc: Any, level: Level) -> Breach | None:
-        spec = desc_spec(desc)
-        expected = spec.output_sizes(desc)
-        assert expected is not None, "a rule that this one needs forbids it"
-        output = getattr(desc, spec.output_fields[0].attribute)
-        if expected == output.sizes:
-            return None
-        name = spec.output_fields[0].name
-        return Breach(f"{name}.Sizes", f"{braces(output.sizes)}, the inputs give {braces(expected)}")
+    def check(desc: Any, level: Level) -> Breach | list[Breach] | None:
+        expected = desc_spec(desc).shapes(desc)
+        if isinstance(expected, Misfit):
+            return Breach(*expected)
+        return [
+            Breach(f"{slot.name}.Sizes", f"{braces(slot.tensor.sizes)}, the inputs give {braces(expected[slot.key])}")
+            for slot in outputs(desc)
+            if slot.tensor.sizes != expected[slot.key]
+        ]
 
     return Rule(
         f"{operator}.output-sizes",
@@ -215,59 +328,71 @@ def output_sizes_rule(operator: str, source: Source, needs: frozenset[str], **mo
 
 def desc_spec(desc: OperatorDesc) -> OperatorSpec:
     """The registered operator of a descriptor (bound by `spec.registry` when it loads the modules)."""
-    return SPEC_OF_DESC[type(desc)]
+    return SPEC_OF_NAME[desc.operator]
 
 
-SPEC_OF_DESC: dict[type[OperatorDesc], OperatorSpec] = {}
+SPEC_OF_NAME: dict[str, OperatorSpec] = {}
 
 
 def _generic_rules(spec: OperatorSpec) -> tuple[Rule, ...]:
     """The rules that every operator has, from its fields and tables."""
     tensors = spec.tensor_fields
-    data = [field for field in tensors if field.group == DATA]
+    enums = [(field, field.kind) for field in spec.fields if isinstance(field.kind, EnumKind)]
+    of_one_type = {name: fields for name, fields in spec.type_groups.items() if _is_several(fields)}
+    of_one_rank = {name: fields for name, fields in spec.rank_groups.items() if _is_several(fields)}
 
     def introduced_in(desc: Any, level: Level) -> Breach | None:
         return Breach("", f"level {level}") if level < spec.introduced_in else None
 
     def required_tensors(desc: Any, level: Level) -> list[Breach]:
-        return [Breach(f.name, "null") for f in tensors if not f.optional and getattr(desc, f.attribute) is None]
+        found = []
+        for field in tensors:
+            value = getattr(desc, field.attribute)
+            if isinstance(field.kind, ArrayKind):
+                found += [Breach(f"{field.name}[{n}]", "null") for n, tensor in enumerate(value) if tensor is None]
+                found += [] if value else [Breach(field.name, "empty")]
+            elif value is None and not field.optional:
+                found.append(Breach(field.name, "null"))
+        return found
 
-    def present(desc: Any, fields: Sequence[Field]) -> list[tuple[Field, TensorDesc]]:
-        return [(f, tensor) for f in fields if (tensor := getattr(desc, f.attribute)) is not None]
+    def rows(desc: Any, level: Level) -> list[tuple[Slot, Support]]:
+        table = spec.table_at(level, spec.variant(desc))
+        return [] if table is None else [(slot, table[slot.field.name]) for slot in slots(desc)]
 
     def data_types(desc: Any, level: Level) -> list[Breach] | None:
-        table = spec.table_at(level)
-        assert table is not None
         return [
-            Breach(f"{f.name}.DataType", f"{t.data_type.name}, level {level} has {_names(table[f.group].data_types)}")
-            for f, t in present(desc, tensors)
-            if t.data_type not in table[f.group].data_types
+            Breach(f"{slot.name}.DataType", f"{slot.tensor.data_type.name}, level {level} has {_names(row.data_types)}")
+            for slot, row in rows(desc, level)
+            if row.data_types and slot.tensor.data_type not in row.data_types
         ]
 
     def dimension_counts(desc: Any, level: Level) -> list[Breach] | None:
-        table = spec.table_at(level)
-        assert table is not None
         return [
-            Breach(f"{f.name}.DimensionCount", f"{len(t.sizes)}, level {level} has {_counts(table[f.group])}")
-            for f, t in present(desc, tensors)
-            if len(t.sizes) not in table[f.group].dimension_counts
+            Breach(f"{slot.name}.DimensionCount", f"{len(slot.tensor.sizes)}, level {level} has {_counts(row)}")
+            for slot, row in rows(desc, level)
+            if row.dimension_counts and len(slot.tensor.sizes) not in row.dimension_counts
         ]
 
-    def same_dimension_count(desc: Any, level: Level) -> Breach | None:
-        found = present(desc, tensors)
-        if len({len(tensor.sizes) for _, tensor in found}) <= 1:
-            return None
-        return Breach("", ", ".join(f"{f.name} has {len(t.sizes)}" for f, t in found))
+    def enumerators(desc: Any, level: Level) -> list[Breach]:
+        found = []
+        for field, kind in enums:
+            value = getattr(desc, field.attribute)
+            if value not in kind.enum._value2member_map_:
+                found.append(Breach(field.name, f"{value}, which is no {kind.name}"))
+            elif kind.levels.get(value, level) > level:
+                found.append(Breach(field.name, f"{kind.enum(value).name}, which came with {kind.levels[value]}"))
+        return found
 
-    def same_data_type(desc: Any, level: Level) -> Breach | None:
-        found = present(desc, data)
-        if len({tensor.data_type for _, tensor in found}) <= 1:
-            return None
-        return Breach("", ", ".join(f"{f.name} is {t.data_type.name}" for f, t in found))
+    def same_dimension_count(desc: Any, level: Level) -> list[Breach]:
+        return _unequal(desc, of_one_rank, lambda t: len(t.sizes), lambda name, count: f"{name} has {count}")
+
+    def same_data_type(desc: Any, level: Level) -> list[Breach]:
+        return _unequal(desc, of_one_type, lambda t: t.data_type, lambda name, kind: f"{name} is {kind.name}")
 
     exists = ids(spec.name, "introduced-in")
     complete = exists | ids(spec.name, "required-tensors")
     tables_from = spec.introduced_in
+    never = spec.introduced_in
     return (
         Rule(
             f"{spec.name}.introduced-in",
@@ -286,6 +411,17 @@ def _generic_rules(spec: OperatorSpec) -> tuple[Rule, ...]:
             "give the missing tensor",
             since=tables_from,
             check=required_tensors,
+            needs=exists,
+        ),
+        Rule(
+            f"{spec.name}.enumerators",
+            Category.ATTRIBUTES,
+            " and ".join(f"{field.name} is an enumerator of {kind.name}" for field, kind in enums) + ", which the level has",
+            Source(spec.source.page, "Members"),
+            "use one of the enumerators",
+            since=tables_from,
+            until=None if enums else never,
+            check=enumerators,
             needs=exists,
         ),
         Rule(
@@ -312,25 +448,52 @@ def _generic_rules(spec: OperatorSpec) -> tuple[Rule, ...]:
         Rule(
             f"{spec.name}.same-dimension-count",
             Category.AGREEMENT,
-            "all tensors have the same DimensionCount",
+            _each_of_one("the same DimensionCount", of_one_rank, len(spec.rank_groups) == 1),
             Source(spec.source.page, "Tensor constraints"),
             "pad the shorter ones with leading dimensions of size 1",
             since=tables_from,
-            until=None if _allows_several_counts(spec) else tables_from,
+            until=None if of_one_rank and spec.is_complete and _allows_several_counts(spec) else never,
             check=same_dimension_count,
             needs=complete | {"TENSOR.type", "TENSOR.dimension-count"} | ids(spec.name, "dimension-counts"),
         ),
         Rule(
             f"{spec.name}.same-data-type",
             Category.AGREEMENT,
-            " and ".join(f.name for f in data) + " have the same DataType",
+            _each_of_one("the same DataType", of_one_type, False),
             Source(spec.source.page, "Tensor constraints"),
             "give the output the data type of the input",
             since=tables_from,
+            until=None if of_one_type and spec.is_complete else never,
             check=same_data_type,
             needs=complete | {"TENSOR.type", "TENSOR.data-type"} | ids(spec.name, "data-types"),
         ),
     )
+
+
+def _is_several(fields: Sequence[Field]) -> bool:
+    return len(fields) > 1 or isinstance(fields[0].kind, ArrayKind)
+
+
+def _each_of_one(what: str, groups: Mapping[str, Sequence[Field]], is_all: bool) -> str:
+    """`A and B have the same DataType`, for each group."""
+    if is_all:
+        return f"all tensors have {what}"
+    return "; ".join(" and ".join(field.name for field in fields) + f" have {what}" for fields in groups.values())
+
+
+def _unequal(
+    desc: Any,
+    groups: Mapping[str, Sequence[Field]],
+    value: Callable[[TensorDesc], Any],
+    say: Callable[[str, Any], str],
+) -> list[Breach]:
+    """A breach for each group whose tensors have more than one value."""
+    found = []
+    for fields in groups.values():
+        of_group = [slot for slot in slots(desc) if slot.field in fields]
+        if len({value(slot.tensor) for slot in of_group}) > 1:
+            found.append(Breach("", ", ".join(say(slot.name, value(slot.tensor)) for slot in of_group)))
+    return found
 
 
 def _level_of_all_counts(spec: OperatorSpec) -> Level | None:

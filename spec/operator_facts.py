@@ -16,7 +16,6 @@ import msgspec
 from dml_conformance.spec import datatypes
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import Support
 from dml_conformance.spec.sources import read_data
 
 TENSOR_POINTER = "const DML_TENSOR_DESC *"
@@ -28,6 +27,14 @@ TYPE_SETS = {
     "ALL": datatypes.ALL,
     "INDEX_TYPES": datatypes.INDEX_TYPES,
 }
+
+
+@dataclass(frozen=True)
+class Support:
+    """One row of a level's table: what a tensor may be."""
+
+    dimension_counts: frozenset[int]
+    data_types: frozenset[DataType]
 
 
 class Role(StrEnum):

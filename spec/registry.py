@@ -1,32 +1,53 @@
-"""All operators and all rules, found by walking `spec/operators/`. Everything that lists operators asks here."""
+"""All operators and all rules. Everything that lists operators asks here.
+
+Every operator of DirectML.h is here with its facts. Those that a module in `spec/operators/` states can be judged.
+"""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Iterator
 from functools import cache
 
 from dml_conformance.spec import operators as operator_modules
-from dml_conformance.spec.operator import SPEC_OF_DESC, OperatorDesc, OperatorSpec, desc_spec
+from dml_conformance.spec.operator import SPEC_OF_NAME, OperatorDesc, OperatorSpec, desc_spec, operator_spec
+from dml_conformance.spec.operator_facts import operator_facts
 from dml_conformance.spec.rules import Rule
 from dml_conformance.spec.tensor_rules import DESCRIPTOR_RULES, EXECUTION_RULES, TENSOR_RULES
 
-__all__ = ["desc_spec", "operator", "operators", "rule", "rules", "rules_of", "spec_of"]
+__all__ = ["desc_spec", "every_operator", "families", "operator", "operators", "rule", "rules", "rules_of", "spec_of"]
 
 
 @cache
 def operators() -> dict[str, OperatorSpec]:
-    """The operators by name (`GATHER`), in the order of DML_OPERATOR_TYPE."""
-    found: list[OperatorSpec] = []
+    """The operators that can be judged by name (`GATHER`), in the order of DML_OPERATOR_TYPE."""
+    found = [spec for _, spec in _stated()]
+    return {spec.name: spec for spec in sorted(found, key=lambda spec: spec.type_value)}
+
+
+@cache
+def every_operator() -> dict[str, OperatorSpec]:
+    """All operators of DirectML.h, in the order of DML_OPERATOR_TYPE; of most only the facts are known."""
+    return {name: operators().get(name) or operator_spec(name) for name in operator_facts()}
+
+
+def _stated() -> Iterator[tuple[str, OperatorSpec]]:
+    """What the modules state, with their names."""
     for module in pkgutil.iter_modules(operator_modules.__path__):
         if not module.name.startswith("_"):
-            found.append(importlib.import_module(f"dml_conformance.spec.operators.{module.name}").SPEC)
-    found.sort(key=lambda operator: operator.type_value)
-    return {operator.name: operator for operator in found}
+            for spec in importlib.import_module(f"dml_conformance.spec.operators.{module.name}").SPECS:
+                yield module.name, spec
+
+
+@cache
+def families() -> dict[str, str]:
+    """The family of each operator that can be judged: the name of its module here and in every other room."""
+    return {spec.name: module for module, spec in _stated()}
 
 
 def operator(name: str) -> OperatorSpec:
-    """The operator `GATHER` or `DML_OPERATOR_GATHER`.
+    """The operator `GATHER` or `DML_OPERATOR_GATHER`, which can be judged.
 
     Raises:
         KeyError: no such operator here; the message lists those that are.
@@ -38,8 +59,8 @@ def operator(name: str) -> OperatorSpec:
 
 
 def spec_of(desc: OperatorDesc) -> OperatorSpec:
-    """The operator of a descriptor."""
-    return operators()[desc.operator]
+    """The operator of a descriptor, whatever is known of it."""
+    return every_operator()[desc.operator]
 
 
 @cache
@@ -67,5 +88,4 @@ def rules_of(name: str) -> tuple[Rule, ...]:
     return (*TENSOR_RULES, *DESCRIPTOR_RULES, *EXECUTION_RULES, *operator(name).rules)
 
 
-for _spec in operators().values():
-    SPEC_OF_DESC[_spec.desc] = _spec
+SPEC_OF_NAME.update(every_operator())

@@ -10,7 +10,7 @@ from math import prod
 
 import msgspec
 
-from dml_conformance.spec.datatypes import ELEMENT_SIZE, DataType, TensorFlag, TensorType
+from dml_conformance.spec.datatypes import ELEMENT_BITS, DataType, TensorFlag, TensorType
 
 MAX_ELEMENTS = 2**32 - 1
 UINT32_MAX = 2**32 - 1
@@ -104,7 +104,7 @@ def span_in_elements(sizes: Sequence[int], strides: Sequence[int] | None) -> int
 
 def implied_size_in_bytes(data_type: DataType, sizes: Sequence[int], strides: Sequence[int] | None) -> int:
     """Bytes up to the end of the last element addressed, before rounding (dml-helper-functions)."""
-    return span_in_elements(sizes, strides) * ELEMENT_SIZE[data_type]
+    return (span_in_elements(sizes, strides) * ELEMENT_BITS[data_type] + 7) // 8
 
 
 def minimum_size_in_bytes(data_type: DataType, sizes: Sequence[int], strides: Sequence[int] | None) -> int:

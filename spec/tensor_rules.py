@@ -5,7 +5,7 @@ Order matters only for reading: what a rule needs to make sense is in its `needs
 
 from __future__ import annotations
 
-from dml_conformance.spec.datatypes import ELEMENT_SIZE, DataType, TensorFlag, TensorType
+from dml_conformance.spec.datatypes import ELEMENT_BITS, DataType, TensorFlag, TensorType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.rules import ACCEPTANCE, Breach, Category, Rule
 from dml_conformance.spec.sources import (
@@ -253,10 +253,10 @@ def is_sound(tensor: TensorDesc, is_output: bool, level: Level) -> bool:
         if is_output and elements_overlap(sizes, strides) is not False:
             return False
         span = span_in_elements(sizes, strides)
-    element_size, alignment = ELEMENT_SIZE[tensor.data_type], tensor.guaranteed_base_offset_alignment
-    if tensor.total_tensor_size_in_bytes < (span * element_size + 3) & ~3:
+    bits, alignment = ELEMENT_BITS[tensor.data_type], tensor.guaranteed_base_offset_alignment
+    if tensor.total_tensor_size_in_bytes < ((span * bits + 7 >> 3) + 3) & ~3:
         return False
-    return alignment == 0 or (alignment & (alignment - 1) == 0 and alignment >= element_size)
+    return alignment == 0 or (alignment & (alignment - 1) == 0 and alignment >= bits >> 3)
 
 
 DESCRIPTOR_RULES: tuple[Rule, ...] = (

@@ -13,9 +13,10 @@ import msgspec
 
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.observations import Observation, observations
-from dml_conformance.spec.operator import Field, FieldKind, OperatorDesc
-from dml_conformance.spec.registry import operators
-from dml_conformance.spec.rules import Breach, Check, Rule, Violation
+from dml_conformance.spec.operator import OperatorDesc, slots
+from dml_conformance.spec.registry import every_operator
+from dml_conformance.spec.rules import Breach, Category, Check, Rule, Violation
+from dml_conformance.spec.sources import Source
 from dml_conformance.spec.tensor_rules import TENSOR_RULES, is_sound
 
 
@@ -61,15 +62,25 @@ class Decision(msgspec.Struct, frozen=True):
 
 ACCEPTED = Decision(Outcome.ACCEPT)
 
+# By what a descriptor stays undecided of whose operator only the facts are known.
+_NOT_STATED = Rule(
+    "DESCRIPTOR.own-rules",
+    Category.ACCEPTANCE,
+    "it keeps all rules that hold for every operator; the rules of its own, on shapes and attributes, are not stated "
+    "here yet",
+    Source("directml-operators"),
+)
+_UNSTATED = Decision(Outcome.UNSPECIFIED, (Violation(_NOT_STATED, "", "rules of the operator's own"),))
+
 _BoundRule = tuple[Rule, Check, frozenset[str]]
 
 
 class _Plan(NamedTuple):
     """The rules that apply to one operator at one level, ready to run."""
 
-    tensors: tuple[tuple[Field, bool], ...]
     tensor_rules: tuple[_BoundRule, ...]
     operator_rules: tuple[_BoundRule, ...]
+    kept: Decision
 
 
 def _bind(rules: tuple[Rule, ...], level: Level) -> tuple[_BoundRule, ...]:
@@ -78,12 +89,12 @@ def _bind(rules: tuple[Rule, ...], level: Level) -> tuple[_BoundRule, ...]:
 
 @cache
 def _plan(operator: str, level: Level) -> _Plan:
-    spec = operators()[operator]
+    spec = every_operator()[operator]
     introduced = spec.introduced_in <= level
     return _Plan(
-        tuple((field, field.kind is FieldKind.OUTPUT) for field in spec.tensor_fields),
         _bind(TENSOR_RULES, level) if introduced else (),
         _bind(spec.own_descriptor_rules, level),
+        ACCEPTED if spec.is_complete else _UNSTATED,
     )
 
 
@@ -104,9 +115,9 @@ def decide(desc: OperatorDesc, level: Level, reading: Reading = Reading.DOCUMENT
     plan = _plan(desc.operator, level)
     violations: list[Violation] = []
     unmet: set[str] = set()  # rules broken or skipped, on any tensor
-    for field, is_output in plan.tensors:
-        tensor = getattr(desc, field.attribute)
-        if tensor is None or is_sound(tensor, is_output, level):
+    for slot in slots(desc):
+        tensor, is_output = slot.tensor, slot.field.is_output
+        if is_sound(tensor, is_output, level):
             continue
         unmet_here: set[str] = set()
         for rule, check, needs in plan.tensor_rules:
@@ -116,7 +127,7 @@ def decide(desc: OperatorDesc, level: Level, reading: Reading = Reading.DOCUMENT
             breach = check(tensor, is_output, level)
             if breach:
                 unmet_here.add(rule.id)
-                _tell(violations, rule, breach, field.name + ".")
+                _tell(violations, rule, breach, slot.name + ".")
         if unmet_here:
             unmet |= unmet_here
     for rule, check, needs in plan.operator_rules:
@@ -128,7 +139,7 @@ def decide(desc: OperatorDesc, level: Level, reading: Reading = Reading.DOCUMENT
             unmet.add(rule.id)
             _tell(violations, rule, breach, "")
     if not violations:
-        return ACCEPTED
+        return plan.kept
     broken = tuple(violation for violation in violations if violation.rule.erratum is None)
     if broken:
         return Decision(Outcome.REJECT, broken)

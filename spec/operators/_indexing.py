@@ -10,6 +10,11 @@ from dml_conformance.spec.rules import Breach, Category, Rule
 from dml_conformance.spec.sources import Source
 
 
+def axis_limit(desc: Any) -> tuple[int, ...]:
+    """The size of the input along Axis, which the indices run over."""
+    return (desc.input_tensor.sizes[desc.axis],)
+
+
 def axis_range_rule(operator: str, page: str, **more: Any) -> Rule:
     """`0 <= Axis < InputTensor.DimensionCount`."""
 
@@ -52,14 +57,13 @@ def dimension_count_range_rule(operator: str, page: str, tensor: str, field: str
 
 
 def indexing_execution_rules(
-    operator: str, page: str, since: Level, dimension: str, *, silent: tuple[str, ...] = ()
+    operator: str, page: str, dimension: str, *, silent: tuple[str, ...] = ()
 ) -> tuple[Rule, ...]:
     """What executing an indexing operator has to do with its values and indices.
 
     Args:
         operator: name of the operator.
         page: its page.
-        since: the level that introduced it.
         dimension: what an index runs over, in words.
         silent: the erratum which says that the page has no word on indices out of range; GATHER's page has.
     """
@@ -69,21 +73,19 @@ def indexing_execution_rules(
             Category.EXECUTION,
             "every output element is the input element that the indices name, bit for bit",
             Source(page),
-            since=since,
         ),
         Rule(
             f"{operator}.negative-indices",
             Category.EXECUTION,
             f"a negative index of a signed type counts from the end of {dimension}: -1 is the last element",
             Source(page, "IndicesTensor"),
-            since=max(since, Level.L3_0),
+            since=Level.L3_0,
         ),
         Rule(
             f"{operator}.out-of-range-indices",
             Category.EXECUTION,
             "an index out of range does not fail; what it reads is some element of the input tensor's memory",
             Source(page, "IndicesTensor"),
-            since=since,
             settles=silent,
         ),
     )

@@ -2,106 +2,71 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any
 
-from dml_conformance.spec.datatypes import ALL, FLOATS, INDEX_TYPES, UINT32_ONLY, UP_TO_32_BIT
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import (
-    DATA,
-    FOUR_ONLY,
     INDICES,
-    ONE_TO_EIGHT,
     IndexRule,
-    OperatorDesc,
-    OperatorSpec,
-    Support,
+    Misfit,
+    Shapes,
     ids,
+    operator_spec,
     output_sizes_rule,
     shapes_comparable,
-    tensor_input,
-    tensor_output,
-    uint,
 )
-from dml_conformance.spec.operators._indexing import axis_range_rule, indexing_execution_rules
+from dml_conformance.spec.operators._indexing import axis_limit, axis_range_rule, indexing_execution_rules
 from dml_conformance.spec.rules import Breach, Category, Rule
 from dml_conformance.spec.sources import LEVEL_HISTORY, Source
-from dml_conformance.spec.tensor import TensorDesc, braces
+from dml_conformance.spec.tensor import braces
 
 PAGE = "ns-directml-dml_gather_operator_desc"
 
 
-class GatherDesc(OperatorDesc, frozen=True):
-    """`DML_GATHER_OPERATOR_DESC`."""
-
-    operator: ClassVar[str] = "GATHER"
-    input_tensor: TensorDesc
-    indices_tensor: TensorDesc
-    output_tensor: TensorDesc
-    axis: int
-    index_dimensions: int
-
-
-def uncropped_sizes(desc: GatherDesc) -> tuple[int, ...]:
+def uncropped_sizes(desc: Any) -> tuple[int, ...]:
     """The input's sizes with the Axis entry replaced by the last IndexDimensions index sizes."""
     input_sizes, index_sizes = desc.input_tensor.sizes, desc.indices_tensor.sizes
     meaningful = index_sizes[len(index_sizes) - desc.index_dimensions :]
     return input_sizes[: desc.axis] + meaningful + input_sizes[desc.axis + 1 :]
 
 
-def output_sizes(desc: GatherDesc) -> tuple[int, ...] | None:
-    """`uncropped_sizes` right-aligned into the dimension count; None where a size above 1 would be cropped."""
+def shape(desc: Any) -> Shapes | Misfit:
+    """`uncropped_sizes` right-aligned into the dimension count, where no size above 1 would be cropped."""
     sizes, count = uncropped_sizes(desc), len(desc.input_tensor.sizes)
     surplus = len(sizes) - count
-    if surplus <= 0:
-        return (1,) * -surplus + sizes
-    return sizes[surplus:] if set(sizes[:surplus]) == {1} else None
+    if surplus > 0 and set(sizes[:surplus]) != {1}:
+        return Misfit("OutputTensor.DimensionCount", f"sizes {braces(sizes)} do not fit {count} dimensions")
+    return {"output_tensor": (1,) * -surplus + sizes[max(surplus, 0) :]}
 
 
-def _index_dimensions_range(desc: GatherDesc, level: Level) -> Breach | None:
+def _index_dimensions_range(desc: Any, level: Level) -> Breach | None:
     count = len(desc.indices_tensor.sizes)
     if desc.index_dimensions <= count:
         return None
     return Breach("IndexDimensions", f"{desc.index_dimensions}, IndicesTensor has {count} dimensions")
 
 
-def _leading_index_sizes(desc: GatherDesc, level: Level) -> Breach | None:
+def _leading_index_sizes(desc: Any, level: Level) -> Breach | None:
     leading = desc.indices_tensor.sizes[: len(desc.indices_tensor.sizes) - desc.index_dimensions]
     return Breach("IndicesTensor.Sizes", f"leading sizes {braces(leading)}") if set(leading) - {1} else None
 
 
-def _output_rank(desc: GatherDesc, level: Level) -> Breach | None:
-    if output_sizes(desc) is not None:
-        return None
-    sizes, count = uncropped_sizes(desc), len(desc.output_tensor.sizes)
-    return Breach("OutputTensor.DimensionCount", f"sizes {braces(sizes)} do not fit {count} dimensions")
+def _output_rank(desc: Any, level: Level) -> Breach | None:
+    found = shape(desc)
+    return Breach(*found) if isinstance(found, Misfit) else None
 
 
-def _shape_before_2_1(desc: GatherDesc, level: Level) -> Breach | None:
+def _shape_before_2_1(desc: Any, level: Level) -> Breach | None:
     return None if desc.index_dimensions == 1 else Breach("IndexDimensions", str(desc.index_dimensions))
 
 
 _ATTRIBUTES = ids("GATHER", "axis-range", "index-dimensions-range")
 _COMPARABLE = shapes_comparable("GATHER")
 
-SPEC = OperatorSpec(
-    name="GATHER",
-    type_value=67,
-    desc=GatherDesc,
-    introduced_in=Level.L1_0,
-    fields=(
-        tensor_input("InputTensor", "input_tensor"),
-        tensor_input("IndicesTensor", "indices_tensor", INDICES),
-        tensor_output("OutputTensor", "output_tensor"),
-        uint("Axis", "axis"),
-        uint("IndexDimensions", "index_dimensions"),
-    ),
-    tables={
-        Level.L1_0: {DATA: Support(FOUR_ONLY, FLOATS), INDICES: Support(FOUR_ONLY, UINT32_ONLY)},
-        Level.L2_1: {DATA: Support(FOUR_ONLY, UP_TO_32_BIT), INDICES: Support(FOUR_ONLY, UINT32_ONLY)},
-        Level.L3_0: {DATA: Support(ONE_TO_EIGHT, UP_TO_32_BIT), INDICES: Support(ONE_TO_EIGHT, INDEX_TYPES)},
-        Level.L4_1: {DATA: Support(ONE_TO_EIGHT, ALL), INDICES: Support(ONE_TO_EIGHT, INDEX_TYPES)},
-    },
-    output_sizes=output_sizes,
+GATHER = operator_spec(
+    "GATHER",
+    shape=shape,
+    groups={"IndicesTensor": INDICES},
     own_rules=(
         axis_range_rule("GATHER", PAGE, settles=("GATHER-3",)),
         Rule(
@@ -151,9 +116,10 @@ SPEC = OperatorSpec(
             erratum="GATHER-7",
         ),
     ),
-    execution_rules=indexing_execution_rules("GATHER", PAGE, Level.L1_0, "the Axis dimension"),
-    source=Source(PAGE),
+    execution_rules=indexing_execution_rules("GATHER", PAGE, "the Axis dimension"),
     summary="gathers slices of the input along Axis, arranged by the indices",
     pseudocode="output[before, i..., after] = input[before, indices[i...], after], right-aligned",
-    index=IndexRule("indices_tensor", "input_tensor", lambda desc: (desc.input_tensor.sizes[desc.axis],)),
+    index=IndexRule("indices_tensor", "input_tensor", axis_limit),
 )
+
+SPECS = (GATHER,)

@@ -2,73 +2,38 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any
 
-from dml_conformance.spec.datatypes import FLOATS, UP_TO_32_BIT, UP_TO_64_BIT_NO_FLOAT64
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import (
-    DATA,
-    FOUR_ONLY,
-    ONE_TO_EIGHT,
-    OperatorDesc,
-    OperatorSpec,
-    Support,
-    ids,
-    output_sizes_rule,
-    shapes_comparable,
-    tensor_input,
-    tensor_output,
-    uint_array,
-)
+from dml_conformance.spec.operator import Misfit, Shapes, ids, operator_spec, output_sizes_rule, shapes_comparable
 from dml_conformance.spec.rules import Breach, Category, Rule
 from dml_conformance.spec.sources import Source
-from dml_conformance.spec.tensor import TensorDesc
 
 PAGE = "ns-directml-dml_tile_operator_desc"
 
 
-class TileDesc(OperatorDesc, frozen=True):
-    """`DML_TILE_OPERATOR_DESC`; RepeatsCount is the length of `repeats`."""
-
-    operator: ClassVar[str] = "TILE"
-    input_tensor: TensorDesc
-    output_tensor: TensorDesc
-    repeats: tuple[int, ...]
-
-
-def output_sizes(desc: TileDesc) -> tuple[int, ...]:
+def shape(desc: Any) -> Shapes | Misfit:
     """Each size times its repeat."""
-    return tuple(size * repeat for size, repeat in zip(desc.input_tensor.sizes, desc.repeats, strict=True))
+    sizes, repeats = desc.input_tensor.sizes, desc.repeats
+    if len(repeats) != len(sizes):
+        return Misfit("RepeatsCount", f"{len(repeats)}, InputTensor has {len(sizes)} dimensions")
+    return {"output_tensor": tuple([size * repeat for size, repeat in zip(sizes, repeats, strict=True)])}
 
 
-def _repeats_count(desc: TileDesc, level: Level) -> Breach | None:
+def _repeats_count(desc: Any, level: Level) -> Breach | None:
     given, count = len(desc.repeats), len(desc.input_tensor.sizes)
     return None if given == count else Breach("RepeatsCount", f"{given}, InputTensor has {count} dimensions")
 
 
-def _repeats(desc: TileDesc, level: Level) -> list[Breach]:
+def _repeats(desc: Any, level: Level) -> list[Breach]:
     return [Breach(f"Repeats[{d}]", "0") for d, repeat in enumerate(desc.repeats) if repeat == 0]
 
 
 _COMPARABLE = shapes_comparable("TILE")
 
-SPEC = OperatorSpec(
-    name="TILE",
-    type_value=70,
-    desc=TileDesc,
-    introduced_in=Level.L1_0,
-    fields=(
-        tensor_input("InputTensor", "input_tensor"),
-        tensor_output("OutputTensor", "output_tensor"),
-        uint_array("Repeats", "repeats", "RepeatsCount"),
-    ),
-    tables={
-        Level.L1_0: {DATA: Support(FOUR_ONLY, FLOATS)},
-        Level.L2_1: {DATA: Support(FOUR_ONLY, UP_TO_32_BIT)},
-        Level.L3_1: {DATA: Support(ONE_TO_EIGHT, UP_TO_32_BIT)},
-        Level.L4_1: {DATA: Support(ONE_TO_EIGHT, UP_TO_64_BIT_NO_FLOAT64)},
-    },
-    output_sizes=output_sizes,
+TILE = operator_spec(
+    "TILE",
+    shape=shape,
     own_rules=(
         Rule(
             "TILE.repeats-count",
@@ -98,7 +63,8 @@ SPEC = OperatorSpec(
             Source(PAGE),
         ),
     ),
-    source=Source(PAGE),
     summary="repeats the input along each dimension",
     pseudocode="output[c...] = input[c[d] % InputTensor.Sizes[d] for each d]",
 )
+
+SPECS = (TILE,)
