@@ -15,7 +15,16 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import msgspec
 
-from dml_conformance.spec.field_kinds import OPERATOR, OPERATORS, SCALAR, TENSOR, TENSORS, UINT, ArrayKind, Kind, kind_named
+from dml_conformance.spec.field_kinds import (
+    OPERATOR,
+    OPERATORS,
+    SCALAR,
+    TENSOR,
+    TENSORS,
+    ArrayKind,
+    Kind,
+    kind_named,
+)
 from dml_conformance.spec.operator_facts import FieldFacts, OperatorFacts, operator_facts
 from dml_conformance.spec.operator_facts import Role as FactsRole
 from dml_conformance.spec.tensor import TensorDesc
@@ -166,7 +175,9 @@ def fields_of(facts: OperatorFacts) -> tuple[Field, ...]:
         kind = _kind(member)
         count = count if isinstance(kind, ArrayKind) else ""
         typed_by = _type_before(found) if kind is SCALAR else ""
-        found.append(Field(member.name, attribute_of(member.name), kind, _role(member), member.optional, count, typed_by))
+        found.append(
+            Field(member.name, attribute_of(member.name), kind, _role(member), member.optional, count, typed_by)
+        )
     return tuple(found)
 
 
@@ -200,10 +211,9 @@ def _type_before(found: list[Field]) -> str:
 def _class(name: str, facts: OperatorFacts) -> type[OperatorDesc]:
     fields = fields_of(facts)
     namespace = {"operator": name, "type_value": facts.value, "fields": fields, "__doc__": f"`{facts.structure}`."}
-    made = msgspec.defstruct(
-        facts.structure, [(f.attribute, f.kind.python) for f in fields], bases=(OperatorDesc,), namespace=namespace, frozen=True
-    )
-    return made  # type: ignore[return-value]
+    members = [(field.attribute, field.kind.python) for field in fields]
+    bases = (OperatorDesc,)
+    return msgspec.defstruct(facts.structure, members, bases=bases, namespace=namespace, frozen=True)
 
 
 _CLASSES: dict[str, type[OperatorDesc]] = {}

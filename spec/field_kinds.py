@@ -219,7 +219,7 @@ class BoolKind(Kind):
 
 
 class EnumKind(Kind):
-    """An enumeration. A number that is none of its enumerators is kept as it is: the API takes any.
+    """An enumeration; a plain number in Python, as the API takes any, be it an enumerator or not.
 
     Attributes:
         enum: the enumerators.
@@ -238,7 +238,7 @@ class EnumKind(Kind):
     def from_json(self, value: Any, where: str) -> int:
         if isinstance(value, int) and not isinstance(value, bool) and value not in self.enum._value2member_map_:
             return read_whole(value, where, 0, UINT32_MAX)
-        return read_enum(self.enum, f"{self.name}_", value, where)
+        return int(read_enum(self.enum, f"{self.name}_", value, where))
 
     @property
     def schema(self) -> Schema:
@@ -247,17 +247,17 @@ class EnumKind(Kind):
 
     @property
     def typical(self) -> Sequence[int]:
-        return (*self.enum, max(self.enum) + 1)
+        return (*map(int, self.enum), max(self.enum) + 1)
 
     def simpler(self, value: int) -> Iterator[int]:
-        first = next(iter(self.enum))
+        first = int(next(iter(self.enum)))
         return iter((first,) if value > first else ())
 
     def neighbours(self, value: int) -> Neighbours:
         for other in (value + 1, value - 1):
             if other in self.enum._value2member_map_:
-                yield f"= {self.enum(other).name}", self.enum(other)
-            elif 0 <= other:
+                yield f"= {self.enum(other).name}", other
+            elif other >= 0:
                 yield f"= {other}", other
 
 
@@ -330,7 +330,7 @@ class PairKind(Kind):
     def schema(self) -> Schema:
         return {
             "type": "object",
-            "properties": {name: self.element.schema for name in self.members},
+            "properties": dict.fromkeys(self.members, self.element.schema),
             "required": list(self.members),
             "additionalProperties": False,
         }
@@ -410,10 +410,10 @@ class ArrayKind(Kind):
     def __init__(self, element: Kind) -> None:
         self.element = element
         self.name = f"{element.name} array"
-        self.python = tuple[element.python, ...]
+        self.python = tuple[element.python, ...]  # type: ignore[name-defined]
         self.expects = f"a list of {element.name}"
         if element.usual is not None:
-            self.usual = tuple[element.usual, ...]
+            self.usual = tuple[element.usual, ...]  # type: ignore[name-defined]
 
     def to_json(self, value: Sequence[Any]) -> Any:
         return [self.element.to_json(item) for item in value]
@@ -503,10 +503,15 @@ def enumerations() -> dict[str, EnumKind]:
     """The enumerations of DirectML.h that fields have, by name; DML_TENSOR_DATA_TYPE among them."""
     found = {"DML_TENSOR_DATA_TYPE": EnumKind("DML_TENSOR_DATA_TYPE", DataType, {})}
     for name, enumerators in read_data("enums", dict[str, dict[str, tuple[int, str]]]).items():
-        enum: Any = IntEnum(name, {label: number for label, (number, _) in enumerators.items()})
+        enum: Any = IntEnum(name, {label: number for label, (number, _) in enumerators.items()})  # type: ignore[misc]
         levels = {number: Level.parse(level) for number, level in enumerators.values()}
         found[name] = EnumKind(name, enum, levels)
     return found
+
+
+def enumeration(name: str) -> Any:
+    """The enumerators of `DML_PADDING_MODE`, say, as an IntEnum."""
+    return enumerations()[name].enum
 
 
 # What the header calls the types of members that are no enumerations, and what they are here.

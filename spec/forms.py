@@ -228,7 +228,9 @@ def tensor_from_json(value: Any, where: str) -> TensorDesc:
         if len(strides) != len(sizes):
             raise FormError(join(where, "Strides"), f"expected {len(sizes)} entries as in Sizes, found {len(strides)}")
     total = read_whole(value.get("TotalTensorSizeInBytes", 0), join(where, "TotalTensorSizeInBytes"), 0, UINT64_MAX)
-    alignment = UINT.from_json(value.get("GuaranteedBaseOffsetAlignment", 0), join(where, "GuaranteedBaseOffsetAlignment"))
+    alignment = UINT.from_json(
+        value.get("GuaranteedBaseOffsetAlignment", 0), join(where, "GuaranteedBaseOffsetAlignment")
+    )
     flags = _flags(value.get("Flags", 0), join(where, "Flags"))
     return _tensor(data_type, sizes, strides, total, flags, alignment, tensor_type)
 
@@ -258,7 +260,11 @@ def _operator(value: Mapping[str, Any], where: str) -> OperatorSpec:
     short = name.removeprefix("DML_OPERATOR_")
     if short not in every_operator():
         close = difflib.get_close_matches(short, every_operator(), n=1)
-        hint = f"did you mean DML_OPERATOR_{close[0]}?" if close else "`dml-conformance operators` lists those of DirectML.h"
+        hint = (
+            f"did you mean DML_OPERATOR_{close[0]}?"
+            if close
+            else "`dml-conformance operators` lists those of DirectML.h"
+        )
         raise FormError(path, f"unknown operator {shown(name)}; {hint}")
     return every_operator()[short]
 

@@ -7,8 +7,9 @@ of one family: how their shapes follow, the rules of their own, what they comput
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -121,10 +122,10 @@ class OperatorSpec:
     execution_rules: tuple[Rule, ...] = ()
     summary: str = ""
     pseudocode: str = ""
-    groups: Mapping[str, str] = field(default_factory=dict)
-    ranks: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    ranks: Mapping[str, str] = dataclasses.field(default_factory=dict)
     index: IndexRule | None = None
-    domains: Mapping[str, str] = field(default_factory=dict)
+    domains: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def dml_name(self) -> str:
@@ -221,8 +222,8 @@ class OperatorSpec:
         """The variant whose tables hold for a descriptor; "" where there is none, or none known."""
         if "" in self.variants:
             return ""
-        function = desc.function
-        return getattr(function, "name", "") or _enumerator(self, "Function", function)
+        kind = next(field.kind for field in self.fields if field.name == "Function")
+        return str(kind.to_json(desc.function))
 
     def table_at(self, level: Level, variant: str | None = None) -> Table | None:
         """The newest table at or below `level`; None below the operator's introduction.
@@ -242,7 +243,9 @@ class OperatorSpec:
         changes = {level for tables in self.variants.values() for level in tables}
         for rule in (*TENSOR_RULES, *DESCRIPTOR_RULES, *EXECUTION_RULES, *self.rules):
             changes |= {rule.since} if rule.until is None else {rule.since, rule.until}
-        changes |= {level for field in self.fields if isinstance(field.kind, EnumKind) for level in field.kind.levels.values()}
+        changes |= {
+            level for field in self.fields if isinstance(field.kind, EnumKind) for level in field.kind.levels.values()
+        }
         changes |= {level for level in Level if level > Level.L1_0 and _limits_change_at(level)}
         return tuple(sorted({self.introduced_in, *(level for level in changes if level > self.introduced_in)}))
 
@@ -269,12 +272,6 @@ def _is_missing(desc: OperatorDesc, field: Field) -> bool:
         return False
     value = getattr(desc, field.attribute)
     return value is None or (isinstance(value, tuple) and (not value or None in value))
-
-
-def _enumerator(spec: OperatorSpec, name: str, value: int) -> str:
-    field = next(field for field in spec.fields if field.name == name)
-    assert isinstance(field.kind, EnumKind)
-    return str(field.kind.to_json(value))
 
 
 def operator_spec(name: str, **stated: Any) -> OperatorSpec:
@@ -416,7 +413,8 @@ def _generic_rules(spec: OperatorSpec) -> tuple[Rule, ...]:
         Rule(
             f"{spec.name}.enumerators",
             Category.ATTRIBUTES,
-            " and ".join(f"{field.name} is an enumerator of {kind.name}" for field, kind in enums) + ", which the level has",
+            " and ".join(f"{field.name} is an enumerator of {kind.name}" for field, kind in enums)
+            + ", which the level has",
             Source(spec.source.page, "Members"),
             "use one of the enumerators",
             since=tables_from,

@@ -67,8 +67,8 @@ def spec_of(desc: OperatorDesc) -> OperatorSpec:
 def rules() -> dict[str, Rule]:
     """Every rule of the specification by id: TENSOR, DESCRIPTOR, EXECUTION, then operator by operator."""
     every = [*TENSOR_RULES, *DESCRIPTOR_RULES, *EXECUTION_RULES]
-    for operator_spec in operators().values():
-        every.extend(operator_spec.rules)
+    for spec in operators().values():
+        every.extend(spec.rules)
     by_id = {rule.id: rule for rule in every}
     assert len(by_id) == len(every), "two rules have the same id"
     return by_id

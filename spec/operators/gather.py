@@ -27,7 +27,7 @@ def uncropped_sizes(desc: Any) -> tuple[int, ...]:
     """The input's sizes with the Axis entry replaced by the last IndexDimensions index sizes."""
     input_sizes, index_sizes = desc.input_tensor.sizes, desc.indices_tensor.sizes
     meaningful = index_sizes[len(index_sizes) - desc.index_dimensions :]
-    return input_sizes[: desc.axis] + meaningful + input_sizes[desc.axis + 1 :]
+    return (*input_sizes[: desc.axis], *meaningful, *input_sizes[desc.axis + 1 :])
 
 
 def shape(desc: Any) -> Shapes | Misfit:
