@@ -213,7 +213,7 @@ def _class(name: str, facts: OperatorFacts) -> type[OperatorDesc]:
     namespace = {"operator": name, "type_value": facts.value, "fields": fields, "__doc__": f"`{facts.structure}`."}
     members = [(field.attribute, field.kind.python) for field in fields]
     bases = (OperatorDesc,)
-    return msgspec.defstruct(facts.structure, members, bases=bases, namespace=namespace, frozen=True)
+    return msgspec.defstruct(facts.structure, members, bases=bases, namespace=namespace, frozen=True)  # type: ignore[return-value]
 
 
 _CLASSES: dict[str, type[OperatorDesc]] = {}
