@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.operator import FieldKind, OperatorDesc
+from dml_conformance.spec.field_kinds import UINT, UINTS
+from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import UINT64_MAX, TensorDesc, minimum_size_in_bytes
 from dml_conformance.strategies.chooser import Chooser
@@ -26,9 +27,9 @@ def mutated(chooser: Chooser, desc: OperatorDesc) -> OperatorDesc:
     field = chooser.choice(spec_of(desc).fields)
     value = getattr(desc, field.attribute)
     changed: Any
-    if field.kind is FieldKind.UINT:
+    if field.kind is UINT:
         changed = chooser.integer(0, MOST_DIMENSIONS)
-    elif field.kind is FieldKind.UINT_ARRAY:
+    elif field.kind is UINTS:
         changed = _one_other(chooser, value, chooser.integer(0, 4)) if chooser.integer(0, 4) else value[1:]
     else:
         changed = _mutated_tensor(chooser, value)

@@ -133,10 +133,13 @@ def _possible(summary: Summary) -> dict[str, dict[str, set[str]]]:
     ]
     found: dict[str, dict[str, set[str]]] = {facet: {} for facet in FACETS}
     for facet, group in (("data_type", DATA), ("index_type", INDICES)):
-        support = {(kind, name) for name, table in tables if group in table for kind in table[group].data_types}
+        of_group = {name: operators()[name].type_groups.get(group, ()) for name in names}
+        rows = ((name, table[field.name]) for name, table in tables for field in of_group[name])
+        support = {(kind, name) for name, row in rows for kind in row.data_types}
         for kind, name in sorted(support):
             found[facet].setdefault(kind.name, set()).add(name)
-    for rank, name in sorted({(rank, name) for name, table in tables for rank in table[DATA].dimension_counts}):
+    counts = {(n, name) for name, table in tables for row in table.values() for n in row.dimension_counts}
+    for rank, name in sorted(counts):
         found["rank"].setdefault(str(rank), set()).add(name)
     indexing = {name for name in names if operators()[name].index is not None}
     for facet in FACETS:

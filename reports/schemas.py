@@ -17,7 +17,7 @@ from dml_conformance.reports.records import Record
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType, TensorType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import FieldKind, OperatorSpec
+from dml_conformance.spec.operator import OperatorSpec
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc
 from dml_conformance.spec.validator import Outcome
@@ -227,12 +227,11 @@ def _tensor() -> Schema:
 
 def _operator(spec: OperatorSpec) -> Schema:
     """What `type`, `desc` and `data` are for one operator."""
-    tensor = {"oneOf": [{"$ref": _DEFINITIONS + "Tensor"}, {"type": "null"}]}
     fields: Schema = {}
     for field in spec.fields:
         if field.count_field:
             fields[field.count_field] = _UINT
-        fields[field.name] = tensor if field.is_tensor else _UINTS if field.kind is FieldKind.UINT_ARRAY else _UINT
+        fields[field.name] = field.kind.schema
     recipe = {"$ref": _DEFINITIONS + "Recipe"}
     return {
         "description": f"{spec.dml_name} {spec.summary}. Source: {spec.source.url}",

@@ -9,6 +9,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 from dml_conformance.spec import operators as operator_modules
 from dml_conformance.spec.operator import SPEC_OF_NAME, OperatorDesc, OperatorSpec, desc_spec, operator_spec
@@ -16,7 +17,18 @@ from dml_conformance.spec.operator_facts import operator_facts
 from dml_conformance.spec.rules import Rule
 from dml_conformance.spec.tensor_rules import DESCRIPTOR_RULES, EXECUTION_RULES, TENSOR_RULES
 
-__all__ = ["desc_spec", "every_operator", "families", "operator", "operators", "rule", "rules", "rules_of", "spec_of"]
+__all__ = [
+    "desc_spec",
+    "every_operator",
+    "families",
+    "of_families",
+    "operator",
+    "operators",
+    "rule",
+    "rules",
+    "rules_of",
+    "spec_of",
+]
 
 
 @cache
@@ -38,6 +50,14 @@ def _stated() -> Iterator[tuple[str, OperatorSpec]]:
         if not module.name.startswith("_"):
             for spec in importlib.import_module(f"dml_conformance.spec.operators.{module.name}").SPECS:
                 yield module.name, spec
+
+
+def of_families(name: str) -> dict[str, Any]:
+    """What the modules of the families export under a name, `DIVERGENCES` say, all together; not all of them do."""
+    found: dict[str, Any] = {}
+    for module in dict.fromkeys(module for module, _ in _stated()):
+        found |= getattr(importlib.import_module(f"dml_conformance.spec.operators.{module}"), name, {})
+    return found
 
 
 @cache

@@ -8,6 +8,7 @@ indices out of range.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import cycle, islice
@@ -15,18 +16,17 @@ from itertools import cycle, islice
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import OperatorDesc, OperatorSpec
+from dml_conformance.spec.operator import INDICES, Field, OperatorDesc, OperatorSpec, inputs, slots, with_tensors
 from dml_conformance.spec.registry import operator as operator_named
-from dml_conformance.spec.registry import rules, spec_of
+from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.rules import ACCEPTANCE
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.tensor_rules import EXECUTION_RULES
-from dml_conformance.spec.validator import Outcome
+from dml_conformance.spec.validator import Outcome, decide
 from dml_conformance.strategies import values
 from dml_conformance.strategies.builders import builder
 from dml_conformance.strategies.chooser import Chooser, SeededChooser
 from dml_conformance.strategies.context import Context, Impossible
-from dml_conformance.strategies.edits import edit
 from dml_conformance.strategies.tensors import layout_kind, tensor
 from dml_conformance.strategies.violations import breakable_rules, violate
 
@@ -51,7 +51,7 @@ class Focus:
     def narrow(self, ctx: Context) -> Context:
         """The context restricted to what the focus needs; raises Impossible where the level has no such thing."""
         if self.signed:
-            ctx = ctx.but(index_types=tuple(t for t in ctx.index_types if t.is_signed_integer))
+            ctx = ctx.of_types(INDICES, (t for t in ctx.index_types if t.is_signed_integer))
         return ctx.but(layout=self.layout)
 
 
@@ -90,16 +90,15 @@ def applicable_rules(operator: str, level: Level) -> tuple[str, ...]:
 def make_case(chooser: Chooser, operator: str, level: Level, rule: str, origin: str = "") -> Case:
     """A case about one rule.
 
-    What to expect of it follows from how it is made: a descriptor that is built keeps every rule, and one that is
-    broken breaks the one that it is broken by. The validator is not asked (the tests hold it and this together).
+    What to expect of one that is built follows from how it is made: it keeps every rule. Of one that is broken the
+    validator is asked, as what breaks a rule of most operators may break none of another.
 
     Raises:
         Impossible: there is none at this level.
         KeyError: the operator has no such rule.
     """
     if rule == ACCEPTANCE and rule in applicable_rules(operator, level):
-        desc = _built(chooser, operator, level, rule)[1]
-        return Case(desc, level, {}, rule, Outcome.ACCEPT, (), origin)
+        return Case(_built(chooser, operator, level, rule)[1], level, None, rule, Outcome.ACCEPT, (), origin)
     if rule in execution_rules(operator, level):
         return _kept(chooser, operator, level, rule, origin)
     return _broken(chooser, operator, level, rule, origin)
@@ -117,7 +116,8 @@ def _built(chooser: Chooser, operator: str, level: Level, rule: str) -> tuple[Fo
 
 def _broken(chooser: Chooser, operator: str, level: Level, rule: str, origin: str) -> Case:
     desc = violate(chooser, operator, level, rule)
-    return Case(desc, level, {}, rule, _outcome_of_breaking(rule), (rule,), origin)
+    decision = decide(desc, level)
+    return Case(desc, level, None, rule, decision.outcome, decision.rules, origin)
 
 
 @cache
@@ -127,22 +127,22 @@ def _narrowed(operator: str, level: Level, rule: str) -> tuple[Focus, Context]:
     return focus, focus.narrow(Context.at(SeededChooser(""), operator_named(operator), level))
 
 
-@cache
-def _outcome_of_breaking(rule: str) -> Outcome:
-    return Outcome.REJECT if rules()[rule].erratum is None else Outcome.UNSPECIFIED
-
-
 def recipes(chooser: Chooser, desc: OperatorDesc, focus: Focus | None = None) -> dict[str, Recipe]:
     """Data for a valid descriptor: any pattern for what is moved, in-range indices unless the focus says otherwise."""
     spec = spec_of(desc)
     indices = spec.index.indices if spec.index else ""
     data = {}
-    for field in spec.input_fields:
-        if field.attribute == indices:
+    for slot in inputs(desc):
+        if slot.key == indices:
             data[indices] = _index_recipe(chooser, spec, desc, focus or _NO_FOCUS)
         else:
-            data[field.attribute] = Recipe(chooser.choice(values.DATA_PATTERNS), chooser.code(256))
+            data[slot.key] = Recipe(chooser.choice(patterns(spec, slot.field)), chooser.code(256))
     return data
+
+
+def patterns(spec: OperatorSpec, field: Field) -> tuple[str, ...]:
+    """The patterns that an input's values are made by."""
+    return values.DOMAINS[spec.domains.get(field.name, "bits")]
 
 
 def _index_recipe(chooser: Chooser, spec: OperatorSpec, desc: OperatorDesc, focus: Focus) -> Recipe:
@@ -187,9 +187,13 @@ def any_case(chooser: Chooser, operator: str, level: Level, origin: str = "") ->
     broken, executed = breakable_rules(operator, level), execution_rules(operator, level)
     if executed and (not broken or chooser.integer(0, 1) == 0):
         return _kept(chooser, operator, level, chooser.choice(executed), origin)
-    if not broken:
-        raise Impossible
-    return _broken(chooser, operator, level, chooser.choice(broken), origin)
+    for _ in range(_TRIED if broken else 0):
+        with suppress(Impossible):  # a rule cannot be broken alone in every descriptor
+            return _broken(chooser, operator, level, chooser.choice(broken), origin)
+    raise Impossible
+
+
+_TRIED = 20  # rules to break, before there counts as none
 
 
 _LABELS = {level: level.label for level in Level}
@@ -218,7 +222,7 @@ def numbered_case(seed: int, operator: str, level: Level, number: int) -> Case:
     leader = _leading_case(seed, operator, level, number - place + _LEADER)
     if place == _LEADER:
         return leader
-    if not leader.data:
+    if leader.data is None:
         return _own_case(seed, operator, level, number)
     origin = f"{seed}/{operator}/{_LABELS[level]}/{number}"
     chooser = SeededChooser(origin)
@@ -239,9 +243,10 @@ _leading_case = lru_cache(maxsize=512)(_own_case)
 
 def _laid_out_anew(ctx: Context, desc: OperatorDesc) -> OperatorDesc:
     """The descriptor with other strides, bytes, alignments and flags of its tensors."""
-    spec = spec_of(desc)
-    tensors = {}
-    for field in spec.tensor_fields:
-        old: TensorDesc = getattr(desc, field.attribute)
-        tensors[field.attribute] = tensor(ctx, old.data_type, old.sizes, output=field in spec.output_fields)
-    return edit(desc, **tensors)
+    return with_tensors(
+        desc,
+        {
+            slot.key: tensor(ctx, slot.tensor.data_type, slot.tensor.sizes, output=slot.field.is_output)
+            for slot in slots(desc)
+        },
+    )

@@ -8,6 +8,7 @@ so builders list the simplest first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Protocol, TypeVar
@@ -15,6 +16,10 @@ from typing import Any, Protocol, TypeVar
 from hypothesis import strategies as st
 
 T = TypeVar("T")
+
+
+class Impossible(Exception):
+    """What was asked for does not exist at this level: a rule that no descriptor can break there, for example."""
 
 
 class Chooser(Protocol):
@@ -33,7 +38,11 @@ class Chooser(Protocol):
         """One of the options; the first is the simplest."""
 
     def variant(self, options: Sequence[T]) -> T:
-        """The same, of the ways in which a rule can be broken: `every_variant` walks through all of them."""
+        """The same, of the ways in which a rule can be broken: `every_variant` walks through all of them.
+
+        Raises:
+            Impossible: there is none.
+        """
 
     def section(self) -> None:
         """What follows is about something else: it stays as it is where there are fewer decisions before it.
@@ -94,6 +103,8 @@ class SeededChooser:
         return options[chosen]
 
     def variant(self, options: Sequence[T]) -> T:
+        if not options:
+            raise Impossible
         return self.choice(options)
 
     def section(self) -> None:
@@ -112,6 +123,8 @@ class _WalkingChooser(SeededChooser):
         self.taken: list[tuple[int, int]] = []  # of each variant asked for, which was taken and how many there were
 
     def variant(self, options: Sequence[T]) -> T:
+        if not options:
+            raise Impossible
         n = len(self.taken)
         taken = self._path[n] if n < len(self._path) else 0
         self.taken.append((taken, len(options)))
@@ -119,11 +132,15 @@ class _WalkingChooser(SeededChooser):
 
 
 def every_variant(seed: int | str, make: Callable[[Chooser], T]) -> Iterator[T]:
-    """What `make` makes with each combination of variants, once each; everything else comes from the seed."""
+    """What `make` makes with each combination of variants, once each; everything else comes from the seed.
+
+    A combination that it finds `Impossible` is left out.
+    """
     path: list[int] | None = []
     while path is not None:
         chooser = _WalkingChooser(seed, path)
-        yield make(chooser)
+        with suppress(Impossible):
+            yield make(chooser)
         path = _next_path(chooser.taken)
 
 
@@ -175,6 +192,8 @@ class HypothesisChooser:
         return options[self.integer(0, len(options) - 1)]
 
     def variant(self, options: Sequence[T]) -> T:
+        if not options:
+            raise Impossible
         return self.choice(options)
 
     def section(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -9,13 +10,11 @@ import msgspec
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import DATA, INDICES, OperatorSpec
+from dml_conformance.spec.operator import DATA, INDICES, OperatorSpec, Table
 from dml_conformance.spec.registry import operators
-from dml_conformance.strategies.chooser import Chooser
+from dml_conformance.strategies.chooser import Chooser, Impossible
 
-
-class Impossible(Exception):
-    """What was asked for does not exist at this level: a rule that no descriptor can break there, for example."""
+__all__ = ["SIMPLEST_FIRST", "Context", "Impossible"]
 
 
 # Data types from the simplest, so that a shrunk descriptor is FLOAT32 and its indices UINT32.
@@ -42,9 +41,9 @@ class Context(msgspec.Struct, frozen=True):
     Attributes:
         chooser: makes the decisions.
         level: the feature level the descriptor is for.
-        ranks: dimension counts to choose from, ascending.
-        data_types: for the data tensors.
-        index_types: for the index tensor; empty where there is none.
+        ranks: dimension counts to choose from, ascending, of the tensors that share theirs with the first one.
+        types: data types to choose from for each group of tensors that share theirs.
+        table: the level's table, of a variant where there are several.
         spread: the output has more than one element.
         layout: `any` of the memory layouts, `packed` only, or `strided` only (strides given, not the packed ones
             where a tensor is large enough to have others).
@@ -53,8 +52,8 @@ class Context(msgspec.Struct, frozen=True):
     chooser: Chooser
     level: Level
     ranks: tuple[int, ...]
-    data_types: tuple[DataType, ...]
-    index_types: tuple[DataType, ...]
+    types: Mapping[str, tuple[DataType, ...]]
+    table: Table
     spread: bool = False
     layout: str = "any"
 
@@ -63,20 +62,37 @@ class Context(msgspec.Struct, frozen=True):
         """What the operator's table allows at a level, or the oldest table below its introduction."""
         return cls(chooser, level, *_allowed(spec.name, level))
 
+    @property
+    def data_types(self) -> tuple[DataType, ...]:
+        """For the tensors of the group `data`."""
+        return self.types.get(DATA, ())
+
+    @property
+    def index_types(self) -> tuple[DataType, ...]:
+        """For the index tensor; empty where there is none."""
+        return self.types.get(INDICES, ())
+
     def driven_by(self, chooser: Chooser) -> Context:
         """The same choices, made by another chooser."""
-        return Context(chooser, self.level, self.ranks, self.data_types, self.index_types, self.spread, self.layout)
+        return Context(chooser, self.level, self.ranks, self.types, self.table, self.spread, self.layout)
 
     def but(self, **changes: Any) -> Context:
-        """The same with other choices.
+        """The same with other choices; `data_types` and `index_types` change those of their groups.
 
         Raises:
             Impossible: nothing is left to choose from.
         """
+        for name, group in (("data_types", DATA), ("index_types", INDICES)):
+            if name in changes:
+                changes["types"] = {**changes.get("types", self.types), group: changes.pop(name)}
         changed = msgspec.structs.replace(self, **changes)
-        if not changed.ranks or not changed.data_types or (self.index_types and not changed.index_types):
+        if not changed.ranks or not all(changed.types.values()):
             raise Impossible
         return changed
+
+    def of_types(self, group: str, types: Iterable[DataType]) -> Context:
+        """Only these data types for a group; raises Impossible if there is none."""
+        return self.but(types={**self.types, group: tuple(types)})
 
     def of_rank(self, least: int, most: int = 8) -> Context:
         """Only dimension counts from `least` to `most`; raises Impossible if there is none."""
@@ -84,14 +100,16 @@ class Context(msgspec.Struct, frozen=True):
 
 
 @cache
-def _allowed(operator: str, level: Level) -> tuple[tuple[int, ...], tuple[DataType, ...], tuple[DataType, ...]]:
-    """Dimension counts, data types and index types of an operator's table."""
+def _allowed(operator: str, level: Level) -> tuple[tuple[int, ...], Mapping[str, tuple[DataType, ...]], Table]:
+    """Dimension counts, data types by group, and the table they are from."""
     spec = operators()[operator]
     table = spec.table_at(max(level, spec.introduced_in))
     assert table is not None
-    data, indices = table[DATA], table.get(INDICES)
-    return (
-        tuple(sorted(data.dimension_counts)),
-        tuple(t for t in SIMPLEST_FIRST if t in data.data_types),
-        tuple(t for t in SIMPLEST_FIRST if indices and t in indices.data_types),
-    )
+    alike = next(iter(spec.rank_groups.values()))
+    ranks = frozenset.intersection(*(table[field.name].dimension_counts for field in alike))
+    types = {
+        group: frozenset.intersection(*(table[field.name].data_types for field in fields))
+        for group, fields in spec.type_groups.items()
+    }
+    ordered = {group: tuple(t for t in SIMPLEST_FIRST if t in found) for group, found in types.items()}
+    return tuple(sorted(ranks)), ordered, table

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from dml_conformance.spec.operator import FieldKind, OperatorDesc
+from dml_conformance.spec.field_kinds import UINTS
+from dml_conformance.spec.operator import Misfit, OperatorDesc, inputs, outputs, tensor_at, with_tensors
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc
 
@@ -19,9 +20,16 @@ def edit(desc: D, **changes: Any) -> D:
     return msgspec.structs.replace(desc, **changes)
 
 
-def edit_tensor(desc: D, attribute: str, **changes: Any) -> D:
+def described(desc: OperatorDesc, key: str) -> TensorDesc:
+    """The tensor with this key, which is there."""
+    tensor = tensor_at(desc, key)
+    assert tensor is not None
+    return tensor
+
+
+def edit_tensor(desc: D, key: str, **changes: Any) -> D:
     """The descriptor with one tensor changed; nothing else is adapted."""
-    return edit(desc, **{attribute: msgspec.structs.replace(getattr(desc, attribute), **changes)})
+    return with_tensors(desc, {key: msgspec.structs.replace(described(desc, key), **changes)})
 
 
 def resized(tensor: TensorDesc, sizes: Sequence[int]) -> TensorDesc:
@@ -29,28 +37,35 @@ def resized(tensor: TensorDesc, sizes: Sequence[int]) -> TensorDesc:
     return TensorDesc.of(tensor.data_type, sizes, flags=tensor.flags, alignment=tensor.guaranteed_base_offset_alignment)
 
 
-def resize(desc: D, attribute: str, sizes: Sequence[int]) -> D:
+def resize(desc: D, key: str, sizes: Sequence[int]) -> D:
     """The descriptor with one tensor of other sizes, packed."""
-    return edit(desc, **{attribute: resized(getattr(desc, attribute), sizes)})
+    return with_tensors(desc, {key: resized(described(desc, key), sizes)})
 
 
-def resize_at(desc: D, attribute: str, dimension: int, size: int) -> D:
+def resize_at(desc: D, key: str, dimension: int, size: int) -> D:
     """The descriptor with one size of one tensor changed, that tensor packed."""
-    sizes = list(getattr(desc, attribute).sizes)
+    sizes = list(described(desc, key).sizes)
     sizes[dimension] = size
-    return resize(desc, attribute, sizes)
+    return resize(desc, key, sizes)
 
 
 def with_fitting_output(desc: D) -> D:
     """The descriptor with the output sizes that its inputs now give."""
-    spec = spec_of(desc)
-    sizes = spec.output_sizes(desc)
-    assert sizes is not None
-    return resize(desc, spec.output_fields[0].attribute, sizes)
+    fitting = fitted(desc)
+    assert fitting is not None
+    return fitting
+
+
+def fitted(desc: D) -> D | None:
+    """The descriptor with the output sizes that its inputs give, the outputs packed; None where they give none."""
+    shapes = spec_of(desc).shapes(desc)
+    if isinstance(shapes, Misfit):
+        return None
+    return with_tensors(desc, {slot.key: resized(slot.tensor, shapes[slot.key]) for slot in outputs(desc)})
 
 
 def of_ones(desc: D, *, wide: int | None = None, tuples: bool = False) -> D | None:
-    """The descriptor with every size and repeat 1; None where the output would need more dimensions than there are.
+    """The descriptor with every size and entry of an array 1; None where no output sizes follow.
 
     Args:
         desc: a valid one.
@@ -59,12 +74,11 @@ def of_ones(desc: D, *, wide: int | None = None, tuples: bool = False) -> D | No
     """
     spec = spec_of(desc)
     is_of_tuples = spec.index is not None and len(spec.index.limits(desc)) > 1
-    for n, field in enumerate(spec.input_fields):
-        old: tuple[int, ...] = getattr(desc, field.attribute).sizes
+    for n, slot in enumerate(inputs(desc)):
+        old = slot.tensor.sizes
         sizes = [2 if n == 0 and d == wide else 1 for d in range(len(old))]
-        if tuples and is_of_tuples and spec.index is not None and field.attribute == spec.index.indices:
+        if tuples and is_of_tuples and spec.index is not None and slot.key == spec.index.indices:
             sizes[-1] = old[-1]
-        desc = resize(desc, field.attribute, sizes)
-    arrays = [field.attribute for field in spec.fields if field.kind is FieldKind.UINT_ARRAY]
-    desc = edit(desc, **{attribute: (1,) * len(getattr(desc, attribute)) for attribute in arrays})
-    return with_fitting_output(desc) if spec.output_sizes(desc) is not None else None
+        desc = resize(desc, slot.key, sizes)
+    arrays = [field.attribute for field in spec.fields if field.kind is UINTS]
+    return fitted(edit(desc, **{attribute: (1,) * len(getattr(desc, attribute)) for attribute in arrays}))

@@ -9,6 +9,7 @@ ones come first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from enum import IntEnum
 from itertools import count, product
 from typing import Any, NamedTuple
@@ -18,17 +19,17 @@ import msgspec
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import INDICES, Field, OperatorSpec
+from dml_conformance.spec.operator import INDICES, OperatorSpec, Slot, inputs, slots, with_tensors
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes, packed_strides
 from dml_conformance.spec.validator import Outcome
 from dml_conformance.strategies import values
 from dml_conformance.strategies.builders import Builder, builder
-from dml_conformance.strategies.cases import execution_rules
+from dml_conformance.strategies.cases import execution_rules, patterns
 from dml_conformance.strategies.chooser import SeededChooser
-from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.edits import edit, edit_tensor
+from dml_conformance.strategies.context import Context, Impossible
+from dml_conformance.strategies.edits import described, edit_tensor
 from dml_conformance.strategies.tensors import broadcast_along
 
 
@@ -68,13 +69,12 @@ def scale_cases(operator: str, level: Level, reach: Reach) -> Iterator[Case]:
     if level < spec.introduced_in:
         return
     scale = _ScaleCases(spec, level, builder(operator))
-    yield from scale.decided()
-    yield from scale.overlapping()
+    groups = [scale.decided(), scale.overlapping()]
     for bits in (bits for bits in Reach if bits <= reach):
-        yield from scale.long_axes(bits)
-        yield from scale.outputs(bits)
-        yield from scale.packed_inputs(bits)
-        yield from scale.far_apart(bits)
+        groups += [scale.long_axes(bits), scale.outputs(bits), scale.packed_inputs(bits), scale.far_apart(bits)]
+    for group in groups:
+        with suppress(Impossible):  # no tensor of this operator is as large at this level
+            yield from group
 
 
 class _ScaleCases(NamedTuple):
@@ -93,13 +93,13 @@ class _ScaleCases(NamedTuple):
         too_long = self.builder.huge(_of_type(plain, self._of_width(4)), (32_769, 32_771))
         yield from self._rejected("bytes", map(_counted_in_32_bits, too_long))
         desc = self.builder.long_axis(plain, (3, 5, 7), 0)
-        for field in self.spec.tensor_fields:
-            yield from self._rejected(f"strides/{field.name}", iter([_with_wrapping_stride(desc, field)]))
+        for slot in slots(desc):
+            yield from self._rejected(f"strides/{slot.name}", iter([_with_wrapping_stride(desc, slot)]))
             wrong = (
-                edit_tensor(desc, field.attribute, guaranteed_base_offset_alignment=alignment)
+                edit_tensor(desc, slot.key, guaranteed_base_offset_alignment=alignment)
                 for alignment in WRONG_ALIGNMENTS
             )
-            yield from self._rejected(f"alignment/{field.name}", wrong)
+            yield from self._rejected(f"alignment/{slot.name}", wrong)
 
     def overlapping(self) -> Iterator[Case]:
         """An input in the memory of its own index tensor, a little longer or shorter than that."""
@@ -108,7 +108,7 @@ class _ScaleCases(NamedTuple):
         data_type = self._of_width(4)
         for seed, (index_type, surplus) in enumerate(product(self._context().index_types, (SURPLUS, -SURPLUS))):
             ctx = _of_type(self._context(index_type), data_type)
-            indices: TensorDesc = getattr(self.builder.long_axis(ctx, (1, 2, 1), 1), self.spec.index.indices)
+            indices = described(self.builder.long_axis(ctx, (1, 2, 1), 1), self.spec.index.indices)
             length = indices.total_tensor_size_in_bytes // data_type.size + surplus
             desc = self.builder.long_axis(ctx, (1, length, 1), 1)
             name = f"overlapping/{'longer' if surplus > 0 else 'shorter'}/{index_type.name}"
@@ -152,11 +152,13 @@ class _ScaleCases(NamedTuple):
         """A few elements of each tensor in turn, at addresses that short integers do not hold."""
         if bits is Reach.BITS_16:
             return
-        for seed, field in enumerate(self.spec.tensor_fields):
-            ctx = _of_type(self._context(), self._of_width(2))
-            desc = self.builder.long_axis(ctx, (3, 5, 7), 0)
-            desc = _with_stride(desc, field, lambda tensor, steps: 2**bits // (tensor.data_type.size * steps) + 5)
-            name = f"apart/{bits}-bits/{field.name}"
+        ctx = _of_type(self._context(), self._of_width(2))
+        plain = self.builder.long_axis(ctx, (3, 5, 7), 0)
+        for seed, slot in enumerate(slots(plain)):
+            if slot.tensor.element_count == 1:
+                continue
+            desc = _with_stride(plain, slot, lambda tensor, steps: 2**bits // (tensor.data_type.size * steps) + 5)
+            name = f"apart/{bits}-bits/{slot.name}"
             yield self._executed(name, desc, Recipe(values.RANDOM_BITS, seed), Recipe(values.FAR, seed))
 
     def _context(self, index_type: DataType | None = None) -> Context:
@@ -165,12 +167,12 @@ class _ScaleCases(NamedTuple):
 
     def _of_width(self, width: int) -> DataType:
         """A data type of so many bytes; where there is none, the one that is nearest above it, else below."""
-        types = self._context().data_types
+        types = next(iter(self._context().types.values()))
         return min(types, key=lambda data_type: (data_type.size < width, abs(data_type.size - width)))
 
     def _moved(self, bits: Reach, number: int) -> DataType:
         """The data type for a long axis: each in turn, and where it takes much memory the smallest."""
-        types = self._context().data_types
+        types = next(iter(self._context().types.values()))
         wide = [data_type for data_type in types if data_type.size > 1] or types
         return wide[number % len(wide)] if bits is Reach.BITS_16 else self._of_width(1)
 
@@ -192,8 +194,8 @@ class _ScaleCases(NamedTuple):
     def _executed(self, name: str, desc: Any, data: Recipe, indices: Recipe) -> Case:
         index = self.spec.index
         recipes = {
-            field.attribute: indices if index is not None and field.attribute == index.indices else data
-            for field in self.spec.input_fields
+            slot.key: indices if index is not None and slot.key == index.indices else _in_domain(self.spec, slot, data)
+            for slot in inputs(desc)
         }
         about = "negative-indices" if indices.pattern == values.FAR_NEGATIVE else "values"
         rule = f"{self.spec.name}.{about}"
@@ -203,7 +205,13 @@ class _ScaleCases(NamedTuple):
 
 
 def _of_type(ctx: Context, data_type: DataType) -> Context:
-    return ctx.but(data_types=(data_type,))
+    return ctx.of_types(next(iter(ctx.types)), (data_type,))
+
+
+def _in_domain(spec: OperatorSpec, slot: Slot, recipe: Recipe) -> Recipe:
+    """The recipe, or one of the input's own domain."""
+    own = patterns(spec, slot.field)
+    return recipe if recipe.pattern in (*own, values.OVERLAPPING) else Recipe(values.most_diverse(own), recipe.seed)
 
 
 def _thin(desc: Any) -> Any:
@@ -212,45 +220,47 @@ def _thin(desc: Any) -> Any:
     Of data the elements overlap, one step along any dimension being the next byte; indices are those of one place along
     the longest dimension, again and again.
     """
-    for field in spec_of(desc).input_fields:
-        tensor: TensorDesc = getattr(desc, field.attribute)
+    spec = spec_of(desc)
+    for slot in inputs(desc):
+        tensor = slot.tensor
         if tensor.element_count > MOST_DENSE:
             longest = max(range(len(tensor.sizes)), key=tensor.sizes.__getitem__)
             repeated = broadcast_along(longest, tensor.sizes)
-            strides = repeated if field.group == INDICES else (1,) * len(tensor.sizes)
-            desc = edit(desc, **{field.attribute: TensorDesc.of(tensor.data_type, tensor.sizes, strides)})
+            strides = repeated if spec.group(slot.field) == INDICES else (1,) * len(tensor.sizes)
+            desc = with_tensors(desc, {slot.key: TensorDesc.of(tensor.data_type, tensor.sizes, strides)})
     return desc
 
 
-def _with_stride(desc: Any, field: Field, stride: Any) -> Any:
+def _with_stride(desc: Any, slot: Slot, stride: Any) -> Any:
     """The descriptor with another stride of one tensor's outermost dimension of more than one element.
 
     Args:
         desc: its tensors are packed.
-        field: the tensor's.
+        slot: the tensor's.
         stride: gives it, from the tensor and the steps that the dimension has.
     """
-    tensor: TensorDesc = getattr(desc, field.attribute)
+    tensor = slot.tensor
     outermost = next(d for d, size in enumerate(tensor.sizes) if size > 1)
     strides = list(packed_strides(tensor.sizes))
     strides[outermost] = stride(tensor, tensor.sizes[outermost] - 1)
-    return edit(desc, **{field.attribute: TensorDesc.of(tensor.data_type, tensor.sizes, strides)})
+    return with_tensors(desc, {slot.key: TensorDesc.of(tensor.data_type, tensor.sizes, strides)})
 
 
-def _with_wrapping_stride(desc: Any, field: Field) -> Any:
+def _with_wrapping_stride(desc: Any, slot: Slot) -> Any:
     """Two steps along the outermost dimension are 2^32 elements, and the bytes are those without them."""
-    desc = _with_stride(desc, field, lambda tensor, steps: 2**31)
-    tensor: TensorDesc = getattr(desc, field.attribute)
+    if slot.tensor.element_count == 1:
+        return desc
+    desc = _with_stride(desc, slot, lambda tensor, steps: 2**31)
+    tensor = described(desc, slot.key)
     outermost = next(d for d, size in enumerate(tensor.sizes) if size > 1)
     inner = [1 if d == outermost else size for d, size in enumerate(tensor.sizes)]
     total = minimum_size_in_bytes(tensor.data_type, inner, tensor.strides)
-    return edit_tensor(desc, field.attribute, total_tensor_size_in_bytes=total)
+    return edit_tensor(desc, slot.key, total_tensor_size_in_bytes=total)
 
 
 def _counted_in_32_bits(desc: Any) -> Any:
     """The descriptor with the bytes of its tensors as they come out where elements, and they, are counted so."""
-    for field in spec_of(desc).tensor_fields:
-        tensor: TensorDesc = getattr(desc, field.attribute)
-        total = (tensor.element_count % 2**32 * tensor.data_type.size + 3 & ~3) % 2**32
-        desc = edit_tensor(desc, field.attribute, total_tensor_size_in_bytes=total)
+    for slot in slots(desc):
+        total = (slot.tensor.element_count % 2**32 * slot.tensor.data_type.size + 3 & ~3) % 2**32
+        desc = edit_tensor(desc, slot.key, total_tensor_size_in_bytes=total)
     return desc

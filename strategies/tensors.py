@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import factorial, prod
 from operator import mul
 
-from dml_conformance.spec.datatypes import ELEMENT_SIZE, DataType, TensorFlag
+from dml_conformance.spec.datatypes import ELEMENT_BITS, DataType, TensorFlag
 from dml_conformance.spec.tensor import TensorDesc, elements_overlap, packed_strides
 from dml_conformance.strategies.context import Context
 
@@ -76,7 +76,7 @@ def tensor(ctx: Context, data_type: DataType, sizes: tuple[int, ...], *, output:
     extra, alignment, flags = _REST[code & 255]
     # Sum((size - 1) * stride) + 1, as `spec.tensor.span_in_elements` has it, in the fewest steps.
     span = prod(sizes) if strides is None else sum(map(mul, sizes, strides)) - sum(strides) + 1
-    total = (span * ELEMENT_SIZE[data_type] + 3 & ~3) + extra
+    total = ((span * ELEMENT_BITS[data_type] + 7 >> 3) + 3 & ~3) + extra
     return TensorDesc(data_type, sizes, strides, total, _NONE if output else flags, alignment)
 
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.operator import inputs
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc
 
@@ -32,6 +33,14 @@ UNSIGNED_OF_SIZE: Mapping[int, np.dtype] = {size: np.dtype(f"<u{size}") for size
 
 RAMP, RANDOM_BITS, SPECIAL = "ramp", "random-bits", "special"
 DATA_PATTERNS = (RAMP, RANDOM_BITS, SPECIAL)
+SMALL_INTEGERS, TRUTHS, FINITE = "small-integers", "truths", "finite"
+# Which values an input takes where not any bits will do; a name that `OperatorSpec.domains` has.
+DOMAINS: Mapping[str, tuple[str, ...]] = {
+    "bits": DATA_PATTERNS,
+    "small integers": (SMALL_INTEGERS,),  # that every type has, floats too: sums of them are exact in any order
+    "truths": (TRUTHS,),  # 0, 1 and other numbers
+    "finite": (RAMP, FINITE),  # neither NaN nor infinity
+}
 
 IN_RANGE, BOUNDARY, REPEATED, NEGATIVE, MIXED, OUT_OF_RANGE, FAR, FAR_NEGATIVE = (
     "in-range",
@@ -57,6 +66,11 @@ MAX_SEED = 2**32 - 1
 PERIOD = 1_048_583
 
 
+def most_diverse(patterns: Sequence[str]) -> str:
+    """Of the patterns of a domain the one whose values repeat least: the second, where there are several."""
+    return patterns[min(1, len(patterns) - 1)]
+
+
 def random_bytes(count: int, pattern: str, seed: int) -> Bytes:
     """`count` bytes that depend on nothing but pattern and seed; read-only."""
     drawn = hashlib.shake_128(f"{pattern}/{seed}".encode()).digest(min(count, PERIOD))
@@ -67,7 +81,7 @@ def random_bytes(count: int, pattern: str, seed: int) -> Bytes:
 
 def overlaps(case: Case) -> bool:
     """Whether the inputs of a case lie in one range of memory."""
-    return any(recipe.pattern == OVERLAPPING for recipe in case.data.values())
+    return any(recipe.pattern == OVERLAPPING for recipe in (case.data or {}).values())
 
 
 def buffer_size(tensor: TensorDesc) -> int:
@@ -76,13 +90,13 @@ def buffer_size(tensor: TensorDesc) -> int:
 
 
 def materialize(case: Case) -> dict[str, Bytes]:
-    """The bytes of every input tensor of a case, by attribute; a multiple of 4 long each.
+    """The bytes of every input of a case, by the keys of their slots; a multiple of 4 long each.
 
     Raises:
         ValueError: an input has no recipe, or one that `fill` refuses; the message names the tensor.
     """
     contents = _of_inputs(case, fill)
-    for attribute, recipe in case.data.items():
+    for attribute, recipe in (case.data or {}).items():
         if recipe.pattern == OVERLAPPING:
             contents[attribute] = overlaid(contents[attribute], contents[_indices_of(case)])
     return contents
@@ -111,19 +125,19 @@ def check_recipes(case: Case) -> None:
 
 
 def _of_inputs(case: Case, make: Callable[[TensorDesc, Recipe, Sequence[int]], _T]) -> dict[str, _T]:
-    spec = spec_of(case.desc)
+    index, data = spec_of(case.desc).index, case.data or {}
     content: dict[str, _T] = {}
-    for field in spec.input_fields:
-        is_index = field.attribute == _indices_of(case)
-        limits = spec.index.limits(case.desc) if spec.index is not None and is_index else ()
-        if field.attribute not in case.data:
-            raise ValueError(f"{field.name}: there is no recipe for its data")
-        if case.data[field.attribute].pattern == OVERLAPPING and (is_index or spec.index is None):
-            raise ValueError(f"{field.name}: the pattern {OVERLAPPING!r} is for an input beside an index tensor")
+    for slot in inputs(case.desc):
+        is_index = slot.key == _indices_of(case)
+        limits = index.limits(case.desc) if index is not None and is_index else ()
+        if slot.key not in data:
+            raise ValueError(f"{slot.name}: there is no recipe for its data")
+        if data[slot.key].pattern == OVERLAPPING and (is_index or index is None):
+            raise ValueError(f"{slot.name}: the pattern {OVERLAPPING!r} is for an input beside an index tensor")
         try:
-            content[field.attribute] = make(getattr(case.desc, field.attribute), case.data[field.attribute], limits)
+            content[slot.key] = make(slot.tensor, data[slot.key], limits)
         except ValueError as error:
-            raise ValueError(f"{field.name}: {error}") from None
+            raise ValueError(f"{slot.name}: {error}") from None
     return content
 
 
@@ -138,9 +152,10 @@ def _check_named(recipe: Recipe, limits: Sequence[int]) -> None:
     """Raise ValueError for a seed out of range and a pattern that is none of this tensor's."""
     if not 0 <= recipe.seed <= MAX_SEED:
         raise ValueError(f"expected a seed from 0 to {MAX_SEED}, found {recipe.seed}")
-    known = (*DATA_PATTERNS, *(INDEX_PATTERNS if limits else ()), EXPLICIT, EXPLICIT_BITS)
-    if recipe.pattern not in known and recipe.pattern != OVERLAPPING:
-        raise ValueError(f"unknown pattern {recipe.pattern!r}; known here: {', '.join(known)}")
+    known = (*_DATA, *(INDEX_PATTERNS if limits else ()), EXPLICIT, EXPLICIT_BITS)
+    if recipe.pattern not in known:
+        names = ", ".join(name for name in known if name != OVERLAPPING)
+        raise ValueError(f"unknown pattern {recipe.pattern!r}; known here: {names}")
 
 
 def fill(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int] = ()) -> Bytes:
@@ -186,6 +201,31 @@ def _random_bits(data_type: DataType, size: int, seed: int) -> Bytes:
     return random_bytes(size, RANDOM_BITS, seed)
 
 
+def _small_integers(data_type: DataType, size: int, seed: int) -> Bytes:
+    """Whole numbers from 0 to 7, or from -4 to 3 where the type has a sign."""
+    least = 0 if data_type.limits is not None and not data_type.is_signed_integer else -4
+    return _numbers(random_bytes(-(-size // data_type.size), SMALL_INTEGERS, seed) % 8, least, data_type, size)
+
+
+def _truths(data_type: DataType, size: int, seed: int) -> Bytes:
+    """0 half of the time, else 1 or another number."""
+    drawn = random_bytes(-(-size // data_type.size), TRUTHS, seed)
+    return _numbers(np.where(drawn & 1, 0, np.where(drawn & 2, 1, drawn >> 2)), 0, data_type, size)
+
+
+def _numbers(drawn: Unsigned, least: int, data_type: DataType, size: int) -> Bytes:
+    return (drawn.astype(np.int64) + least).astype(NUMPY_TYPE[data_type]).view(np.uint8)[:size]
+
+
+def _finite(data_type: DataType, size: int, seed: int) -> Bytes:
+    """Any bits but those of NaN and infinity, in whose place stands the largest finite number."""
+    bits = random_bytes(-(-size // data_type.size) * data_type.size, FINITE, seed).copy()
+    if data_type.is_float:
+        numbers = bits.view(NUMPY_TYPE[data_type])
+        numbers[~np.isfinite(numbers)] = np.finfo(numbers.dtype).max
+    return bits[:size]
+
+
 def _overlapping(data_type: DataType, size: int, seed: int) -> Bytes:
     """What such an input holds beyond the index tensor."""
     return random_bytes(size, OVERLAPPING, seed)
@@ -202,6 +242,9 @@ _DATA: Mapping[str, Callable[[DataType, int, int], Bytes]] = {
     RAMP: _ramp,
     RANDOM_BITS: _random_bits,
     SPECIAL: _special,
+    SMALL_INTEGERS: _small_integers,
+    TRUTHS: _truths,
+    FINITE: _finite,
     OVERLAPPING: _overlapping,
 }
 

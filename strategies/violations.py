@@ -11,133 +11,165 @@ lacks the one check would otherwise turn the descriptor down for another reason,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache, cached_property, partial
-from typing import Any
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 from dml_conformance.spec.datatypes import DataType, TensorType
+from dml_conformance.spec.field_kinds import TENSORS, EnumKind
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import DATA, INDICES, OperatorDesc, OperatorSpec
+from dml_conformance.spec.operator import Misfit, OperatorDesc, OperatorSpec, outputs, slots, with_tensors
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.tensor import TensorDesc, implied_size_in_bytes, minimum_size_in_bytes, packed_strides
-from dml_conformance.spec.tensor_rules import max_dimension_count
-from dml_conformance.strategies.builders import TOO_LARGE, builder
+from dml_conformance.spec.tensor_rules import TENSOR_RULES, max_dimension_count
+from dml_conformance.spec.validator import decide
+from dml_conformance.strategies.builders import TOO_LARGE, Builder, builder
 from dml_conformance.strategies.chooser import Chooser, SeededChooser
 from dml_conformance.strategies.context import SIMPLEST_FIRST, Context, Impossible
-from dml_conformance.strategies.edits import edit, edit_tensor, resize
+from dml_conformance.strategies.edits import described, edit, edit_tensor, resize
 
 
-@dataclass(frozen=True)
-class _Bench:
+class _Bench(NamedTuple):
     """One operator with its builder, as the generic violations see it."""
 
     spec: OperatorSpec
-    build: Callable[[Context], Any]
-    huge: Callable[[Context, tuple[int, int]], Iterator[Any]]
+    builder: Builder
 
-    def any_tensor(self, ctx: Context) -> str:
-        return ctx.chooser.variant(self.spec.tensor_fields).attribute
+    def build(self, ctx: Context) -> Any:
+        return self.builder.build(ctx)
 
-    @cached_property
-    def output(self) -> str:
-        return self.spec.output_fields[0].attribute
 
-    @cached_property
-    def input(self) -> str:
-        return self.spec.input_fields[0].attribute
+def _any_tensor(desc: Any, ctx: Context) -> str:
+    """The key of one of the tensors: one of each field, the first or the last of an array."""
+    by_field: dict[str, list[str]] = {}
+    for slot in slots(desc):
+        by_field.setdefault(slot.field.name, []).append(slot.key)
+    ends = [key for keys in by_field.values() for key in dict.fromkeys((keys[0], keys[-1]))]
+    return ctx.chooser.variant(ends)
+
+
+def _any_output(desc: Any, ctx: Context) -> str:
+    return ctx.chooser.variant([slot.key for slot in outputs(desc)])
 
 
 def _at_least_bytes(ctx: Context, size: int) -> Context:
-    return ctx.but(data_types=tuple(t for t in ctx.data_types if t.size >= size))
+    """Only wide types, for the groups that have some."""
+    types = {group: tuple(t for t in types if t.size >= size) or types for group, types in ctx.types.items()}
+    return ctx.but(types=types)
+
+
+def _of_at_least_bytes(desc: Any, ctx: Context, size: int) -> str:
+    """The key of one of the tensors whose elements have so many bytes."""
+    keys = [slot.key for slot in slots(desc) if slot.tensor.data_type.size >= size]
+    if not keys:
+        raise Impossible
+    return ctx.chooser.variant(keys)
 
 
 def _tensor_type(bench: _Bench, ctx: Context) -> Any:
-    return edit_tensor(bench.build(ctx), bench.any_tensor(ctx), type=TensorType.INVALID)
+    desc = bench.build(ctx)
+    return edit_tensor(desc, _any_tensor(desc, ctx), type=TensorType.INVALID)
 
 
 def _data_type_unknown(bench: _Bench, ctx: Context) -> Any:
     desc = bench.build(ctx)
-    alone = [(field,) for field in bench.spec.tensor_fields]
-    together = tuple(field for field in bench.spec.tensor_fields if field.group == DATA)
-    for field in ctx.chooser.variant((together, *alone)):
-        desc = edit_tensor(desc, field.attribute, data_type=DataType.UNKNOWN)
+    alone = [(slot.key,) for slot in slots(desc)]
+    first = next(iter(bench.spec.type_groups.values()))
+    together = tuple(slot.key for slot in slots(desc) if slot.field in first)
+    for key in ctx.chooser.variant(tuple(dict.fromkeys((together, *alone)))):
+        desc = edit_tensor(desc, key, data_type=DataType.UNKNOWN)
     return desc
 
 
 def _unknown_flags(bench: _Bench, ctx: Context) -> Any:
-    return edit_tensor(bench.build(ctx), bench.any_tensor(ctx), flags=ctx.chooser.variant((2, 4, 6, 2**31)))
+    desc = bench.build(ctx)
+    return edit_tensor(desc, _any_tensor(desc, ctx), flags=ctx.chooser.variant((2, 4, 6, 2**31)))
 
 
 def _owned_by_dml(bench: _Bench, ctx: Context) -> Any:
-    return edit_tensor(bench.build(ctx), bench.output, flags=1)
+    desc = bench.build(ctx)
+    return edit_tensor(desc, _any_output(desc, ctx), flags=1)
 
 
 def _dimension_count(bench: _Bench, ctx: Context) -> Any:
     most = max_dimension_count(ctx.level)
     if ctx.chooser.variant(("all tensors", "one tensor")) == "all tensors":
         return bench.build(ctx.but(ranks=(ctx.chooser.variant((most + 1, most + 2)),)))
-    desc, attribute = bench.build(ctx), bench.any_tensor(ctx)
+    desc = bench.build(ctx)
+    key = _any_tensor(desc, ctx)
     count = ctx.chooser.variant((most + 1, most + 2, 0))
-    sizes = getattr(desc, attribute).sizes
-    return resize(desc, attribute, (1,) * (count - len(sizes)) + sizes if count else ())
+    sizes = described(desc, key).sizes
+    return resize(desc, key, (1,) * (count - len(sizes)) + sizes if count else ())
 
 
 def _size_zero(bench: _Bench, ctx: Context) -> Any:
-    desc, attribute = bench.build(ctx), bench.any_tensor(ctx)
-    sizes = list(getattr(desc, attribute).sizes)
+    """A size of 0, and in the outputs too where that is what follows."""
+    desc = bench.build(ctx)
+    key = _any_tensor(desc, ctx)
+    sizes = list(described(desc, key).sizes)
     sizes[ctx.chooser.integer(0, len(sizes) - 1)] = 0
-    desc = edit_tensor(desc, attribute, sizes=tuple(sizes))
-    fitting = bench.spec.output_sizes(desc)
-    is_followed = attribute != bench.output and fitting is not None and 0 in fitting
-    return edit_tensor(desc, bench.output, sizes=fitting) if is_followed else desc
+    desc = edit_tensor(desc, key, sizes=tuple(sizes))
+    shapes = bench.spec.shapes(desc)
+    if isinstance(shapes, Misfit) or key in shapes:
+        return desc
+    followed = {slot.key: shapes[slot.key] for slot in outputs(desc) if 0 in shapes[slot.key]}
+    for output, fitting in followed.items():
+        desc = edit_tensor(desc, output, sizes=fitting)
+    return desc
 
 
 def _element_count(bench: _Bench, ctx: Context) -> Any:
     if ctx.chooser.variant(("all that follows", "one tensor")) == "all that follows":
-        return ctx.chooser.variant(tuple(bench.huge(ctx.of_rank(2), TOO_LARGE)))
-    desc, attribute = bench.build(ctx.of_rank(2)), bench.any_tensor(ctx)
-    sizes = list(getattr(desc, attribute).sizes)
+        return ctx.chooser.variant(tuple(bench.builder.huge(ctx.of_rank(2), TOO_LARGE)))
+    desc = bench.build(ctx.of_rank(2))
+    key = ctx.chooser.variant([slot.key for slot in slots(desc) if len(slot.tensor.sizes) > 1])
+    sizes = list(described(desc, key).sizes)
     sizes[0], sizes[1] = ctx.chooser.variant(((2**16, 2**16), (2**31, 2), (2**32 - 1, 2**32 - 1)))
-    total = minimum_size_in_bytes(getattr(desc, attribute).data_type, sizes, None)
-    return edit_tensor(
-        desc, attribute, sizes=tuple(sizes), strides=None, total_tensor_size_in_bytes=min(total, 2**64 - 1)
-    )
+    total = minimum_size_in_bytes(described(desc, key).data_type, sizes, None)
+    return edit_tensor(desc, key, sizes=tuple(sizes), strides=None, total_tensor_size_in_bytes=min(total, 2**64 - 1))
 
 
 def _output_overlap(bench: _Bench, ctx: Context) -> Any:
     desc = bench.build(ctx.but(spread=True))
-    output: TensorDesc = getattr(desc, bench.output)
-    wide = [d for d, size in enumerate(output.sizes) if size > 1]
-    strides = list(output.effective_strides)
+    several = [slot for slot in outputs(desc) if slot.tensor.element_count > 1]
+    if not several:
+        raise Impossible
+    output = ctx.chooser.variant(several)
+    wide = [d for d, size in enumerate(output.tensor.sizes) if size > 1]
+    strides = list(output.tensor.effective_strides)
     strides[ctx.chooser.choice(wide)] = 0
-    total = max(output.total_tensor_size_in_bytes, 1)
-    return edit_tensor(desc, bench.output, strides=tuple(strides), total_tensor_size_in_bytes=total)
+    total = max(output.tensor.total_tensor_size_in_bytes, 1)
+    return edit_tensor(desc, output.key, strides=tuple(strides), total_tensor_size_in_bytes=total)
 
 
 def _total_size(bench: _Bench, ctx: Context) -> Any:
     kind = ctx.chooser.variant(("last bytes", "strides ignored", "counted in 32 bits"))
     ctx = _at_least_bytes(ctx, 2)
     if kind == "last bytes":
-        desc, attribute = bench.build(ctx), bench.any_tensor(ctx)
-        tensor: TensorDesc = getattr(desc, attribute)
+        desc = bench.build(ctx)
+        key = _any_tensor(desc, ctx)
+        tensor = described(desc, key)
         most = implied_size_in_bytes(tensor.data_type, tensor.sizes, tensor.strides) - 1
-        return edit_tensor(desc, attribute, total_tensor_size_in_bytes=most - ctx.chooser.integer(0, min(most - 1, 8)))
+        if not most:
+            raise Impossible  # a total size of 0 stands for the least one
+        return edit_tensor(desc, key, total_tensor_size_in_bytes=most - ctx.chooser.integer(0, min(most - 1, 8)))
     desc = bench.build(ctx.but(spread=True))
-    several = [f.attribute for f in bench.spec.tensor_fields if getattr(desc, f.attribute).element_count > 1]
-    attribute = ctx.chooser.variant(several)
-    tensor = getattr(desc, attribute)
+    several = [slot.key for slot in slots(desc) if slot.tensor.element_count > 1]
+    if not several:
+        raise Impossible
+    key = ctx.chooser.variant(several)
+    tensor = described(desc, key)
     if kind == "strides ignored":
         strides = _apart(tensor)
         total = minimum_size_in_bytes(tensor.data_type, tensor.sizes, None)
     else:  # the outermost stride of 2^32 bytes is no distance at all to who counts in 32 bits
         outermost = next(d for d, size in enumerate(tensor.sizes) if size > 1)
         strides = tuple(
-            2**32 // tensor.data_type.size if d == outermost else stride
+            2**32 // max(tensor.data_type.size, 2) if d == outermost else stride
             for d, stride in enumerate(packed_strides(tensor.sizes))
         )
         total = minimum_size_in_bytes(tensor.data_type, tensor.sizes, strides) % 2**32
-    return edit_tensor(desc, attribute, strides=strides, total_tensor_size_in_bytes=total)
+    return edit_tensor(desc, key, strides=strides, total_tensor_size_in_bytes=total)
 
 
 def _apart(tensor: TensorDesc) -> tuple[int, ...]:
@@ -146,28 +178,33 @@ def _apart(tensor: TensorDesc) -> tuple[int, ...]:
 
 
 def _total_size_rounding(bench: _Bench, ctx: Context) -> Any:
-    desc = bench.build(ctx.but(data_types=tuple(t for t in ctx.data_types if t.size in (1, 2))))
-    attribute = ctx.chooser.variant((bench.input, bench.output))
-    tensor: TensorDesc = getattr(desc, attribute)
+    narrow = {group: tuple(t for t in types if t.size in (1, 2)) or types for group, types in ctx.types.items()}
+    desc = bench.build(ctx.but(types=narrow))
+    keys = [slot.key for slot in slots(desc) if slot.tensor.data_type.size in (1, 2)]
+    if not keys:
+        raise Impossible
+    key = ctx.chooser.variant(tuple(dict.fromkeys((keys[0], keys[-1]))))
+    tensor = described(desc, key)
     strides = tensor.strides
     if implied_size_in_bytes(tensor.data_type, tensor.sizes, strides) % 4 == 0:
         strides = _apart(tensor)
     implied = implied_size_in_bytes(tensor.data_type, tensor.sizes, strides)
     total = ctx.chooser.integer(implied, (implied + 3 & ~3) - 1)
-    return edit_tensor(desc, attribute, strides=strides, total_tensor_size_in_bytes=total)
+    return edit_tensor(desc, key, strides=strides, total_tensor_size_in_bytes=total)
 
 
 def _alignment_power_of_two(bench: _Bench, ctx: Context) -> Any:
-    desc, attribute = bench.build(ctx), bench.any_tensor(ctx)
+    desc = bench.build(ctx)
     alignment = ctx.chooser.variant((24, 3, 17, 48, 2**32 - 1))
-    return edit_tensor(desc, attribute, guaranteed_base_offset_alignment=alignment)
+    return edit_tensor(desc, _any_tensor(desc, ctx), guaranteed_base_offset_alignment=alignment)
 
 
 def _alignment_element_size(bench: _Bench, ctx: Context) -> Any:
-    desc, attribute = bench.build(_at_least_bytes(ctx, 2)), bench.any_tensor(ctx)
-    size = getattr(desc, attribute).data_type.size
+    desc = bench.build(_at_least_bytes(ctx, 2))
+    key = _of_at_least_bytes(desc, ctx, 2)
+    size = described(desc, key).data_type.size
     alignment = ctx.chooser.variant([n for n in (1, 2, 4) if n < size])
-    return edit_tensor(desc, attribute, guaranteed_base_offset_alignment=alignment)
+    return edit_tensor(desc, key, guaranteed_base_offset_alignment=alignment)
 
 
 def _introduced_in(bench: _Bench, ctx: Context) -> Any:
@@ -177,52 +214,78 @@ def _introduced_in(bench: _Bench, ctx: Context) -> Any:
 
 
 def _required_tensors(bench: _Bench, ctx: Context) -> Any:
-    required = [field.attribute for field in bench.spec.tensor_fields if not field.optional]
-    return edit(bench.build(ctx), **{ctx.chooser.variant(required): None})
+    """A tensor that is null: any that is required, any of an array."""
+    desc = bench.build(ctx)
+    required = [slot.key for slot in slots(desc) if not slot.field.optional]
+    return with_tensors(desc, {ctx.chooser.variant(required): None})
+
+
+def _enumerators(bench: _Bench, ctx: Context) -> Any:
+    """A number that is no enumerator, or one that a later level has."""
+    wrong = [
+        (field.attribute, value)
+        for field in bench.spec.fields
+        if isinstance(field.kind, EnumKind)
+        for value in (*field.kind.enum, max(field.kind.enum) + 1, 2**32 - 1)
+        if value not in field.kind.enum._value2member_map_ or field.kind.levels.get(value, ctx.level) > ctx.level
+    ]
+    attribute, value = ctx.chooser.variant(wrong)
+    return edit(bench.build(ctx), **{attribute: int(value)})
 
 
 def _data_types(bench: _Bench, ctx: Context) -> Any:
-    table = bench.spec.table_at(ctx.level)
-    assert table is not None
-    group = ctx.chooser.variant(tuple(table))
-    wrong = ctx.chooser.variant([t for t in SIMPLEST_FIRST if t not in table[group].data_types])
-    return bench.build(ctx.but(index_types=(wrong,)) if group == INDICES else ctx.but(data_types=(wrong,)))
+    group = ctx.chooser.variant(tuple(ctx.types))
+    rows = [ctx.table[field.name].data_types for field in bench.spec.type_groups[group]]
+    wrong = ctx.chooser.variant([t for t in SIMPLEST_FIRST if all(t not in row for row in rows)])
+    return bench.build(ctx.of_types(group, (wrong,)))
 
 
 def _dimension_counts(bench: _Bench, ctx: Context) -> Any:
-    table = bench.spec.table_at(ctx.level)
-    assert table is not None
     every = range(1, max_dimension_count(ctx.level) + 1)
-    wrong = tuple(count for count in every if count not in table[DATA].dimension_counts)
+    alike = next(iter(bench.spec.rank_groups.values()))
+    wrong = tuple(n for n in every if all(n not in ctx.table[field.name].dimension_counts for field in alike))
     return bench.build(ctx.but(ranks=(ctx.chooser.variant(ctx.but(ranks=wrong).ranks),)))
 
 
 def _same_dimension_count(bench: _Bench, ctx: Context) -> Any:
     longer = tuple(rank for rank in ctx.ranks if rank + 1 in ctx.ranks)
-    desc, attribute = bench.build(ctx.but(ranks=longer)), bench.any_tensor(ctx)
-    return resize(desc, attribute, (1, *getattr(desc, attribute).sizes))
+    desc = bench.build(ctx.but(ranks=longer))
+    alike = [fields for fields in bench.spec.rank_groups.values() if len(fields) > 1 or fields[0].kind is TENSORS]
+    keys = [slot.key for slot in slots(desc) if any(slot.field in fields for fields in alike)]
+    key = ctx.chooser.variant(keys)
+    return resize(desc, key, (1, *described(desc, key).sizes))
 
 
 def _same_data_type(bench: _Bench, ctx: Context) -> Any:
+    """Another type of the last tensor of a group; of an array also in the middle."""
     desc = bench.build(ctx)
-    output: TensorDesc = getattr(desc, bench.output)
-    other = ctx.chooser.variant([t for t in ctx.data_types if t != output.data_type])
-    total = minimum_size_in_bytes(other, output.sizes, output.strides)
-    return edit_tensor(
-        desc,
-        bench.output,
-        data_type=other,
-        total_tensor_size_in_bytes=max(total, output.total_tensor_size_in_bytes),
-    )
+    several = [
+        keys
+        for fields in bench.spec.type_groups.values()
+        if len(keys := [slot.key for slot in slots(desc) if slot.field in fields]) > 1
+    ]
+    if not several:
+        raise Impossible
+    keys = ctx.chooser.variant(several)
+    key = ctx.chooser.variant(tuple(dict.fromkeys((keys[-1], keys[len(keys) // 2]))))
+    tensor, field = described(desc, key), next(slot.field for slot in slots(desc) if slot.key == key)
+    allowed = [t for t in SIMPLEST_FIRST if t in ctx.table[field.name].data_types and t != tensor.data_type]
+    if not allowed:
+        raise Impossible
+    other = ctx.chooser.variant(allowed)
+    total = minimum_size_in_bytes(other, tensor.sizes, tensor.strides)
+    total = max(total, tensor.total_tensor_size_in_bytes)
+    return edit_tensor(desc, key, data_type=other, total_tensor_size_in_bytes=total)
 
 
 def _output_sizes(bench: _Bench, ctx: Context) -> Any:
     desc = bench.build(ctx)
-    sizes = list(getattr(desc, bench.output).sizes)
+    key = _any_output(desc, ctx)
+    sizes = list(described(desc, key).sizes)
     d = ctx.chooser.variant(range(len(sizes)))
     size = sizes[d]
     sizes[d] = ctx.chooser.variant([n for n in (size + 1, size - 1, size * 2, 1) if n > 0 and n != size])
-    return resize(desc, bench.output, sizes)
+    return resize(desc, key, sizes)
 
 
 _Generic = Callable[[_Bench, Context], Any]
@@ -244,6 +307,7 @@ TENSOR_VIOLATIONS: dict[str, _Generic] = {
 OPERATOR_VIOLATIONS: dict[str, _Generic] = {
     "introduced-in": _introduced_in,
     "required-tensors": _required_tensors,
+    "enumerators": _enumerators,
     "data-types": _data_types,
     "dimension-counts": _dimension_counts,
     "same-dimension-count": _same_dimension_count,
@@ -255,10 +319,13 @@ OPERATOR_VIOLATIONS: dict[str, _Generic] = {
 @cache
 def violations(operator: str) -> dict[str, Callable[[Context], Any]]:
     """For each descriptor rule of an operator, tensor rules included: how to break it alone."""
-    bench = _Bench(operator_named(operator), builder(operator).build, builder(operator).huge)
+    bench = _Bench(operator_named(operator), builder(operator))
     generic = {f"{operator}.{name}": partial(make, bench) for name, make in OPERATOR_VIOLATIONS.items()}
-    tensor = {rule: partial(make, bench) for rule, make in TENSOR_VIOLATIONS.items()}
-    return {**tensor, **generic, **builder(operator).VIOLATIONS}
+    own = {f"{operator}.{name}": make for name, make in bench.builder.violations.items()}
+    of_tensors = {rule: partial(make, bench) for rule, make in TENSOR_VIOLATIONS.items()}
+    found: dict[str, Callable[[Context], Any]] = {**of_tensors, **generic, **own}
+    stated = {rule.id for rule in (*TENSOR_RULES, *bench.spec.own_descriptor_rules)}
+    return {rule: make for rule, make in found.items() if rule in stated}
 
 
 def violate(chooser: Chooser, operator: str, level: Level, rule: str) -> OperatorDesc:
@@ -282,15 +349,21 @@ def _bound(operator: str, level: Level, rule: str) -> tuple[Callable[[Context], 
     return violations(operator)[rule], Context.at(SeededChooser(""), spec, level)
 
 
+_TRIED = 20  # descriptors, before a rule counts as one that cannot be broken alone
+
+
 @cache
 def breakable_rules(operator: str, level: Level) -> tuple[str, ...]:
     """Ids of the rules that some descriptor of the operator breaks alone at a level."""
 
     def possible(rule: str) -> bool:
-        try:
-            violate(SeededChooser(0), operator, level, rule)
-        except Impossible:
-            return False
-        return True
+        for seed in range(_TRIED):
+            try:
+                desc = violate(SeededChooser(seed), operator, level, rule)
+            except Impossible:
+                continue
+            if decide(desc, level).rules == (rule,):
+                return True
+        return False
 
     return tuple(rule for rule in violations(operator) if possible(rule))

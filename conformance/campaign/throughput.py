@@ -19,8 +19,8 @@ from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.reports.records import Caches, Caveat, Throughput
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc
@@ -103,7 +103,7 @@ class _Meter:
 
     def __init__(self, backend: Backend, capabilities: Capabilities, repeats: int) -> None:
         self._backend = backend
-        self._has_tile = TileDesc.operator in capabilities.operators
+        self._has_tile = "TILE" in capabilities.operators
         self._repeats = repeats
         # To empty the caches before each run is work enough to keep a device warm.
         self._warm_up = {Caches.WARM: PATIENT if capabilities.accelerated else QUICK, Caches.COLD: QUICK}
@@ -119,7 +119,7 @@ class _Meter:
         self.copy(2 * size, caches)
         if self._has_tile:
             tensor = TensorDesc.of(DataType.FLOAT32, (1, 1, 1, size // DataType.FLOAT32.size))
-            case = Case.of(TileDesc(tensor, tensor, (1, 1, 1, 1)), level, rule="TILE.values")
+            case = Case.of(descriptor_classes()["TILE"](tensor, tensor, (1, 1, 1, 1)), level, rule="TILE.values")
             execution = _bound(case)
             seconds = _seconds(self.time(execution, caches)) if self.accepts(execution) else 0.0
             self._note(useful_bytes(case), seconds, caches)

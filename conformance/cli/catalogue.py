@@ -49,9 +49,9 @@ def _operator_json(spec: OperatorSpec) -> dict[str, Any]:
         "summary": spec.summary,
         "pseudocode": spec.pseudocode,
         "source": spec.source.url,
-        "fields": [{"name": field.name, "kind": str(field.kind), "optional": field.optional} for field in spec.fields],
+        "fields": [{"name": field.name, "kind": field.kind.name, "optional": field.optional} for field in spec.fields],
         "tables": {
-            level.label: {field.name: _support_json(spec.tables[level][field.group]) for field in spec.tensor_fields}
+            level.label: {field.name: _support_json(spec.tables[level][field.name]) for field in spec.tensor_fields}
             for level in sorted(spec.tables)
         },
     }

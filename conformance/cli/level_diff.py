@@ -44,11 +44,11 @@ def _operator_diff(spec: OperatorSpec, first: Level, second: Level) -> dict[str,
 
 def _tensors_diff(spec: OperatorSpec, first: Level, second: Level) -> Iterator[dict[str, Any]]:
     before, after = spec.table_at(first) or {}, spec.table_at(second) or {}
-    for group in dict.fromkeys(field.group for field in spec.tensor_fields):
-        old, new = before.get(group, _NOTHING), after.get(group, _NOTHING)
+    for fields in spec.type_groups.values():
+        old, new = before.get(fields[0].name, _NOTHING), after.get(fields[0].name, _NOTHING)
         if old != new:
             yield {
-                "tensors": [field.name for field in spec.tensor_fields if field.group == group],
+                "tensors": [field.name for field in fields],
                 "dimension_counts": _added_removed(sorted(old.dimension_counts), sorted(new.dimension_counts)),
                 "data_types": _added_removed(
                     [t.name for t in sorted(old.data_types)], [t.name for t in sorted(new.data_types)]

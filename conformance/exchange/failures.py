@@ -58,7 +58,7 @@ def _read(path: Path) -> Any:
 
 def check_data(case: Case, where: str) -> None:
     """Raises FormError where a case that is to be executed has recipes that give no data."""
-    if case.data and not case.broken:
+    if case.data is not None and not case.broken:
         try:
             check_recipes(case)
         except ValueError as error:

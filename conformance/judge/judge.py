@@ -208,7 +208,7 @@ class Judge:
         if self.capabilities.enforces.isdisjoint(DESCRIPTOR_CATEGORIES):
             return Judgement(Verdict.NOT_SUPPORTED, case.rule, answered, "decisions are not claimed", seconds)
         reason = ""
-        if case.data:
+        if case.data is not None:
             reason = "decided only; " + ("no page says what it computes" if case.broken else "execution is not claimed")
         return Judgement(Verdict.PASS, case.rule, answered, reason, seconds)
 
@@ -351,7 +351,7 @@ class Judge:
 
     def _is_executed(self, case: Case) -> bool:
         """What is valid by observation alone is not: nothing says what executing it would do."""
-        return bool(case.data) and case.outcome is Outcome.ACCEPT and not case.broken and self._executes
+        return case.data is not None and case.outcome is Outcome.ACCEPT and not case.broken and self._executes
 
     def _rule(self, case: Case) -> str:
         """Id of the rule that a verdict is about.
@@ -456,15 +456,15 @@ def _index_facts(spec: OperatorSpec, case: Case) -> tuple[str, str]:
     """The index tensor's type, and the pattern of the indices or, without indices, of the values."""
     if spec.index is not None:
         tensor = getattr(case.desc, spec.index.indices)
-        recipe = case.data.get(spec.index.indices)
+        recipe = (case.data or {}).get(spec.index.indices)
         return (tensor.data_type.name if tensor is not None else ""), (recipe.pattern if recipe else "")
-    patterns = [recipe.pattern for recipe in case.data.values() if recipe.pattern in DATA_PATTERNS]
+    patterns = [recipe.pattern for recipe in (case.data or {}).values() if recipe.pattern in DATA_PATTERNS]
     return "", patterns[0] if patterns else ""
 
 
 def _layout(spec: OperatorSpec, case: Case) -> str:
     """The least ordinary layout among the tensors of a case that is executed."""
-    if not case.data:
+    if case.data is None:
         return ""
     tensors = (getattr(case.desc, field.attribute) for field in spec.tensor_fields)
     kinds = {layout_kind(tensor) for tensor in tensors if tensor is not None}

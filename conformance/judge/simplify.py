@@ -13,9 +13,10 @@ from typing import Any
 import msgspec
 
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.field_kinds import UINT, UINTS
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import HIGHEST
-from dml_conformance.spec.operator import INDICES, Field, FieldKind, OperatorDesc
+from dml_conformance.spec.operator import INDICES, Field, Misfit, OperatorDesc
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import UINT64_MAX, TensorDesc, minimum_size_in_bytes, packed_strides
 from dml_conformance.spec.validator import decide
@@ -71,7 +72,10 @@ def _with_fitting(candidates: Iterator[OperatorDesc]) -> Iterator[OperatorDesc]:
         yield candidate
         if f"{candidate.operator}.output-sizes" in decide(candidate, HIGHEST).rules:
             spec = spec_of(candidate)
-            output, sizes = spec.output_fields[0], spec.output_sizes(candidate)
+            output, shapes = spec.output_fields[0], spec.shapes(candidate)
+            if isinstance(shapes, Misfit):
+                continue
+            sizes = shapes[output.attribute]
             tensor: TensorDesc = getattr(candidate, output.attribute)
             yield _edited(candidate, {output: _least_total(msgspec.structs.replace(tensor, sizes=sizes))})
 
@@ -130,7 +134,9 @@ def _plainer_tensors(desc: OperatorDesc) -> Iterator[OperatorDesc]:
 
 def _plainer_types(desc: OperatorDesc) -> Iterator[OperatorDesc]:
     for is_index, plain in ((False, DataType.FLOAT32), (True, DataType.UINT32)):
-        of_group = [(field, tensor) for field, tensor in _tensors(desc) if (field.group == INDICES) is is_index]
+        of_group = [
+            (field, tensor) for field, tensor in _tensors(desc) if (spec_of(desc).group(field) == INDICES) is is_index
+        ]
         for total in (_least_total, lambda tensor: tensor):
             yield _edited(desc, {f: total(msgspec.structs.replace(t, data_type=plain)) for f, t in of_group})
 
@@ -187,12 +193,12 @@ def _tensors(desc: OperatorDesc) -> list[tuple[Field, TensorDesc]]:
 
 
 def _arrays(desc: OperatorDesc) -> list[tuple[Field, tuple[int, ...]]]:
-    return [(f, getattr(desc, f.attribute)) for f in spec_of(desc).fields if f.kind is FieldKind.UINT_ARRAY]
+    return [(f, getattr(desc, f.attribute)) for f in spec_of(desc).fields if f.kind is UINTS]
 
 
 def _counts(desc: OperatorDesc) -> list[Field]:
     """Fields that hold one number, and not 0."""
-    return [f for f in spec_of(desc).fields if f.kind is FieldKind.UINT and getattr(desc, f.attribute) > 0]
+    return [f for f in spec_of(desc).fields if f.kind is UINT and getattr(desc, f.attribute) > 0]
 
 
 def _edited(desc: OperatorDesc, changes: dict[Field, Any]) -> OperatorDesc:

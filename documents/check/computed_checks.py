@@ -203,7 +203,7 @@ def _executable(spec: OperatorSpec, example: WorkedExample, fields: dict[str, An
     An output of another data type than the data gets theirs; what the errata correct on the example of this number is
     corrected. None where it is still no valid descriptor.
     """
-    data = next((f.name for f in spec.input_fields if f.group == spec.output_fields[0].group), None)
+    data = next((f.name for f in spec.input_fields if spec.group(f) == spec.group(spec.output_fields[0])), None)
     typed = dict(fields)
     for field in spec.output_fields:
         if data is not None:

@@ -30,8 +30,9 @@ from dml_conformance.documents.check.subject import (
 from dml_conformance.documents.check.table_checks import counts_text, types_text
 from dml_conformance.documents.read.model import Interval
 from dml_conformance.spec.examples import Example, examples, flattened, nesting
+from dml_conformance.spec.field_kinds import UINT
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.operator import DATA, Field, FieldKind, OperatorSpec, Support
+from dml_conformance.spec.operator import DATA, Field, OperatorSpec, Role, Support
 from dml_conformance.spec.operator_facts import operator_facts
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.validator import decide
@@ -39,7 +40,7 @@ from dml_conformance.spec.validator import decide
 _WHY = "the registry"
 _MOST_SLIPS = 2  # things in which an example may differ from the registry's and still be meant to be the same
 _MOST_ELEMENTS = 6  # of differing values that a finding names one by one
-_KINDS = {FieldKind.INPUT: "Input", FieldKind.OUTPUT: "Output"}
+_KINDS = {Role.INPUT: "Input", Role.OUTPUT: "Output"}
 
 CHECKS = CheckList(REGISTRY, needs_registry=True, why=_WHY)
 
@@ -180,7 +181,7 @@ def _known_rows(subject: PageSubject) -> Iterator[tuple[Level, Field, Support, T
     spec = _spec(subject)
     for level in sorted(spec.tables.keys() & subject.table_at.keys()):
         for field in spec.tensor_fields:
-            yield level, field, spec.tables[level][field.group], subject.table_at[level].rows.get(field.name)
+            yield level, field, spec.tables[level][field.name], subject.table_at[level].rows.get(field.name)
 
 
 @CHECKS.add("registry-row", Severity.ERROR)
@@ -196,8 +197,8 @@ def _rows(subject: PageSubject) -> Iterator[Remark]:
 def _kinds(subject: PageSubject) -> Iterator[Remark]:
     """Inputs and outputs are the registry's."""
     for level, field, _, row in _known_rows(subject):
-        if row is not None and row.kind is not None and row.kind != _KINDS[field.kind]:
-            yield Remark(f"{level}/{field.name}", row.quoted("kind"), row.kind, _KINDS[field.kind])
+        if row is not None and row.kind is not None and row.kind != _KINDS[field.role]:
+            yield Remark(f"{level}/{field.name}", row.quoted("kind"), row.kind, _KINDS[field.role])
 
 
 @CHECKS.add("registry-dimension-counts", Severity.ERROR)
@@ -242,7 +243,7 @@ def _text_levels(subject: PageSubject) -> Iterator[Remark]:
 def _ranges(subject: PageSubject) -> Iterator[Remark]:
     """Intervals allow what the registry allows."""
     spec = _spec(subject)
-    attributes = {field.name: field for field in spec.fields if field.kind is FieldKind.UINT}
+    attributes = {field.name: field for field in spec.fields if field.kind is UINT}
     for member in subject.page.members:
         field, intervals = attributes.get(member.name.english), subject.ranges(member)
         if field is None or len(intervals) != 1 or not _readable(subject, intervals[0]):
@@ -343,7 +344,7 @@ def _agreements(subject: PageSubject) -> Iterator[Remark]:
     """The constraint list has the registry's agreements."""
     spec = _spec(subject)
     every = tuple(field.name for field in spec.tensor_fields)
-    data = tuple(field.name for field in spec.tensor_fields if field.group == DATA)
+    data = tuple(field.name for field in spec.tensor_fields if spec.group(field) == DATA)
     for prop, expected in ((DIMENSION_COUNT, every), (DATA_TYPE, data)):
         stated = [agreement for agreement in subject.agreements if agreement.property == prop]
         for tensors in _joined(set(agreement.tensors) for agreement in stated):

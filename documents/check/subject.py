@@ -41,7 +41,7 @@ from dml_conformance.documents.read.model import (
 from dml_conformance.documents.read.shapes import shapes_in
 from dml_conformance.documents.read.words import levels_in
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import FieldKind, OperatorSpec
+from dml_conformance.spec.operator import OperatorSpec
 from dml_conformance.spec.registry import operators
 
 TENSOR_TYPE, UINT_TYPE, UINT_ARRAY_TYPE = "const DML_TENSOR_DESC *", "UINT", "const UINT *"
@@ -525,18 +525,7 @@ def _field(declaration: Declaration, section: FieldSection | None) -> PageField:
 
 def registered_types(spec: OperatorSpec) -> list[tuple[str, str]]:
     """The fields of an operator by the registry as (name, C type), in the order of the structure."""
-    types = {
-        FieldKind.INPUT: TENSOR_TYPE,
-        FieldKind.OUTPUT: TENSOR_TYPE,
-        FieldKind.UINT: UINT_TYPE,
-        FieldKind.UINT_ARRAY: UINT_ARRAY_TYPE,
-    }
-    declared: list[tuple[str, str]] = []
-    for field in spec.fields:
-        if field.count_field:
-            declared.append((field.count_field, UINT_TYPE))
-        declared.append((field.name, types[field.kind]))
-    return declared
+    return [(field.name, field.type) for field in spec.facts.fields]
 
 
 def integers(value: Value | None) -> tuple[int, ...] | None:

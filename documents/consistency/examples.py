@@ -13,6 +13,7 @@ from dml_conformance.documents.consistency.printed import printed_facts, printed
 from dml_conformance.documents.reference_run import explicit, run_reference
 from dml_conformance.spec.examples import Example, nesting
 from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.operator import Misfit, outputs, slots
 from dml_conformance.spec.tensor import braces
 from dml_conformance.spec.validator import Outcome, decide
 
@@ -53,16 +54,17 @@ def _sizes(standard: Standard) -> Iterator[Contradiction]:
     """The specification's formulas give the examples' sizes."""
     for example in standard.examples.values():
         desc: Any = example.with_types()
-        expected = example.spec.output_sizes(desc)
-        if expected != desc.output_tensor.sizes:
-            yield Contradiction(
-                f"{example.id}:sizes", f"the formula gives {expected}, the page {desc.output_tensor.sizes}"
-            )
-        for field in example.spec.tensor_fields:
-            sizes = getattr(desc, field.attribute).sizes
-            if field.name in example.values and nesting(example.values[field.name]) != sizes:
+        shapes = example.spec.shapes(desc)
+        for slot in outputs(desc):
+            expected = shapes if isinstance(shapes, Misfit) else shapes[slot.key]
+            if expected != slot.tensor.sizes:
                 yield Contradiction(
-                    f"{example.id}:{field.name}-values", f"the printed elements do not fill sizes {sizes}"
+                    f"{example.id}:sizes", f"the formula gives {expected}, the page {slot.tensor.sizes}"
+                )
+        for slot in slots(desc):
+            if slot.name in example.values and nesting(example.values[slot.name]) != slot.tensor.sizes:
+                yield Contradiction(
+                    f"{example.id}:{slot.name}-values", f"the printed elements do not fill sizes {slot.tensor.sizes}"
                 )
 
 

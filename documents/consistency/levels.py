@@ -10,7 +10,7 @@ from dml_conformance.documents.consistency.model import ConsistencyChecks, Contr
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.history import Aspect
 from dml_conformance.spec.levels import LOWEST, Level
-from dml_conformance.spec.operator import DATA, OperatorSpec, Table
+from dml_conformance.spec.operator import OperatorSpec, Table
 from dml_conformance.spec.rules import Rule
 from dml_conformance.spec.tensor_rules import TENSOR_RULES, max_dimension_count
 
@@ -38,10 +38,10 @@ def _levels(standard: Standard) -> Iterator[Contradiction]:
 
 
 def _entries(table: Table) -> set[tuple[str, str]]:
-    """A table as (group, entry) pairs, so that tables can be compared as sets."""
+    """A table as (tensor, entry) pairs, so that tables can be compared as sets."""
     return {
-        (group, entry)
-        for group, support in table.items()
+        (name, entry)
+        for name, support in table.items()
         for entry in (*(t.name for t in support.data_types), *(f"{c} dimensions" for c in support.dimension_counts))
     }
 
@@ -100,7 +100,8 @@ def _shown_by_page(spec: OperatorSpec, aspect: Aspect, level: Level) -> bool:
     below = [lower for lower in spec.tables if lower < level]
     if level not in spec.tables or not below:
         return False
-    old, new = spec.tables[max(below)][DATA], spec.tables[level][DATA]
+    first = spec.tensor_fields[0].name
+    old, new = spec.tables[max(below)][first], spec.tables[level][first]
     if aspect is Aspect.DATA_TYPES:
         return old.data_types != new.data_types
     return old.dimension_counts != new.dimension_counts
@@ -109,7 +110,10 @@ def _shown_by_page(spec: OperatorSpec, aspect: Aspect, level: Level) -> bool:
 @CHECKS.add("data-types", lambda standard: len(standard.operators))
 def _data_types(standard: Standard) -> Iterator[Contradiction]:
     """Operators that only move data take the same types."""
-    newest = {name: spec.tables[max(spec.tables)][DATA].data_types for name, spec in standard.operators.items()}
+    newest = {
+        name: spec.tables[max(spec.tables)][spec.tensor_fields[0].name].data_types
+        for name, spec in standard.operators.items()
+    }
     usual = Counter(newest.values()).most_common(1)[0][0]
     for name, own in newest.items():
         if own != usual:

@@ -26,8 +26,8 @@ from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.libraries import libraries
 from dml_conformance.spec.observations import Observation, observations
-from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.registry import rules, spec_of
+from dml_conformance.spec.operator import Misfit, OperatorDesc, outputs, slots
+from dml_conformance.spec.registry import rules
 from dml_conformance.spec.validator import decide
 
 
@@ -111,22 +111,21 @@ def _of_example(example: Example) -> Exhibit:
 def _untyped(example: Example, descriptor: dict[str, Any]) -> Exhibit:
     """A figure of sizes alone."""
     desc = example.with_types()
-    sizes = example.spec.output_sizes(desc)
-    printed = getattr(desc, example.spec.output_fields[0].attribute).sizes
+    shapes, output = example.spec.shapes(desc), outputs(desc)[0]
+    sizes = () if isinstance(shapes, Misfit) else shapes[output.key]
+    printed = output.tensor.sizes
     corrections, is_so = example.corrections, sizes == printed
-    return Exhibit(
-        example.id, "", descriptor, None, corrections=corrections, computed_sizes=sizes or (), as_printed=is_so
-    )
+    return Exhibit(example.id, "", descriptor, None, corrections=corrections, computed_sizes=sizes, as_printed=is_so)
 
 
 def _of_case(case: Case) -> Exhibit:
     """A descriptor made for the erratum, executed where it brings its inputs."""
     inputs = {
-        field.name: _nested(case.data[field.attribute].values, getattr(case.desc, field.attribute).sizes)
-        for field in spec_of(case.desc).input_fields
-        if field.attribute in case.data
+        slot.name: _nested(case.data[slot.key].values, slot.tensor.sizes)
+        for slot in slots(case.desc)
+        if case.data is not None and slot.key in case.data
     }
-    computed = _computed(case.desc, case.data) if case.data else {}
+    computed = _computed(case.desc, case.data) if case.data is not None else {}
     library = _recorded(case.desc, case.level)
     return _exhibit(
         "", case.level, case.desc, desc_to_json(case.desc), inputs=inputs, computed=computed, library=library

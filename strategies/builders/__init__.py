@@ -1,16 +1,7 @@
-"""One builder an operator, in a module of the operator's name in lower case.
+"""How valid descriptors are made, and how the rules of an operator's own are broken: a module for each family.
 
-A module defines
-    build(ctx) -> descriptor        a valid one, whatever the chooser says
-    edges(ctx) -> descriptors       valid ones at the ends of the operator's ranges, small enough to execute
-    huge(ctx, sizes) -> descriptors with a tensor of these two sizes and leading ones, to decide on only
-    large(ctx, size) -> descriptor  one whose packed output has about `size` bytes, to measure throughput with
-    long_axis(ctx, sizes, place) -> descriptor  one that works along one of three dimensions of its input
-    vast(ctx, sizes) -> descriptor  one with an output of these three sizes
-    wrapping(ctx) -> descriptors    invalid ones that are valid where sums and products are cut to 32 bits
-    VIOLATIONS: {rule id: break}    for each rule of its own, break(ctx) -> descriptor that breaks that rule alone
-
-The rules that all operators share are broken in `strategies.violations`.
+A module of `strategies/builders/` has the name of its family in `spec/operators/` and exports `BUILDERS`, a `Builder`
+for each of its operators. The rules that all operators share are broken in `strategies.violations`.
 """
 
 from __future__ import annotations
@@ -18,42 +9,64 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any
 
 from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.strategies.context import Context
+from dml_conformance.spec.registry import families
+from dml_conformance.strategies.context import Context, Impossible
 
 Violate = Callable[[Context], OperatorDesc]
 
 
-class Builder(Protocol):
-    """What a builder module offers."""
+class Builder:
+    """Makes the descriptors of one operator.
 
-    VIOLATIONS: Mapping[str, Violate]
+    Attributes:
+        violations: for each rule of its own, by the rule's name without the operator's, how to break that rule alone.
+    """
+
+    violations: Mapping[str, Violate] = MappingProxyType({})
 
     def build(self, ctx: Context) -> Any:
         """A valid descriptor for `ctx.level` within the context's choices."""
+        raise NotImplementedError
+
+    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+        """A valid descriptor with packed tensors, of which the first input, or the output without one, has these sizes.
+
+        Raises:
+            Impossible: it cannot have so many dimensions, or such sizes.
+        """
+        raise Impossible
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Valid descriptors at the ends of the operator's ranges, small enough to execute."""
+        return iter(())
 
     def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Any]:
         """Descriptors with a tensor of these two sizes, too large to execute; valid up to `LARGEST`."""
+        yield self.of_sizes(ctx, (1,) * (ctx.ranks[-1] - 2) + sizes)
 
     def large(self, ctx: Context, size: int) -> Any:
         """A valid descriptor with packed tensors and an output of about `size` bytes, to measure throughput with."""
+        rows, columns = matrix(size, ctx.data_types[0].size)
+        return self.of_sizes(ctx, leading_ones(ctx, rows, columns))
 
     def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
         """A valid descriptor with an input of these three sizes after leading ones, all tensors packed.
 
         It works along the dimension at `place`, from 0 to 2, by `FAR_INDICES` indices if it has any.
         """
+        return self.of_sizes(ctx, leading_ones(ctx, *sizes))
 
     def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         """A valid descriptor with an output of these three sizes after leading ones, all tensors packed."""
+        return self.of_sizes(ctx, leading_ones(ctx, *sizes))
 
     def wrapping(self, ctx: Context) -> Iterator[Any]:
         """Descriptors whose attributes and sizes fit where sums and products are cut to 32 bits, and there alone."""
+        return iter(())
 
 
 # 2^32 - 1 elements, the most that a tensor may have, as two sizes.
@@ -74,6 +87,15 @@ def matrix(size: int, element_size: int) -> tuple[int, int]:
     return max(size // 1024, 1), columns
 
 
+def leading_ones(ctx: Context, *sizes: int) -> tuple[int, ...]:
+    """Sizes with leading ones up to 4 dimensions, or to the least count that there is; raises Impossible if that is
+    less than they are."""
+    count = 4 if 4 in ctx.ranks else next((rank for rank in ctx.ranks if rank >= len(sizes)), 0)
+    if count < len(sizes):
+        raise Impossible
+    return (1,) * (count - len(sizes)) + sizes
+
+
 def four(*sizes: int) -> tuple[int, ...]:
     """Sizes with leading ones up to 4 dimensions, which every level allows."""
     return (1,) * (4 - len(sizes)) + sizes
@@ -81,10 +103,16 @@ def four(*sizes: int) -> tuple[int, ...]:
 
 def plainest(ctx: Context) -> Context:
     """The same types and layouts every time: of what an implementation keeps, only attributes tell two apart."""
-    return ctx.but(data_types=ctx.data_types[:1], index_types=ctx.index_types[:1], layout="packed")
+    return ctx.but(types={group: types[:1] for group, types in ctx.types.items()}, layout="packed")
 
 
 @cache
 def builder(operator: str) -> Builder:
-    """The builder module of an operator."""
-    return importlib.import_module(f"dml_conformance.strategies.builders.{operator.lower()}")
+    """The builder of an operator.
+
+    Raises:
+        KeyError: the operator cannot be judged yet.
+    """
+    module = importlib.import_module(f"dml_conformance.strategies.builders.{families()[operator]}")
+    found: Builder = module.BUILDERS[operator]
+    return found

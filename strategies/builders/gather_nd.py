@@ -1,11 +1,215 @@
-"""Descriptors of GATHER_ND."""
+"""Descriptors of GATHER_ND and GATHER_ND1: the same shape, with and without batches."""
 
 from __future__ import annotations
 
-from dml_conformance.spec.operators.gather_nd import GatherNdDesc
-from dml_conformance.strategies.builders._gather_nd import TupleBuilder
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
-_builder = TupleBuilder("GATHER_ND", GatherNdDesc)
-build, edges, huge, large = _builder.build, _builder.edges, _builder.huge, _builder.large
-long_axis, vast, wrapping = _builder.long_axis, _builder.vast, _builder.wrapping
-VIOLATIONS = _builder.violations
+from dml_conformance.spec.descriptor import descriptor_classes
+from dml_conformance.spec.operators.gather_nd import unpadded_sizes
+from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
+from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, SHORT_AXIS, Builder, four, matrix
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import edit, resize, resize_at, with_fitting_output
+from dml_conformance.strategies.tensors import sizes, tensor
+
+
+class Shape:
+    """The counts of one GATHER_ND(1), all in range.
+
+    With n meaningful input dimensions, q of the indices, b batches and t coordinates a tuple, the output needs
+    q - 1 + n - b - t dimensions, at most `rank`.
+    """
+
+    __slots__ = ("b", "n", "q", "rank", "t")
+
+    def __init__(self, ctx: Context, *, batches: bool, rank: int = 0, n: int = 0, q: int = 0, least_batch: int = 0):
+        integer = ctx.chooser.integer
+        self.rank = rank or ctx.chooser.choice(ctx.ranks)
+        self.n = n or integer(1 + least_batch, self.rank)
+        most_batch = min(self.n, q) - 1 if q else self.n - 1
+        self.b = integer(least_batch, most_batch) if batches else 0
+        if q:
+            self.q = q
+            least_t = max(1, q - 1 + self.n - self.b - self.rank)
+            self.t = integer(least_t, self.n - self.b)
+        else:
+            self.t = integer(1, self.n - self.b)
+            most = min(self.rank, self.rank + 1 - (self.n - self.b - self.t))
+            # Two dimensions of indices beside the tuple's make an output of more than one element.
+            least = max(self.b + 1, min(2, most)) if ctx.spread else self.b + 1
+            self.q = integer(least, most)
+
+
+class TupleBuilder(Builder):
+    """GATHER_ND, or GATHER_ND1, which has batches.
+
+    Args:
+        operator: its name.
+    """
+
+    def __init__(self, operator: str) -> None:
+        self._desc_type: Any = descriptor_classes()[operator]
+        self._batches: bool = "batch_dimension_count" in self._desc_type.__struct_fields__
+        self.violations = {**self._violations(), **(self._batch_violations() if self._batches else {})}
+
+    def build(self, ctx: Context) -> Any:
+        ctx = ctx.of_rank(2) if ctx.spread else ctx
+        return self._of_shape(ctx, Shape(ctx, batches=self._batches))
+
+    def edges(self, ctx: Context) -> Iterator[Any]:
+        """Counts at both ends of their ranges, and long axes."""
+        for rank in ctx.ranks:
+            for n in sorted({1, max(rank - 1, 1), rank}):
+                for q in sorted({1, max(rank - 1, 1), rank}):
+                    yield self._of_shape(ctx, Shape(ctx, batches=self._batches, rank=rank, n=n, q=q))
+            whole = Shape(ctx, batches=False, rank=rank, n=rank, q=1)
+            yield self._of_shape(ctx, whole, tuple_size=rank)
+        if 4 in ctx.ranks:  # where tuples have one coordinate, the output takes as many dimensions as there are
+            yield self._of_shape(ctx, Shape(ctx, batches=False, rank=4, n=3, q=3))
+        plain, rank = ctx.but(layout="packed"), ctx.ranks[-1]
+        for length in LONG_AXES:
+            desc = self._of_shape(plain, Shape(plain, batches=False, rank=rank, n=1, q=2))
+            desc = resize(desc, "input_tensor", (1,) * (rank - 1) + (length,))
+            yield with_fitting_output(resize(desc, "indices_tensor", (1,) * (rank - 2) + (40, 1)))
+
+    def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Any]:
+        """An input of these sizes, indexed along the first of them."""
+        plain, rank = ctx.but(layout="packed"), ctx.ranks[-1]
+        desc = self._of_shape(plain, Shape(plain, batches=False, rank=rank, n=2, q=2))
+        desc = resize(desc, "input_tensor", (1,) * (rank - 2) + sizes)
+        yield with_fitting_output(resize(desc, "indices_tensor", (1,) * (rank - 2) + (3, 1)))
+
+    def large(self, ctx: Context, size: int) -> Any:
+        """Rows of 1 KiB of a stack of matrices, each addressed by a pair of indices."""
+        rows, columns = matrix(size, ctx.data_types[0].size)
+        blocks = 16
+        per_block = max(rows // blocks, 1)
+        return self._meaningful(ctx, (blocks, per_block, columns), (blocks * per_block, 2), 0)
+
+    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
+        """Every element by a tuple; what there are batches of comes first, where the long dimension is another one."""
+        batches = 1 if place and self._batches else 0
+        return self._meaningful(ctx, sizes, (*sizes[:batches], FAR_INDICES, 3 - batches), batches)
+
+    def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+        """Rows by tuples of one; the first dimension is one of batches, or of indices where there are none."""
+        before, count, after = sizes
+        source = (before, SHORT_AXIS, after) if self._batches else (SHORT_AXIS, after)
+        return self._meaningful(ctx, source, (before, count, 1), int(self._batches))
+
+    def wrapping(self, ctx: Context) -> Iterator[Any]:
+        """Counts and the size of a tuple together start again at 0."""
+        desc = self._meaningful(ctx, (2, 3, 5), (4, 2), 0)
+        for attribute in desc.__struct_fields__:
+            if attribute.endswith("_dimension_count"):
+                yield from (edit(desc, **{attribute: UINT32_MAX - less}) for less in range(2))
+
+    def _desc(self, tensors: tuple[TensorDesc, TensorDesc, TensorDesc], n: int, q: int, b: int) -> Any:
+        return self._desc_type(*tensors, n, q, b) if self._batches else self._desc_type(*tensors, n, q)
+
+    def _of_shape(self, ctx: Context, shape: Shape, *, tuple_size: int = 0) -> Any:
+        """A valid descriptor of this shape; a `tuple_size` other than the shape's breaks what has to fit."""
+        chooser = ctx.chooser
+        data_type, index_type = chooser.choice(ctx.data_types), chooser.choice(ctx.index_types)
+        least = 2 if ctx.spread else 1
+        meaningful = sizes(ctx, shape.n, least)
+        input_sizes = (1,) * (shape.rank - shape.n) + meaningful
+        grid = meaningful[: shape.b] + sizes(ctx, shape.q - 1 - shape.b, least)
+        index_sizes = (1,) * (shape.rank - shape.q) + grid + (tuple_size or shape.t,)
+        output_sizes = grid + meaningful[shape.b + index_sizes[-1] :]
+        output_sizes = (1,) * (shape.rank - len(output_sizes)) + output_sizes
+        chooser.section()
+        tensors = (
+            tensor(ctx, data_type, input_sizes),
+            tensor(ctx, index_type, index_sizes),
+            tensor(ctx, data_type, output_sizes, output=True),
+        )
+        return self._desc(tensors, shape.n, shape.q, shape.b)
+
+    def _meaningful(self, ctx: Context, sizes: tuple[int, ...], index_sizes: tuple[int, ...], batches: int) -> Any:
+        """Packed tensors of these sizes after leading ones."""
+        data_type, index_type = ctx.data_types[0], ctx.index_types[0]
+        tensors = (
+            TensorDesc.of(data_type, four(*sizes)),
+            TensorDesc.of(index_type, four(*index_sizes)),
+            TensorDesc(data_type, ()),
+        )
+        return with_fitting_output(self._desc(tensors, len(sizes), len(index_sizes), batches))
+
+    def _violations(self) -> Mapping[str, Callable[[Context], Any]]:
+        """How to break each rule that both operators have."""
+
+        def build(ctx: Context, **fixed: int) -> Any:
+            return self._of_shape(ctx, Shape(ctx, batches=self._batches, **fixed))
+
+        def out_of_count(ctx: Context, attribute: str) -> Any:
+            desc = build(ctx)
+            rank = len(desc.input_tensor.sizes)
+            return edit(desc, **{attribute: ctx.chooser.variant((rank + 1, 0, rank + 2, 2**31, UINT32_MAX))})
+
+        def leading_sizes(ctx: Context, attribute: str, count: str) -> Any:
+            rank = ctx.chooser.choice(ctx.of_rank(2).ranks)
+            meaningful = ctx.chooser.integer(1, rank - 1)
+            desc = build(ctx, rank=rank, **{count: meaningful})
+            position = ctx.chooser.integer(0, rank - meaningful - 1)
+            return resize_at(desc, attribute, position, ctx.chooser.integer(2, 5))
+
+        def tuple_size(ctx: Context) -> Any:
+            desc = build(ctx)
+            rank = len(desc.input_tensor.sizes)
+            size = ctx.chooser.variant((rank + 1, rank + 2, rank + 3))
+            return with_fitting_output(resize_at(desc, "indices_tensor", rank - 1, size))
+
+        def tuple_size_meaningful(ctx: Context) -> Any:
+            rank = ctx.chooser.choice(ctx.of_rank(2).ranks)
+            shape = Shape(ctx, batches=self._batches, rank=rank, n=ctx.chooser.integer(1, rank - 1))
+            return self._of_shape(ctx, shape, tuple_size=ctx.chooser.integer(shape.n - shape.b + 1, rank))
+
+        def output_rank(ctx: Context) -> Any:
+            # q = rank and a tuple that leaves two input dimensions over need rank + 1 output dimensions.
+            rank = ctx.chooser.choice(ctx.of_rank(3).ranks)
+            desc = self._of_shape(ctx, Shape(ctx, batches=False, rank=rank, n=rank, q=rank))
+            desc = resize_at(desc, "indices_tensor", rank - 1, ctx.chooser.integer(1, rank - 2))
+            return resize(desc, "output_tensor", unpadded_sizes(desc)[-rank:])
+
+        return {
+            "input-dimension-count": lambda ctx: out_of_count(ctx, "input_dimension_count"),
+            "indices-dimension-count": lambda ctx: out_of_count(ctx, "indices_dimension_count"),
+            "leading-input-sizes": lambda ctx: leading_sizes(ctx, "input_tensor", "n"),
+            "leading-index-sizes": lambda ctx: leading_sizes(ctx, "indices_tensor", "q"),
+            "tuple-size": tuple_size,
+            "tuple-size-meaningful": tuple_size_meaningful,
+            "output-rank": output_rank,
+        }
+
+    def _batch_violations(self) -> Mapping[str, Callable[[Context], Any]]:
+        """How to break what BatchDimensionCount adds."""
+
+        def batch_dimension_count(ctx: Context) -> Any:
+            rank = ctx.chooser.choice(ctx.ranks)
+            shape = Shape(ctx, batches=True, rank=rank, n=rank, q=rank, least_batch=rank - 1)
+            desc = self._of_shape(ctx, shape)  # with as many batches as may be: a count cut short would pass
+            return edit(desc, batch_dimension_count=ctx.chooser.variant((rank, rank + 1, 2**31, UINT32_MAX)))
+
+        def batch_dimension_count_meaningful(ctx: Context) -> Any:
+            rank = ctx.chooser.choice(ctx.of_rank(2).ranks)
+            desc = self._of_shape(ctx, Shape(ctx, batches=True, rank=rank, n=ctx.chooser.integer(1, rank - 1)))
+            least = min(desc.input_dimension_count, desc.indices_dimension_count)
+            return edit(desc, batch_dimension_count=ctx.chooser.integer(least, rank - 1))
+
+        def batch_sizes(ctx: Context) -> Any:
+            desc = self._of_shape(ctx, Shape(ctx.of_rank(2), batches=True, least_batch=1))
+            batch = ctx.chooser.integer(0, desc.batch_dimension_count - 1)
+            position = len(desc.indices_tensor.sizes) - desc.indices_dimension_count + batch
+            size = desc.indices_tensor.sizes[position]
+            return with_fitting_output(resize_at(desc, "indices_tensor", position, size + ctx.chooser.integer(1, 3)))
+
+        return {
+            "batch-dimension-count": batch_dimension_count,
+            "batch-dimension-count-meaningful": batch_dimension_count_meaningful,
+            "batch-sizes": batch_sizes,
+        }
+
+
+BUILDERS = {name: TupleBuilder(name) for name in ("GATHER_ND", "GATHER_ND1")}

@@ -20,7 +20,7 @@ from dml_conformance.reports.text import in_lines, pretty_json
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType, TensorFlag
 from dml_conformance.spec.forms import desc_to_json
-from dml_conformance.spec.operator import Field
+from dml_conformance.spec.operator import Field, inputs
 from dml_conformance.spec.registry import rule as rule_named
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc
@@ -106,8 +106,9 @@ def export(case: Case, record: Record | None = None, *, inline: bool = False) ->
 
 def is_executed(case: Case) -> bool:
     """Whether a case has outputs that the specification knows: it is valid, and there is data for every input."""
-    given = all(member.attribute in case.data for member in spec_of(case.desc).input_fields)
-    return case.outcome is Outcome.ACCEPT and not case.broken and bool(case.data) and given
+    data = case.data
+    given = data is not None and all(slot.key in data for slot in inputs(case.desc))
+    return case.outcome is Outcome.ACCEPT and not case.broken and given
 
 
 def _check_form(case: Case) -> None:
@@ -264,7 +265,7 @@ def _commands(case: Case, memory: _Memory, *, inline: bool) -> list[dict[str, An
 
 def _remarks(case: Case, memory: _Memory | None) -> Iterator[str]:
     if memory is None:
-        if case.data:
+        if case.data is not None:
             yield "The case has data, but the specification does not say what comes of it, so nothing is executed here."
         return
     if case.rule in ("EXECUTION.output-bounds", "EXECUTION.inputs-unchanged"):
@@ -274,7 +275,7 @@ def _remarks(case: Case, memory: _Memory | None) -> Iterator[str]:
         )
     if any(tensor.guaranteed_base_offset_alignment for _, _, tensor, _ in memory.initial()):
         yield "DxDispatch binds buffers from their first byte; the suite binds them at an offset aligned as guaranteed."
-    if any(recipe.pattern == OVERLAPPING for recipe in case.data.values()):
+    if any(recipe.pattern == OVERLAPPING for recipe in (case.data or {}).values()):
         yield (
             "InputTensor and IndicesTensor have a buffer each here, in which the same bytes stand; the suite binds "
             "ranges of one buffer that overlap."

@@ -101,9 +101,9 @@ def _rerun(judge: Judge, number: int, record: Record, chooser: random.Random, fi
     findings.add(CHECK, RESULTS, place(number, record), f"executed again: {problem}{reason}{line}")
 
 
-def _fresh(data: dict[str, Recipe], chooser: random.Random) -> dict[str, Recipe]:
+def _fresh(data: dict[str, Recipe] | None, chooser: random.Random) -> dict[str, Recipe] | None:
     """The same patterns filled otherwise; explicit values stay as they are."""
-    return {
+    return data and {
         name: recipe
         if recipe.pattern == EXPLICIT
         else msgspec.structs.replace(recipe, seed=chooser.randrange(MAX_SEED + 1))
