@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import pytest
+from five_operators import GatherDesc, GatherElementsDesc, GatherNd1Desc, GatherNdDesc, TileDesc
 from onnx.reference import ReferenceEvaluator
 from racing import Peer, Race, Work
 from sizes import Sizes
@@ -21,11 +22,6 @@ from dml_conformance.backends.reference import expected_output
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.operators.gather import GatherDesc
-from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
-from dml_conformance.spec.operators.gather_nd import GatherNdDesc
-from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Outcome, decide
 

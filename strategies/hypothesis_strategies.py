@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from hypothesis import reject
 from hypothesis import strategies as st
 
 from dml_conformance.spec.case import Case
@@ -13,7 +14,7 @@ from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.strategies.builders import builder
 from dml_conformance.strategies.cases import any_case, applicable_rules, make_case
-from dml_conformance.strategies.chooser import Chooser, HypothesisChooser
+from dml_conformance.strategies.chooser import Chooser, HypothesisChooser, Impossible
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.violations import breakable_rules, violate
 
@@ -76,6 +77,9 @@ def _level(level: Level | str) -> Level:
 def _driven(make: Callable[[Chooser], Any]) -> st.SearchStrategy[Any]:
     @st.composite
     def strategy(draw: Draw) -> Any:
-        return make(HypothesisChooser(draw))
+        try:
+            return make(HypothesisChooser(draw))
+        except Impossible:
+            reject()
 
     return strategy()

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 from cuda_table import Heat, Measured, Way
+from five_operators import GatherDesc, GatherElementsDesc, GatherNd1Desc, GatherNdDesc, TileDesc
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from dml_conformance.backends.torch import kernels
@@ -25,11 +26,6 @@ from dml_conformance.reports.records import Throughput
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.operators.gather import GatherDesc
-from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
-from dml_conformance.spec.operators.gather_nd import GatherNdDesc
-from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Outcome, decide

@@ -17,6 +17,7 @@ import pytest
 import slow_reference as slow
 from address_machine import BLOCK, CLAUSES, AddressMachine, Facts, first_broken
 from commands import certificate, invoke
+from five_operators import GatherDesc, GatherElementsDesc, GatherNd1Desc, TileDesc
 from generated_cases import Case as GeneratedCase
 from generated_cases import Generator, check_execution, made
 from judged_tasks import records_left
@@ -35,10 +36,6 @@ from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdi
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.operators.gather import GatherDesc
-from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
-from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.boundaries import boundary_cases

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from five_operators import GatherDesc, TileDesc
 from scripted_backend import ScriptedBackend, raising
 from strength.mutants import MUTANTS
 
@@ -24,8 +25,6 @@ from dml_conformance.reports.records import Phase, Record, Verdict
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operators.gather import GatherDesc
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.cases import numbered_case

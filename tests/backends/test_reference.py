@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import slow_reference as slow
+from five_operators import GatherDesc, GatherElementsDesc, GatherNd1Desc, GatherNdDesc, TileDesc
 from generated_cases import INPUTS, Case, Generator, bound, broken, check_execution, made
 from msgspec.structs import replace
 
@@ -22,11 +23,6 @@ from dml_conformance.backends.reference.movement import positions
 from dml_conformance.spec.datatypes import ALL, INDEX_TYPES, UP_TO_64_BIT_NO_FLOAT64, DataType, TensorType
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.operators.gather import GatherDesc
-from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
-from dml_conformance.spec.operators.gather_nd import GatherNdDesc
-from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operators, spec_of
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.tensor import MAX_ELEMENTS, TensorDesc, elements_overlap

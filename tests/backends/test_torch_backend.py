@@ -10,17 +10,13 @@ import msgspec
 import numpy as np
 import pytest
 import slow_reference as slow
+from five_operators import GatherDesc, GatherElementsDesc, GatherNd1Desc, GatherNdDesc, TileDesc
 from generated_cases import Case, Generator, broken, check_execution
 
 from dml_conformance.backends.base import Binding, Capabilities, Timed, TimedCold, Unsupported
 from dml_conformance.spec.datatypes import ALL, DataType, TensorType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.operators.gather import GatherDesc
-from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
-from dml_conformance.spec.operators.gather_nd import GatherNdDesc
-from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc, packed_strides

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import slow_reference as slow
+from five_operators import GatherDesc, GatherElementsDesc, GatherNd1Desc, GatherNdDesc, TileDesc
 from generated_cases import Generator
 from test_torch_backend import CUDA, NAMES
 from triton_interpreter import HAS_CUDA, NEEDS_TRITON
@@ -30,11 +31,6 @@ from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.operators.gather import GatherDesc
-from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
-from dml_conformance.spec.operators.gather_nd import GatherNdDesc
-from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc
 

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import pytest
+from five_operators import GatherDesc, GatherElementsDesc, GatherNd1Desc, GatherNdDesc, TileDesc
 from places import TESTS
 from slow_reference import bind, read_output, store
 
@@ -22,11 +23,6 @@ from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.operators.gather import GatherDesc
-from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
-from dml_conformance.spec.operators.gather_nd import GatherNdDesc
-from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Outcome, decide
 

@@ -11,6 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 from directml_fakes import library_or_skip, tile
+from five_operators import GatherDesc, TileDesc
 from msgspec.structs import replace
 
 from dml_conformance.backends.base import Answer, Binding, Capabilities, Unsupported
@@ -27,8 +28,6 @@ from dml_conformance.spec.forms import desc_from_json, desc_to_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.observations import observations
 from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.operators.gather import GatherDesc
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Outcome, Reading, decide

@@ -9,6 +9,7 @@ import json
 from typing import Any
 
 import pytest
+from five_operators import GatherDesc, GatherNd1Desc, TileDesc
 from msgspec.structs import replace
 
 from dml_conformance.backends.directml.library import DISTRIBUTION, RELEASES
@@ -20,9 +21,6 @@ from dml_conformance.spec.levels import Level
 from dml_conformance.spec.libraries import libraries
 from dml_conformance.spec.observations import CONDITIONS, Observation, observations
 from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.operators.gather import GatherDesc
-from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operators, rules
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import ACCEPTED, Decision, Outcome, Reading, decide

@@ -7,12 +7,11 @@ import json
 from typing import Any
 
 import pytest
+from five_operators import GatherDesc, TileDesc
 
 from dml_conformance.spec.datatypes import DataType, TensorFlag, TensorType
 from dml_conformance.spec.examples import examples
 from dml_conformance.spec.forms import FormError, desc_from_json, desc_to_json, tensor_from_json, tensor_to_json
-from dml_conformance.spec.operators.gather import GatherDesc
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc
 
 GATHER: dict[str, Any] = {

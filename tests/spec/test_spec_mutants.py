@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from five_operators import GatherDesc, TileDesc
 
 from dml_conformance import spec
 from dml_conformance.spec import divergences as divergences_module
@@ -40,8 +41,6 @@ from dml_conformance.spec.levels import Level
 from dml_conformance.spec.model_files import ModelError, member_path
 from dml_conformance.spec.observations import CONDITIONS, observations
 from dml_conformance.spec.operator import OperatorDesc, Support
-from dml_conformance.spec.operators.gather import GatherDesc
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operators, rule, rules
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.sources import Source

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from address_machine import AddressMachine
+from five_operators import TileDesc
 from strength.measure import _FirstKills, _witness, failures, planted
 from strength.mutants import Mutant
 from strength.mutants import scale as mutants
@@ -29,7 +30,6 @@ from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Verdict
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operator import INDICES
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Outcome, decide

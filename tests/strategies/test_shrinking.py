@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from five_operators import GatherDesc, GatherElementsDesc, GatherNd1Desc, GatherNdDesc, TileDesc
 from strength import mutants
 
 from dml_conformance.conformance.judge.judge import Judge
@@ -15,11 +16,6 @@ from dml_conformance.reports.records import NOT_CONFORMANT, Record
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operators.gather import GatherDesc
-from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
-from dml_conformance.spec.operators.gather_nd import GatherNdDesc
-from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
 

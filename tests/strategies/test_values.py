@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from five_operators import GatherNdDesc, TileDesc
 
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST
-from dml_conformance.spec.operators.gather_nd import GatherNdDesc
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.values import (
     DATA_PATTERNS,

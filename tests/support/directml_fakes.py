@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from five_operators import GatherDesc, TileDesc
 
 from dml_conformance.backends.directml import backend as backend_module
 from dml_conformance.backends.directml import stubs
@@ -14,8 +15,6 @@ from dml_conformance.backends.directml.library import LibraryFile, find_library
 from dml_conformance.backends.directml.process import DecisionProcess
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operators.gather import GatherDesc
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.tensor import TensorDesc
 
 GATHER = GatherDesc(

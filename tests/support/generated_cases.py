@@ -11,17 +11,13 @@ from random import Random
 from typing import Any, NamedTuple
 
 import slow_reference as slow
+from five_operators import GatherDesc, GatherElementsDesc, GatherNd1Desc, GatherNdDesc, TileDesc
 from msgspec.structs import replace
 
 from dml_conformance.backends.base import Backend, Binding
 from dml_conformance.spec.datatypes import DataType, TensorType
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.operators.gather import GatherDesc
-from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
-from dml_conformance.spec.operators.gather_nd import GatherNdDesc
-from dml_conformance.spec.operators.gather_nd1 import GatherNd1Desc
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operators, spec_of
 from dml_conformance.spec.tensor import TensorDesc, implied_size_in_bytes, packed_strides
 from dml_conformance.spec.validator import Outcome, decide

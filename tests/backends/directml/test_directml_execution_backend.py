@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from directml_fakes import GATHER, tile
+from five_operators import GatherDesc
 
 from dml_conformance.backends.base import Answer, Binding, Timed, Unsupported
 from dml_conformance.backends.directml import DirectmlBackend
@@ -25,7 +26,6 @@ from dml_conformance.backends.directml.protocol import Hello, Reply
 from dml_conformance.backends.directml.structs import OPERATOR_DESC_AT
 from dml_conformance.spec.datatypes import DataType, TensorFlag
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operators.gather import GatherDesc
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.tensor import TensorDesc
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from directml_fakes import GATHER
+from five_operators import GatherDesc
 from places import SUPPORT
 
 from dml_conformance.backends.base import Binding
@@ -25,7 +26,6 @@ from dml_conformance.reports.records import Phase, Record, Verdict
 from dml_conformance.spec import registry
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType, TensorFlag
-from dml_conformance.spec.operators.gather import GatherDesc
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.cases import execution_rules, make_case

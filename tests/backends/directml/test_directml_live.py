@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from directml_fakes import GATHER, library_or_skip, tile
+from five_operators import GatherNdDesc
 from msgspec.structs import replace
 
 from dml_conformance.backends.base import Unsupported
@@ -23,7 +24,6 @@ from dml_conformance.backends.directml.process import start
 from dml_conformance.backends.directml.profiles import PROFILES
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operators.gather_nd import GatherNdDesc
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Outcome
 from dml_conformance.strategies.boundaries import boundary_cases

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from directml_fakes import GATHER, fake_library, fake_worker, tile, use_fake_worker
+from five_operators import GatherElementsDesc, GatherNdDesc
 from msgspec.structs import replace
 
 from dml_conformance.backends.base import Answer, Backend, Unsupported
@@ -23,8 +24,6 @@ from dml_conformance.backends.directml.structs import Packer
 from dml_conformance.backends.processes.child_process import main_of
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operators.gather_elements import GatherElementsDesc
-from dml_conformance.spec.operators.gather_nd import GatherNdDesc
 from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES
 from dml_conformance.spec.tensor import TensorDesc
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from directml_fakes import library_or_skip
+from five_operators import GatherDesc
 from msgspec.structs import replace
 from recording_device.calls import (
     BindingProperties,
@@ -44,7 +45,6 @@ from dml_conformance.spec import registry
 from dml_conformance.spec.datatypes import DataType, TensorFlag
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import Field, OperatorDesc
-from dml_conformance.spec.operators.gather import GatherDesc
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Outcome
 from dml_conformance.strategies.boundaries import boundary_cases

@@ -20,6 +20,7 @@ import psutil
 import pytest
 from awful_backends import GUILTY
 from commands import certificate, invoke
+from five_operators import TileDesc
 from gate_runs import run_gate
 from places import SUPPORT
 
@@ -42,7 +43,6 @@ from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdi
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.cases import numbered_case

@@ -11,6 +11,7 @@ import report_data
 from backend_files import write_backend
 from click.testing import CliRunner
 from commands import certificate, invoke
+from five_operators import TileDesc
 
 from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.conformance.cli import main
@@ -21,7 +22,6 @@ from dml_conformance.reports.store import Store, StoreWriter
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.tensor import TensorDesc
 
 LIBRARY = Path("/opt/libd3d12.so")

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 import pytest
 import zstandard
+from five_operators import TileDesc
 
 from dml_conformance.conformance.exchange import corpus_files
 from dml_conformance.conformance.exchange.corpus import (
@@ -39,7 +40,6 @@ from dml_conformance.reports.writing import OutputError
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.cases import applicable_rules, numbered_case

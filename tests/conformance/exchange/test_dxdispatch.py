@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from commands import invoke
 from dxdispatch_model import ACCEPTED, PUBLISHED, Machine, loaded
+from five_operators import GatherDesc, TileDesc
 
 from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.conformance.exchange.dxdispatch import NOTE
@@ -22,8 +23,6 @@ from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType, TensorFlag
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.model_files import ModelError
-from dml_conformance.spec.operators.gather import GatherDesc
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operators, spec_of
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Outcome

@@ -12,6 +12,7 @@ import report_data
 from backend_files import write_backend
 from click.testing import Result
 from commands import certificate, invoke, records_of
+from five_operators import TileDesc
 from gate_runs import run_gate
 from judged_tasks import records_left
 from report_data import plain
@@ -32,7 +33,6 @@ from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.forms import FormError
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.tensor import TensorDesc
 
 # Wrong for every third number of elements, which no boundary but the search finds at some rules.

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from click.testing import Result
 from commands import invoke
+from five_operators import TileDesc
 from report_data import campaign, ending
 from scripted_backend import ScriptedBackend, accepting, flip_a_bit, raising, rejecting
 
@@ -23,7 +24,6 @@ from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.forms import FormError
 from dml_conformance.spec.levels import HIGHEST
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Reading
 

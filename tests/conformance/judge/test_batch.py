@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 import torch
+from five_operators import GatherDesc, TileDesc
 from judged_tasks import records_left
 from scripted_backend import ScriptedBackend
 from strength import mutants
@@ -31,8 +32,6 @@ from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdi
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operators.gather import GatherDesc
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.cases import make_case

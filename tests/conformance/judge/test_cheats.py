@@ -27,6 +27,7 @@ from cheating_backends import (
 )
 from click.testing import Result
 from commands import invoke
+from five_operators import TileDesc
 from gate_runs import run_gate
 from judged_tasks import records_left
 from msgspec.structs import replace
@@ -46,7 +47,6 @@ from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.cases import applicable_rules

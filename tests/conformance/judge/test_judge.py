@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from five_operators import GatherDesc, TileDesc
 from scripted_backend import ScriptedBackend, accepting, flip_a_bit, raising, rejecting
 
 from dml_conformance.backends.base import Answer, Binding, Unsupported
@@ -29,8 +30,6 @@ from dml_conformance.spec.divergences import divergences
 from dml_conformance.spec.forms import FormError
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.observations import observations
-from dml_conformance.spec.operators.gather import GatherDesc
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import rule as rule_named
 from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category
 from dml_conformance.spec.tensor import TensorDesc

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from five_operators import GatherDesc, TileDesc
 from msgspec.structs import replace
 
 from dml_conformance.conformance.judge.simplify import simplest, size_of
@@ -13,8 +14,6 @@ from dml_conformance.conformance.mutate import mutated
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.operators.gather import GatherDesc
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.registry import operators, spec_of
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Outcome, decide

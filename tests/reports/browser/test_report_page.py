@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 import report_data
+from five_operators import TileDesc
 from report_data import plain
 
 from dml_conformance.reports import html as html_module
@@ -24,7 +25,6 @@ from dml_conformance.reports.store import Store, StoreWriter
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST
-from dml_conformance.spec.operators.tile import TileDesc
 from dml_conformance.spec.tensor import TensorDesc
 
 Show = Callable[..., Any]

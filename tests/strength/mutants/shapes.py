@@ -11,7 +11,7 @@ from dml_conformance.backends.base import Answer
 from dml_conformance.backends.reference import layout
 from dml_conformance.documents.consistency.printed import printed_sizes
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operators._gather_nd import unpadded_sizes
+from dml_conformance.spec.operators.gather_nd import unpadded_sizes
 from dml_conformance.spec.rules import ACCEPTANCE
 from strength.mutants.base import REFERENCE, Bindings, RejectsValid, WrongDecision, index_numbers, plants, rank, tensors
 

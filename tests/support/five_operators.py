@@ -1,0 +1,14 @@
+"""The descriptor classes that tests name most, as the registry makes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dml_conformance.spec.descriptor import descriptor_classes
+
+_CLASSES = descriptor_classes()
+GatherDesc: Any = _CLASSES["GATHER"]
+GatherElementsDesc: Any = _CLASSES["GATHER_ELEMENTS"]
+GatherNdDesc: Any = _CLASSES["GATHER_ND"]
+GatherNd1Desc: Any = _CLASSES["GATHER_ND1"]
+TileDesc: Any = _CLASSES["TILE"]
