@@ -20,7 +20,7 @@ from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Verdict
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operator import OperatorDesc, slots
 from dml_conformance.spec.registry import operators as all_operators
 from strength.mutants import FAMILIES, MUTANTS
 from strength.rule_mutants import derived
@@ -289,7 +289,7 @@ def _witness(one: Planted, prepared: Prepared, judged: Judgement) -> Witness:
         return again is not None and (again.verdict, again.rule) == (judged.verdict, judged.rule)
 
     desc = case.desc if prepared.is_large else simplest(case.desc, still_fails, SHRINK_TRIES)
-    tensors = [t for field in all_operators()[case.operator].tensor_fields if (t := getattr(desc, field.attribute))]
+    tensors = [slot.tensor for slot in slots(desc)]
     return Witness(
         case.operator,
         case.level.label,

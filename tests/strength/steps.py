@@ -13,8 +13,18 @@ from typing import Any, NamedTuple
 import msgspec
 
 from dml_conformance.spec.datatypes import DataType, TensorType
+from dml_conformance.spec.field_kinds import UINT, ArrayKind
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import FieldKind, OperatorDesc
+from dml_conformance.spec.operator import (
+    Field,
+    Misfit,
+    OperatorDesc,
+    is_whole,
+    outputs,
+    slots,
+    tensor_at,
+    with_tensors,
+)
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc, minimum_size_in_bytes
 from dml_conformance.spec.validator import Outcome, decide
@@ -67,36 +77,44 @@ def steps(desc: OperatorDesc, level: Level) -> Iterator[Step]:
 
 def _changes(desc: OperatorDesc) -> Iterator[tuple[str, OperatorDesc]]:
     spec = spec_of(desc)
-    tensors = {field: getattr(desc, field.attribute) for field in spec.tensor_fields}
-    for field, tensor in tensors.items():
-        for name, changed in _tensor_changes(tensor):
-            yield f"{field.name}.{name}", _edited(desc, {field.attribute: changed})
-        for name, changed in _size_changes(tensor):
-            edited = _edited(desc, {field.attribute: changed})
-            yield f"{field.name}.{name}", edited
-            if field in spec.input_fields:
-                yield from _fitted(f"{field.name}.{name}, OutputTensor.Sizes with it", edited)
-        yield f"{field.name} = null", _edited(desc, {field.attribute: None})
-    for group in dict.fromkeys(field.group for field in tensors):
-        of_group = {field: tensor for field, tensor in tensors.items() if field.group == group}
+    tensors = list(slots(desc))
+    for slot in tensors:
+        name = slot.field.name  # one of an array is as good as another
+        for what, changed in _tensor_changes(slot.tensor):
+            yield f"{name}.{what}", with_tensors(desc, {slot.key: changed})
+        for what, changed in _size_changes(slot.tensor):
+            edited = with_tensors(desc, {slot.key: changed})
+            yield f"{name}.{what}", edited
+            if not slot.field.is_output:
+                yield from _fitted(f"{name}.{what}, {_FITTED}", edited)
+        yield f"{name} = null", with_tensors(desc, {slot.key: None})
+    for group, fields in spec.type_groups.items():
+        of_group = [slot for slot in tensors if slot.field in fields]
         for name, types in _TYPES.items():
-            if all(tensor.data_type in types for tensor in of_group.values()):
-                changes = {f.attribute: _of_type(t, types[t.data_type]) for f, t in of_group.items()}
-                yield f"a type {name} of {group}", _edited(desc, changes)
+            if all(slot.tensor.data_type in types for slot in of_group):
+                changes = {slot.key: _of_type(slot.tensor, types[slot.tensor.data_type]) for slot in of_group}
+                yield f"a type {name} of {group}", with_tensors(desc, changes)
     for field in spec.fields:
-        value = getattr(desc, field.attribute)
-        if field.kind is FieldKind.UINT:
-            for name, number in ((f"{field.name} + 1", value + 1), (f"{field.name} - 1", value - 1)):
-                if 0 <= number <= UINT32_MAX:
-                    edited = _edited(desc, {field.attribute: number})
-                    yield name, edited
-                    yield from _fitted(f"{name}, OutputTensor.Sizes with it", edited)
-        elif field.kind is FieldKind.UINT_ARRAY:
-            for name, array in _array_changes(value):
-                edited = _edited(desc, {field.attribute: array})
+        if not field.is_tensor:
+            for name, value in field.kind.neighbours(getattr(desc, field.attribute)):
+                edited = _edited(desc, _with_its_count(desc, field, value))
                 yield f"{field.name} {name}", edited
-                yield from _fitted(f"{field.name} {name}, OutputTensor.Sizes with it", edited)
-    yield from _dimension_changes(desc, tensors)
+                yield from _fitted(f"{field.name} {name}, {_FITTED}", edited)
+    yield from _dimension_changes(desc)
+
+
+_FITTED = "output sizes with it"
+
+
+def _with_its_count(desc: OperatorDesc, field: Field, value: Any) -> dict[str, Any]:
+    """A changed field; where an array gets longer or shorter, those that share its count with it."""
+    changes = {field.attribute: value}
+    if field.count_field and len(value) != len(old := getattr(desc, field.attribute)):
+        for other in desc.fields:
+            if other.count_field == field.count_field and other != field:
+                array = getattr(desc, other.attribute)
+                changes[other.attribute] = array[:-1] if len(value) < len(old) else (*array, array[-1])
+    return changes
 
 
 def _tensor_changes(tensor: TensorDesc) -> Iterator[tuple[str, TensorDesc]]:
@@ -136,44 +154,36 @@ def _size_changes(tensor: TensorDesc) -> Iterator[tuple[str, TensorDesc]]:
         yield "DimensionCount - 1", _shorter(tensor)
 
 
-def _array_changes(array: tuple[int, ...]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    for place, number in enumerate(array):
-        for name, other in (("+ 1", number + 1), ("- 1", number - 1)):
-            if 0 <= other <= UINT32_MAX:
-                yield f"element {name}", (*array[:place], other, *array[place + 1 :])
-    yield "longer by one", (*array, 1)
-    yield "shorter by one", array[:-1]
-
-
-def _dimension_changes(desc: OperatorDesc, tensors: dict[Any, TensorDesc]) -> Iterator[tuple[str, OperatorDesc]]:
+def _dimension_changes(desc: OperatorDesc) -> Iterator[tuple[str, OperatorDesc]]:
     """A leading dimension of size 1 more or less everywhere; positions count from it, so they move with it or not."""
-    spec = spec_of(desc)
-    numbers = [field.attribute for field in spec.fields if field.kind is FieldKind.UINT]
-    arrays = [field.attribute for field in spec.fields if field.kind is FieldKind.UINT_ARRAY]
-    longer: dict[str, Any] = {field.attribute: _longer(tensor) for field, tensor in tensors.items()}
-    longer |= {attribute: (1, *getattr(desc, attribute)) for attribute in arrays}
-    yield "DimensionCount + 1 everywhere", _edited(desc, longer)
-    moved = longer | {attribute: min(getattr(desc, attribute) + 1, UINT32_MAX) for attribute in numbers[:1]}
-    yield "DimensionCount + 1 everywhere, positions with it", _edited(desc, moved)
-    if all(tensor.sizes and tensor.sizes[0] == 1 for tensor in tensors.values()):
-        shorter: dict[str, Any] = {field.attribute: _shorter(tensor) for field, tensor in tensors.items()}
-        shorter |= {attribute: getattr(desc, attribute)[1:] for attribute in arrays}
-        yield "DimensionCount - 1 everywhere", _edited(desc, shorter)
-        moved = shorter | {attribute: max(getattr(desc, attribute) - 1, 0) for attribute in numbers[:1]}
-        yield "DimensionCount - 1 everywhere, positions with it", _edited(desc, moved)
+    tensors = list(slots(desc))
+    numbers = [field.attribute for field in desc.fields if field.kind is UINT]
+    arrays = [field.attribute for field in desc.fields if isinstance(field.kind, ArrayKind) and not field.is_tensor]
+    longer = with_tensors(desc, {slot.key: _longer(slot.tensor) for slot in tensors})
+    longer = _edited(longer, {name: (1, *getattr(desc, name)) for name in arrays})
+    yield "DimensionCount + 1 everywhere", longer
+    moved = {attribute: min(getattr(desc, attribute) + 1, UINT32_MAX) for attribute in numbers[:1]}
+    yield "DimensionCount + 1 everywhere, positions with it", _edited(longer, moved)
+    if all(slot.tensor.sizes and slot.tensor.sizes[0] == 1 for slot in tensors):
+        shorter = with_tensors(desc, {slot.key: _shorter(slot.tensor) for slot in tensors})
+        shorter = _edited(shorter, {attribute: getattr(desc, attribute)[1:] for attribute in arrays})
+        yield "DimensionCount - 1 everywhere", shorter
+        moved = {attribute: max(getattr(desc, attribute) - 1, 0) for attribute in numbers[:1]}
+        yield "DimensionCount - 1 everywhere, positions with it", _edited(shorter, moved)
 
 
 def _fitted(name: str, desc: OperatorDesc) -> Iterator[tuple[str, OperatorDesc]]:
     """The same with the output sizes that follow, where some follow and they are others."""
-    spec = spec_of(desc)
-    output = spec.output_fields[0].attribute
-    tensor: TensorDesc = getattr(desc, output)
-    try:
-        sizes = spec.output_sizes(desc)
-    except (ValueError, IndexError):  # nothing follows from sizes that do not fit together
+    shapes = spec_of(desc).shapes(desc)
+    if isinstance(shapes, Misfit):
         return
-    if sizes is not None and len(sizes) == len(tensor.sizes) and sizes != tensor.sizes:
-        yield name, _edited(desc, {output: _least(_but(tensor, sizes=sizes, strides=None))})
+    written = outputs(desc)
+    if any(slot.key not in shapes or len(shapes[slot.key]) != len(slot.tensor.sizes) for slot in written):
+        return
+    others = {slot.key: shapes[slot.key] for slot in written if shapes[slot.key] != slot.tensor.sizes}
+    if others:
+        fitting = {key: _least(_but(tensor_at(desc, key), sizes=sizes, strides=None)) for key, sizes in others.items()}
+        yield name, with_tensors(desc, fitting)
 
 
 def _other_tables(desc: OperatorDesc, level: Level) -> Iterator[tuple[str, Level]]:
@@ -193,7 +203,7 @@ def _edited(desc: OperatorDesc, changes: dict[str, Any]) -> OperatorDesc:
     return msgspec.structs.replace(desc, **changes)
 
 
-def _but(tensor: TensorDesc, **changes: Any) -> TensorDesc:
+def _but(tensor: Any, **changes: Any) -> TensorDesc:
     return msgspec.structs.replace(tensor, **changes)
 
 
@@ -202,7 +212,7 @@ def _of_type(tensor: TensorDesc, data_type: DataType) -> TensorDesc:
 
 
 def _least(tensor: TensorDesc) -> TensorDesc:
-    if 0 in tensor.sizes or not tensor.data_type.size:
+    if 0 in tensor.sizes or not tensor.data_type.bits:
         return tensor
     total = min(minimum_size_in_bytes(tensor.data_type, tensor.sizes, tensor.strides), UINT64_MAX)
     return _but(tensor, total_tensor_size_in_bytes=total)
@@ -230,7 +240,6 @@ def dangers(desc: OperatorDesc, level: Level) -> dict[str, frozenset[str]]:
 @lru_cache(maxsize=20_000)
 def is_a_step_from_valid(desc: OperatorDesc, level: Level) -> bool:
     """Whether some step leads from an invalid descriptor to a valid one."""
-    spec = spec_of(desc)
-    if any(getattr(desc, field.attribute) is None for field in spec.tensor_fields):
-        return False
-    return any(decide(step.desc, step.level).outcome is Outcome.ACCEPT for step in steps(desc, level))
+    return is_whole(desc) and any(
+        decide(step.desc, step.level).outcome is Outcome.ACCEPT for step in steps(desc, level)
+    )
