@@ -131,10 +131,10 @@ class WholeKind(Kind):
     """UINT and INT."""
 
     python: Any = int
-    expects = "a whole number"
 
     def __init__(self, name: str, code: str, least: int, most: int) -> None:
         self.name, self.code, self.least, self.most = name, code, least, most
+        self.expects = name
         self.usual = Annotated[int, msgspec.Meta(ge=least, le=most)]
 
     def from_json(self, value: Any, where: str) -> int:
@@ -161,7 +161,7 @@ class WholeKind(Kind):
 class FloatKind(Kind):
     """FLOAT, a number of binary32; not finite ones are text in JSON."""
 
-    name, python, code, expects = "FLOAT", float, "f", "a number"
+    name, python, code, expects = "FLOAT", float, "f", "FLOAT"
 
     def to_json(self, value: float) -> Any:
         return number_to_json(value)

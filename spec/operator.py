@@ -282,7 +282,8 @@ def operator_spec(name: str, **stated: Any) -> OperatorSpec:
     """
     facts = operator_facts()[name]
     stated.setdefault("source", Source(f"ns-directml-{facts.structure.lower()}"))
-    return OperatorSpec(name, facts, **stated)
+    executed = (replace(rule, since=max(rule.since, facts.level)) for rule in stated.pop("execution_rules", ()))
+    return OperatorSpec(name, facts, execution_rules=tuple(executed), **stated)
 
 
 def ids(operator: str, *names: str) -> frozenset[str]:

@@ -22,6 +22,7 @@ __all__ = [
     "every_operator",
     "families",
     "of_families",
+    "operator_spec",
     "operator",
     "operators",
     "rule",

@@ -133,7 +133,7 @@ FAULTS: list[tuple[Any, str, str]] = [
     ("GATHER", "", "found text"),
     ({}, "type", "missing; expected an operator such as DML_OPERATOR_GATHER"),
     ({"type": 67}, "type", "expected an operator's name, found the number 67"),
-    ({"type": "DML_OPERATOR_GEMM"}, "type", "unknown operator 'DML_OPERATOR_GEMM'; known here: DML_OPERATOR_GATHER"),
+    ({"type": "DML_OPERATOR_GEMMA"}, "type", "unknown operator 'DML_OPERATOR_GEMMA'; did you mean DML_OPERATOR_GEMM?"),
     ({"type": "GATHER", "desc": []}, "desc", "expected an object with the fields of DML_OPERATOR_GATHER, found a list"),
     (changed(GATHER, "desc.Axes", 1), "desc.Axes", "has no such field; did you mean Axis?"),
     (changed(GATHER, "desc.Xyzzy", 1), "desc.Xyzzy", "has no such field; it has InputTensor"),

@@ -49,7 +49,7 @@ def test_a_model() -> None:
         first=DESCRIPTOR,
         shader={"type": "hlsl", "sourcePath": "a.hlsl"},
         second={"Type": "GATHER", "Desc": DESCRIPTOR["desc"], "dmlCompileType": "DmlCompileGraph"},
-        gemm={"type": "DML_OPERATOR_GEMM", "desc": {"ATensor": None}},
+        gemm={"type": "DML_OPERATOR_GEMMA", "desc": {"ATensor": None}},
         third={"type": "GATHER", **DESCRIPTOR["desc"], "bindings": {}, "executionFlags": 0},
     )
     found = read(text)
@@ -58,7 +58,7 @@ def test_a_model() -> None:
         ("dispatchables.second", "dispatchables.second.desc", EXAMPLE),
         ("dispatchables.third", "dispatchables.third", EXAMPLE),
     )
-    assert found.skipped == (("dispatchables.shader", "hlsl"), ("dispatchables.gemm", "DML_OPERATOR_GEMM"))
+    assert found.skipped == (("dispatchables.shader", "hlsl"), ("dispatchables.gemm", "DML_OPERATOR_GEMMA"))
 
 
 def test_a_case_is_a_descriptor() -> None:
@@ -133,7 +133,7 @@ WRONG: list[tuple[str | bytes, str, str]] = [
     ("{}", "type", "missing"),
     ("[{}]", "[0].type", "missing"),
     (f"[{TEXT}, 5]", "[1]", "found the number 5"),
-    ('[{"type": "DML_OPERATOR_GEMM"}]', "[0].type", "unknown operator 'DML_OPERATOR_GEMM'"),
+    ('[{"type": "DML_OPERATOR_GEMMA"}]', "[0].type", "unknown operator 'DML_OPERATOR_GEMMA'"),
     ('{"dispatchables": []}', "dispatchables", "expected an object with named dispatchables"),
     ('{"dispatchables": {"a b": 5}}', 'dispatchables["a b"]', "found the number 5"),
     ('{"dispatchables": {"a": {}}}', "dispatchables.a.type", "missing"),

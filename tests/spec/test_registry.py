@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from places import SHARED
 
-from dml_conformance.spec import registry
+from dml_conformance.spec.field_kinds import ArrayKind
 from dml_conformance.spec.history import history
 from dml_conformance.spec.levels import LOWEST, Level
-from dml_conformance.spec.operator import FieldKind, OperatorSpec
-from dml_conformance.spec.registry import operator, operators, rules, rules_of, spec_of
+from dml_conformance.spec.operator import OperatorSpec
+from dml_conformance.spec.registry import every_operator, families, operator, operators, rules, rules_of, spec_of
 from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category, Rule
 from dml_conformance.spec.tensor_rules import DESCRIPTOR_RULES, EXECUTION_RULES, TENSOR_RULES
 
@@ -31,20 +31,23 @@ def by_id(rule: Rule) -> str:
 
 
 def test_operators_are_found_and_in_the_order_of_the_header() -> None:
-    assert list(operators()) == ["GATHER", "TILE", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1"]
-    values = [spec.type_value for spec in SPECS]
-    assert values == sorted(values)
+    assert {"GATHER", "TILE", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1"} <= set(operators())
+    for found in (operators(), every_operator()):
+        values = [spec.type_value for spec in found.values()]
+        assert values == sorted(values)
+    assert len(every_operator()) == 177
+    assert set(families()) == set(operators())
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=by_name)
 def test_an_operator_is_found_by_both_names_and_by_its_descriptor(spec: OperatorSpec) -> None:
     assert operator(spec.name) is operator(spec.dml_name) is spec
     assert spec.desc.operator == spec.name
-    assert registry.SPEC_OF_DESC[spec.desc] is spec
+    assert every_operator()[spec.name] is spec
 
 
 def test_an_unknown_operator_is_an_error_that_lists_the_known_ones() -> None:
-    with pytest.raises(KeyError, match=r"unknown operator 'GEMM'; known here: GATHER, TILE"):
+    with pytest.raises(KeyError, match=r"unknown operator 'GEMM'; known here: .*GATHER, .*TILE"):
         operator("GEMM")
 
 
@@ -53,12 +56,11 @@ def test_fields_are_the_attributes_of_the_descriptor(spec: OperatorSpec) -> None
     attributes = [field.attribute for field in spec.fields]
     assert tuple(attributes) == spec.desc.__struct_fields__
     for field in spec.fields:
-        assert field.attribute == re.sub(r"(?<!^)(?=[A-Z])", "_", field.name).lower()
-        assert bool(field.count_field) == (field.kind is FieldKind.UINT_ARRAY)
+        assert field.attribute.replace("_", "") == field.name.lower()
+        assert bool(field.count_field) == isinstance(field.kind, ArrayKind)
     assert spec.output_fields
-    assert spec.input_fields
     for table in spec.tables.values():
-        assert set(table) == {field.group for field in spec.tensor_fields}
+        assert set(table) == {field.name for field in spec.tensor_fields}
     assert min(spec.tables) == spec.introduced_in
 
 
@@ -132,7 +134,7 @@ def test_tables_and_fields_are_those_on_record(spec: OperatorSpec) -> None:
     assert recorded["op_type_value"] == spec.type_value
     assert recorded["introduced_in"] == spec.introduced_in.label
     assert recorded["source"]["page"] == f"{spec.source.page}.md"
-    names = [name for field in spec.fields for name in (field.count_field, field.name) if name]
+    names = [*dict.fromkeys(name for field in spec.fields for name in (field.count_field, field.name) if name)]
     assert [field["name"] for field in recorded["fields"]] == names
     optional = {field["name"]: field["optional"] for field in recorded["fields"]}
     tables = recorded["feature_level_tables"]
@@ -140,7 +142,7 @@ def test_tables_and_fields_are_those_on_record(spec: OperatorSpec) -> None:
     for field in spec.tensor_fields:
         assert optional[field.name] == field.optional
         for level, table in spec.tables.items():
-            support, on_record = table[field.group], tables[level.label][field.name]
+            support, on_record = table[field.name], tables[level.label][field.name]
             assert sorted(support.dimension_counts) == on_record["dimension_counts"]
             assert {data_type.name for data_type in support.data_types} == set(on_record["data_types"])
 

@@ -20,7 +20,7 @@ from dml_conformance import spec
 from dml_conformance.spec import divergences as divergences_module
 from dml_conformance.spec import errata as errata_module
 from dml_conformance.spec import examples as examples_module
-from dml_conformance.spec import forms, model_files, registry, validator
+from dml_conformance.spec import field_kinds, model_files, registry, validator
 from dml_conformance.spec import history as history_module
 from dml_conformance.spec import libraries as libraries_module
 from dml_conformance.spec import observations as observations_module
@@ -41,6 +41,7 @@ from dml_conformance.spec.levels import Level
 from dml_conformance.spec.model_files import ModelError, member_path
 from dml_conformance.spec.observations import CONDITIONS, observations
 from dml_conformance.spec.operator import OperatorDesc, Support
+from dml_conformance.spec.operator_facts import TableFacts
 from dml_conformance.spec.registry import operators, rule, rules
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.sources import Source
@@ -440,12 +441,12 @@ def test_an_open_question_silences_what_depends_on_its_answer_and_nothing_else()
 def _with_tables(operator: str, tables: Mapping[Level, Iterable[int]], **more: Any) -> set[str]:
     """The rules of an operator, had it other tables: dimension counts by level; and until when they hold."""
     known = operators()[operator]
-    types = next(iter(known.tables.values()))
-    other = {
-        level: {group: Support(frozenset(counts), types[group].data_types) for group in types}
-        for level, counts in tables.items()
-    }
-    changed = dataclasses.replace(known, tables=other, **more)
+    names = " ".join(field.name for field in known.tensor_fields)
+    other = tuple(
+        TableFacts(level.label, {names: (f"{min(counts)}-{max(counts)}", "FLOATS")}) for level, counts in tables.items()
+    )
+    facts = msgspec.structs.replace(known.facts, tables=other, **more)
+    changed = dataclasses.replace(known, facts=facts)
     return {f"{rule.id.partition('.')[2]} until {rule.until}" for rule in changed.own_descriptor_rules}
 
 
@@ -472,7 +473,7 @@ def test_equal_dimension_counts_are_a_rule_where_there_are_several() -> None:
 
 
 def test_a_rule_that_ends_before_the_operator_begins_is_left_out() -> None:
-    later = _with_tables("GATHER", {Level.L3_0: tuple(range(1, 9))}, introduced_in=Level.L3_0)
+    later = _with_tables("GATHER", {Level.L3_0: tuple(range(1, 9))}, introduced_in="3_0")
     assert not any(name.startswith("shape-before-2_1") for name in later)
     assert "introduced-in until 3_0" in later
 
@@ -780,8 +781,8 @@ def test_the_type_of_a_descriptor_has_two_spellings() -> None:
 
 def test_a_short_text_is_shown_whole() -> None:
     """Up to sixty characters; of a longer one the first 57, and dots in the place of the rest."""
-    assert forms._shown("x" * 58) == "'" + "x" * 58 + "'"
-    assert forms._shown("x" * 59) == "'" + "x" * 56 + "..."
+    assert field_kinds.shown("x" * 58) == "'" + "x" * 58 + "'"
+    assert field_kinds.shown("x" * 59) == "'" + "x" * 56 + "..."
 
 
 # Divergences and observations
