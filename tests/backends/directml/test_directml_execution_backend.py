@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from directml_fakes import GATHER, tile
-from five_operators import GatherDesc
 
 from dml_conformance.backends.base import Answer, Binding, Timed, Unsupported
 from dml_conformance.backends.directml import DirectmlBackend
