@@ -1,4 +1,4 @@
-"""Changing one thing of a valid descriptor at random, whatever comes of it.
+"""Changing one thing of a descriptor at random, whatever comes of it.
 
 Violations break the rules that are written down. A change that goes by the fields alone knows no rule, and so can find
 what no rule says.
@@ -11,29 +11,61 @@ from typing import Any
 import msgspec
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.field_kinds import UINT, UINTS
-from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.descriptor import Field, counted_together
+from dml_conformance.spec.field_kinds import OPERATORS, ArrayKind, Kind
+from dml_conformance.spec.operator import OperatorDesc, slots, with_tensors
 from dml_conformance.spec.tensor import UINT64_MAX, TensorDesc, minimum_size_in_bytes
 from dml_conformance.strategies.chooser import Chooser
 
 STRIDES = (0, 1, 2, 3, 4, 6, 8, 12, 2**31, 2**32 - 1)
 ALIGNMENTS = (0, 16, 32, 256, 2**31, 1, 2, 4, 8, 24)
-MOST_DIMENSIONS = 9
 
 
 def mutated(chooser: Chooser, desc: OperatorDesc) -> OperatorDesc:
-    """The descriptor with one field other than it was, or as it was where the change happens to change nothing."""
-    field = chooser.choice(spec_of(desc).fields)
+    """The descriptor with one thing other than it was, or as it was where the change happens to change nothing."""
+    field = chooser.choice(desc.fields)
     value = getattr(desc, field.attribute)
-    changed: Any
-    if field.kind is UINT:
-        changed = chooser.integer(0, MOST_DIMENSIONS)
-    elif field.kind is UINTS:
-        changed = _one_other(chooser, value, chooser.integer(0, 4)) if chooser.integer(0, 4) else value[1:]
+    if isinstance(field.kind, ArrayKind) and (field.kind is OPERATORS or chooser.integer(0, 4) == 0):
+        return _of_other_length(chooser, desc, field)
+    if field.is_tensor:
+        return _with_other_tensor(chooser, desc, field)
+    if not isinstance(field.kind, ArrayKind):
+        changed = _other(chooser, field.kind, value)
+    elif value:
+        place = chooser.integer(0, len(value) - 1)
+        changed = _with_one(value, place, _other(chooser, field.kind.element, value[place]))
     else:
-        changed = _mutated_tensor(chooser, value)
+        return desc
     return msgspec.structs.replace(desc, **{field.attribute: changed})
+
+
+def _other(chooser: Chooser, kind: Kind, value: Any) -> Any:
+    """Another value of a kind, one next to it or any."""
+    if chooser.integer(0, 1) and (near := [other for _, other in kind.neighbours(value)]):
+        return chooser.choice(near)
+    return chooser.choice(kind.typical)
+
+
+def _of_other_length(chooser: Chooser, desc: OperatorDesc, field: Field) -> OperatorDesc:
+    """The descriptor with one entry less, or the last one twice, in all arrays that share a count with this one."""
+    longer = chooser.integer(0, 3) == 0
+    changes = {}
+    for together in counted_together(desc, field):
+        array = getattr(desc, together.attribute)
+        changes[together.attribute] = (*array, *array[-1:]) if longer else array[1:]
+    return msgspec.structs.replace(desc, **changes)
+
+
+def _with_other_tensor(chooser: Chooser, desc: OperatorDesc, field: Field) -> OperatorDesc:
+    """The descriptor with a tensor of the field changed; one that is optional also comes and goes."""
+    of_field = [slot for slot in slots(desc) if slot.field is field]
+    if field.optional and (not of_field or chooser.integer(0, 4) == 0):
+        copied = None if of_field else chooser.choice([slot.tensor for slot in slots(desc)])
+        return with_tensors(desc, {field.attribute: copied})
+    if not of_field:
+        return desc
+    slot = chooser.choice(of_field)
+    return with_tensors(desc, {slot.key: _mutated_tensor(chooser, slot.tensor)})
 
 
 def _mutated_tensor(chooser: Chooser, tensor: TensorDesc) -> TensorDesc:
@@ -70,5 +102,8 @@ def _with_total(chooser: Chooser, tensor: TensorDesc) -> TensorDesc:
 
 
 def _one_other(chooser: Chooser, values: tuple[int, ...], other: int) -> tuple[int, ...]:
-    position = chooser.integer(0, len(values) - 1)
-    return (*values[:position], other, *values[position + 1 :])
+    return _with_one(values, chooser.integer(0, len(values) - 1), other) if values else values
+
+
+def _with_one(values: tuple[Any, ...], place: int, other: Any) -> tuple[Any, ...]:
+    return (*values[:place], other, *values[place + 1 :])

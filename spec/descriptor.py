@@ -152,6 +152,11 @@ def with_tensors(desc: _D, tensors: Mapping[str, TensorDesc | None]) -> _D:
     return msgspec.structs.replace(desc, **changes)
 
 
+def counted_together(desc: OperatorDesc, field: Field) -> list[Field]:
+    """The arrays that share their count with this one, itself included."""
+    return [other for other in desc.fields if other.count_field == field.count_field]
+
+
 def split_key(key: str) -> tuple[str, int | None]:
     """Attribute and place in its array: `("input_tensors", 2)`, `("input_tensor", None)`."""
     attribute, bracket, place = key.partition("[")

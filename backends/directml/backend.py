@@ -5,7 +5,6 @@ On a device that does exist it executes too: see `execution.backend`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Protocol
 
 import msgspec
@@ -14,7 +13,6 @@ from dml_conformance.backends.base import Answer, Bindings, Capabilities, Unsupp
 from dml_conformance.backends.directml.com import result_name
 from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
 from dml_conformance.backends.directml.execution.loader import names_device
-from dml_conformance.backends.directml.headers import OperatorType
 from dml_conformance.backends.directml.library import LibraryFile, find_library, settings_files
 from dml_conformance.backends.directml.process import start
 from dml_conformance.backends.directml.profiles import FULL, PROFILES, Profile
@@ -22,9 +20,9 @@ from dml_conformance.backends.directml.protocol import Hello, Reply
 from dml_conformance.backends.directml.structs import Packer
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operator import OperatorDesc, slots
+from dml_conformance.spec.operator_facts import operator_facts
 from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES
-from dml_conformance.spec.tensor import TensorDesc
 
 ACCEPTED = Answer(True)
 
@@ -36,7 +34,7 @@ class Decider(Protocol):
     def hello(self) -> Hello:
         """What it said of itself."""
 
-    def ask(self, block: bytes | bytearray) -> Reply:
+    def ask(self, block: bytes | bytearray | memoryview) -> Reply:
         """Send a block of `structs.Packer`, wait for the decision."""
 
     def close(self) -> None:
@@ -100,7 +98,7 @@ class DirectmlBackend:
             device=self._device_name,
             versions=self._versions,
             levels=tuple(level for level in Level if level <= self._level),
-            operators=tuple(OperatorType.__members__),
+            operators=tuple(operator_facts()),
             enforces=frozenset(DESCRIPTOR_CATEGORIES),
             executes=False,
             decides_at=self._level,
@@ -151,7 +149,7 @@ class DirectmlBackend:
         return start(self._library, self._profile)
 
     def _check_device_has_types(self, desc: OperatorDesc) -> None:
-        lacking = sorted({tensor.data_type for tensor in _tensors(desc)} & self._lacking)
+        lacking = sorted({slot.tensor.data_type for slot in slots(desc)} & self._lacking)
         if lacking:
             names = ", ".join(data_type.name for data_type in lacking)
             raise Unsupported(f"the library does not support {names} on this device")
@@ -171,13 +169,6 @@ def _read_device(device: str) -> tuple[Level | None, Profile]:
                 f"{word!r} in {device!r}: expected one feature level or one device profile of {known}, or d3d12 or warp"
             )
     return level, profile or FULL
-
-
-def _tensors(desc: OperatorDesc) -> Iterator[TensorDesc]:
-    for attribute in desc.__struct_fields__:
-        value = getattr(desc, attribute)
-        if isinstance(value, TensorDesc):
-            yield value
 
 
 def _request_text(desc: OperatorDesc) -> str:

@@ -13,16 +13,6 @@ from dml_conformance.backends.directml.com import IUNKNOWN, InterfaceTable
 # --- DirectML ---------------------------------------------------------------------------------------------------------
 
 
-class OperatorType(IntEnum):
-    """`DML_OPERATOR_TYPE` of the operators that this backend takes. To add one, give it a line here."""
-
-    GATHER = 67
-    TILE = 70
-    GATHER_ELEMENTS = 107
-    GATHER_ND = 108
-    GATHER_ND1 = 140
-
-
 class Feature(IntEnum):
     """`DML_FEATURE`: what IDMLDevice::CheckFeatureSupport answers."""
 

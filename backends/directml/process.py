@@ -119,7 +119,7 @@ class DecisionProcess(LibraryProcess):
 
     name = "the process for the DirectML library"
 
-    def ask(self, block: bytes | bytearray) -> Reply:
+    def ask(self, block: bytes | bytearray | memoryview) -> Reply:
         """Send a block of `structs.Packer`, wait for the decision.
 
         Raises:

@@ -15,11 +15,13 @@ from dml_conformance.backends.directml.errors import LibraryCrash
 from dml_conformance.backends.directml.execution.loader import choose, names_device
 from dml_conformance.backends.directml.execution.process import BoundResource, DeviceProcess, NoMemory, start
 from dml_conformance.backends.directml.profiles import PROFILES
-from dml_conformance.backends.directml.structs import Packer, tensor_members
+from dml_conformance.backends.directml.structs import Packer
 from dml_conformance.spec.datatypes import TensorFlag
+from dml_conformance.spec.descriptor import OperatorDesc, Role
+from dml_conformance.spec.field_kinds import TENSORS
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.rules import Category
+from dml_conformance.spec.tensor import TensorDesc
 
 
 class ExecutingBackend(DirectmlBackend):
@@ -131,14 +133,22 @@ def _resources(
 ) -> tuple[list[BoundResource | None], list[BoundResource | None]]:
     """The tensors' resources in the order of the operator's struct. A tensor left out keeps its place."""
 
-    def resource(attribute: str, bindings: Bindings) -> BoundResource | None:
-        tensor = getattr(desc, attribute)
+    def resource(key: str, tensor: TensorDesc | None, bindings: Bindings) -> BoundResource | None:
         if tensor is None:
             return None
-        return BoundResource(bindings[attribute], bool(tensor.flags & TensorFlag.OWNED_BY_DML))
+        return BoundResource(bindings[key], bool(tensor.flags & TensorFlag.OWNED_BY_DML))
 
-    named_inputs, named_outputs = tensor_members(type(desc))
-    return [resource(name, inputs) for name in named_inputs], [resource(name, outputs) for name in named_outputs]
+    def resources(role: Role, bindings: Bindings) -> list[BoundResource | None]:
+        found: list[BoundResource | None] = []
+        for field in (field for field in desc.fields if field.role is role):
+            key, value = field.attribute, getattr(desc, field.attribute)
+            if field.kind is TENSORS:
+                found += [resource(f"{key}[{n}]", tensor, bindings) for n, tensor in enumerate(value)]
+            else:
+                found.append(resource(key, value, bindings))
+        return found
+
+    return resources(Role.INPUT, inputs), resources(Role.OUTPUT, outputs)
 
 
 def _read_device(device: str) -> tuple[str, Level | None]:

@@ -71,7 +71,7 @@ class DeviceProcess(LibraryProcess):
 
     name = "the process that executes"
 
-    def ask(self, block: bytes | bytearray) -> decisions.Reply:
+    def ask(self, block: bytes | bytearray | memoryview) -> decisions.Reply:
         """Whether the library creates an operator.
 
         Args:
@@ -87,7 +87,7 @@ class DeviceProcess(LibraryProcess):
 
     def execute(
         self,
-        block: bytes | bytearray,
+        block: bytes | bytearray | memoryview,
         inputs: Sequence[BoundResource | None],
         outputs: Sequence[BoundResource | None],
         repeats: int = 0,

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from directml_fakes import GATHER, tile
-from five_operators import GatherDesc
 
 from dml_conformance.backends.base import Answer, Binding, Timed, Unsupported
 from dml_conformance.backends.directml import DirectmlBackend
@@ -25,6 +24,7 @@ from dml_conformance.backends.directml.profiles import PROFILES, Profile
 from dml_conformance.backends.directml.protocol import Hello, Reply
 from dml_conformance.backends.directml.structs import OPERATOR_DESC_AT
 from dml_conformance.spec.datatypes import DataType, TensorFlag
+from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.tensor import TensorDesc
@@ -214,13 +214,41 @@ def test_resources_go_over_in_the_order_of_the_struct(processes: Processes) -> N
 def test_owned_tensors_are_marked_and_one_left_out_keeps_its_place(processes: Processes) -> None:
     owned = TensorDesc.of(DataType.UINT32, (1, 4), flags=TensorFlag.OWNED_BY_DML)
     backend = DirectmlBackend("d3d12")
-    backend.execute(GatherDesc(GATHER.input_tensor, owned, GATHER.output_tensor, 0, 1), L, INPUTS, OUTPUTS)
-    desc = GatherDesc(None, GATHER.indices_tensor, None, 0, 1)  # type: ignore[arg-type]
+    backend.execute(
+        descriptor_classes()["GATHER"](GATHER.input_tensor, owned, GATHER.output_tensor, 0, 1), L, INPUTS, OUTPUTS
+    )
+    desc = descriptor_classes()["GATHER"](None, GATHER.indices_tensor, None, 0, 1)  # type: ignore[arg-type]
     backend.execute(desc, L, {"indices_tensor": INPUTS["indices_tensor"]}, {})
     (_, inputs, _, _), (_, others, outputs, _) = processes.devices[0].asked
     assert [resource.is_owned for resource in inputs] == [False, True]
     assert (others[0], outputs) == (None, [None])
     assert others[1].binding is INPUTS["indices_tensor"]
+
+
+def test_roles_are_the_facts_and_not_told_by_names(processes: Processes) -> None:
+    tensor = TensorDesc.of(DataType.FLOAT32, (1,))
+    made = descriptor_classes()["QUANTIZED_LINEAR_CONVOLUTION"]
+    values: dict[str, Any] = {
+        field.attribute: tensor if field.is_tensor else (1,) if field.count_field else 1 for field in made.fields
+    }
+    values |= {"bias_tensor": None, "output_zero_point_tensor": None}
+    bound = {field.attribute: INPUTS["input_tensor"] for field in made.fields if field.is_tensor}
+    read = {"output_scale_tensor": OUTPUTS["output_tensor"]}
+    DirectmlBackend("d3d12").execute(made(**values), L, bound | read, OUTPUTS)
+    ((_, inputs, outputs, _),) = processes.devices[0].asked
+    assert [resource is not None for resource in inputs] == [True] * 6 + [False, True, False]
+    assert inputs[7].binding is read["output_scale_tensor"]
+    assert len(outputs) == 1
+
+
+def test_an_array_of_tensors_has_a_resource_for_each(processes: Processes) -> None:
+    tensor = TensorDesc.of(DataType.FLOAT32, (1,))
+    bound = {"input_tensors[0]": INPUTS["input_tensor"], "input_tensors[1]": INPUTS["indices_tensor"]}
+    desc = descriptor_classes()["JOIN"]((tensor, tensor), tensor, 0)
+    DirectmlBackend("d3d12").execute(desc, L, bound, OUTPUTS)
+    ((_, inputs, outputs, _),) = processes.devices[0].asked
+    assert [resource.binding for resource in inputs] == list(bound.values())
+    assert len(outputs) == 1
 
 
 def test_timing(processes: Processes) -> None:

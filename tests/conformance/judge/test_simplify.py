@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import pytest
-from five_operators import GatherDesc, TileDesc
 from msgspec.structs import replace
 
 from dml_conformance.conformance.judge.simplify import simplest, size_of
 from dml_conformance.conformance.mutate import mutated
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.descriptor import OperatorDesc, descriptor_classes
+from dml_conformance.spec.field_kinds import ScaleBias
 from dml_conformance.spec.levels import HIGHEST
-from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operator import slots
 from dml_conformance.spec.registry import operators, spec_of
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Outcome, decide
@@ -21,8 +23,9 @@ from dml_conformance.strategies.builders import builder
 from dml_conformance.strategies.chooser import SeededChooser
 from dml_conformance.strategies.context import Context
 
+TILE = descriptor_classes()["TILE"]
 ONE = TensorDesc.of(DataType.FLOAT32, (1,))
-LARGE = TileDesc(
+LARGE = TILE(
     TensorDesc.of(DataType.INT64, (2, 3, 5), (1, 40, 200), flags=1, alignment=256),
     TensorDesc.of(DataType.INT64, (4, 3, 35)),
     (2, 1, 7),
@@ -41,38 +44,38 @@ def some(operator: str, count: int) -> list[OperatorDesc]:
 
 def test_the_smallest_valid_descriptor() -> None:
     assert outcome_of(LARGE) == (Outcome.ACCEPT, ())
-    assert simplest(LARGE, lambda desc: outcome_of(desc) == (Outcome.ACCEPT, ())) == TileDesc(ONE, ONE, (1,))
+    assert simplest(LARGE, lambda desc: outcome_of(desc) == (Outcome.ACCEPT, ())) == TILE(ONE, ONE, (1,))
 
 
-def asked(desc: OperatorDesc) -> TileDesc:
-    assert isinstance(desc, TileDesc)
+def asked(desc: OperatorDesc) -> Any:
+    assert desc.operator == "TILE"
     return desc
 
 
 @pytest.mark.parametrize(
     ("holds", "expected"),
     [
-        (lambda desc: desc.input_tensor.flags == 1, TileDesc(replace(ONE, flags=1), ONE, (1,))),
+        (lambda desc: desc.input_tensor.flags == 1, TILE(replace(ONE, flags=1), ONE, (1,))),
         (
             lambda desc: desc.input_tensor.guaranteed_base_offset_alignment == 256,
-            TileDesc(replace(ONE, guaranteed_base_offset_alignment=256), ONE, (1,)),
+            TILE(replace(ONE, guaranteed_base_offset_alignment=256), ONE, (1,)),
         ),
         (
             lambda desc: desc.output_tensor.element_count > 3,
-            TileDesc(TensorDesc.of(DataType.FLOAT32, (4,)), TensorDesc.of(DataType.FLOAT32, (4,)), (1,)),
+            TILE(TensorDesc.of(DataType.FLOAT32, (4,)), TensorDesc.of(DataType.FLOAT32, (4,)), (1,)),
         ),
         (
             lambda desc: desc.input_tensor.strides is not None,
-            TileDesc(TensorDesc.of(DataType.FLOAT32, (1,), (1,)), ONE, (1,)),
+            TILE(TensorDesc.of(DataType.FLOAT32, (1,), (1,)), ONE, (1,)),
         ),
         (
             lambda desc: desc.input_tensor.data_type is DataType.INT64,
-            TileDesc(TensorDesc.of(DataType.INT64, (1,)), TensorDesc.of(DataType.INT64, (1,)), (1,)),
+            TILE(TensorDesc.of(DataType.INT64, (1,)), TensorDesc.of(DataType.INT64, (1,)), (1,)),
         ),
     ],
     ids=["flags", "alignment", "elements", "strides", "type"],
 )
-def test_what_matters_is_left(holds: Callable[[TileDesc], bool], expected: TileDesc) -> None:
+def test_what_matters_is_left(holds: Callable[[Any], bool], expected: OperatorDesc) -> None:
     assert simplest(LARGE, lambda desc: outcome_of(desc)[0] is Outcome.ACCEPT and holds(asked(desc))) == expected
 
 
@@ -82,26 +85,26 @@ def test_a_total_size_that_is_too_small_is_kept() -> None:
     wanted = (Outcome.REJECT, ("TENSOR.total-size",))
     assert outcome_of(broken) == wanted
     found = asked(simplest(broken, lambda desc: outcome_of(desc) == wanted))
-    assert found == TileDesc(replace(ONE, total_tensor_size_in_bytes=1), ONE, (1,))
+    assert found == TILE(replace(ONE, total_tensor_size_in_bytes=1), ONE, (1,))
 
     def is_strided(desc: OperatorDesc) -> bool:
         return outcome_of(desc) == wanted and asked(desc).input_tensor.strides is not None
 
     strided = replace(ONE, strides=(1,), total_tensor_size_in_bytes=1)
-    assert simplest(broken, is_strided) == TileDesc(strided, ONE, (1,))
+    assert simplest(broken, is_strided) == TILE(strided, ONE, (1,))
 
 
 def test_attributes_that_count_dimensions_go_with_them() -> None:
-    desc = GatherDesc(
+    desc = descriptor_classes()["GATHER"](
         TensorDesc.of(DataType.FLOAT16, (1, 3, 2)),
         TensorDesc.of(DataType.INT64, (1, 1, 4)),
         TensorDesc.of(DataType.FLOAT16, (1, 3, 4)),
         2,
         1,
     )
-    found = simplest(desc, lambda desc: outcome_of(desc)[0] is Outcome.ACCEPT and getattr(desc, "axis") > 0)  # noqa: B009
+    found = simplest(desc, lambda desc: outcome_of(desc)[0] is Outcome.ACCEPT and desc.axis > 0)
     plain, indices = TensorDesc.of(DataType.FLOAT32, (1, 1)), TensorDesc.of(DataType.UINT32, (1, 1))
-    assert found == GatherDesc(plain, indices, plain, 1, 0)
+    assert found == descriptor_classes()["GATHER"](plain, indices, plain, 1, 0)
 
 
 @pytest.mark.parametrize("operator", operators())
@@ -120,6 +123,23 @@ def test_it_gets_smaller_or_stays(operator: str) -> None:
         asked_about.clear()
         assert simplest(desc, holds, tries=7) is not None
         assert len(asked_about) <= 7
+
+
+def test_arrays_that_share_a_count_and_what_is_optional_go_together() -> None:
+    of = descriptor_classes()
+    tensor, filter_tensor = TensorDesc.of(DataType.FLOAT16, (1, 1, 5, 5)), TensorDesc.of(DataType.FLOAT16, (1, 1, 2, 2))
+    fused = of["ACTIVATION_LINEAR"](None, None, 2.0, 1.0)
+    two, none = (2, 2), (0, 0)
+    conv = of["CONVOLUTION"](tensor, filter_tensor, tensor, tensor, 1, 1, two, two, two, none, none, 3, fused)
+    found: Any = simplest(conv, lambda desc: desc.strides == two)  # type: ignore[attr-defined]
+    assert (found.bias_tensor, found.fused_activation) == (None, None)
+    assert (found.dilations, found.start_padding, found.group_count, found.mode) == (none, none, 0, 0)
+    joined = of["JOIN"]((tensor,) * 5, tensor, 2)
+    found = simplest(joined, lambda desc: len(desc.input_tensors) > 1)  # type: ignore[attr-defined]
+    assert [slot.tensor.sizes for slot in slots(found)] == [(), (), ()]
+    scaled = of["ELEMENT_WISE_EXP"](tensor, tensor, ScaleBias(3.0, 0.5))
+    found = simplest(scaled, lambda desc: desc.scale_bias is not None)  # type: ignore[attr-defined]
+    assert found.scale_bias == ScaleBias(0.0, 0.0)
 
 
 def test_nothing_simpler() -> None:
@@ -161,3 +181,23 @@ def test_every_field_of_a_tensor_is_changed() -> None:
         before, after = asked(desc).input_tensor, asked(mutated(SeededChooser(n), desc)).input_tensor
         changed.update(name for name in before.__struct_fields__ if getattr(before, name) != getattr(after, name))
     assert set(changed) == set(TensorDesc.__struct_fields__) - {"type"}
+
+
+def test_every_operator_can_be_changed() -> None:
+    """Whatever its fields hold; arrays that share a count keep the same length."""
+    tensor = TensorDesc.of(DataType.FLOAT32, (1, 2))
+    for name, made in descriptor_classes().items():
+        values: dict[str, Any] = {}
+        for field in made.fields:
+            usual = {"tensor": tensor, "tensor array": (tensor, tensor), "operator array": (), "UINT array": (1, 2)}
+            more = {"INT array": (-1, 2), "FLOAT array": (0.5, 1.0)}
+            values[field.attribute] = {**usual, **more}.get(field.kind.name) or field.kind.typical[0]
+        desc = made(**values)
+        changed: Counter[str] = Counter()
+        for n in range(40 * len(made.fields)):
+            other = mutated(SeededChooser(f"{name}/{n}"), desc)
+            changed.update(f.name for f in made.fields if getattr(desc, f.attribute) != getattr(other, f.attribute))
+            lengths = {(f.count_field, len(getattr(other, f.attribute))) for f in made.fields if f.count_field}
+            assert len(lengths) == len({count for count, _ in lengths}), other
+        fixed = {field.name for field in made.fields if field.kind.name in ("operator", "operator array")}
+        assert set(changed) == {field.name for field in made.fields} - fixed
