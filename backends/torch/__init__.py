@@ -225,4 +225,5 @@ class TorchKernelsBackend(_Torch):
     def _eager(
         self, operator: TorchOperator, desc: OperatorDesc, sources: Tensors, targets: Mapping[str, Tensor]
     ) -> Work:
-        raise Unsupported(f"no kernel does {desc.operator} with such strides, or so many dimensions")
+        why = " with such strides, or so many dimensions" if operator.plan is not None else ""
+        raise Unsupported(f"no kernel does {desc.operator}{why}")
