@@ -7,7 +7,7 @@ before anything is executed, and is part of what a backend says of itself: none 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar, TypeVar
 
 try:
@@ -21,9 +21,10 @@ from dml_conformance.backends.torch import batch, kernels
 from dml_conformance.backends.torch.decisions import decide, operator_of
 from dml_conformance.backends.torch.device import describe, devices_for, find_device, versions
 from dml_conformance.backends.torch.kernels import Work
-from dml_conformance.backends.torch.memory import DeviceResources, HostResources, Resources, element_type
-from dml_conformance.backends.torch.tables import OPERATORS, TorchOperator
+from dml_conformance.backends.torch.memory import BITS, DeviceResources, HostResources, Resources, element_type, fill
+from dml_conformance.backends.torch.operators import Tensors, TorchOperator, torch_operators
 from dml_conformance.backends.torch.timing import seconds, seconds_cold
+from dml_conformance.spec.descriptor import slots
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.rules import Category
@@ -74,8 +75,11 @@ class _Torch:
     def _paths(self) -> dict[str, str]:
         if self._without_kernels:
             return {"everything": f"{EAGER}, {self._without_kernels}"}
-        kernel = f"Triton {kernels.version()} kernels, {EAGER} where no kernel takes the layout"
+        kernel = f"Triton {kernels.version()} kernels, {EAGER} where no kernel takes the operator or layout"
         return {f"outputs of {WORTH_A_KERNEL:,} bytes and more": kernel, "smaller outputs": EAGER}
+
+    def _operators(self) -> Iterable[str]:
+        return torch_operators()
 
     def capabilities(self) -> Capabilities:
         found = versions(self._device)
@@ -86,7 +90,7 @@ class _Torch:
             device=describe(self._device),
             versions=found,
             levels=tuple(Level),
-            operators=tuple(OPERATORS),
+            operators=tuple(self._operators()),
             enforces=frozenset(Category),
             accelerated=self._on_cuda,
             paths=self._paths(),
@@ -133,26 +137,36 @@ class _Torch:
         return HostResources(outputs.values())
 
     def _prepare(self, desc: OperatorDesc, resources: Resources, inputs: Bindings, outputs: Bindings) -> Work:
-        """Everything but the work itself: what is returned reads the inputs' views and writes the output's."""
+        """Everything but the work itself: what is returned reads the inputs' views and writes the outputs'."""
         operator = operator_of(desc)
-        sources = []
-        for attribute in operator.inputs:
-            tensor = getattr(desc, attribute)
-            dtype = element_type(tensor, attribute == operator.indices)
-            sources.append(resources.view(inputs[attribute], tensor, dtype))
-        tensor = getattr(desc, operator.output)
-        target = resources.view(outputs[operator.output], tensor, element_type(tensor, False))
-        is_large = target.numel() * target.itemsize >= (self.least_bytes or 0)
-        if not self._without_kernels and is_large and operator.plan is not None:
-            kernel = kernels.prepared(operator.plan, desc, sources, target)
-            if kernel is not None:
-                return kernel
-        return self._eager(operator, desc, sources, target)
+        sources, targets = {}, {}
+        for key, _, field, tensor in slots(desc):
+            if field.is_output:
+                targets[key] = resources.view(outputs[key], tensor, BITS[tensor.data_type.size])
+            else:
+                dtype = element_type(tensor, field.attribute in operator.numbers)
+                sources[key] = resources.view(inputs[key], tensor, dtype)
+        if operator.plan is not None and not self._without_kernels:
+            (target,) = targets.values()
+            if target.nbytes >= (self.least_bytes or 0):
+                kernel = kernels.prepared(operator.plan, desc, list(sources.values()), target)
+                if kernel is not None:
+                    return kernel
+        return self._eager(operator, desc, sources, targets)
 
-    def _eager(self, operator: TorchOperator, desc: OperatorDesc, sources: Sequence[Tensor], target: Tensor) -> Work:
-        if target.is_contiguous():
-            return lambda: operator.run(desc, *sources, out=target)
-        return lambda: target.copy_(operator.run(desc, *sources))
+    def _eager(
+        self, operator: TorchOperator, desc: OperatorDesc, sources: Tensors, targets: Mapping[str, Tensor]
+    ) -> Work:
+        packed = None
+        if operator.fills:
+            packed = {key: target for key, target in targets.items() if target.is_contiguous()}
+
+        def work() -> None:
+            results = operator.outputs(desc, sources, self._device, packed)
+            for key, target in targets.items():
+                fill(target, results[key])
+
+        return work
 
 
 class TorchBackend(_Torch):
@@ -198,6 +212,9 @@ class TorchKernelsBackend(_Torch):
     def _why_without_kernels(self) -> str:
         return ""
 
+    def _operators(self) -> Iterable[str]:
+        return (name for name, operator in torch_operators().items() if operator.plan is not None)
+
     def _paths(self) -> dict[str, str]:
         where = "" if self._on_cuda else ", interpreted"
         return {
@@ -205,5 +222,8 @@ class TorchKernelsBackend(_Torch):
             "indices and outputs with strides": "copied by PyTorch, before and after",
         }
 
-    def _eager(self, operator: TorchOperator, desc: OperatorDesc, sources: Sequence[Tensor], target: Tensor) -> Work:
-        raise Unsupported(f"no kernel does {desc.operator} with such strides, or so many dimensions")
+    def _eager(
+        self, operator: TorchOperator, desc: OperatorDesc, sources: Tensors, targets: Mapping[str, Tensor]
+    ) -> Work:
+        why = " with such strides, or so many dimensions" if operator.plan is not None else ""
+        raise Unsupported(f"no kernel does {desc.operator}{why}")

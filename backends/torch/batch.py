@@ -1,7 +1,7 @@
 """Many small cases at once: their elements are addressed together, so that the number of launches does not depend on
 the number of cases.
 
-Every operator here takes each element of its output from one place of its input. Where that is follows from the
+Every operator with a walk takes each element of its output from one place of its input. Where that is follows from the
 output's coordinates and, through an index tensor, from what stands there:
 
     source = sum of (coordinate[d] modulo wrap[d]) * source_stride[d] over the output's dimensions
@@ -25,8 +25,8 @@ import torch
 from torch import Tensor
 
 from dml_conformance.backends.base import Binding, Bindings, Bytes, Execution, OutOfMemory
-from dml_conformance.backends.torch.memory import BITS, Resources, StagedCopy, strided_view
-from dml_conformance.backends.torch.operators import batch_dimensions
+from dml_conformance.backends.torch.memory import BITS, Resources, StagedCopy, strided_view, viewed
+from dml_conformance.backends.torch.operators._indexing import batch_dimensions
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.tensor import TensorDesc, packed_strides
@@ -247,20 +247,20 @@ def _move(memory: Tensor, group: _CopyGroup, table: Tensor) -> None:
     if group.pairs:
         _add_indexed(memory, group, table, source, index)
     for segment in group.segments:
-        elements = _viewed(memory, BITS[segment.size])
+        elements = viewed(memory, BITS[segment.size])
         moved = elements.index_select(0, source.narrow(0, segment.first, segment.elements))
         elements.index_copy_(0, target.narrow(0, segment.first, segment.elements), moved)
 
 
 def _add_indexed(memory: Tensor, group: _CopyGroup, table: Tensor, source: Tensor, index: Tensor) -> None:
-    """Read the indices, and go where they say in the source; each is taken as `operators.in_range` takes it."""
+    """Read the indices, and go where they say in the source; each is taken as `in_range` takes it."""
     of_case = torch.repeat_interleave(table[_PAIRS], output_size=group.pairs)
     first_pair, first, indices, step, wide, unsigned = _spread(table, of_case, _FIRST_PAIR, 6)
     pair = torch.arange(group.pairs, device=memory.device) - first_pair
     n = pair.remainder(indices)
     element = pair.div(indices, rounding_mode="floor") + first
 
-    words = _viewed(memory, torch.int32)
+    words = viewed(memory, torch.int32)
     word = torch.addcmul(index.index_select(0, element), n, step) << wide
     low = words.index_select(0, word).to(torch.int64)
     high = words.index_select(0, word + wide).to(torch.int64)
@@ -281,11 +281,6 @@ def _spread(table: Tensor, of_case: Tensor, row: int, rows: int) -> tuple[Tensor
     return table.narrow(0, row, rows).index_select(1, of_case).unbind()
 
 
-def _viewed(memory: Tensor, dtype: torch.dtype) -> Tensor:
-    """Memory as elements; bytes at its end that make no whole one are left out."""
-    return memory[: memory.shape[0] // dtype.itemsize * dtype.itemsize].view(dtype)
-
-
 Prepare = Callable[[OperatorDesc, Resources, Bindings, Bindings], Callable[[], object]]
 
 
@@ -294,9 +289,13 @@ class _BatchMemory:
 
     def __init__(self, memory: Tensor) -> None:
         self._memory = memory
+        self._elements: dict[torch.dtype, Tensor] = {}
 
     def view(self, binding: Binding, tensor: TensorDesc, dtype: torch.dtype) -> Tensor:
-        return strided_view(self._memory, binding.offset, tensor, dtype)
+        elements = self._elements.get(dtype)
+        if elements is None:
+            elements = self._elements[dtype] = viewed(self._memory, dtype)
+        return strided_view(elements, binding.offset, tensor)
 
 
 def run(executions: Sequence[Execution], device: torch.device, prepare: Prepare) -> None:
@@ -318,8 +317,11 @@ def run(executions: Sequence[Execution], device: torch.device, prepare: Prepare)
         raise ValueError("a batch is bound to a resource that is read-only")
     try:
         most = MOST_ELEMENTS[device.type]
-        large = [execution for execution in executions if not _is_small(execution, most)]
-        groups = _groups([execution for execution in executions if _is_small(execution, most)])
+        small: list[Execution] = []
+        large: list[Execution] = []
+        for execution in executions:
+            (small if _is_small(execution, most) else large).append(execution)
+        groups = _groups(small)
         if device.type == "cpu":
             _run_in(
                 torch.from_numpy(resource), groups, [torch.from_numpy(group.table) for group in groups], large, prepare
@@ -352,5 +354,6 @@ def _run_in(
 ) -> None:
     for group, table in zip(groups, tables, strict=True):
         _move(memory, group, table)
+    resources = _BatchMemory(memory)
     for desc, _, inputs, outputs in large:
-        prepare(desc, _BatchMemory(memory), inputs, outputs)()
+        prepare(desc, resources, inputs, outputs)()

@@ -1,11 +1,12 @@
 """From bound resources to torch tensors and back: strides, offsets, and the way to a device.
 
 Elements are viewed as signed integers of their width (torch has few kernels for unsigned types, and floats may lose
-NaN payloads on the way); index tensors as what they are.
+NaN payloads on the way), or as the numbers that they are where an operator asks for them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
@@ -17,41 +18,56 @@ from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.tensor import TensorDesc
 
 BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-INDEX = {
-    DataType.INT32: torch.int32,
-    DataType.INT64: torch.int64,
-    DataType.UINT32: torch.uint32,
-    DataType.UINT64: torch.uint64,
-}
+NUMBERS = {data_type: getattr(torch, data_type.name.lower()) for data_type in DataType if data_type.size}
 RESOURCE_ALIGNMENT = 256  # bytes; a multiple of every element size and of what a binding's offset is a multiple of
 MOST_PINNED = 64 * 2**20  # bytes; torch keeps pinned memory for reuse, so a large resource goes without
 
 
-def element_type(tensor: TensorDesc, is_index: bool) -> torch.dtype:
+def element_type(tensor: TensorDesc, as_numbers: bool) -> torch.dtype:
     """The torch type that a described tensor's elements are viewed as."""
-    return INDEX[tensor.data_type] if is_index else BITS[tensor.data_type.size]
+    return NUMBERS[tensor.data_type] if as_numbers else BITS[tensor.data_type.size]
 
 
-def strided_view(resource: Tensor, start: int, tensor: TensorDesc, dtype: torch.dtype) -> Tensor:
+def viewed(resource: Tensor, dtype: torch.dtype) -> Tensor:
+    """Bytes as elements; those at the end that make no whole one are left out."""
+    size, length = dtype.itemsize, resource.shape[0]
+    return (resource if length % size == 0 else resource[: length - length % size]).view(dtype)
+
+
+def strided_view(elements: Tensor, start: int, tensor: TensorDesc) -> Tensor:
     """The described elements in a resource.
 
     Args:
-        resource: bytes, one dimension, all of their storage.
+        elements: the resource, viewed as elements of the type wanted.
         start: byte at which the tensor starts, a multiple of the element size.
         tensor: its sizes and strides.
-        dtype: what its elements are viewed as.
 
     Raises:
         RuntimeError: from torch, if an element stands outside the storage.
     """
-    size = dtype.itemsize
-    length = resource.shape[0]
-    whole = resource if length % size == 0 else resource[: length - length % size]
-    elements = whole.view(dtype)
-    if tensor.strides is None:
-        count = tensor.element_count
-        return elements.narrow(0, start // size, count).view(tensor.sizes)
-    return elements.as_strided(tensor.sizes, tensor.strides, start // size)
+    strides, first = tensor.strides, start // elements.itemsize
+    if strides is None:
+        sizes = tensor.sizes
+        return elements.narrow(0, first, math.prod(sizes)).view(sizes)
+    return elements.as_strided(tensor.sizes, strides, first)
+
+
+def fill(target: Tensor, result: Tensor) -> None:
+    """Put what an operator has made into an output's place, where it is not already.
+
+    Args:
+        target: the place, as bits.
+        result: bits or numbers of the same width.
+
+    Raises:
+        ValueError: they are not of the same sizes or width.
+    """
+    if result is target:
+        return
+    if result.shape != target.shape or result.itemsize != target.itemsize:
+        found = f"{result.dtype} of sizes {tuple(result.shape)}"
+        raise ValueError(f"an operator gives {found} for {target.itemsize} bytes each of {tuple(target.shape)}")
+    target.copy_(result if result.dtype is target.dtype else result.view(target.dtype))
 
 
 class Resources(Protocol):
@@ -73,7 +89,7 @@ class HostResources:
         buffer = binding.buffer
         if not buffer.flags.writeable:  # torch has no read-only tensors and warns of an array that is
             buffer = buffer.copy()
-        return strided_view(torch.from_numpy(buffer), binding.offset, tensor, dtype)
+        return strided_view(viewed(torch.from_numpy(buffer), dtype), binding.offset, tensor)
 
     def write_back(self, outputs: Iterable[Binding]) -> None:
         """Nothing: what was written was written in place."""
@@ -128,8 +144,8 @@ class DeviceResources:
 
     def view(self, binding: Binding, tensor: TensorDesc, dtype: torch.dtype) -> Tensor:
         start = self._copy.places[self._numbers[id(binding.buffer)]].start
-        return strided_view(self._copy.memory, start + binding.offset, tensor, dtype)
+        return strided_view(viewed(self._copy.memory, dtype), start + binding.offset, tensor)
 
     def write_back(self, outputs: Iterable[Binding]) -> None:
         """Copy the outputs' whole resources to where they came from; waits for the device."""
-        self._copy.bring_back([self._numbers[id(binding.buffer)] for binding in outputs])
+        self._copy.bring_back(sorted({self._numbers[id(binding.buffer)] for binding in outputs}))

@@ -21,7 +21,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from dml_conformance.backends.torch import kernels
 from dml_conformance.backends.torch.memory import BITS
-from dml_conformance.backends.torch.tables import OPERATORS
+from dml_conformance.backends.torch.operators import torch_operators
 from dml_conformance.reports.records import Throughput
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST
@@ -237,7 +237,7 @@ def measure(
         for attribute, tensor in tensors.items()
     )
     output = tensors["output_tensor"]
-    sources = list(filled(desc))
+    sources = dict(zip(("input_tensor", "indices_tensor"), filled(desc), strict=False))
     target = torch.zeros(output.sizes, dtype=BITS[output.data_type.size], device="cuda")
     ways = dict(works(case, desc, sources, target))
     copied = torch.ones(useful // 2, dtype=torch.int8, device="cuda")
@@ -267,13 +267,13 @@ def measure(
             measured.append(Measured(name, way, heat, row, *goals))
 
 
-def works(case: Case, desc: Any, sources: list[Tensor], target: Tensor) -> Iterator[tuple[Way, Work]]:
+def works(case: Case, desc: Any, sources: dict[str, Tensor], target: Tensor) -> Iterator[tuple[Way, Work]]:
     """Each way to do the case; all come to the same bytes."""
-    operator = OPERATORS[desc.operator]
-    yield Way.EAGER, lambda: operator.run(desc, *sources, out=target)
-    expected = operator.run(desc, *sources).view(target.shape)
+    operator = torch_operators()[desc.operator]
+    yield Way.EAGER, lambda: operator.run(desc, {**sources, "output_tensor": target})
+    expected = operator.run(desc, sources)["output_tensor"]
     assert operator.plan is not None
-    kernel = kernels.prepared(operator.plan, desc, sources, target)
+    kernel = kernels.prepared(operator.plan, desc, list(sources.values()), target)
     assert kernel is not None
     kernel()
     assert torch.equal(target, expected)
@@ -283,8 +283,8 @@ def works(case: Case, desc: Any, sources: list[Tensor], target: Tensor) -> Itera
             warnings.simplefilter("ignore")  # what the compiler says of itself
             torch.compiler.reset()
             compiled = torch.compile(case.plain, fullgraph=True, dynamic=False)
-            assert torch.equal(compiled(*sources).view(target.shape), expected)
-        yield Way.COMPILED, lambda: compiled(*sources)
+            assert torch.equal(compiled(*sources.values()).view(target.shape), expected)
+        yield Way.COMPILED, lambda: compiled(*sources.values())
 
 
 def timed(work: Work, runs: int) -> float:
@@ -306,7 +306,7 @@ def filled(desc: Any) -> Iterator[Tensor]:
     noise = torch.randint(-(2**62), 2**62, (-(-count // 8),), device="cuda", generator=generator)
     kind = BITS[tensor.data_type.size]
     yield noise.view(torch.int8)[:count].clone().view(kind).view(tensor.sizes)
-    if OPERATORS[desc.operator].indices:
+    if torch_operators()[desc.operator].numbers:
         sizes = desc.indices_tensor.sizes
         limits = spec_of(desc).index.limits(desc)  # type: ignore[union-attr]
         indices = torch.empty(sizes, dtype=torch.int64, device="cuda")

@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 import slow_reference as slow
 from five_operators import GatherDesc, GatherElementsDesc, GatherNd1Desc, GatherNdDesc, TileDesc
-from generated_cases import Case, Generator, broken, check_execution
+from generated_cases import NAMES, Case, Generator, broken, check_execution
 
-from dml_conformance.backends.base import Binding, Capabilities, Timed, TimedCold, Unsupported
-from dml_conformance.spec.datatypes import ALL, DataType, TensorType
+from dml_conformance.backends.base import Binding, Capabilities, Execution, Timed, TimedCold, Unsupported
+from dml_conformance.spec.datatypes import ALL, FLOATS, DataType, TensorType
+from dml_conformance.spec.descriptor import OperatorDesc, descriptor_classes, fields_of, slots
+from dml_conformance.spec.descriptor import inputs as inputs_of
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.registry import operator as operator_named
-from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.operator_facts import FieldFacts, OperatorFacts, TableFacts, TableSource, operator_facts
+from dml_conformance.spec.operator_facts import Role as FactsRole
 from dml_conformance.spec.tensor import TensorDesc, packed_strides
 from dml_conformance.spec.validator import Outcome, decide
 
@@ -27,11 +28,12 @@ torch = pytest.importorskip("torch")
 from triton_interpreter import HAS_CUDA, NEEDS_TRITON  # noqa: E402
 
 from dml_conformance.backends.torch import TorchBackend, TorchEagerBackend, TorchKernelsBackend  # noqa: E402
-from dml_conformance.backends.torch.operators import in_range  # noqa: E402
-from dml_conformance.backends.torch.tables import OPERATORS, support_at  # noqa: E402
+from dml_conformance.backends.torch.memory import fill  # noqa: E402
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, torch_operators  # noqa: E402
+from dml_conformance.backends.torch.operators._indexing import in_range  # noqa: E402
+from dml_conformance.backends.torch.operators._numbers import narrow, widen  # noqa: E402
 
 CUDA = pytest.param("cuda", marks=[pytest.mark.gpu, pytest.mark.skipif(not HAS_CUDA, reason="no CUDA device here")])
-NAMES = ("GATHER", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1", "TILE")
 BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 INDEX = {
     DataType.INT32: np.int32,
@@ -255,15 +257,15 @@ def test_decisions_are_the_validators(name: str, huge: bool) -> None:
                 open_but_accepted += execute_blindly(backend, desc, at)
     assert seen[Outcome.ACCEPT] > 100
     assert seen[Outcome.REJECT] > 300
-    assert huge or open_but_accepted > 0
+    assert huge or name == "TILE" or open_but_accepted > 0  # of TILE, next to nothing is left open
 
 
 def execute_blindly(backend: TorchBackend, desc: Any, level: Level) -> bool:
     """Run what the specification leaves open: any values will do, as long as nothing breaks."""
-    tensors = {field.attribute: getattr(desc, field.attribute) for field in spec_of(desc).tensor_fields}
+    tensors = {slot.key: slot.tensor for slot in slots(desc)}
     if max(max(t.total_tensor_size_in_bytes, t.guaranteed_base_offset_alignment) for t in tensors.values()) > 2**16:
         return False
-    bound = {attribute: slow.bind(tensor, bytes(range(251)), offset=2**16) for attribute, tensor in tensors.items()}
+    bound = {key: slow.bind(tensor, bytes(range(251)), offset=2**16) for key, tensor in tensors.items()}
     output = bound.pop("output_tensor")
     backend.execute(desc, level, bound, {"output_tensor": output})
     return True
@@ -281,11 +283,11 @@ def test_each_kind_of_refusal_says_what_is_wrong() -> None:
         "InputTensor has flags 0x2": replace(valid, input_tensor=replace(tensor, flags=2)),
         "OutputTensor is OWNED_BY_DML": replace(valid, output_tensor=replace(wide, flags=1)),
         "InputTensor has data type": replace(valid, input_tensor=replace(tensor, data_type=DataType.FLOAT64)),
-        "InputTensor is FLOAT16, the output FLOAT32": replace(
+        "OutputTensor is FLOAT32, InputTensor is FLOAT16": replace(
             valid, input_tensor=replace(tensor, data_type=DataType.FLOAT16)
         ),
         "InputTensor has 9 dimensions": replace(valid, input_tensor=TensorDesc.of(DataType.FLOAT32, (1,) * 9)),
-        "InputTensor has 3 dimensions, the output 2": replace(
+        "OutputTensor has 2 dimensions, InputTensor has 3 dimensions": replace(
             valid, input_tensor=TensorDesc.of(DataType.FLOAT32, (1, 2, 3))
         ),
         "InputTensor has a size of 0": replace(valid, input_tensor=replace(tensor, sizes=(2, 0))),
@@ -346,18 +348,6 @@ def test_batches_that_leave_no_tuple_are_refused() -> None:
     assert TorchBackend("cpu").validate(right, Level.L4_1).accepted
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_its_own_tables_are_the_pages(name: str) -> None:
-    for level in Level:
-        own, pages = support_at(OPERATORS[name], level), operator_named(name).table_at(level)
-        if own is None or pages is None:
-            assert own is pages is None
-            continue
-        assert own.data_types == pages["data"].data_types
-        assert own.index_types == (pages["indices"].data_types if "indices" in pages else frozenset())
-        assert all(frozenset(own.dimension_counts) == support.dimension_counts for support in pages.values())
-
-
 class UnknownDesc(OperatorDesc, frozen=True):
     operator = "SLICE_OF_BREAD"
 
@@ -368,6 +358,180 @@ def test_an_operator_it_does_not_have_is_unsupported() -> None:
         backend.validate(UnknownDesc(), Level.L6_4)
     with pytest.raises(Unsupported, match="SLICE_OF_BREAD"):
         backend.execute(UnknownDesc(), Level.L6_4, {}, {})
+
+
+# --- what an operator can have ----------------------------------------------------------------------------------------
+
+
+TENSOR = "const DML_TENSOR_DESC *"
+FACTS = OperatorFacts(
+    "DML_TOTALS_OPERATOR_DESC",
+    value=0x7FFFFFFF,
+    introduced_in="2_0",
+    table_source=TableSource.INFERRED,
+    fields=(
+        FieldFacts("InputCount", FactsRole.ATTRIBUTE, "UINT"),
+        FieldFacts("InputTensors", FactsRole.INPUTS),
+        FieldFacts("LimitsTensor", FactsRole.INPUT, TENSOR, True),
+        FieldFacts("OutputTensor", FactsRole.OUTPUT),
+        FieldFacts("GreatestTensor", FactsRole.OUTPUT, TENSOR, True),
+        FieldFacts("Mode", FactsRole.ATTRIBUTE, "DML_PADDING_MODE"),
+    ),
+    tables=(
+        TableFacts("2_0", {"InputTensors OutputTensor": ("1-2", "FLOATS"), "LimitsTensor GreatestTensor": ("1", "")}),
+        TableFacts("3_0", {"InputTensors OutputTensor": ("1-8", "FLOATS INT8")}),
+    ),
+)
+
+
+class TotalsDesc(OperatorDesc, frozen=True):
+    """An operator for tests: OutputTensor is the sum of InputTensors, GreatestTensor the greatest of LimitsTensor."""
+
+    operator = "TOTALS"
+    type_value = FACTS.value
+    fields = fields_of(FACTS)
+
+    input_tensors: tuple[TensorDesc | None, ...]
+    limits_tensor: TensorDesc | None
+    output_tensor: TensorDesc | None
+    greatest_tensor: TensorDesc | None
+    mode: int = 0
+
+
+def totals(desc: Any, tensors: Tensors) -> Tensors:
+    limits = tensors.get("limits_tensor")
+    parts = [tensors[slot.key] for slot in inputs_of(desc) if slot.field.attribute == "input_tensors"]
+    if any(part.shape != parts[0].shape for part in parts):
+        raise PlanError("InputTensors differ in size")
+    found = {"output_tensor": sum(parts[1:], parts[0])}
+    if limits is not None:
+        found["greatest_tensor"] = narrow(widen(limits).amax(0, keepdim=True), limits.dtype)
+    return found
+
+
+TOTALS = TorchOperator(
+    totals,
+    agree=(("input_tensors", "output_tensor"), ("limits_tensor", "greatest_tensor")),
+    numbers=frozenset({"input_tensors", "limits_tensor"}),
+    ranks=(("input_tensors", "output_tensor"),),
+)
+
+
+@pytest.fixture
+def with_totals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(operator_facts(), "TOTALS", FACTS)
+    monkeypatch.setitem(torch_operators(), "TOTALS", TOTALS)
+
+
+F32, U64 = DataType.FLOAT32, DataType.UINT64
+PAIR, ONE, LIMITS = TensorDesc.of(F32, (2, 1)), TensorDesc.of(U64, (1,)), TensorDesc.of(U64, (3,))
+COLUMNS = TensorDesc.of(F32, (2, 1), (3, 1))
+WHOLE = TotalsDesc((PAIR, COLUMNS), LIMITS, COLUMNS, ONE)
+BARE = TotalsDesc((PAIR,), None, PAIR, None)
+
+
+@pytest.mark.parametrize("device", ["cpu", CUDA])
+@pytest.mark.parametrize("at_once", [False, True], ids=["alone", "in a batch"])
+def test_tensors_come_and_go_by_slot_key(with_totals: None, device: str, at_once: bool) -> None:
+    """Two outputs, an array of inputs, floats and unsigned integers as numbers, strides, and an optional tensor."""
+    backend = TorchBackend(device)
+    memory = np.zeros(1024, np.uint8)
+    memory[:8].view(np.float32)[:] = [1.5, -2]
+    memory[64:80].view(np.float32)[:] = [0.25, 99, 99, 4]
+    memory[128:152].view(np.uint64)[:] = [5, 2**64 - 1, 2**63]
+    held = memory[:192].copy()
+    bound = {key: Binding(memory, 64 * n, 24) for n, key in enumerate(("input_tensors[0]", "input_tensors[1]"))}
+    bound["limits_tensor"] = Binding(memory, 128, 24)
+    whole = {"output_tensor": Binding(memory, 256, 16), "greatest_tensor": Binding(memory, 320, 8)}
+    bare = {"output_tensor": Binding(memory, 384, 8)}
+    executions = [
+        Execution(WHOLE, Level.L2_0, bound, whole),
+        Execution(BARE, Level.L2_0, {"input_tensors[0]": bound["input_tensors[0]"]}, bare),
+    ]
+    assert all(backend.validate(execution.desc, Level.L2_0).accepted for execution in executions)
+    if at_once:
+        backend.execute_batch(executions)
+    else:
+        for execution in executions:
+            backend.execute(*execution)
+    assert memory[256:272].view(np.float32).tolist() == [1.75, 0, 0, 2]
+    assert memory[320:328].view(np.uint64).tolist() == [2**64 - 1]
+    assert memory[384:392].view(np.float32).tolist() == [1.5, -2]
+    assert np.array_equal(memory[:192], held)
+
+
+def test_what_the_facts_and_the_row_say_is_decided(with_totals: None) -> None:
+    backend, replace = TorchBackend("cpu"), msgspec.structs.replace
+    half = TensorDesc.of(DataType.FLOAT16, (2, 1))
+    refused = {
+        "InputTensors is missing": replace(WHOLE, input_tensors=()),
+        "InputTensors[1] is missing": replace(WHOLE, input_tensors=(PAIR, None)),
+        "OutputTensor is missing": replace(WHOLE, output_tensor=None),
+        "InputTensors[1] is FLOAT16, InputTensors[0] is FLOAT32": replace(WHOLE, input_tensors=(PAIR, half)),
+        "GreatestTensor is INT32, LimitsTensor is UINT64": replace(
+            WHOLE, greatest_tensor=TensorDesc.of(DataType.INT32, (1,))
+        ),
+        "InputTensors[0] has data type": replace(BARE, input_tensors=(LIMITS,)),
+        "InputTensors[0] has 3 dimensions, which": replace(BARE, input_tensors=(TensorDesc.of(F32, (1, 2, 1)),)),
+        "OutputTensor has 1 dimensions, InputTensors[0] has 2": replace(BARE, output_tensor=TensorDesc.of(F32, (2,))),
+        "LimitsTensor has 2 dimensions, which": replace(WHOLE, limits_tensor=TensorDesc.of(U64, (3, 1))),
+        "LimitsTensor has data type": replace(WHOLE, limits_tensor=replace(ONE, data_type=DataType.UNKNOWN)),
+        "Mode is SYMMETRIC, which level 2_0": replace(WHOLE, mode=3),
+        "Mode is 77, which level 2_0": replace(WHOLE, mode=77),
+        "InputTensors differ in size": replace(WHOLE, input_tensors=(PAIR, TensorDesc.of(F32, (1, 1)))),
+        "TOTALS gives sizes (1,), GreatestTensor has (3,)": replace(WHOLE, greatest_tensor=LIMITS),
+        "TOTALS gives no GreatestTensor": replace(WHOLE, limits_tensor=None),
+    }
+    for reason, desc in refused.items():
+        answer = backend.validate(desc, Level.L2_0)
+        assert not answer.accepted
+        assert answer.reason.startswith(reason)
+    assert backend.validate(replace(WHOLE, mode=3), Level.L3_0).accepted
+    assert backend.validate(WHOLE, Level.L1_0).reason == "TOTALS does not exist at level 1_0"
+    whole_bytes = TensorDesc.of(DataType.INT8, (4,))
+    assert backend.validate(replace(BARE, input_tensors=(whole_bytes,), output_tensor=whole_bytes), Level.L3_0).accepted
+    four_bits = replace(ONE, data_type=DataType.UINT4)
+    with pytest.raises(Unsupported, match="no elements of 4 bits"):
+        backend.validate(replace(WHOLE, limits_tensor=four_bits), Level.L2_0)
+
+
+@pytest.mark.parametrize("device", ["cpu", CUDA])
+def test_an_operator_without_inputs_makes_its_output_on_the_device(
+    monkeypatch: pytest.MonkeyPatch, device: str
+) -> None:
+    def sevens(desc: Any, tensors: Tensors) -> Tensors:
+        assert not tensors
+        return {"output_tensor": torch.full(desc.output_tensor.sizes, 7, dtype=torch.int32)}
+
+    monkeypatch.setitem(torch_operators(), "FILL_VALUE_CONSTANT", TorchOperator(sevens))
+    backend, output = TorchBackend(device), resource(np.zeros(4, np.uint32))
+    tensor = TensorDesc.of(DataType.UINT32, (1, 1, 2, 2))
+    desc = descriptor_classes()["FILL_VALUE_CONSTANT"](tensor, DataType.UINT32, 7)  # type: ignore[call-arg]
+    assert backend.validate(desc, Level.L3_0).accepted
+    backend.execute(desc, Level.L3_0, {}, {"output_tensor": output})
+    assert output.buffer.view(np.uint32).tolist() == [7] * 4
+
+
+def test_a_result_of_another_width_is_no_output() -> None:
+    target = torch.zeros(2, 3, dtype=torch.int32)
+    fill(target, torch.full((2, 3), 1.0))
+    assert target.tolist() == [[0x3F800000] * 3] * 2
+    for wrong in (torch.zeros(2, 3, dtype=torch.int64), torch.zeros(3, dtype=torch.int32)):
+        with pytest.raises(ValueError, match=r"an operator gives torch.int.* for 4 bytes each of"):
+            fill(target, wrong)
+
+
+@pytest.mark.parametrize("device", ["cpu", CUDA])
+@pytest.mark.parametrize("data_type", sorted(ALL - FLOATS - {DataType.FLOAT64}), ids=lambda data_type: data_type.name)
+def test_widened_integers_keep_their_order_and_come_back(data_type: DataType, device: str) -> None:
+    assert data_type.limits is not None
+    least, most = data_type.limits
+    values = sorted({least, least + 1, 0, 1, most // 2, most // 2 + 1, most - 1, most})
+    numbers = torch.from_numpy(np.array(values, data_type.name.lower())).to(device)
+    wide = widen(numbers)
+    assert wide.dtype is torch.int64
+    assert wide.tolist() == (values if data_type is not DataType.UINT64 else [value - 2**63 for value in values])
+    assert narrow(wide, numbers.dtype).cpu().numpy().tolist() == values
 
 
 # --- what it says of itself -------------------------------------------------------------------------------------------
@@ -382,7 +546,9 @@ def test_capabilities(backend: TorchBackend) -> None:
     assert capabilities.device
     assert capabilities.versions["torch"] == torch.__version__
     assert capabilities.levels == tuple(Level)
-    assert set(capabilities.operators) == set(NAMES) == set(OPERATORS)
+    with_kernel = {name for name, operator in torch_operators().items() if operator.plan is not None}
+    assert with_kernel == set(NAMES)
+    assert set(capabilities.operators) == (with_kernel if family == "torch-kernels" else set(torch_operators()))
     assert capabilities.executes
 
 

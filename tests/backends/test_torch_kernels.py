@@ -16,22 +16,21 @@ import numpy as np
 import pytest
 import slow_reference as slow
 from five_operators import GatherDesc, GatherElementsDesc, GatherNd1Desc, GatherNdDesc, TileDesc
-from generated_cases import Generator
-from test_torch_backend import CUDA, NAMES
+from generated_cases import NAMES, Generator
+from test_torch_backend import CUDA
 from triton_interpreter import HAS_CUDA, NEEDS_TRITON
 
 from dml_conformance.backends.base import Binding, Unsupported
 from dml_conformance.backends.torch import WORTH_A_KERNEL, TorchBackend, TorchEagerBackend, TorchKernelsBackend, kernels
 from dml_conformance.backends.torch.kernels import layout, plans
 from dml_conformance.backends.torch.kernels.plans import Plan, RepeatedDimension
-from dml_conformance.backends.torch.tables import OPERATORS
+from dml_conformance.backends.torch.operators import torch_operators
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.reports.records import Phase, Record, Verdict
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.descriptor import OperatorDesc, slots, with_tensors
 from dml_conformance.spec.levels import HIGHEST
-from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc
 
 torch = pytest.importorskip("torch")
@@ -110,14 +109,13 @@ def test_one_kernel_or_another_takes_every_packed_case(pair: Pair) -> None:
         generator = Generator(f"packed {name}")
         for _ in range(40):
             desc = generator.case(name).desc
-            fields = spec_of(desc).tensor_fields
-            tensors = {field.attribute: getattr(desc, field.attribute) for field in fields}
-            sizes = {attribute: TensorDesc.of(each.data_type, each.sizes) for attribute, each in tensors.items()}
-            rebuilt = type(desc)(**{**{f: getattr(desc, f) for f in desc.__struct_fields__}, **sizes})
+            rebuilt: Any = with_tensors(
+                desc, {slot.key: TensorDesc.of(slot.tensor.data_type, slot.tensor.sizes) for slot in slots(desc)}
+            )
             few = len(pair.launched)
             compare(pair, generator, rebuilt)
-            coordinates = tensors["indices_tensor"].sizes[-1] if name.startswith("GATHER_ND") else 1
-            outer = 0 if name != "TILE" else len(rebuilt.output_tensor.sizes)  # type: ignore[attr-defined]
+            coordinates = rebuilt.indices_tensor.sizes[-1] if name.startswith("GATHER_ND") else 1
+            outer = 0 if name != "TILE" else len(rebuilt.output_tensor.sizes)
             if coordinates <= plans.MOST_COORDINATES and outer <= plans.MOST_OUTER:
                 assert len(pair.launched) == few + 1, rebuilt
 
@@ -267,7 +265,7 @@ LARGE: dict[str, OperatorDesc] = {
 def test_large_tensors_come_to_the_bytes_of_eager_torch(name: str) -> None:
     """On the device alone: the tensors are too large to carry to and fro."""
     desc: Any = LARGE[name]
-    operator = OPERATORS[desc.operator]
+    operator = torch_operators()[desc.operator]
     generator = torch.Generator("cuda").manual_seed(1)
 
     def filled(tensor: TensorDesc, dtype: Any) -> Any:
@@ -275,18 +273,19 @@ def test_large_tensors_come_to_the_bytes_of_eager_torch(name: str) -> None:
 
     width = desc.output_tensor.data_type.size
     dtype = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[width]
-    sources = [filled(desc.input_tensor, dtype)]
-    if operator.indices:
+    sources = {"input_tensor": filled(desc.input_tensor, dtype)}
+    if operator.numbers:
         kind = {INT32: torch.int32, I64: torch.int64}[desc.indices_tensor.data_type]
         limit = 2 * max(desc.input_tensor.sizes)
         shape = desc.indices_tensor.sizes
-        sources.append(torch.randint(-limit, limit, shape, dtype=kind, device="cuda", generator=generator))
+        indices = torch.randint(-limit, limit, shape, dtype=kind, device="cuda", generator=generator)
+        sources["indices_tensor"] = indices
     target = torch.full(desc.output_tensor.sizes, 77, dtype=dtype, device="cuda")
     assert operator.plan is not None
-    work = kernels.prepared(operator.plan, desc, sources, target)
+    work = kernels.prepared(operator.plan, desc, list(sources.values()), target)
     assert work is not None
     work()
-    assert torch.equal(target, operator.run(desc, *sources).view(target.shape))
+    assert torch.equal(target, operator.run(desc, sources)["output_tensor"])
 
 
 # --- which way is taken -----------------------------------------------------------------------------------------------
@@ -405,7 +404,7 @@ def test_on_cuda_what_was_found_to_be_missing_is_why_all_is_eager(
     backend = AsOnCuda("cpu")
     first, second = backend.capabilities().paths.items()
     assert first[0] == "outputs of 1,048,576 bytes and more"
-    assert first[1] == f"Triton {kernels.version()} kernels, eager PyTorch where no kernel takes the layout"
+    assert first[1] == f"Triton {kernels.version()} kernels, eager PyTorch where no kernel takes the operator or layout"
     assert second == ("smaller outputs", "eager PyTorch")
     large = judged(backend, tile(U8, (1024, 512), (2, 1)))
     assert (large.verdict, large.reason[:27]) == (Verdict.CRASH, "execute raised RuntimeError")

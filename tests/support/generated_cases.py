@@ -25,6 +25,7 @@ from dml_conformance.spec.validator import Outcome, decide
 Sizes = tuple[int, ...]
 
 INPUTS = ("input_tensor", "indices_tensor")
+NAMES = ("GATHER", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1", "TILE")
 
 
 class Case(NamedTuple):
@@ -45,13 +46,14 @@ class Generator:
         """One case; `indices` names their kind: in-range, any-sign, or wild."""
         levels = [each for each in Level if name is None or each >= operators()[name].introduced_in]
         level = level or self.random.choice(levels)
-        exists = [op for op, spec in operators().items() if spec.introduced_in <= level]
+        exists = [op for op in NAMES if operators()[op].introduced_in <= level]
         name = name or self.random.choice(exists)
         table = operators()[name].table_at(level)
         assert table is not None
-        rank = self.random.choice(sorted(table["data"].dimension_counts))
-        kind = self.random.choice(sorted(table["data"].data_types))
-        index_kind = self.random.choice(sorted(table["indices"].data_types)) if "indices" in table else DataType.UINT32
+        rank = self.random.choice(sorted(table["InputTensor"].dimension_counts))
+        kind = self.random.choice(sorted(table["InputTensor"].data_types))
+        index_types = table["IndicesTensor"].data_types if "IndicesTensor" in table else {DataType.UINT32}
+        index_kind = self.random.choice(sorted(index_types))
         desc = getattr(self, f"_{name.lower()}")(rank, kind, index_kind)
         return self.filled(desc, level, indices or self.random.choice(["in-range", "any-sign", "wild"]))
 

@@ -1,0 +1,83 @@
+"""The operators on torch tensors: one module a family, found by walking this package.
+
+To add an operator, write its function into the module of its family and give it a row there:
+
+    def split(desc: Any, tensors: Tensors) -> Tensors:
+        parts = tensors["input_tensor"].split([tensor.sizes[desc.axis] for tensor in desc.output_tensors], desc.axis)
+        return {f"output_tensors[{n}]": part for n, part in enumerate(parts)}
+
+    OPERATORS = {"SPLIT": TorchOperator(split, agree=(("input_tensor", "output_tensors"),))}
+
+- The function gets the inputs that the descriptor has, by slot key, as views of their described sizes, and returns
+  every output by slot key. An optional tensor that is missing is not in the mapping: `tensors.get("bias_tensor")`.
+- Elements are signed integers of their width, so that every bit pattern comes through. Tensors that the row names in
+  `numbers` have the torch type of their own; `widen` and `narrow` (`_numbers`) do what torch lacks for unsigned ones.
+  An output comes back either way, in any torch type of its elements' width, and in any layout.
+- The function runs on meta tensors (sizes, no values) to decide, and on the device to execute. Sizes and attributes
+  that do not fit raise `PlanError` or torch's own error; what comes back has to have the outputs' described sizes.
+  Types, dimension counts, what is missing, enumerators and layouts have been checked before.
+- Values never raise and never read out of range, which would end a CUDA context: `in_range` (`_indexing`).
+- No loop over elements, and nothing that waits for the device: no `.item()`, no `nonzero`, no mask as an index.
+- What it makes without an input comes to be on the right device by itself where the operator has no inputs at all;
+  else name it: `torch.arange(n, device=source.device)`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from dml_conformance.backends.torch.kernels.plans import Plan
+
+Tensors = Mapping[str, Tensor]  # by slot key
+
+
+class PlanError(ValueError):
+    """An attribute or a shape that the operator cannot work with."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TorchOperator:
+    """One operator of this backend; fields are named by the descriptor's attributes, an array of tensors is one field.
+
+    Attributes:
+        run: `run(desc, tensors)`; see above.
+        agree: groups of fields whose tensors have the same data type.
+        numbers: the fields whose tensors `run` gets in their own type.
+        ranks: groups of fields whose tensors have the same dimension count; None: all of them make one group.
+        fills: whether `run` also gets the outputs that are packed, for it to fill and return, which spares a copy.
+            There are none when it decides.
+        plan: `plan(desc, *inputs, output)`, of a kernel that does the same; see `kernels.plans`. None: there is none.
+    """
+
+    run: Callable[[Any, Tensors], Tensors]
+    agree: tuple[tuple[str, ...], ...] = (("input_tensor", "output_tensor"),)
+    numbers: frozenset[str] = frozenset()
+    ranks: tuple[tuple[str, ...], ...] | None = None
+    fills: bool = False
+    plan: Callable[..., Plan | None] | None = None
+
+    def outputs(self, desc: Any, inputs: Tensors, device: torch.device, packed: Tensors | None = None) -> Tensors:
+        """Run the operator on a device, that of its inputs; `packed` are outputs that it may fill."""
+        tensors = {**inputs, **packed} if packed else inputs
+        with nullcontext() if inputs else device:
+            return self.run(desc, tensors)
+
+
+@cache
+def torch_operators() -> dict[str, TorchOperator]:
+    """The operators of all families by name; their modules are imported at the first call."""
+    found: dict[str, TorchOperator] = {}
+    for module in pkgutil.iter_modules(__path__):
+        if not module.name.startswith("_"):
+            found.update(importlib.import_module(f"{__name__}.{module.name}").OPERATORS)
+    return found

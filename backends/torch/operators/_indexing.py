@@ -1,0 +1,101 @@
+"""What the operators that take elements by indices share: axes, rows, and indices that are always in range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+
+if TYPE_CHECKING:
+    from dml_conformance.backends.torch.kernels.plans import Plan
+
+
+def by_indices(
+    take: Callable[[Any, Tensor, Tensor, Tensor | None], Tensor], plan: Callable[..., Plan | None]
+) -> TorchOperator:
+    """An operator that takes elements of one tensor by the indices in another: `take(desc, input, indices, out)`."""
+
+    def run(desc: Any, tensors: Tensors) -> Tensors:
+        out = tensors.get("output_tensor")
+        return {"output_tensor": take(desc, tensors["input_tensor"], tensors["indices_tensor"], out)}
+
+    return TorchOperator(run, numbers=frozenset({"indices_tensor"}), fills=True, plan=plan)
+
+
+def in_range(indices: Tensor, size: int) -> Tensor:
+    """Indices as int64 from 0 to `size - 1`, for each that is in range the one that it means.
+
+    -size to -1 of a signed type count from the end. What is out of range becomes some index in range: that of a
+    signed type wraps round, that of an unsigned one is clamped.
+    """
+    if indices.is_meta:  # one number for another: shapes stay, and torch takes 100 times as long on meta tensors
+        return torch.empty(indices.shape, dtype=torch.int64, device=indices.device)
+    if indices.dtype is torch.uint64:  # from 2^63 on int64 is negative, and so clamped to 0
+        return indices.view(torch.int64).clamp(0, size - 1)
+    if indices.dtype is torch.uint32:
+        return indices.to(torch.int64).clamp_(max=size - 1)
+    return indices.to(torch.int64).remainder(size)
+
+
+def batch_dimensions(desc: Any) -> int:
+    """How many leading dimensions input and indices share: GATHER_ND1's BatchDimensionCount, of GATHER_ND none."""
+    count: int = getattr(desc, "batch_dimension_count", 0)
+    return count
+
+
+def take_rows(
+    source: Tensor, coordinates: Sequence[Tensor | None], grid: Sequence[int], shape: Sequence[int], out: Tensor | None
+) -> Tensor:
+    """`source[coordinates[0], coordinates[1], ...]` at every place of a grid, arranged in `shape`.
+
+    Args:
+        source: of which the first dimensions are addressed, as many as there are coordinates; the others make a row.
+        coordinates: index tensors that broadcast to the grid; None where a dimension runs along the grid's own.
+        grid: sizes of what the coordinates run over.
+        shape: of the result, which holds one row for each place of the grid.
+        out: packed, to write into; or None.
+    """
+    # The addressed dimensions become one, of rows that may overlap, so that each place has a row's number. The step
+    # from row to row divides all their strides; where the rows are packed it is exactly one row.
+    sizes, strides, count = source.shape, source.stride(), len(coordinates)
+    walked = [d for d in range(count) if sizes[d] > 1]
+    step = math.gcd(*(strides[d] for d in walked)) or 1
+    last = sum((sizes[d] - 1) * strides[d] for d in walked) // step
+    rows = source.as_strided((last + 1, *sizes[count:]), (step, *strides[count:]))
+    if source.is_meta:
+        numbers = torch.empty(grid, dtype=torch.int64, device=source.device)
+    else:
+        numbers = torch.zeros((), dtype=torch.int64, device=source.device)
+        for d in walked:
+            along = coordinates[d]
+            if along is None:
+                along = torch.arange(sizes[d], device=source.device).view((-1,) + (1,) * (len(grid) - 1 - d))
+            else:
+                along = in_range(along, sizes[d])
+            factor = strides[d] // step
+            numbers = along if d == walked[0] and factor == 1 else torch.add(numbers, along, alpha=factor)
+        numbers = numbers.expand(grid)
+    index = numbers.reshape(-1)
+    if out is None:
+        return rows.index_select(0, index).reshape(shape)
+    torch.index_select(rows, 0, index, out=out.view(index.shape[0], *sizes[count:]))
+    return out
+
+
+def valid_axis(desc: Any, source: Tensor) -> int:
+    axis: int = desc.axis
+    if not 0 <= axis < source.dim():
+        raise PlanError(f"Axis is {axis}, InputTensor has {source.dim()} dimensions")
+    return axis
+
+
+def last_dimensions(tensor: Tensor, count: int, attribute: str, *, least: int = 1) -> Tensor:
+    """The last `count` dimensions; torch refuses the view where one before them is not 1."""
+    if not least <= count <= tensor.dim():
+        raise PlanError(f"{attribute} is {count}, expected {least} to {tensor.dim()}")
+    return tensor if count == tensor.dim() else tensor.view(tensor.shape[tensor.dim() - count :])
