@@ -16,7 +16,7 @@ from dml_conformance.spec.datatypes import DataType
 
 Bits = npt.NDArray[np.unsignedinteger[Any]]
 Mask = npt.NDArray[np.bool_]
-Box = tuple[slice, ...]  # coordinates along each dimension of a tensor
+Box = tuple[Any, ...]  # along each dimension of a tensor a slice of coordinates
 
 # By bytes of an element: where a float of that width has its infinity.
 _INFINITY = {2: 0x7C00, 4: 0x7F800000, 8: 0x7FF0000000000000}
