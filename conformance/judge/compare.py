@@ -19,6 +19,7 @@ OPEN = "any element of the input"
 ANYTHING = "anything"
 NAN = "NaN"
 
+
 class OutputComparison(NamedTuple):
     """What differs: how many elements, and the first of them in row-major order."""
 
