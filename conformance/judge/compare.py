@@ -74,8 +74,7 @@ def right(actual: Bits, expected: Expectation, data_type: DataType, allowed: Bit
     if expected.one_of is not None:
         assert allowed is not None
         found[expected.one_of] = np.isin(actual[expected.one_of], allowed)
-    if expected.within is not None:
-        where = expected.intervals
+    if expected.within is not None and (where := expected.intervals) is not None:
         found = np.where(where, expected.within.holds(actual, data_type), found)
     if expected.free is not None:
         found |= expected.free

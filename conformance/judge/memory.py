@@ -214,9 +214,9 @@ def bind_output(
             around[...] = secret_bytes(around.size, before)
     elements = elements_at(binding.buffer, binding.offset, tensor)
     for box, part in expected.parts():
-        before = None if last is None or last.poison is None else last.poison[box]
-        poison = _secret(part.values, before)
-        make_wrong(poison, part, tensor.data_type, allowed(part), before)
+        drawn_before = None if last is None or last.poison is None else last.poison[box]
+        poison = _secret(part.values, drawn_before)
+        make_wrong(poison, part, tensor.data_type, allowed(part), drawn_before)
         elements[box] = poison
     kept = elements.copy() if isinstance(expected, Expectation) else None
     return OutputMemory.before_execution(binding, tensor, kept)

@@ -25,7 +25,8 @@ def gather(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
 
 
 def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
-    source, indices = arrays["input_tensor"], arrays["indices_tensor"]
+    source: Any = arrays["input_tensor"]
+    indices: Any = arrays["indices_tensor"]
     index_rank = desc.index_dimensions
     spans = aligned(spans, source.ndim - 1 + index_rank)
     before, middle, after = (

@@ -33,7 +33,8 @@ def gather_nd(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
 
 
 def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
-    source, indices = arrays["input_tensor"], arrays["indices_tensor"]
+    source: Any = arrays["input_tensor"]
+    indices: Any = arrays["indices_tensor"]
     batches = getattr(desc, "batch_dimension_count", 0)
     index_rank, source_rank = desc.indices_dimension_count - 1, desc.input_dimension_count
     addressed = batches + indices.shape[-1]

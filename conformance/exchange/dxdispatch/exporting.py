@@ -19,7 +19,7 @@ from dml_conformance.reports.records import FEW_DIFFERENCES, Record
 from dml_conformance.reports.text import in_lines, pretty_json
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType, TensorFlag
-from dml_conformance.spec.memberkinds import TENSORS
+from dml_conformance.spec.field_kinds import TENSORS
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.operator import Slot, inputs, outputs, slots
 from dml_conformance.spec.registry import rule as rule_named

@@ -163,10 +163,10 @@ class _Importer:
 
     def _content(self, bindings: Mapping[str, Any], tensor_name: str, tensor: TensorDesc) -> Bytes:
         """The bytes from a tensor's first one on, as many as its elements span."""
-        field, place = split_key(tensor_name)
+        field, number = split_key(tensor_name)
         binding = bindings.get(field)
-        if isinstance(binding, list) and (len(binding) == 1 if place is None else place < len(binding)):
-            binding = binding[place or 0]
+        if isinstance(binding, list) and (len(binding) == 1 if number is None else number < len(binding)):
+            binding = binding[number or 0]
         offset = 0
         if isinstance(binding, dict):
             place = binding.get("elementOffset", 0), binding.get("elementSizeInBytes", tensor.data_type.size)
