@@ -41,7 +41,8 @@ class Binding(NamedTuple):
         return self.buffer[self.offset : self.offset + self.size]
 
 
-Bindings = Mapping[str, Binding]  # by the tensors' Python attributes
+# By slot: `input_tensor`, or `input_tensors[2]` for one of an array; missing optional tensors have none.
+Bindings = Mapping[str, Binding]
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -61,7 +62,7 @@ class Unsupported(Exception):
 
 
 # Of what a backend says of itself; reports show all of it, and say it more than once.
-LONGEST_NAME, MOST_NAMES = 1_000, 100
+LONGEST_NAME, MOST_NAMES = 1_000, 1_000
 
 
 class Capabilities(msgspec.Struct, frozen=True):
@@ -199,7 +200,11 @@ def _wrong_claim(field: str, expected: str, found: object) -> TypeError:
 
 
 class Backend(Protocol):
-    """The three things that a backend does. Tensors are named by their Python attribute (`input_tensor`)."""
+    """The three things that a backend does.
+
+    Tensors are named by their slots' keys, as `spec.descriptor.slots` has them: `input_tensor`, `input_tensors[2]`. An
+    operator without inputs gets no inputs, and a missing optional tensor has no binding.
+    """
 
     def capabilities(self) -> Capabilities:
         """What the backend claims; called once, cheap."""

@@ -10,8 +10,9 @@ from typing import Any, get_type_hints
 import msgspec
 
 from dml_conformance.backends.base import Capabilities
+from dml_conformance.spec.field_kinds import OPERATOR, OPERATORS
 from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.registry import operators
+from dml_conformance.spec.registry import every_operator
 
 LONGEST_ANSWER = 2**26
 LONGEST_TEXT = 10_000  # of what a backend has to say
@@ -32,7 +33,7 @@ class EncodedDesc(msgspec.Struct, frozen=True, array_like=True):
 SAME = EncodedDesc("", b"")
 
 
-# A binding, whose resource lies in the shared memory: the tensor's attribute; where the resource starts there, and its
+# A binding, whose resource lies in the shared memory: the slot's key; where the resource starts there, and its
 # length; offset and size of the binding in it; whether it may be written to. A plain tuple, as there are many.
 Bound = tuple[str, int, int, int, int, bool]
 
@@ -186,16 +187,19 @@ def descriptor(encoded: EncodedDesc) -> OperatorDesc:
     if not encoded.operator:
         desc: OperatorDesc = pickle.loads(encoded.content)  # noqa: S301 - the harness sent it
         return desc
-    codec = _codec(operators()[encoded.operator].desc)
+    codec = _codec(every_operator()[encoded.operator].desc)
     assert codec is not None
     return codec(encoded.content)
 
 
 @cache
 def _codec(desc_type: type[OperatorDesc]) -> Callable[[bytes], OperatorDesc] | None:
-    """What makes a descriptor of its fields, any of which may be null; None for a type that is not registered."""
-    known = operators().get(desc_type.operator)
+    """What makes a descriptor of its fields, any of which may be null; None for a type that is not
+    registered, and for one with operators inside, of which only pickle knows their types."""
+    known = every_operator().get(desc_type.operator)
     if known is None or known.desc is not desc_type:
+        return None
+    if any(field.kind in (OPERATOR, OPERATORS) for field in known.fields):
         return None
     hints: dict[str, Any] = get_type_hints(desc_type)
     fields = [(name, hints[name] | None) for name in desc_type.__struct_fields__]

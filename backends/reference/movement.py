@@ -1,9 +1,7 @@
-"""The array primitives that the operators are made of, written straight into the output's memory.
+"""The array primitives that operators which move data are made of.
 
 Each has a fast path for a source that lies packed in memory and a general one for any strides. The general one
 never makes the source packed first: with strides of 0 a few bytes can stand for billions of elements.
-
-NumPy's `take` gets mode "wrap" because its default mode copies the whole output; positions are in range already.
 """
 
 from __future__ import annotations
@@ -14,9 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dml_conformance.backends.reference.layout import UNSIGNED, Bits, Integers
+from dml_conformance.backends.reference.layout import UNSIGNED
+from dml_conformance.spec.expectation import Bits, Expectation, Mask
 
-Mask = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.integer[Any]]
 
 SHORT_ROW = 1024  # bytes; longer rows are copied as fast in either way
 
@@ -42,40 +41,36 @@ def positions(indices: Integers, size: int) -> tuple[Integers, Mask | None]:
     return places, np.asarray(outside) if outside.any() else None
 
 
-def take_slices(source: Bits, axis: int, places: Integers, out: Bits) -> None:
+def take_slices(source: Bits, axis: int, places: Integers) -> Bits:
     """`out[before..., p..., after...] = source[before..., places[p...], after...]`.
 
     Args:
         source: any shape.
         axis: the dimension of `source` that `places` addresses.
         places: any shape, also none at all; values from 0 to `source.shape[axis]` - 1.
-        out: the shape of `source` with `axis` replaced by the shape of `places`.
     """
     if source.flags.c_contiguous:
-        source.take(places, axis, out, "wrap")
-    else:
-        out[...] = source[(slice(None),) * axis + (places,)]
+        return np.asarray(source.take(places, axis))
+    return np.asarray(source[(slice(None),) * axis + (places,)])
 
 
-def take_elements(source: Bits, axis: int, places: Integers, out: Bits) -> None:
+def take_elements(source: Bits, axis: int, places: Integers) -> Bits:
     """`out[before..., p, after...] = source[before..., places[before..., p, after...], after...]`.
 
     Args:
         source: any shape.
         axis: the dimension of `source` that `places` addresses.
         places: the shape of `source` but for `axis`; values from 0 to `source.shape[axis]` - 1.
-        out: the shape of `places`.
     """
-    if source.flags.c_contiguous:
-        before, size, after = prod(source.shape[:axis]), source.shape[axis], prod(source.shape[axis + 1 :])
-        flat = np.multiply(places, after, dtype=np.intp).reshape(before, -1, after)
-        flat += (np.arange(before) * (size * after))[:, None, None] + np.arange(after)
-        source.reshape(-1).take(flat.reshape(out.shape), None, out, "wrap")
-    else:
-        out[...] = np.take_along_axis(source, places, axis)
+    if not source.flags.c_contiguous:
+        return np.take_along_axis(source, places, axis)
+    before, size, after = prod(source.shape[:axis]), source.shape[axis], prod(source.shape[axis + 1 :])
+    flat = np.multiply(places, after, dtype=np.intp).reshape(before, -1, after)
+    flat += (np.arange(before) * (size * after))[:, None, None] + np.arange(after)
+    return source.reshape(-1).take(flat.reshape(places.shape))
 
 
-def take_blocks(source: Bits, batches: int, places: list[Integers], out: Bits) -> None:
+def take_blocks(source: Bits, batches: int, places: list[Integers]) -> Bits:
     """`out[b..., p..., rest...] = source[b..., places[0][b..., p...], places[1][b..., p...], ..., rest...]`.
 
     Args:
@@ -83,7 +78,6 @@ def take_blocks(source: Bits, batches: int, places: list[Integers], out: Bits) -
         batches: how many dimensions b has; they have the same sizes in `source` and in each of `places`.
         places: one array for each dimension of `source` after the batches that is addressed, all of the same shape;
             values from 0 to that dimension's size - 1.
-        out: the shape of `places`, then that of the dimensions of `source` that are not addressed.
     """
     addressed = source.shape[: batches + len(places)]
     across_places = (1,) * (places[0].ndim - batches)
@@ -91,20 +85,19 @@ def take_blocks(source: Bits, batches: int, places: list[Integers], out: Bits) -
         rows: npt.NDArray[Any] = np.arange(prod(addressed[:batches])).reshape(addressed[:batches] + across_places)
         for size, place in zip(addressed[batches:], places, strict=True):
             rows = rows * size + place
-        source.reshape(-1, *source.shape[len(addressed) :]).take(rows, 0, out, "wrap")
-    else:
-        batch = (along.reshape(along.shape + across_places) for along in np.ix_(*map(range, addressed[:batches])))
-        out[...] = source[(*batch, *places)]
+        return np.asarray(source.reshape(-1, *source.shape[len(addressed) :]).take(rows, 0))
+    batch = (along.reshape(along.shape + across_places) for along in np.ix_(*map(range, addressed[:batches])))
+    return np.asarray(source[(*batch, *places)])
 
 
-def repeat(source: Bits, repeats: tuple[int, ...], out: Bits) -> None:
+def repeat(source: Bits, repeats: tuple[int, ...]) -> Bits:
     """`out[c...] = source[c[d] % source.shape[d] for each d]`.
 
     Args:
         source: any shape.
         repeats: one for each dimension of `source`.
-        out: each size of `source` times its repeat.
     """
+    out = np.empty([size * count for size, count in zip(source.shape, repeats, strict=True)], source.dtype)
     # Every dimension of `out` is split into (repeat, size); splitting needs no copy whatever the strides are.
     split = tuple(part for pair in zip(repeats, source.shape, strict=True) for part in pair)
     target = out.reshape(split)
@@ -115,3 +108,25 @@ def repeat(source: Bits, repeats: tuple[int, ...], out: Bits) -> None:
         wide: np.dtype[Any] = UNSIGNED.get(row) or np.dtype((np.void, row))
         target, origin = target.view(wide), origin.view(wide)
     target[...] = origin
+    return out
+
+
+def last_dimensions(array: Any, count: int) -> Any:
+    """The last `count` dimensions; of the leading ones, which have size 1, the first element."""
+    return array[(0,) * (array.ndim - count) + (...,)]
+
+
+def expected(values: Bits, outside: Mask | None, desc: Any) -> dict[str, Expectation]:
+    """What an operator that reads through an index tensor gives: where an index is out of range, any of the input.
+
+    Args:
+        values: as computed, right-aligned to the output's sizes.
+        outside: True where an index is out of range, over the first dimensions of `values`; None for nowhere.
+        desc: the descriptor.
+    """
+    sizes = desc.output_tensor.sizes
+    if outside is None:
+        return {"output_tensor": Expectation(values.reshape(sizes))}
+    outside = outside.reshape(outside.shape + (1,) * (values.ndim - outside.ndim))
+    one_of = np.broadcast_to(outside, values.shape).reshape(sizes)
+    return {"output_tensor": Expectation(values.reshape(sizes), one_of, "input_tensor")}

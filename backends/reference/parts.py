@@ -5,55 +5,65 @@ A part is a box of coordinates. An operator's own function computes it, from inp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from math import prod
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from dml_conformance.backends.base import Binding
-from dml_conformance.backends.reference import layout
-from dml_conformance.backends.reference.operators import OPERATORS, OUTPUT, Box, Result, last_dimensions
+from dml_conformance.backends.reference.layout import Arrays, Compute, as_bits
+from dml_conformance.spec.descriptor import Slot, with_tensors
+from dml_conformance.spec.expectation import Box, Expectation
 from dml_conformance.spec.operator import OperatorDesc
 
 PART_ELEMENTS = 2**20
 
 Spans = Sequence[slice]
-# The descriptor and input tensors of an operator whose output is the box of the given spans alone.
-Cut = Callable[..., tuple[Any, ...]]
+# From a descriptor, the spans of a box of its output and its inputs: the descriptor and the inputs of an operator whose
+# output is that box alone. The output's sizes are the box's already.
+Cut = Callable[[Any, Spans, Arrays], tuple[Any, Arrays]]
 
 
-class LargeResult:
-    """What an output tensor has to hold, computed anew each time that it is asked for.
+class LargeExpectation:
+    """What is right of an output tensor, computed anew each time that it is asked for.
 
     Args:
         desc: a descriptor that is valid.
-        inputs: the bound input tensors by Python attribute name; they must stay as they are.
+        output: the tensor.
+        arrays: the input tensors by slot; they must stay as they are.
+        cut: of the operator.
+        compute: of the operator.
     """
 
-    def __init__(self, desc: OperatorDesc, inputs: Mapping[str, Binding]) -> None:
+    def __init__(self, desc: OperatorDesc, output: Slot, arrays: Arrays, cut: Cut, compute: Compute) -> None:
         self._desc = desc
-        self._tensor = getattr(desc, OUTPUT)
-        self._tensors = [
-            read(inputs[name], getattr(desc, name)) for name, read in OPERATORS[desc.operator].inputs.items()
-        ]
+        self._output = output
+        self._arrays = arrays
+        self._cut = cut
+        self._compute = compute
 
-    def parts(self) -> Iterator[tuple[Box, Result]]:
-        """The boxes of at most `PART_ELEMENTS` elements, and what each holds."""
-        for box in boxes(self._tensor.sizes, PART_ELEMENTS):
+    def parts(self) -> Iterator[tuple[Box, Expectation]]:
+        """The boxes of at most `PART_ELEMENTS` elements, and what is right of each."""
+        for box in boxes(self._output.tensor.sizes, PART_ELEMENTS):
             yield box, self._part(box)
 
-    def at(self, coordinates: tuple[int, ...]) -> tuple[int, bool]:
-        """An element's bit pattern, and whether it is left open."""
-        return self._part(tuple(slice(place, place + 1) for place in coordinates)).at((0,) * len(coordinates))
+    def at(self, coordinates: tuple[int, ...]) -> Expectation:
+        """What is right of one element, as a tensor of it alone."""
+        return self._part(tuple(slice(place, place + 1) for place in coordinates))
 
-    def _part(self, box: Box) -> Result:
-        desc, *tensors = CUTS[self._desc.operator](self._desc, box, *self._tensors)
-        unsigned = layout.UNSIGNED[self._tensor.data_type.size]
-        out = np.empty([span.stop - span.start for span in box], unsigned)
-        return Result(out, OPERATORS[desc.operator].compute(desc, *tensors, out))
+    def _part(self, box: Box) -> Expectation:
+        key = self._output.key
+        tensor = msgspec.structs.replace(self._output.tensor, sizes=tuple(span.stop - span.start for span in box))
+        desc, arrays = self._cut(with_tensors(self._desc, {key: tensor}), box, self._arrays)
+        return as_expectation(self._compute(desc, arrays)[key], tensor)
+
+
+def as_expectation(found: Any, tensor: Any) -> Expectation:
+    """What an operator's function returned for an output."""
+    if isinstance(found, Expectation):
+        return found._replace(values=as_bits(found.values, tensor))
+    return Expectation(as_bits(found, tensor))
 
 
 def boxes(sizes: Sequence[int], most: int) -> Iterator[Box]:
@@ -67,50 +77,6 @@ def boxes(sizes: Sequence[int], most: int) -> Iterator[Box]:
             yield (*(slice(place, place + 1) for place in outer), along, *whole)
 
 
-def _cut_gather(desc: Any, spans: Spans, source: Any, indices: Any) -> tuple[Any, ...]:
-    index_rank = last_dimensions(indices, desc.index_dimensions).ndim
-    spans = _aligned(spans, source.ndim - 1 + index_rank)
-    before, middle, after = (
-        spans[: desc.axis],
-        spans[desc.axis : desc.axis + index_rank],
-        spans[desc.axis + index_rank :],
-    )
-    return desc, source[(*before, slice(None), *after)], indices[(..., *middle)]
-
-
-def _cut_gather_elements(desc: Any, spans: Spans, source: Any, indices: Any) -> tuple[Any, ...]:
-    along = tuple(slice(None) if axis == desc.axis else span for axis, span in enumerate(spans))
-    return desc, source[along], indices[tuple(spans)]
-
-
-def _cut_gather_nd(desc: Any, spans: Spans, source: Any, indices: Any) -> tuple[Any, ...]:
-    batches = getattr(desc, "batch_dimension_count", 0)
-    index_rank, source_rank = desc.indices_dimension_count - 1, desc.input_dimension_count
-    addressed = batches + indices.shape[-1]
-    spans = _aligned(spans, index_rank + source_rank - addressed)
-    unaddressed = spans[index_rank:]
-    kept = (*spans[:batches], *(slice(None),) * indices.shape[-1], *unaddressed)
-    return desc, source[(..., *kept)], indices[(..., *spans[:index_rank], slice(None))]
-
-
-def _cut_tile(desc: Any, spans: Spans, source: Any) -> tuple[Any, ...]:
-    repeats = list(desc.repeats)
-    for axis, span in enumerate(spans):
-        if (span.start, span.stop) != (0, source.shape[axis] * repeats[axis]):
-            source = source.take(np.arange(span.start, span.stop) % source.shape[axis], axis)
-            repeats[axis] = 1
-    return msgspec.structs.replace(desc, repeats=tuple(repeats)), source
-
-
-def _aligned(spans: Spans, rank: int) -> tuple[slice, ...]:
+def aligned(spans: Spans, rank: int) -> tuple[slice, ...]:
     """The spans of the last `rank` dimensions; where there are fewer, ones are missing in front."""
     return (*(slice(0, 1),) * (rank - len(spans)), *spans[max(0, len(spans) - rank) :])
-
-
-CUTS: Mapping[str, Cut] = {
-    "GATHER": _cut_gather,
-    "TILE": _cut_tile,
-    "GATHER_ELEMENTS": _cut_gather_elements,
-    "GATHER_ND": _cut_gather_nd,
-    "GATHER_ND1": _cut_gather_nd,
-}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from statistics import median
@@ -17,22 +17,33 @@ from dml_conformance.backends.timing import PATIENT, QUICK, Runs, Series, time_c
 from dml_conformance.conformance.campaign.budget import Budget
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.reports.records import Caches, Caveat, Throughput
-from dml_conformance.spec.case import Case
+from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import descriptor_classes
+from dml_conformance.spec.descriptor import OperatorDesc, descriptor_classes, inputs, outputs, slots
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.registry import spec_of
-from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.tensor import TensorDesc, braces
 from dml_conformance.strategies.builders import builder
 from dml_conformance.strategies.chooser import SeededChooser
-from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.values import UNSIGNED_OF_SIZE, buffer_size
+from dml_conformance.strategies.context import Context, Impossible
+from dml_conformance.strategies.values import DOMAINS, UNSIGNED_OF_SIZE, buffer_size, fill, most_diverse
 
 # Times the least that any size takes, up to which a run is the time of a launch for the most part.
 LAUNCHES = 2
 # That runs which measure the same may differ by; what differs by more was disturbed.
 SPREAD = 0.2
+
+
+def _copy_by(operator: str, *attributes: object) -> Callable[[TensorDesc], OperatorDesc]:
+    return lambda tensor: descriptor_classes()[operator](tensor, tensor, *attributes)
+
+
+# Descriptors that copy a tensor of four dimensions.
+COPIES: Mapping[str, Callable[[TensorDesc], OperatorDesc]] = {
+    "ELEMENT_WISE_IDENTITY": _copy_by("ELEMENT_WISE_IDENTITY", None),
+    "TILE": _copy_by("TILE", (1, 1, 1, 1)),
+}
 
 
 def measure(judge: Judge, operators: Sequence[str], levels: Sequence[Level], budget: Budget) -> Iterator[Throughput]:
@@ -71,7 +82,10 @@ def _rows(
     meter: _Meter, operator: str, data_type: DataType, size: int, level: Level, states: Sequence[Caches]
 ) -> Iterator[Measurement]:
     """A case timed in each state of the caches; its tensors are let go of with the last."""
-    desc = builder(operator).large(_context(operator, level).but(data_types=(data_type,)), size)
+    try:
+        desc = builder(operator).large(_context(operator, level).but(data_types=(data_type,)), size)
+    except Impossible:
+        return
     case = Case.of(desc, level, rule=f"{operator}.values")
     useful, execution = useful_bytes(case), _bound(case)
     if not meter.accepts(execution):
@@ -103,7 +117,7 @@ class _Meter:
 
     def __init__(self, backend: Backend, capabilities: Capabilities, repeats: int) -> None:
         self._backend = backend
-        self._has_tile = "TILE" in capabilities.operators
+        self._copying = [make for operator, make in COPIES.items() if operator in capabilities.operators]
         self._repeats = repeats
         # To empty the caches before each run is work enough to keep a device warm.
         self._warm_up = {Caches.WARM: PATIENT if capabilities.accelerated else QUICK, Caches.COLD: QUICK}
@@ -117,9 +131,9 @@ class _Meter:
             self.launches[caches] = _seconds(self._time(partial(self._clock_copy, 1, caches), caches))
         self._largest = max(self._largest, 2 * size)
         self.copy(2 * size, caches)
-        if self._has_tile:
+        for make in self._copying:
             tensor = TensorDesc.of(DataType.FLOAT32, (1, 1, 1, size // DataType.FLOAT32.size))
-            case = Case.of(descriptor_classes()["TILE"](tensor, tensor, (1, 1, 1, 1)), level, rule="TILE.values")
+            case = Case.of(make(tensor), level)
             execution = _bound(case)
             seconds = _seconds(self.time(execution, caches)) if self.accepts(execution) else 0.0
             self._note(useful_bytes(case), seconds, caches)
@@ -225,9 +239,7 @@ def _seconds(series: Series | None) -> float:
 
 def useful_bytes(case: Case) -> int:
     """Each input element read once, each index once, each output element written once."""
-    spec = spec_of(case.desc)
-    tensors: list[TensorDesc] = [getattr(case.desc, field.attribute) for field in spec.tensor_fields]
-    return sum(tensor.element_count * tensor.data_type.size for tensor in tensors)
+    return sum(slot.tensor.element_count * slot.tensor.data_type.size for slot in slots(case.desc))
 
 
 def _states(backend: Backend) -> list[Caches]:
@@ -243,19 +255,19 @@ def _bound(case: Case) -> Execution:
     """The case with its tensors in memory, without guards. Nobody needs to make the same data again, so it is made in a
     quicker way than a case's own."""
     spec, random = spec_of(case.desc), np.random.Generator(np.random.SFC64(0))
-    inputs = {}
-    for field in spec.input_fields:
-        tensor: TensorDesc = getattr(case.desc, field.attribute)
-        if spec.index is not None and field.attribute == spec.index.indices:
-            content = _random_indices(random, tensor, spec.index.limits(case.desc))
+    read = {}
+    for slot in inputs(case.desc):
+        domain = spec.domains.get(slot.field.name)
+        if spec.index is not None and slot.key == spec.index.indices:
+            content = _random_indices(random, slot.tensor, spec.index.limits(case.desc))
+        elif domain is not None:
+            content = fill(slot.tensor, Recipe(most_diverse(DOMAINS[domain])))
         else:
-            content = _random_bytes(random, tensor)
-        inputs[field.attribute] = Binding(content, 0, len(content))
-    outputs = {}
-    for field in spec.output_fields:
-        size = buffer_size(getattr(case.desc, field.attribute))
-        outputs[field.attribute] = Binding(np.empty(size, np.uint8), 0, size)
-    return Execution(case.desc, case.level, inputs, outputs)
+            content = _random_bytes(random, slot.tensor)
+        read[slot.key] = Binding(content, 0, len(content))
+    sizes = {slot.key: buffer_size(slot.tensor) for slot in outputs(case.desc)}
+    written = {key: Binding(np.empty(size, np.uint8), 0, size) for key, size in sizes.items()}
+    return Execution(case.desc, case.level, read, written)
 
 
 def _random_bytes(random: np.random.Generator, tensor: TensorDesc) -> Bytes:
@@ -276,8 +288,4 @@ def _random_indices(random: np.random.Generator, tensor: TensorDesc, limits: Seq
 
 
 def _shape(case: Case) -> str:
-    spec = spec_of(case.desc)
-    return " ".join(
-        f"{field.name.removesuffix('Tensor')}{{{','.join(map(str, getattr(case.desc, field.attribute).sizes))}}}"
-        for field in spec.tensor_fields
-    )
+    return " ".join(f"{slot.name.replace('Tensor', '')}{braces(slot.tensor.sizes)}" for slot in slots(case.desc))

@@ -15,12 +15,10 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from dml_conformance.backends.base import Backend, Batched, Binding, Bytes, Execution, takes_batches
+from dml_conformance.backends.base import Backend, Batched, Binding, Bindings, Bytes, Execution, takes_batches
 from dml_conformance.backends.poison import secret_bytes
-from dml_conformance.backends.reference import Result
-from dml_conformance.backends.reference.operators import compute_into
+from dml_conformance.backends.reference import Expectation, expected_output
 from dml_conformance.conformance.judge.judge import (
     OUTPUT_BOUNDS,
     Judge,
@@ -30,18 +28,19 @@ from dml_conformance.conformance.judge.judge import (
     verdict_on,
 )
 from dml_conformance.conformance.judge.memory import (
-    Elements,
     InputMemory,
     OutputMemory,
     Stretch,
     Unwritten,
+    allowed_elements,
     elements_at,
+    make_wrong,
 )
 from dml_conformance.conformance.judge.output_digest import output_digest
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case
-from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.expectation import Bits
+from dml_conformance.spec.operator import OperatorDesc, inputs, outputs
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.values import overlaps
 
@@ -53,7 +52,7 @@ _TRUE = {size: int.from_bytes(bytes([True]) * size) for size in (1, 2, 4, 8)}  #
 
 
 class _Member(NamedTuple):
-    """A case of a batch and what its inputs hold, by attribute."""
+    """A case of a batch and what its inputs hold, by slot."""
 
     pending: Pending
     contents: Mapping[str, Bytes]
@@ -223,26 +222,30 @@ class BatchJudge:
 
 
 class _Place(NamedTuple):
-    """Where the tensors of one case lie in a batch's memory, by attribute: the inputs one after the other, and behind
-    them the output."""
+    """Where the tensors of one case lie in a batch's memory, by slot: one after the other, the inputs first."""
 
     inputs: dict[str, Stretch]
-    output: str
-    written: Stretch
+    outputs: dict[str, Stretch]
 
     @classmethod
     def of(cls, desc: OperatorDesc, after: int) -> _Place:
         """The first place from `after` on."""
-        spec, stretches = spec_of(desc), dict[str, Stretch]()
-        for field in (*spec.input_fields, *spec.output_fields):
-            stretch = stretches[field.attribute] = Stretch.of(getattr(desc, field.attribute), after)
-            after = stretch.end
-        output, written = stretches.popitem()
-        return cls(stretches, output, written)
+        place = cls({}, {})
+        for slots, stretches in ((inputs(desc), place.inputs), (outputs(desc), place.outputs)):
+            for slot in slots:
+                stretches[slot.key] = Stretch.of(slot.tensor, after)
+                after = stretches[slot.key].end
+        return place
 
     @property
-    def start(self) -> int:
-        return next(iter(self.inputs.values())).start
+    def stretches(self) -> list[Stretch]:
+        """All of them, in order."""
+        return [*self.inputs.values(), *self.outputs.values()]
+
+    def bound(self, memory: Bytes) -> tuple[dict[str, Binding], dict[str, Binding]]:
+        """The bindings of the inputs and of the outputs where `memory` is the resource."""
+        read = {key: stretch.binding(memory) for key, stretch in self.inputs.items()}
+        return read, {key: stretch.binding(memory) for key, stretch in self.outputs.items()}
 
 
 class _Batch:
@@ -261,15 +264,15 @@ class _Batch:
         for pending, _ in members:
             place = _Place.of(pending.case.desc, end)
             self._places.append(place)
-            end = place.written.end
+            end = place.stretches[-1].end
         end = -(-end // 8) * 8
         # What lies between two cases is the first one's, so that every byte is somebody's.
-        self._ends = np.array([*(place.start for place in self._places[1:]), end])
+        self._ends = np.array([*(place.stretches[0].start for place in self._places[1:]), end])
         self._wanted = secret_bytes(end)
         self._found = np.empty_like(self._wanted)
         self._before: Bytes | None = None
         self._is_element, self._is_free = np.zeros(end, np.bool_), np.ones(end, np.bool_)
-        self._open = [self._fill(member, place) for member, place in zip(members, self._places, strict=True)]
+        self._expected = [self._fill(member, place) for member, place in zip(members, self._places, strict=True)]
         self._is_free &= ~self._is_element
         self.executions = [
             self._execution(pending.case, place) for (pending, _), place in zip(members, self._places, strict=True)
@@ -279,13 +282,21 @@ class _Batch:
     def poison(self) -> None:
         """Make the memory what it is before an execution: inputs as they are, all else secret bytes.
 
-        No byte of an output's element is the wanted one, and none of anything but inputs is what it was last time.
+        No byte of an output's exact element is the wanted one, what is not exact is wrong, and no byte of anything but
+        inputs is what it was last time, unless it had to be drawn again.
         """
         avoided = [self._wanted] if self._before is None else [self._wanted, self._before]
         fresh = secret_bytes(len(self._wanted), *avoided)
         np.copyto(self._wanted, fresh, where=self._is_free)
         np.copyto(self._found, self._wanted)
         np.copyto(self._found, fresh, where=self._is_element)
+        for (pending, _), place, expected in zip(self.members, self._places, self._expected, strict=True):
+            for slot in outputs(pending.case.desc):
+                if (part := expected[slot.key]).open is not None:
+                    stretch, desc = place.outputs[slot.key], pending.case.desc
+                    last = None if self._before is None else _elements(self._before, stretch, slot.tensor)
+                    allowed = allowed_elements(part, desc, place.bound(self._wanted)[0])
+                    make_wrong(_elements(self._found, stretch, slot.tensor), part, slot.tensor.data_type, allowed, last)
         self._before = self._found.copy()
 
     def touched(self) -> list[int]:
@@ -297,48 +308,52 @@ class _Batch:
         return [int(n) for n in np.unique(np.searchsorted(self._ends, differing, side="right"))]
 
     def output_digests(self) -> list[str]:
-        """Of each case, over what the backend left in its output."""
+        """Of each case, over what the backend left in its outputs."""
         return [
-            output_digest([(_elements(self._found, place.written, getattr(pending.case.desc, place.output)), is_open)])
-            for (pending, _), place, is_open in zip(self.members, self._places, self._open, strict=True)
+            output_digest(
+                (_elements(self._found, place.outputs[slot.key], slot.tensor), expected[slot.key].open)
+                for slot in outputs(pending.case.desc)
+            )
+            for (pending, _), place, expected in zip(self.members, self._places, self._expected, strict=True)
         ]
 
     def judged_alone(self, n: int, judge: Judge, seconds: float) -> Judgement:
         """The verdict on one case by its own part of the memory."""
         pending, place = self.members[n].pending, self._places[n]
-        inputs = {}
-        ends = [stretch.start for stretch in (*place.inputs.values(), place.written)][1:]
-        for (attribute, stretch), end in zip(place.inputs.items(), ends, strict=True):
-            wanted = stretch.binding_alone(self._wanted, end)
-            inputs[attribute] = InputMemory(stretch.binding_alone(self._found, end), wanted.buffer.tobytes())
         assert self._before is not None
-        tensor = getattr(pending.case.desc, place.output)
-        before, found, wanted = (
-            place.written.binding_alone(memory, int(self._ends[n]))
-            for memory in (self._before, self._found, self._wanted)
-        )
-        output = OutputMemory.before_execution(before, tensor, elements_at(before.buffer, before.offset, tensor))
-        expected = Result(elements_at(wanted.buffer, wanted.offset, tensor), self._open[n])
-        outputs, results = {place.output: output._replace(binding=found)}, {place.output: expected}
-        return judge.judge_memory(pending, seconds, inputs, outputs, results, self.unwritten[n])
+        stretches = place.stretches
+        ends = dict(zip(stretches, [*(stretch.start for stretch in stretches[1:]), int(self._ends[n])], strict=True))
+        read, written = {}, {}
+        for key, stretch in place.inputs.items():
+            wanted = stretch.binding_alone(self._wanted, ends[stretch])
+            read[key] = InputMemory(stretch.binding_alone(self._found, ends[stretch]), wanted.buffer.tobytes())
+        for slot in outputs(pending.case.desc):
+            stretch, tensor = place.outputs[slot.key], slot.tensor
+            before, found = (stretch.binding_alone(memory, ends[stretch]) for memory in (self._before, self._found))
+            memory = OutputMemory.before_execution(before, tensor, elements_at(before.buffer, before.offset, tensor))
+            written[slot.key] = memory._replace(binding=found)
+        return judge.judge_memory(pending, seconds, read, written, self._expected[n], self.unwritten[n])
 
-    def _fill(self, member: _Member, place: _Place) -> npt.NDArray[np.bool_] | None:
-        """Write what a case's memory should hold in the end; returns which elements of the output are left open."""
+    def _fill(self, member: _Member, place: _Place) -> dict[str, Expectation]:
+        """Write what a case's memory should hold in the end; returns what is right there, in views of the memory."""
         desc, memory = member.pending.case.desc, self._wanted
-        bound: dict[str, Binding] = {}
-        for attribute, stretch in place.inputs.items():
-            binding = bound[attribute] = stretch.binding(memory)
-            memory[binding.offset : binding.offset + binding.size] = member.contents[attribute]
+        bound: Bindings = place.bound(memory)[0]
+        for key, binding in bound.items():
+            memory[binding.offset : binding.offset + binding.size] = member.contents[key]
             self._is_free[binding.offset : binding.offset + binding.size] = False
-        tensor = getattr(desc, place.output)
-        _elements(self._is_element.view(np.uint8), place.written, tensor)[...] = _TRUE[tensor.data_type.size]
-        return compute_into(_elements(memory, place.written, tensor), desc, bound)
+        expected = expected_output(desc, bound)
+        for slot in outputs(desc):
+            stretch, tensor = place.outputs[slot.key], slot.tensor
+            _elements(self._is_element.view(np.uint8), stretch, tensor)[...] = _TRUE[tensor.data_type.size]
+            wanted = _elements(memory, stretch, tensor)
+            wanted[...] = expected[slot.key].values
+            expected[slot.key] = expected[slot.key]._replace(values=wanted)
+        return expected
 
     def _execution(self, case: Case, place: _Place) -> Execution:
         """The arguments of a case's execution."""
-        inputs = {attribute: stretch.binding(self._found) for attribute, stretch in place.inputs.items()}
-        return Execution(case.desc, case.level, inputs, {place.output: place.written.binding(self._found)})
+        return Execution(case.desc, case.level, *place.bound(self._found))
 
 
-def _elements(memory: Bytes, stretch: Stretch, tensor: TensorDesc) -> Elements:
+def _elements(memory: Bytes, stretch: Stretch, tensor: TensorDesc) -> Bits:
     return elements_at(memory, stretch.start + stretch.offset, tensor)

@@ -1,4 +1,4 @@
-"""Comparing an output with what is expected: bit for bit, except where the specification leaves an element open."""
+"""Comparing an output with what is right of it: bit for bit, in an interval, one of several values, or anything."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dml_conformance.reports.records import Difference
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.expectation import Bits, Expectation, Mask, in_order
 from dml_conformance.strategies.values import NUMPY_TYPE
 
 # Differing elements that are recorded: all of a small output, so that it can be drawn whole; of a larger one the first.
 SMALL_OUTPUT = 256
 RECORDED = 64
 OPEN = "any element of the input"
-
-Elements = npt.NDArray[np.unsignedinteger]
+ANYTHING = "anything"
+NAN = "NaN"
 
 
 class OutputComparison(NamedTuple):
@@ -37,30 +37,24 @@ EQUAL = OutputComparison(0, ())
 
 
 def compare(
-    actual: Elements,
-    expected: Elements,
+    actual: Bits,
+    expected: Expectation,
     data_type: DataType,
-    is_open: npt.NDArray[np.bool_] | None = None,
-    allowed: Elements | None = None,
+    allowed: Bits | None = None,
     start: Sequence[int] = (),
 ) -> OutputComparison:
-    """Compare bits.
+    """Find the elements that are wrong.
 
     Args:
         actual: the output's elements as unsigned integers, in the output's sizes.
-        expected: the same, as they should be.
-        data_type: how to show them.
-        is_open: True where the specification leaves the value open; None = nowhere.
-        allowed: values that an open element may have.
+        expected: what is right of them.
+        data_type: theirs.
+        allowed: where one of several values is right, these.
         start: coordinates of the first element, where these are part of an output; () = they are all of it.
     """
-    if is_open is None and actual.tobytes() == expected.tobytes():
+    if expected.open is None and actual.tobytes() == expected.values.tobytes():
         return EQUAL
-    wrong = actual != expected
-    if is_open is not None:
-        assert allowed is not None
-        wrong &= ~is_open
-        wrong[is_open] = ~np.isin(actual[is_open], allowed)
+    wrong = ~right(actual, expected, data_type, allowed)
     count = int(np.count_nonzero(wrong))
     if count == 0:
         return EQUAL
@@ -68,15 +62,60 @@ def compare(
     index = np.unravel_index(places, wrong.shape)
     begins = start or (0,) * wrong.ndim
     coordinates = zip(*((along + begin).tolist() for along, begin in zip(index, begins, strict=True)), strict=True)
-    found, wanted = shown(actual[index], data_type), shown(expected[index], data_type)
-    if is_open is not None:
-        wanted = [(OPEN, "") if free else known for free, known in zip(is_open[index].tolist(), wanted, strict=True)]
+    found, wanted = shown(actual[index], data_type), wanted_text(expected, index, data_type)
     return OutputComparison(
         count, tuple(Difference(at, *want, *got) for at, want, got in zip(coordinates, wanted, found, strict=True))
     )
 
 
-def shown(elements: Elements, data_type: DataType) -> list[tuple[str, str]]:
+def right(actual: Bits, expected: Expectation, data_type: DataType, allowed: Bits | None) -> Mask:
+    """Which elements are right; see `compare`."""
+    found = np.asarray(actual == expected.values)
+    if expected.one_of is not None:
+        assert allowed is not None
+        found[expected.one_of] = np.isin(actual[expected.one_of], allowed)
+    if expected.within is not None and (where := expected.intervals) is not None:
+        found = np.where(where, expected.within.holds(actual, data_type), found)
+    if expected.free is not None:
+        found |= expected.free
+    return found
+
+
+def wanted_text(expected: Expectation, index: Any, data_type: DataType) -> list[tuple[str, str]]:
+    """What is right of some elements, in words or as a number, and the bits where there is but one value.
+
+    Args:
+        expected: of the whole.
+        index: of NumPy; one array for each dimension.
+        data_type: of the elements.
+    """
+    wanted = shown(expected.values[index], data_type)
+    for mask, text in ((expected.one_of, OPEN), (expected.free, ANYTHING)):
+        if mask is not None:
+            wanted = [(text, "") if there else known for there, known in zip(mask[index].tolist(), wanted, strict=True)]
+    if expected.within is not None and (where := expected.intervals) is not None:
+        ends = zip(_interval_text(expected, index, data_type), where[index].tolist(), strict=True)
+        wanted = [(text, "") if there else known for (text, there), known in zip(ends, wanted, strict=True)]
+    return wanted
+
+
+def _interval_text(expected: Expectation, index: Any, data_type: DataType) -> list[str]:
+    """`from 0.5 to 0.75 or NaN`."""
+    within = expected.within
+    assert within is not None
+    lows, highs = within.low[index], within.high[index]
+    empty = (in_order(lows, data_type) > in_order(highs, data_type)).tolist()
+    nan = [False] * len(empty) if within.nan is None else within.nan[index].tolist()
+    texts = []
+    for (low, _), (high, _), none, or_nan in zip(
+        shown(lows, data_type), shown(highs, data_type), empty, nan, strict=True
+    ):
+        numbers = [] if none else [f"from {low} to {high}"]
+        texts.append(" or ".join([*numbers, *([NAN] if or_nan else [])]) or "nothing")
+    return texts
+
+
+def shown(elements: Bits, data_type: DataType) -> list[tuple[str, str]]:
     """Elements as numbers in their own type, `nan` and `-0.0` included, and their bits as `shown_bits` shows them."""
     digits = data_type.size * 2  # all at once: a NumPy scalar for each element takes ten times as long
     values = np.ascontiguousarray(elements).view(NUMPY_TYPE[data_type]).tolist()

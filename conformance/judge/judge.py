@@ -10,32 +10,32 @@ from typing import NamedTuple
 import msgspec
 import psutil
 
-from dml_conformance.backends.base import Answer, Backend, Binding, Bytes, Capabilities, Unsupported
+from dml_conformance.backends.base import Answer, Backend, Bindings, Bytes, Capabilities, Unsupported
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import ProcessLost, StrayWrite
-from dml_conformance.backends.reference import LargeResult, Result, expected_output
+from dml_conformance.backends.reference import Expectation, LargeExpectation, expected_output, expected_parts
 from dml_conformance.conformance.judge.compare import EQUAL, OutputComparison, compare
 from dml_conformance.conformance.judge.memory import (
     LARGE_BYTES,
     InputMemory,
     OutputMemory,
     Unwritten,
+    allowed_elements,
     bind_input,
     bind_output,
     bind_overlapping,
-    memory_elements,
 )
 from dml_conformance.conformance.judge.output_digest import output_digest
 from dml_conformance.reports.records import Phase, Record, Verdict
 from dml_conformance.spec.case import Case, digest_of
 from dml_conformance.spec.divergences import recognise
-from dml_conformance.spec.operator import OperatorSpec
+from dml_conformance.spec.operator import OperatorSpec, inputs, outputs, slots, tensor_at
 from dml_conformance.spec.registry import rule as rule_named
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.rules import ACCEPTANCE, DESCRIPTOR_CATEGORIES, Category
 from dml_conformance.spec.validator import Outcome, Reading, decide
 from dml_conformance.strategies.tensors import layout_kind
-from dml_conformance.strategies.values import DATA_PATTERNS, buffer_size, materialize, overlaps
+from dml_conformance.strategies.values import DOMAINS, OVERLAPPING, buffer_size, materialize, overlaps
 
 # Larger cases are decided on, not executed.
 MAX_BYTES = 2**34
@@ -50,6 +50,8 @@ ONCE_MORE = 7
 
 # What is said of memory; a wrong value in a case about it is none of its business.
 OUTPUT_BOUNDS, INPUTS_UNCHANGED = "EXECUTION.output-bounds", "EXECUTION.inputs-unchanged"
+
+_PATTERNS = frozenset(pattern for patterns in DOMAINS.values() for pattern in patterns)
 
 
 class Judgement(NamedTuple):
@@ -129,7 +131,7 @@ class Judge:
     def describe(self, case: Case, phase: Phase, judged: Judgement) -> Record:
         """The record of a case, in this judge's reading, that came to a judgement."""
         spec = spec_of(case.desc)
-        output = getattr(case.desc, spec.output_fields[0].attribute)
+        output = next((slot.tensor for slot in outputs(case.desc)), None)
         index_type, pattern = _index_facts(spec, case)
         passed = judged.verdict is Verdict.PASS
         content = case.to_json()
@@ -146,7 +148,7 @@ class Judge:
             data_type=output.data_type.name if output is not None else "",
             index_type=index_type,
             rank=len(output.sizes) if output is not None else 0,
-            layout=_layout(spec, case),
+            layout=_layout(case),
             pattern=pattern if self._is_executed(case) else "",
             seconds=judged.seconds,
             case_json=content,
@@ -218,18 +220,18 @@ class Judge:
         contents = self.contents(pending)
         if isinstance(contents, Judgement):
             return contents
-        inputs = bind_inputs(case, contents)
+        read = bind_inputs(case, contents)
         del contents  # or a large case would need its memory twice
-        expected = self.expected(pending, {attribute: memory.binding for attribute, memory in inputs.items()})
+        expected = self.expected(pending, {key: memory.binding for key, memory in read.items()})
         unwritten = Unwritten()
-        outputs: dict[str, OutputMemory] = {}
-        first = self._execute_once(pending, inputs, outputs, expected, unwritten)
+        written: dict[str, OutputMemory] = {}
+        first = self._execute_once(pending, read, written, expected, unwritten)
         if first.verdict is not Verdict.PASS or pending.needed > LACKING_BYTES:
             return first  # a repetition of a large case takes minutes, and poison is never what is expected
         self._executed += 1
         once_more = self.repeat > 1 and self._executed % ONCE_MORE == 0
         for execution in range(1, self.repeat + once_more):
-            again = self._execute_once(pending, inputs, outputs, expected, unwritten)
+            again = self._execute_once(pending, read, written, expected, unwritten)
             if again.verdict is not Verdict.PASS:
                 return not_the_first(again, execution)
         return self.unless_unwritten(first, unwritten)
@@ -237,21 +239,25 @@ class Judge:
     def _execute_once(
         self,
         pending: Pending,
-        inputs: Mapping[str, InputMemory],
-        outputs: dict[str, OutputMemory],
-        expected: Mapping[str, Result | LargeResult],
+        read: Mapping[str, InputMemory],
+        written: dict[str, OutputMemory],
+        expected: Mapping[str, Expectation | LargeExpectation],
         unwritten: Unwritten,
     ) -> Judgement:
         """Execute a case into new outputs, in place of those of the execution before."""
         case = pending.case
-        for attribute, result in expected.items():
-            tensor = getattr(case.desc, attribute)
-            outputs[attribute] = bind_output(tensor, result, outputs.get(attribute))
-        read = {attribute: memory.binding for attribute, memory in inputs.items()}
-        written = {attribute: memory.binding for attribute, memory in outputs.items()}
+        sources = {key: memory.binding for key, memory in read.items()}
+        for slot in outputs(case.desc):
+            written[slot.key] = bind_output(
+                slot.tensor,
+                expected[slot.key],
+                written.get(slot.key),
+                lambda part: allowed_elements(part, case.desc, sources),
+            )
+        targets = {key: memory.binding for key, memory in written.items()}
         started = time.perf_counter()
         try:
-            self.backend.execute(case.desc, case.level, read, written)
+            self.backend.execute(case.desc, case.level, sources, targets)
         except Exception as error:
             verdict, reason = verdict_on(error, "execute")
             if isinstance(error, MemoryError) and pending.needed > LACKING_BYTES:
@@ -259,7 +265,7 @@ class Judge:
             judged = pending.judged(verdict, reason)
             return judged._replace(rule=OUTPUT_BOUNDS) if isinstance(error, StrayWrite) else judged
         seconds = time.perf_counter() - started
-        return self.judge_memory(pending, seconds, inputs, outputs, expected, unwritten)
+        return self.judge_memory(pending, seconds, read, written, expected, unwritten)
 
     def unless_unwritten(self, passed: Judgement, unwritten: Unwritten) -> Judgement:
         """A pass, unless elements were never written in several executions."""
@@ -269,23 +275,23 @@ class Judge:
         return passed._replace(verdict=Verdict.FAIL, reason=reason)
 
     def contents(self, pending: Pending) -> dict[str, Bytes] | Judgement:
-        """What the inputs hold, by attribute; or the verdict, where the case's recipes give no data."""
+        """What the inputs hold, by slot; or the verdict, where the case's recipes give no data."""
         try:
             return materialize(pending.case)
         except ValueError as error:
             return pending.judged(Verdict.ERROR, f"there is no such data: {error}")
 
-    def expected(self, pending: Pending, inputs: Mapping[str, Binding]) -> dict[str, Result | LargeResult]:
-        """What the outputs have to hold, by attribute."""
-        return expected_results(pending, inputs)
+    def expected(self, pending: Pending, read: Bindings) -> Mapping[str, Expectation | LargeExpectation]:
+        """What the outputs have to hold, by slot."""
+        return expected_results(pending, read)
 
     def judge_memory(
         self,
         pending: Pending,
         seconds: float,
-        inputs: Mapping[str, InputMemory],
-        outputs: Mapping[str, OutputMemory],
-        expected: Mapping[str, Result | LargeResult],
+        read: Mapping[str, InputMemory],
+        written: Mapping[str, OutputMemory],
+        expected: Mapping[str, Expectation | LargeExpectation],
         unwritten: Unwritten,
     ) -> Judgement:
         """The verdict on the memory of a case after an execution.
@@ -293,52 +299,38 @@ class Judge:
         Args:
             pending: the case.
             seconds: that the backend took over it.
-            inputs, outputs: by attribute, as the backend left them.
-            expected: what the outputs have to hold, by attribute.
+            read, written: the inputs and outputs by slot, as the backend left them.
+            expected: what the outputs have to hold, by slot.
             unwritten: is told of the outputs.
         """
         case = pending.case
-        spec = spec_of(case.desc)
+        results = outputs(case.desc)
         passed = pending.judged(Verdict.PASS, seconds=seconds)
         if self.digests_outputs:
-            parts = ((memory, *part) for name, memory in outputs.items() for part in expected[name].parts())
+            parts = ((written[slot.key], *part) for slot in results for part in expected[slot.key].parts())
             passed = passed._replace(output=output_digest((memory.elements[box], p.open) for memory, box, p in parts))
-        for field in spec.output_fields:
-            outside = outputs[field.attribute].changed_outside()
+        for slot in results:
+            outside = written[slot.key].changed_outside()
             if outside:
-                reason = f"{field.name}: bytes changed outside the tensor, at {outside} from its start"
+                reason = f"{slot.name}: bytes changed outside the tensor, at {outside} from its start"
                 return passed._replace(verdict=Verdict.FAIL, rule=OUTPUT_BOUNDS, reason=reason)
-        for field in spec.input_fields:
-            if not inputs[field.attribute].is_unchanged:
-                reason = f"{field.name}: the input's memory was written to"
+        for slot in inputs(case.desc):
+            if not read[slot.key].is_unchanged:
+                reason = f"{slot.name}: the input's memory was written to"
                 return passed._replace(verdict=Verdict.FAIL, rule=INPUTS_UNCHANGED, reason=reason)
-        for field in spec.output_fields:
-            tensor = outputs[field.attribute].tensor
-            found = self._compared(case, outputs[field.attribute], expected[field.attribute], inputs)
+        sources = {key: memory.binding for key, memory in read.items()}
+        for slot in results:
+            found = _compared(case, written[slot.key], expected[slot.key], sources)
             if found.wrong:
-                reason = f"{field.name}: {found.wrong} of {tensor.element_count} elements differ"
+                reason = f"{slot.name}: {found.wrong} of {slot.tensor.element_count} elements differ"
                 is_values = pending.rule in (OUTPUT_BOUNDS, INPUTS_UNCHANGED)
-                rule = f"{spec.name}.values" if is_values else pending.rule
+                rule = f"{case.operator}.values" if is_values else pending.rule
                 return passed._replace(verdict=Verdict.FAIL, rule=rule, reason=reason, comparison=found)
-            unwritten.look(field.attribute, outputs[field.attribute], expected[field.attribute])
+            unwritten.look(slot.key, written[slot.key], expected[slot.key])
         return passed
 
-    def _compared(
-        self, case: Case, output: OutputMemory, expected: Result | LargeResult, inputs: Mapping[str, InputMemory]
-    ) -> OutputComparison:
-        index, found = spec_of(case.desc).index, EQUAL
-        for box, part in expected.parts():
-            allowed = None
-            if part.open is not None and index is not None:
-                allowed = memory_elements(getattr(case.desc, index.indexed), inputs[index.indexed].binding)
-            start = [along.start for along in box]
-            differing = compare(output.elements[box], part.values, output.tensor.data_type, part.open, allowed, start)
-            found = found.and_then(differing)
-        return found
-
     def _pending(self, case: Case, answered: str, seconds: float) -> Judgement | Pending:
-        spec = spec_of(case.desc)
-        tensors = [getattr(case.desc, field.attribute) for field in spec.tensor_fields]
+        tensors = [slot.tensor for slot in slots(case.desc)]
         needed = sum(buffer_size(tensor) + tensor.guaranteed_base_offset_alignment for tensor in tensors)
         if needed > MAX_BYTES:
             reason = f"the tensors need {needed} bytes, the harness executes cases of up to {MAX_BYTES}"
@@ -346,7 +338,7 @@ class Judge:
         if needed > LACKING_BYTES and (free := psutil.virtual_memory().available) < COPIES * needed:
             reason = f"decided only: it takes some {COPIES * needed} bytes of memory, {free} are free"
             return Judgement(Verdict.NOT_SUPPORTED, case.rule, answered, reason, seconds)
-        rule = case.rule if rule_named(case.rule).category is Category.EXECUTION else f"{spec.name}.values"
+        rule = case.rule if rule_named(case.rule).category is Category.EXECUTION else f"{case.operator}.values"
         return Pending(case, rule, answered, seconds, needed)
 
     def _is_executed(self, case: Case) -> bool:
@@ -404,20 +396,39 @@ class Judge:
         return "" if known is None else f"; DirectML itself does so: {known.id}"
 
 
-def expected_results(pending: Pending, inputs: Mapping[str, Binding]) -> dict[str, Result | LargeResult]:
-    """What the outputs of a case have to hold, by attribute; computed anew, part by part, where they are large."""
-    desc = pending.case.desc
-    if pending.needed > LARGE_BYTES:
-        return {field.attribute: LargeResult(desc, inputs) for field in spec_of(desc).output_fields}
-    return dict(expected_output(desc, inputs))
+def expected_results(pending: Pending, read: Bindings) -> Mapping[str, Expectation | LargeExpectation]:
+    """What the outputs of a case have to hold, by slot; computed anew, part by part, where they are large."""
+    compute = expected_parts if pending.needed > LARGE_BYTES else expected_output
+    return compute(pending.case.desc, read)
+
+
+def _compared(
+    case: Case, output: OutputMemory, expected: Expectation | LargeExpectation, read: Bindings
+) -> OutputComparison:
+    found = EQUAL
+    for box, part in expected.parts():
+        allowed, start = allowed_elements(part, case.desc, read), [along.start for along in box]
+        found = found.and_then(compare(output.elements[box], part, output.tensor.data_type, allowed, start))
+    return found
 
 
 def bind_inputs(case: Case, contents: Mapping[str, Bytes]) -> dict[str, InputMemory]:
-    """The inputs' memory, by attribute: a resource for each, or one for all where the case says so."""
-    tensors = {attribute: getattr(case.desc, attribute) for attribute in contents}
-    if overlaps(case):
-        return bind_overlapping(tensors, contents)
-    return {attribute: bind_input(tensor, contents[attribute]) for attribute, tensor in tensors.items()}
+    """The inputs' memory, by slot: a resource for each, or one for those that overlap with the index tensor."""
+    tensors = {slot.key: slot.tensor for slot in inputs(case.desc)}
+    together = _overlapping(case)
+    bound = {key: bind_input(tensor, contents[key]) for key, tensor in tensors.items() if key not in together}
+    if together:
+        bound |= bind_overlapping({key: tensors[key] for key in together}, {key: contents[key] for key in together})
+    return bound
+
+
+def _overlapping(case: Case) -> list[str]:
+    """The inputs that lie in one range of memory."""
+    index = spec_of(case.desc).index
+    if index is None or not overlaps(case):
+        return []
+    data = case.data or {}
+    return [key for key, recipe in data.items() if recipe.pattern == OVERLAPPING or key == index.indices]
 
 
 def reproduce_line(case: Case, backend_name: str, reading: Reading = Reading.DOCUMENTED) -> str:
@@ -455,19 +466,18 @@ def exception_text(error: Exception) -> str:
 def _index_facts(spec: OperatorSpec, case: Case) -> tuple[str, str]:
     """The index tensor's type, and the pattern of the indices or, without indices, of the values."""
     if spec.index is not None:
-        tensor = getattr(case.desc, spec.index.indices)
+        tensor = tensor_at(case.desc, spec.index.indices)
         recipe = (case.data or {}).get(spec.index.indices)
         return (tensor.data_type.name if tensor is not None else ""), (recipe.pattern if recipe else "")
-    patterns = [recipe.pattern for recipe in (case.data or {}).values() if recipe.pattern in DATA_PATTERNS]
+    patterns = [recipe.pattern for recipe in (case.data or {}).values() if recipe.pattern in _PATTERNS]
     return "", patterns[0] if patterns else ""
 
 
-def _layout(spec: OperatorSpec, case: Case) -> str:
+def _layout(case: Case) -> str:
     """The least ordinary layout among the tensors of a case that is executed."""
     if case.data is None:
         return ""
-    tensors = (getattr(case.desc, field.attribute) for field in spec.tensor_fields)
-    kinds = {layout_kind(tensor) for tensor in tensors if tensor is not None}
+    kinds = {layout_kind(slot.tensor) for slot in slots(case.desc)}
     for kind in ("overlapping", "interleaved", "broadcast", "permuted", "padded"):
         if kind in kinds:
             return kind

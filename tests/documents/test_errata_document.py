@@ -14,8 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 from html_page import Page
 
-from dml_conformance.backends.reference import Result as Computed
-from dml_conformance.backends.reference import expected_output
+from dml_conformance.backends.reference import Expectation, expected_output
 from dml_conformance.conformance import schemas
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.errors import Exit
@@ -212,7 +211,7 @@ def test_an_answer_is_told_only_where_it_is_on_record(document: ErrataDocument) 
 
 def test_evidence_is_computed_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(desc: Any, inputs: Mapping[str, Any]) -> dict[str, Computed]:
-        return {name: Computed(np.zeros_like(r.values), None) for name, r in expected_output(desc, inputs).items()}
+        return {name: Expectation(np.zeros_like(r.values)) for name, r in expected_output(desc, inputs).items()}
 
     monkeypatch.setattr(reference_run, "expected_output", wrong)
     exhibit = entry(errata_document(), "GATHER-2").exhibits[0]

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from places import ROOT
 
-from dml_conformance.backends.reference import Result, expected_output
+from dml_conformance.backends.reference import Expectation, expected_output
 from dml_conformance.documents.consistency import CHECKS, Report, Standard, check_specification
 from dml_conformance.documents.consistency.printed import calc_buffer_tensor_size
 from dml_conformance.spec.datatypes import DataType, types
@@ -123,20 +123,20 @@ def with_later_rule(rule_id: str, since: Level) -> Standard:
     return with_entry("operators", name, own_rules=tuple(rules))
 
 
-def wrong_reference(desc: Any, inputs: Any) -> dict[str, Result]:
+def wrong_reference(desc: Any, inputs: Any) -> dict[str, Expectation]:
     """Right but for the last element of every output."""
     values = expected_output(desc, inputs)["output_tensor"].values.copy()
     values.flat[-1] ^= 1
-    return {"output_tensor": Result(values, None)}
+    return {"output_tensor": Expectation(values)}
 
 
-def open_reference(desc: Any, inputs: Any) -> dict[str, Result]:
+def open_reference(desc: Any, inputs: Any) -> dict[str, Expectation]:
     """Leaves every element open."""
     values = expected_output(desc, inputs)["output_tensor"].values
-    return {"output_tensor": Result(values, values == values)}
+    return {"output_tensor": Expectation(values, values == values, "input_tensor")}
 
 
-def failing_reference(desc: Any, inputs: Any) -> dict[str, Result]:
+def failing_reference(desc: Any, inputs: Any) -> dict[str, Expectation]:
     """Gives up on every descriptor."""
     raise IndexError("no such axis")
 

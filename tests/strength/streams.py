@@ -17,7 +17,7 @@ import hypothesis
 from hypothesis import given
 
 from dml_conformance.backends.base import Backend, Binding, Bytes
-from dml_conformance.backends.reference import LargeResult, ReferenceBackend, Result
+from dml_conformance.backends.reference import Expectation, LargeExpectation, ReferenceBackend
 from dml_conformance.conformance.campaign.budget import Budget
 from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.conformance.judge.judge import Judge, Judgement, Pending
@@ -40,7 +40,7 @@ class Prepared:
 
     case: Case
     contents: dict[str, Bytes] | None = None
-    expected: Mapping[str, Result | LargeResult] | None = None
+    expected: Mapping[str, Expectation | LargeExpectation] | None = None
 
     @property
     def is_large(self) -> bool:
@@ -80,13 +80,13 @@ class SharingJudge(Judge):
             self._prepared.contents = contents
         return self._prepared.contents
 
-    def expected(self, pending: Pending, inputs: Mapping[str, Binding]) -> dict[str, Result | LargeResult]:
+    def expected(self, pending: Pending, inputs: Mapping[str, Binding]) -> Mapping[str, Expectation | LargeExpectation]:
         if self._prepared.expected is None:
             expected = super().expected(pending, inputs)
             if pending.needed > MOST_KEPT:
                 return expected
             self._prepared.expected = expected
-        return dict(self._prepared.expected)
+        return self._prepared.expected
 
 
 _NOTHING = Prepared.__new__(Prepared)

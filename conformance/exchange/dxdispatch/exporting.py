@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -12,17 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from dml_conformance.backends.base import Binding, Bytes
-from dml_conformance.backends.reference import Result, expected_output
+from dml_conformance.backends.reference import Expectation, expected_output
 from dml_conformance.conformance.exchange.dxdispatch import ACTUAL, BEFORE, EXPECTED, MODEL_FILE, NOTE, README_FILE
 from dml_conformance.conformance.judge.memory import elements_at
 from dml_conformance.reports.records import FEW_DIFFERENCES, Record
 from dml_conformance.reports.text import in_lines, pretty_json
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType, TensorFlag
+from dml_conformance.spec.field_kinds import TENSORS
 from dml_conformance.spec.forms import desc_to_json
-from dml_conformance.spec.operator import Field, inputs
+from dml_conformance.spec.operator import Slot, inputs, outputs, slots
 from dml_conformance.spec.registry import rule as rule_named
-from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Outcome
 from dml_conformance.strategies.values import (
@@ -113,23 +113,23 @@ def is_executed(case: Case) -> bool:
 
 def _check_form(case: Case) -> None:
     """What DxDispatch's parser asks of a descriptor, or changes in it."""
-    for member in spec_of(case.desc).tensor_fields:
-        tensor: TensorDesc | None = getattr(case.desc, member.attribute)
-        if tensor is None:
+    for member in case.desc.fields:
+        value = getattr(case.desc, member.attribute)
+        if member.is_tensor and not member.optional and (value is None or value == () or value == (None,)):
             raise NotExpressible(f"{member.name} is null, which DxDispatch refuses for a tensor that is not optional")
+    for slot in slots(case.desc):
+        tensor = slot.tensor
         if tensor.flags not in (TensorFlag.NONE, TensorFlag.OWNED_BY_DML):
-            raise NotExpressible(f"{member.name}.Flags is {tensor.flags}; DxDispatch knows flags by their names only")
+            raise NotExpressible(f"{slot.name}.Flags is {tensor.flags}; DxDispatch knows flags by their names only")
         if tensor.total_tensor_size_in_bytes == 0:
-            raise NotExpressible(
-                f"{member.name}.TotalTensorSizeInBytes is 0, in place of which DxDispatch computes one"
-            )
+            raise NotExpressible(f"{slot.name}.TotalTensorSizeInBytes is 0, in place of which DxDispatch computes one")
 
 
 class _OutputMemory(NamedTuple):
     """The buffer of an output, and what the specification expects there."""
 
     tensor: TensorDesc
-    expected: Result
+    expected: Expectation
 
     def before(self) -> Bytes:
         """The buffer with the complement of every element that is to be written."""
@@ -142,8 +142,8 @@ class _OutputMemory(NamedTuple):
     def counts(self) -> npt.NDArray[np.bool_]:
         """Which bytes of the buffer the specification fixes: those of elements that it does not leave open."""
         fixed = np.full(self.tensor.sizes, -1, np.int64).astype(UNSIGNED_OF_SIZE[self.tensor.data_type.size])
-        if self.expected.open is not None:
-            fixed[self.expected.open] = 0
+        if (is_open := self.expected.open) is not None:
+            fixed[is_open] = 0
         return self._written(fixed, 0).astype(np.bool_)
 
     def _written(self, values: npt.NDArray[Any], padding: int) -> Bytes:
@@ -154,16 +154,14 @@ class _OutputMemory(NamedTuple):
 
 @dataclass(frozen=True)
 class _Memory:
-    """The buffers of a case that is executed, by the tensors' names; of an input with its content."""
+    """The buffers of a case that is executed, by the names that they have in the model; of an input with its content."""
 
     inputs: Mapping[str, tuple[TensorDesc, Bytes]]
     outputs: Mapping[str, _OutputMemory]
 
     @classmethod
     def of(cls, case: Case, *, inline: bool) -> _Memory:
-        spec = spec_of(case.desc)
-        tensors: dict[str, TensorDesc] = {f.name: getattr(case.desc, f.attribute) for f in spec.tensor_fields}
-        size = sum(map(buffer_size, tensors.values()))
+        size = sum(buffer_size(slot.tensor) for slot in slots(case.desc))
         for how, most in {"exported": MAX_BYTES, **({"in one file": MAX_INLINE_BYTES} if inline else {})}.items():
             if size > most:
                 raise NotExpressible(f"its tensors take {size} bytes, {how} are up to {most}")
@@ -171,11 +169,11 @@ class _Memory:
             contents = materialize(case)
         except ValueError as error:
             raise NotExpressible(f"there is no such data: {error}") from None
-        bound = {attribute: Binding(content, 0, len(content)) for attribute, content in contents.items()}
+        bound = {key: Binding(content, 0, len(content)) for key, content in contents.items()}
         expected = expected_output(case.desc, bound)
         return cls(
-            {f.name: (tensors[f.name], contents[f.attribute]) for f in spec.input_fields},
-            {f.name: _OutputMemory(tensors[f.name], expected[f.attribute]) for f in spec.output_fields},
+            {resource_name(slot.name): (slot.tensor, contents[slot.key]) for slot in inputs(case.desc)},
+            {resource_name(slot.name): _OutputMemory(slot.tensor, expected[slot.key]) for slot in outputs(case.desc)},
         )
 
     def initial(self) -> Iterator[tuple[str, str, TensorDesc, Bytes]]:
@@ -232,30 +230,43 @@ def _noted(name: str, output: _OutputMemory, inline: bool) -> dict[str, Any]:
     if inline:
         given_in, values = _values(output.expected.values.ravel(), output.tensor.data_type)
         noted = {"dataType": given_in, "values": values}
-    if output.expected.open is not None and output.expected.open.any():
-        noted["open"] = [int(i) for i in np.flatnonzero(output.expected.open)]
+    if (is_open := output.expected.open) is not None and is_open.any():
+        noted["open"] = [int(i) for i in np.flatnonzero(is_open)]
     return noted
 
 
 def _dispatchable(case: Case, memory: _Memory | None) -> dict[str, Any]:
     dispatchable = desc_to_json(case.desc)
-    owned = [member.name for member in spec_of(case.desc).input_fields if _is_owned(case, member)]
+    owned = [slot for slot in inputs(case.desc) if _is_owned(slot)]
     if owned and memory is not None:
-        dispatchable["bindings"] = {name: name for name in owned}
+        dispatchable["bindings"] = _bindings(owned)
     return dispatchable
 
 
-def _is_owned(case: Case, member: Field) -> bool:
+def _is_owned(slot: Slot) -> bool:
     """Whether an input is bound when the operator is initialised, not when it is executed."""
-    tensor: TensorDesc = getattr(case.desc, member.attribute)
-    return bool(tensor.flags & TensorFlag.OWNED_BY_DML)
+    return not slot.field.is_output and bool(slot.tensor.flags & TensorFlag.OWNED_BY_DML)
+
+
+def resource_name(slot: str) -> str:
+    """The resource for a slot, and the beginning of its files' names: `InputTensor`, `InputTensors-2`."""
+    return slot.replace("[", "-").removesuffix("]")
+
+
+def _bindings(bound: Iterable[Slot]) -> dict[str, Any]:
+    """What is bound to each field: a resource, or a list of them for an array of tensors."""
+    bindings: dict[str, Any] = {}
+    for slot in bound:
+        if slot.field.kind is TENSORS:
+            bindings.setdefault(slot.field.name, []).append(resource_name(slot.name))
+        else:
+            bindings[slot.field.name] = resource_name(slot.name)
+    return bindings
 
 
 def _commands(case: Case, memory: _Memory, *, inline: bool) -> list[dict[str, Any]]:
-    bound = [f.name for f in spec_of(case.desc).tensor_fields if f.name in memory.outputs or not _is_owned(case, f)]
-    commands: list[dict[str, Any]] = [
-        {"type": "dispatch", "dispatchable": case.operator.lower(), "bindings": {name: name for name in bound}}
-    ]
+    bindings = _bindings(slot for slot in slots(case.desc) if not _is_owned(slot))
+    commands: list[dict[str, Any]] = [{"type": "dispatch", "dispatchable": case.operator.lower(), "bindings": bindings}]
     for name in memory.outputs:
         commands.append({"type": "print", "resource": name})
         if not inline:

@@ -29,6 +29,7 @@ from dml_conformance.spec.model_files import (
     parse_document,
     read_parsed,
 )
+from dml_conformance.spec.operator import inputs, split_key
 from dml_conformance.spec.registry import rules_of, spec_of
 from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes
 from dml_conformance.strategies.values import (
@@ -129,18 +130,14 @@ class _Importer:
     def _data(self, located: LocatedOperator) -> dict[str, Recipe]:
         """What gives the inputs' contents; raises _NoData where there are none."""
         desc, spec, bindings = located.desc, spec_of(located.desc), self._bindings(located)
-        contents = {
-            field.attribute: self._content(bindings, field.name, getattr(desc, field.attribute))
-            for field in spec.input_fields
-        }
+        contents = {slot.key: self._content(bindings, slot.name, slot.tensor) for slot in inputs(desc)}
         data = {}
-        for field in spec.input_fields:
+        for slot in inputs(desc):
             limits: tuple[int, ...] = ()
             beside = None if spec.index is None else contents[spec.index.indices]
-            if spec.index is not None and spec.index.indices == field.attribute:
+            if spec.index is not None and spec.index.indices == slot.key:
                 limits, beside = spec.index.limits(desc), None
-            tensor, content = getattr(desc, field.attribute), contents[field.attribute]
-            data[field.attribute] = self._recipe(field.name, tensor, content, limits, beside)
+            data[slot.key] = self._recipe(slot.name, slot.tensor, contents[slot.key], limits, beside)
         return data
 
     def _noted_level(self) -> Level | None:
@@ -166,9 +163,10 @@ class _Importer:
 
     def _content(self, bindings: Mapping[str, Any], tensor_name: str, tensor: TensorDesc) -> Bytes:
         """The bytes from a tensor's first one on, as many as its elements span."""
-        binding = bindings.get(tensor_name)
-        if isinstance(binding, list) and len(binding) == 1:
-            binding = binding[0]
+        field, number = split_key(tensor_name)
+        binding = bindings.get(field)
+        if isinstance(binding, list) and (len(binding) == 1 if number is None else number < len(binding)):
+            binding = binding[number or 0]
         offset = 0
         if isinstance(binding, dict):
             place = binding.get("elementOffset", 0), binding.get("elementSizeInBytes", tensor.data_type.size)

@@ -7,14 +7,16 @@ on record can show is believed: that the backend answered so, and what it said w
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from dml_conformance.backends.reference import LargeResult, Result
+from dml_conformance.backends.reference import Expectation, LargeExpectation
 from dml_conformance.conformance.judge.blame import Blame, is_failed_execution
-from dml_conformance.conformance.judge.compare import OPEN, shown_bits
+from dml_conformance.conformance.judge.compare import wanted_text
 from dml_conformance.conformance.judge.judge import (
     INPUTS_UNCHANGED,
     OUTPUT_BOUNDS,
@@ -33,8 +35,9 @@ from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdi
 from dml_conformance.reports.writing import RESULTS
 from dml_conformance.spec.case import Case, digest_of
 from dml_conformance.spec.forms import FormError
+from dml_conformance.spec.operator import outputs
 from dml_conformance.spec.registry import rule as rule_named
-from dml_conformance.spec.registry import rules, spec_of
+from dml_conformance.spec.registry import rules
 
 CHECK = "verdicts"
 
@@ -221,10 +224,10 @@ class VerdictCheck:
             if record.differences or record.difference_count:
                 wrong("differences", f"expected none of a case that came to {verdict}")
             return
-        bound = {attribute: memory.binding for attribute, memory in bind_inputs(pending.case, contents).items()}
+        bound = {key: memory.binding for key, memory in bind_inputs(pending.case, contents).items()}
         results = expected_results(pending, bound)
         self.computed += 1
-        parts = (part for result in results.values() for _, part in result.parts())
+        parts = (part for slot in outputs(pending.case.desc) for _, part in results[slot.key].parts())
         digest = output_digest((part.values, part.open) for part in parts)
         if verdict is Verdict.PASS:
             if record.output != digest:
@@ -237,7 +240,12 @@ class VerdictCheck:
         self._check_failed(record, pending, results, digest, wrong)
 
     def _check_failed(
-        self, record: Record, pending: Pending, results: dict[str, Result | LargeResult], digest: str, wrong: Any
+        self,
+        record: Record,
+        pending: Pending,
+        results: Mapping[str, Expectation | LargeExpectation],
+        digest: str,
+        wrong: Any,
     ) -> None:
         """A wrong output: its digest differs, and the differences shown are against what the case computes."""
         if record.rule in (OUTPUT_BOUNDS, INPUTS_UNCHANGED):
@@ -247,8 +255,12 @@ class VerdictCheck:
         if not record.differences or record.difference_count < len(record.differences):
             wrong("difference_count", expected("at least one difference", record.difference_count))
             return
-        (result,) = results.values()
-        output = getattr(pending.case.desc, spec_of(pending.case.desc).output_fields[0].attribute)
+        slots = outputs(pending.case.desc)
+        named = [slot for slot in slots if re.search(rf"(^|\s){re.escape(slot.name)}: ", record.reason)]
+        if len(slots) > 1 and not named:
+            wrong("reason", f"expected the output that differs, one of {', '.join(slot.name for slot in slots)}")
+            return
+        key, _, _, output = (named or slots)[0]
         fixed = False
         for difference in record.differences:
             where = difference.coordinates
@@ -257,12 +269,11 @@ class VerdictCheck:
             ):
                 wrong("differences", f"there is no element {list(where)} in the output")
                 return
-            value, is_open = result.at(where)
-            bits = "" if is_open else shown_bits(value, output.data_type)
-            if difference.expected_bits != bits or (is_open and difference.expected != OPEN):
-                wrong(f"differences at {list(where)}", expected(bits or OPEN, difference.expected_bits))
+            ((text, bits),) = wanted_text(results[key].at(where), (0,) * len(where), output.data_type)
+            if difference.expected_bits != bits or (not bits and difference.expected != text):
+                wrong(f"differences at {list(where)}", expected(bits or text, difference.expected_bits))
             elif difference.actual_bits == bits:
                 wrong(f"differences at {list(where)}", f"no difference: both are {bits}")
-            fixed = fixed or not is_open
+            fixed = fixed or bool(bits)
         if not record.output or (fixed and record.output == digest):
             wrong("output", f"a wrong value, but {'its digest is the right one' if record.output else 'no digest'}")

@@ -621,7 +621,7 @@ def test_a_case_about_no_rule_in_particular(backend: ReferenceBackend, data: boo
         ({"input_tensor": Recipe("ramp")}, "IndicesTensor: there is no recipe for its data"),
         (
             {"input_tensor": Recipe("in-range"), "indices_tensor": Recipe("in-range")},
-            "InputTensor: unknown pattern 'in-range'; known here: ramp, random-bits, special, explicit, explicit-bits",
+            "InputTensor: unknown pattern 'in-range'; known here: ramp, random-bits, special, small-integers, truths, finite, explicit, explicit-bits",
         ),
         (
             {"input_tensor": Recipe("ramp"), "indices_tensor": Recipe("explicit", values=(1, 0.5))},
@@ -721,7 +721,7 @@ def test_the_time_of_a_decision_is_that_spent_in_the_backend() -> None:
     """In seconds, for a valid and for an invalid descriptor; none where the backend was not asked."""
     judge = Judge(ReferenceBackend(), "mine")
     broken = Case.of(TileDesc(PAIR, msgspec.structs.replace(FOUR, flags=1), (2,)), LEVEL)
-    for case in (tile(), broken, msgspec.structs.replace(tile(), data={})):
+    for case in (tile(), broken, msgspec.structs.replace(tile(), data=None)):
         record = judge.record(case, Phase.SWEEP)
         assert record.verdict is Verdict.PASS
         assert 0 < record.seconds < 60

@@ -11,7 +11,6 @@ import pytest
 from msgspec.structs import replace
 
 from dml_conformance.backends.poison import secret_bytes
-from dml_conformance.backends.reference import Result
 from dml_conformance.conformance.judge.compare import EQUAL, OPEN, RECORDED, SMALL_OUTPUT, compare, shown, shown_bits
 from dml_conformance.conformance.judge.memory import (
     GUARD_BYTES,
@@ -25,6 +24,7 @@ from dml_conformance.conformance.judge.memory import (
 from dml_conformance.conformance.judge.memory import bind_output as bind_expected_output
 from dml_conformance.conformance.judge.output_digest import output_digest
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.expectation import Expectation
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.values import NUMPY_TYPE, UNSIGNED_OF_SIZE
 
@@ -36,7 +36,7 @@ def bytes_of(*values: int) -> Any:
 
 
 def bind_output(tensor: TensorDesc) -> OutputMemory:
-    return bind_expected_output(tensor, Result(np.zeros(tensor.sizes, UNSIGNED_OF_SIZE[tensor.data_type.size]), None))
+    return bind_expected_output(tensor, Expectation(np.zeros(tensor.sizes, UNSIGNED_OF_SIZE[tensor.data_type.size])))
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------
@@ -140,9 +140,9 @@ def test_no_byte_of_poison_is_expected_and_none_is_there_twice(
 ) -> None:
     tensor = TensorDesc.of(data_type, (2, 3), strides)
     expected = np.arange(6).reshape(2, 3).astype(UNSIGNED_OF_SIZE[data_type.size])
-    memory = bind_expected_output(tensor, Result(expected, None))
+    memory = bind_expected_output(tensor, Expectation(expected))
     for _ in range(200):  # a byte is the same by chance once in 256
-        last, memory = memory, bind_expected_output(tensor, Result(expected, None), memory)
+        last, memory = memory, bind_expected_output(tensor, Expectation(expected), memory)
         for other in (expected, last.elements):
             assert (memory.elements.copy().view(np.uint8) != other.copy().view(np.uint8)).all()
         assert all((now != then).all() for now, then in zip(memory.outside, last.outside, strict=True))
@@ -187,12 +187,12 @@ def elements(*values: float, data_type: DataType = DataType.FLOAT32) -> Any:
 def test_the_same_bits_are_equal() -> None:
     """NaNs too, which are not equal as numbers."""
     nan = elements(math.nan, -0.0)
-    assert compare(nan, nan.copy(), DataType.FLOAT32) == EQUAL
-    assert compare(nan[::-1], nan[::-1].copy(), DataType.FLOAT32) == EQUAL
+    assert compare(nan, Expectation(nan.copy()), DataType.FLOAT32) == EQUAL
+    assert compare(nan[::-1], Expectation(nan[::-1].copy()), DataType.FLOAT32) == EQUAL
 
 
 def test_equal_numbers_are_not_the_same_bits() -> None:
-    found = compare(elements(0.0, 1.0), elements(-0.0, 1.0), DataType.FLOAT32)
+    found = compare(elements(0.0, 1.0), Expectation(elements(-0.0, 1.0)), DataType.FLOAT32)
     assert found.wrong == 1
     (difference,) = found.shown
     assert difference.coordinates == (0,)
@@ -204,7 +204,7 @@ def test_coordinates_are_logical_and_in_order() -> None:
     expected = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
     actual = expected.copy()
     actual[1, 0, 3] = actual[0, 2, 1] = 99
-    found = compare(actual, expected, DataType.UINT8)
+    found = compare(actual, Expectation(expected), DataType.UINT8)
     assert found.wrong == 2
     assert [difference.coordinates for difference in found.shown] == [(0, 2, 1), (1, 0, 3)]
     assert all(type(coordinate) is int for difference in found.shown for coordinate in difference.coordinates)
@@ -215,7 +215,7 @@ def test_coordinates_are_logical_and_in_order() -> None:
 )
 def test_all_differences_are_counted_and_of_a_large_output_the_first_are_recorded(count: int, recorded: int) -> None:
     expected = np.zeros(count, np.uint8)
-    found = compare(expected + 1, expected, DataType.UINT8)
+    found = compare(expected + 1, Expectation(expected), DataType.UINT8)
     assert found.wrong == count
     assert [difference.coordinates for difference in found.shown] == [(n,) for n in range(recorded)]
 
@@ -224,8 +224,11 @@ def test_an_open_element_may_be_whatever_is_allowed() -> None:
     expected, allowed = elements(1, 2, 3), elements(7, 8)
     is_open = np.array([False, True, False])
     for value in (7, 8):
-        assert compare(elements(1, value, 3), expected, DataType.FLOAT32, is_open, allowed) == EQUAL
-    found = compare(elements(1, 2, 3), expected, DataType.FLOAT32, is_open, allowed)
+        assert (
+            compare(elements(1, value, 3), Expectation(expected, is_open, "input_tensor"), DataType.FLOAT32, allowed)
+            == EQUAL
+        )
+    found = compare(elements(1, 2, 3), Expectation(expected, is_open, "input_tensor"), DataType.FLOAT32, allowed)
     (difference,) = found.shown
     assert (difference.coordinates, difference.expected, difference.expected_bits) == ((1,), OPEN, "")
     assert (difference.actual, difference.actual_bits) == ("2.0", "0x40000000")
@@ -233,7 +236,7 @@ def test_an_open_element_may_be_whatever_is_allowed() -> None:
 
 def test_an_open_element_does_not_excuse_its_neighbours() -> None:
     is_open = np.array([True, False])
-    found = compare(elements(7, 7), elements(1, 2), DataType.FLOAT32, is_open, elements(7))
+    found = compare(elements(7, 7), Expectation(elements(1, 2), is_open, "input_tensor"), DataType.FLOAT32, elements(7))
     assert [difference.coordinates for difference in found.shown] == [(1,)]
     assert found.shown[0].expected == "2.0"
 
@@ -241,8 +244,15 @@ def test_an_open_element_does_not_excuse_its_neighbours() -> None:
 def test_nan_payloads_are_compared_among_what_is_allowed() -> None:
     allowed = np.array([0x7FC00001], "<u4")
     is_open = np.array([True])
-    assert compare(allowed.copy(), elements(0), DataType.FLOAT32, is_open, allowed) == EQUAL
-    assert compare(np.array([0x7FC00000], "<u4"), elements(0), DataType.FLOAT32, is_open, allowed).wrong == 1
+    assert (
+        compare(allowed.copy(), Expectation(elements(0), is_open, "input_tensor"), DataType.FLOAT32, allowed) == EQUAL
+    )
+    assert (
+        compare(
+            np.array([0x7FC00000], "<u4"), Expectation(elements(0), is_open, "input_tensor"), DataType.FLOAT32, allowed
+        ).wrong
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -275,10 +285,10 @@ WANTED = np.array([10, 20, 30, 40], np.uint32)
 def _look(unwritten: Unwritten, written: tuple[int, ...]) -> None:
     """Take in an output of four elements, all of them open, of which some were written."""
     wanted = WANTED
-    memory = bind_expected_output(TensorDesc.of(DataType.FLOAT32, (4,)), Result(wanted, None))
+    memory = bind_expected_output(TensorDesc.of(DataType.FLOAT32, (4,)), Expectation(wanted))
     for i in written:
         memory.elements[i] ^= np.uint32(1 + 0xFFFF * (i % 2))
-    unwritten.look("output_tensor", memory, Result(wanted, np.ones(4, np.bool_)))
+    unwritten.look("output_tensor", memory, Expectation(wanted, np.ones(4, np.bool_), "input_tensor"))
 
 
 def test_an_element_is_unwritten_if_it_was_left_every_time() -> None:
@@ -298,7 +308,7 @@ def test_an_element_is_unwritten_if_it_was_left_every_time() -> None:
 @pytest.mark.parametrize("from_end", [-1, -64])
 def test_a_guard_byte_that_changes_shows_whatever_it_becomes(change: int, from_end: int) -> None:
     """Behind the tensor as before it, be it larger than the guard or smaller."""
-    memory = bind_expected_output(TensorDesc.of(DataType.FLOAT32, (4,)), Result(WANTED, None))
+    memory = bind_expected_output(TensorDesc.of(DataType.FLOAT32, (4,)), Expectation(WANTED))
     buffer, offset = memory.binding.buffer, memory.binding.offset
     buffer[from_end] ^= change
     assert memory.changed_outside() == [len(buffer) + from_end - offset]
@@ -311,9 +321,16 @@ def test_several_open_elements_are_told_apart() -> None:
     """Each on its own has to be one that is allowed."""
     actual, expected = np.array([1, 2, 3, 9], np.uint32), np.array([1, 0, 0, 0], np.uint32)
     is_open = np.array([False, True, True, True])
-    found = compare(actual, expected, DataType.UINT32, is_open, np.array([2, 3], np.uint32))
+    found = compare(
+        actual, Expectation(expected, is_open, "input_tensor"), DataType.UINT32, np.array([2, 3], np.uint32)
+    )
     assert found.wrong == 1
-    assert compare(actual, expected, DataType.UINT32, is_open, np.array([2, 3, 9], np.uint32)).wrong == 0
+    assert (
+        compare(
+            actual, Expectation(expected, is_open, "input_tensor"), DataType.UINT32, np.array([2, 3, 9], np.uint32)
+        ).wrong
+        == 0
+    )
 
 
 def test_an_output_s_digest_is_over_little_endian_elements_with_zero_where_it_is_open() -> None:

@@ -15,6 +15,7 @@ from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators, rules, spec_of
 from dml_conformance.spec.rules import ACCEPTANCE
 from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes
+from dml_conformance.spec.validator import decide
 
 Bindings = Mapping[str, Binding]
 INT64_MAX = 2**63 - 1
@@ -174,6 +175,11 @@ class RejectsValid(WrongDecision, abstract=True):
         raise NotImplementedError
 
 
+def breaks_alone(desc: Any, level: Level, rule: str) -> bool:
+    """Whether a descriptor is invalid by this rule and no other."""
+    return decide(desc, level).rules == (rule,)
+
+
 def compute(desc: Any, inputs: Bindings) -> Any:
     """The right elements as bits; open ones as the reference has them."""
     return expected_output(desc, inputs)["output_tensor"].values
@@ -221,9 +227,14 @@ def bound(data_type: DataType, values: Any) -> tuple[TensorDesc, Binding]:
     return TensorDesc.of(data_type, values.shape), Binding(buffer, 0, buffer.size)
 
 
+def numbers_of(binding: Binding, tensor: TensorDesc) -> Any:
+    """The elements of a tensor as numbers; writing to them writes to the buffer."""
+    return layout.as_numbers(layout.bits(binding, tensor), tensor.data_type)
+
+
 def index_numbers(desc: Any, inputs: Bindings) -> Any:
     """The index tensor as int64; what does not fit is the largest, out of range either way."""
-    numbers = layout.indices(inputs["indices_tensor"], desc.indices_tensor)
+    numbers = numbers_of(inputs["indices_tensor"], desc.indices_tensor)
     return np.minimum(numbers, INT64_MAX).astype(np.int64) if numbers.dtype == np.uint64 else numbers.astype(np.int64)
 
 

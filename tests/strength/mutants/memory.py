@@ -10,7 +10,7 @@ from dml_conformance.backends.base import Binding
 from dml_conformance.backends.reference import layout
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.tensor import implied_size_in_bytes
-from strength.mutants.base import Bindings, execute, limits, plants, write
+from strength.mutants.base import Bindings, execute, limits, numbers_of, plants, write
 
 
 @plants("written", rules=("EXECUTION.output-bounds",))
@@ -60,7 +60,7 @@ def ScribblesOnItsInput(desc: Any, level: Level, inputs: Bindings, outputs: Bind
 def ResolvesNegativeIndicesInPlace(desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
     """Writes the places that negative indices stand for back into the index tensor."""
     execute(desc, inputs, outputs)
-    numbers = layout.indices(inputs["indices_tensor"], desc.indices_tensor)
+    numbers = numbers_of(inputs["indices_tensor"], desc.indices_tensor)
     if numbers.dtype.kind == "i":
         numbers[...] = np.where(numbers < 0, numbers + limits(desc), numbers)
 

@@ -1,0 +1,125 @@
+"""What is right of an output: for each element exact bits, an interval, one of several values, or anything.
+
+An output slot has one `Expectation`. Its parts are disjoint: an element is in `one_of`, in `free`, in an interval, or
+else exact. `values` has some right value of every element, and of an exact one the only one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dml_conformance.spec.datatypes import DataType
+
+Bits = npt.NDArray[np.unsignedinteger[Any]]
+Mask = npt.NDArray[np.bool_]
+Box = tuple[Any, ...]  # along each dimension of a tensor a slice of coordinates
+
+# By bytes of an element: where a float of that width has its infinity.
+_INFINITY = {2: 0x7C00, 4: 0x7F800000, 8: 0x7FF0000000000000}
+
+
+class Within(NamedTuple):
+    """Intervals of values, both ends included, in the type's own order; both zeros of a float are the same place.
+
+    Attributes:
+        low: of each element, the bits of the least value that is right; no NaN. Above `high`, no number is right.
+        high: the greatest.
+        nan: True where a NaN, of whatever bits, is right; None for nowhere. Together with an empty interval a NaN is
+            demanded.
+        where: True for the elements that have an interval; None for all.
+    """
+
+    low: Bits
+    high: Bits
+    nan: Mask | None = None
+    where: Mask | None = None
+
+    def cut(self, box: Box) -> Within:
+        """The intervals of some elements alone."""
+        return Within(*(None if part is None else part[box] for part in self))  # type: ignore[arg-type]
+
+    def holds(self, elements: Bits, data_type: DataType) -> Mask:
+        """Which elements lie in their intervals, whether they have one or not."""
+        found = in_order(elements, data_type)
+        inside = (in_order(self.low, data_type) <= found) & (found <= in_order(self.high, data_type))
+        if data_type.is_float:
+            is_nan = nans(elements, data_type)
+            inside = np.where(is_nan, False if self.nan is None else self.nan, inside)
+        return np.asarray(inside)
+
+
+class Expectation(NamedTuple):
+    """What is right of the elements of one output tensor, whatever its layout in memory.
+
+    Attributes:
+        values: bits of the elements, as unsigned integers of their width in the tensor's sizes.
+        one_of: True where every element of an input's memory is right; None for nowhere.
+        memory: key of the slot whose memory that is; "" where `one_of` is None.
+        free: True where anything is right, that nothing is written too; None for nowhere.
+        within: the intervals of those elements that have one; None for none.
+    """
+
+    values: Bits
+    one_of: Mask | None = None
+    memory: str = ""
+    free: Mask | None = None
+    within: Within | None = None
+
+    @property
+    def intervals(self) -> Mask | None:
+        """True where an interval is right; None for nowhere."""
+        if self.within is None:
+            return None
+        return np.ones(self.values.shape, np.bool_) if self.within.where is None else self.within.where
+
+    @property
+    def open(self) -> Mask | None:
+        """True for the elements that are not exact; None for none."""
+        found = None
+        for mask in (self.one_of, self.free, self.intervals):
+            if mask is not None:
+                found = mask if found is None else found | mask
+        return found
+
+    def cut(self, box: Box) -> Expectation:
+        """What is right of some elements alone."""
+
+        def part(mask: Mask | None) -> Mask | None:
+            return None if mask is None else mask[box]
+
+        within = None if self.within is None else self.within.cut(box)
+        return Expectation(self.values[box], part(self.one_of), self.memory, part(self.free), within)
+
+    def at(self, coordinates: tuple[int, ...]) -> Expectation:
+        """What is right of one element, as a tensor of it alone."""
+        return self.cut(tuple(slice(place, place + 1) for place in coordinates))
+
+    def parts(self) -> Iterator[tuple[Box, Expectation]]:
+        """All of it, as a single part."""
+        yield tuple(slice(0, size) for size in self.values.shape), self
+
+
+def in_order(elements: Bits, data_type: DataType) -> npt.NDArray[np.integer[Any]]:
+    """Integers that compare as the elements do as numbers; those of neighbouring floats differ by 1.
+
+    The bits of a float are taken as a signed integer, and negative ones turned around; a NaN is beyond the infinities.
+    """
+    if not data_type.is_float and not data_type.is_signed_integer:
+        return elements
+    signed = elements.view(np.dtype(f"{elements.dtype.byteorder}i{elements.itemsize}"))
+    if not data_type.is_float:
+        return signed
+    least = np.iinfo(signed.dtype).min
+    return np.where(signed < 0, least - signed, signed)
+
+
+def nans(elements: Bits, data_type: DataType) -> Mask:
+    """Which elements are NaN."""
+    if not data_type.is_float:
+        return np.zeros(elements.shape, np.bool_)
+    infinity = elements.dtype.type(_INFINITY[elements.itemsize])
+    return np.asarray((elements & elements.dtype.type(2 ** (8 * elements.itemsize - 1) - 1)) > infinity)
