@@ -8,11 +8,11 @@ import numpy as np
 from msgspec.structs import replace
 
 from dml_conformance.backends.reference import layout
-from strength.mutants.base import Bindings, Mutant, WrongDecision, index_numbers, plants, rank
+from strength.mutants.base import GATHERS, Bindings, Mutant, WrongDecision, index_numbers, plants, rank
 
 
 class WrongAxis(Mutant, abstract=True):
-    has = ("axis",)
+    families, has = GATHERS, ("axis",)
     rules = ("values",)
 
     def computed(self, desc: Any, inputs: Bindings) -> Any:
@@ -50,13 +50,13 @@ def AxisWithoutLeadingOnes(desc: Any) -> int:
     return int(desc.axis) + next((d for d, size in enumerate(desc.input_tensor.sizes) if size > 1), 0)
 
 
-@plants("seen", WrongDecision, has=("axis",), rules=("axis-range",))
+@plants("seen", WrongDecision, has=("axis",), families=GATHERS, rules=("axis-range",))
 def AcceptsAxisEqualToRank(desc: Any) -> Any:
     is_off_by_one = desc.input_tensor is not None and desc.axis == rank(desc)
     return replace(desc, axis=desc.axis - 1) if is_off_by_one else desc
 
 
-@plants("seen", WrongDecision, has=("axis",), rules=("axis-range",))
+@plants("seen", WrongDecision, has=("axis",), families=GATHERS, rules=("axis-range",))
 def AcceptsNegativeAxis(desc: Any) -> Any:
     """Takes an Axis of 2^32 - 1 for -1, the last dimension."""
     is_minus_one = desc.input_tensor is not None and desc.axis == 2**32 - 1

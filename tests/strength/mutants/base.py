@@ -12,13 +12,17 @@ from dml_conformance.backends.base import Answer, Binding
 from dml_conformance.backends.reference import ReferenceBackend, expected_output, layout
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.registry import operators, rules, spec_of
+from dml_conformance.spec.operator import OperatorSpec, Slot, slots, with_tensors
+from dml_conformance.spec.registry import families, operators, rules, spec_of
 from dml_conformance.spec.rules import ACCEPTANCE
 from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes
 from dml_conformance.spec.validator import decide
+from dml_conformance.strategies.cases import applicable_rules, patterns
+from dml_conformance.strategies.values import DATA_PATTERNS
 
 Bindings = Mapping[str, Binding]
 INT64_MAX = 2**63 - 1
+GATHERS = ("gather", "gather_elements", "gather_nd")  # families that read through indices
 REFERENCE = ReferenceBackend()
 
 EXECUTED = (
@@ -42,6 +46,9 @@ class Mutant(ReferenceBackend):
         also: rules that it breaks besides.
         has: attributes of the descriptors in which the fault shows; every operator that has them all must find it.
         lacks: attributes that they must not have.
+        families: the families of operators that it can be planted in; empty = all.
+        reads: whether it shows in an input.
+        moves: whether it shows in elements that are moved bit for bit, whatever they are.
         since: the level from which on it shows; "" = from the operator's introduction.
         until: the level from which on it no longer shows; "" = to the highest.
     """
@@ -50,6 +57,9 @@ class Mutant(ReferenceBackend):
     also: ClassVar[tuple[str, ...]] = ()
     has: ClassVar[tuple[str, ...]] = ()
     lacks: ClassVar[tuple[str, ...]] = ()
+    families: ClassVar[tuple[str, ...]] = ()
+    reads: ClassVar[bool] = False
+    moves: ClassVar[bool] = False
     since: ClassVar[str] = ""
     until: ClassVar[str] = ""
 
@@ -70,6 +80,9 @@ class Mutant(ReferenceBackend):
             for name, spec in operators().items()
             if {field.attribute for field in spec.fields}.issuperset(cls.has)
             and {field.attribute for field in spec.fields}.isdisjoint(cls.lacks)
+            and (not cls.families or families()[name] in cls.families)
+            and (not cls.reads or spec.input_fields)
+            and (not cls.moves or moves_bits(spec))
         )
 
     @classmethod
@@ -77,7 +90,9 @@ class Mutant(ReferenceBackend):
         """Whether the fault can be told from a right answer by this operator at this level."""
         least = Level.parse(cls.since) if cls.since else operators()[operator].introduced_in
         exists = level >= operators()[operator].introduced_in or "introduced-in" in cls.rules
-        return exists and least <= level and not (cls.until and level >= Level.parse(cls.until))
+        if not exists or level < least or (cls.until and level >= Level.parse(cls.until)):
+            return False
+        return not cls.caught_at(operator).isdisjoint(applicable_rules(operator, level))
 
     @classmethod
     def decides_only(cls) -> bool:
@@ -101,8 +116,9 @@ class Mutant(ReferenceBackend):
         return super().validate(self.seen(desc), self.level_seen(desc, level))
 
     def execute(self, desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
+        execute(desc, inputs, outputs, but=main_output(desc).key)
         values = self.computed(desc, inputs)
-        self.written(desc, self.altered(desc, values), outputs["output_tensor"])
+        self.written(desc, self.altered(desc, values), outputs[main_output(desc).key])
 
     def seen(self, desc: Any) -> Any:
         """The descriptor that it decides on."""
@@ -113,7 +129,7 @@ class Mutant(ReferenceBackend):
         return level
 
     def computed(self, desc: Any, inputs: Bindings) -> Any:
-        """The output's elements as bits."""
+        """The first output's elements as bits; other outputs are right."""
         return compute(desc, inputs)
 
     def altered(self, desc: Any, values: Any) -> Any:
@@ -154,7 +170,7 @@ class WrongDecision(Mutant, abstract=True):
     """A bug of `validate` alone."""
 
     def seen(self, desc: Any) -> Any:
-        return replace(desc, **{name: self.tensor_seen(tensor) for name, tensor in tensors(desc)})
+        return with_tensors(desc, {name: self.tensor_seen(tensor) for name, tensor in tensors(desc)})
 
     def tensor_seen(self, tensor: TensorDesc) -> TensorDesc:
         """The tensor that it decides on, in the place of each."""
@@ -182,17 +198,41 @@ def breaks_alone(desc: Any, level: Level, rule: str) -> bool:
 
 def compute(desc: Any, inputs: Bindings) -> Any:
     """The right elements as bits; open ones as the reference has them."""
-    return expected_output(desc, inputs)["output_tensor"].values
+    return expected_output(desc, inputs)[main_output(desc).key].values
 
 
 def write(desc: Any, values: Any, output: Binding) -> None:
-    """Put an output's elements where they belong."""
-    layout.bits(output, desc.output_tensor)[...] = values
+    """Put the first output's elements where they belong."""
+    layout.bits(output, main_output(desc).tensor)[...] = values
 
 
-def execute(desc: Any, inputs: Bindings, outputs: Bindings) -> None:
-    """What a right backend does."""
-    write(desc, compute(desc, inputs), outputs["output_tensor"])
+def execute(desc: Any, inputs: Bindings, outputs: Bindings, but: str = "") -> None:
+    """What a right backend does, with all outputs but one."""
+    written = [slot for slot in of_role(desc, is_output=True) if slot.key != but]
+    expected = expected_output(desc, inputs) if written else {}
+    for slot in written:
+        layout.bits(outputs[slot.key], slot.tensor)[...] = expected[slot.key].values
+
+
+def of_role(desc: Any, *, is_output: bool) -> list[Slot]:
+    """The tensors that are outputs, or inputs."""
+    return [slot for slot in slots(desc) if slot.field.is_output is is_output]
+
+
+def main_output(desc: Any) -> Slot:
+    """The first output, which most operators have no other than."""
+    return of_role(desc, is_output=True)[0]
+
+
+def source(desc: Any) -> Slot:
+    """The first input."""
+    return of_role(desc, is_output=False)[0]
+
+
+def moves_bits(spec: OperatorSpec) -> bool:
+    """Whether any bits may come in, and come out in the output as they are."""
+    is_any = bool(spec.input_fields) and patterns(spec, spec.input_fields[0]) == DATA_PATTERNS
+    return is_any and spec.group(spec.input_fields[0]) == spec.group(spec.output_fields[0])
 
 
 def _ids(operator: str, names: tuple[str, ...]) -> frozenset[str]:
@@ -202,8 +242,7 @@ def _ids(operator: str, names: tuple[str, ...]) -> frozenset[str]:
 
 def tensors(desc: Any) -> list[tuple[str, TensorDesc]]:
     """The tensors that are given, by attribute."""
-    found = ((field.attribute, getattr(desc, field.attribute)) for field in spec_of(desc).tensor_fields)
-    return [(name, tensor) for name, tensor in found if tensor is not None]
+    return [(slot.key, slot.tensor) for slot in slots(desc)]
 
 
 def least_total(tensor: TensorDesc) -> int:
@@ -218,7 +257,7 @@ def with_enough_bytes(tensor: TensorDesc, asked: int) -> TensorDesc:
 
 
 def rank(desc: Any) -> int:
-    return len(desc.input_tensor.sizes)
+    return len(next(slots(desc)).tensor.sizes)
 
 
 def bound(data_type: DataType, values: Any) -> tuple[TensorDesc, Binding]:
@@ -246,13 +285,14 @@ def with_indices(desc: Any, inputs: Bindings, numbers: Any) -> Any:
 
 def with_packed_source(desc: Any, inputs: Bindings) -> Any:
     """The output's elements, had the input tensor no strides."""
-    return with_source(desc, inputs, memory_in_order(desc.input_tensor, inputs["input_tensor"]))
+    return with_source(desc, inputs, memory_in_order(source(desc).tensor, inputs[source(desc).key]))
 
 
 def with_source(desc: Any, inputs: Bindings, elements: Any) -> Any:
     """The output's elements, had the input tensor held these."""
-    tensor, binding = bound(desc.input_tensor.data_type, elements)
-    return compute(replace(desc, input_tensor=tensor), {**inputs, "input_tensor": binding})
+    key = source(desc).key
+    tensor, binding = bound(source(desc).tensor.data_type, elements)
+    return compute(with_tensors(desc, {key: tensor}), {**inputs, key: binding})
 
 
 def memory_in_order(tensor: TensorDesc, binding: Binding) -> Any:

@@ -7,7 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dml_conformance.spec.datatypes import DataType
-from strength.mutants.base import Mutant, plants, variant
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operators
+from strength.mutants.base import Mutant, main_output, plants, variant
 
 FLOATS = frozenset({DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64})
 
@@ -15,12 +17,19 @@ FLOATS = frozenset({DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64})
 class ChangesBits(Mutant, abstract=True):
     """A bug in how elements of some data types are moved."""
 
-    rules = ("values",)
+    rules, moves = ("values",), True
     data_types: ClassVar[frozenset[DataType]]
 
     def altered(self, desc: Any, values: Any) -> Any:
-        data_type = desc.output_tensor.data_type
+        data_type = main_output(desc).tensor.data_type
         return self.moved(values, data_type) if data_type in self.data_types else values
+
+    @classmethod
+    def shows_at(cls, operator: str, level: Level) -> bool:
+        spec = operators()[operator]
+        table = spec.table_at(level)
+        has_some = table is not None and not cls.data_types.isdisjoint(table[spec.output_fields[0].name].data_types)
+        return has_some and super().shows_at(operator, level)
 
     def moved(self, bits: Any, data_type: DataType) -> Any:
         raise NotImplementedError

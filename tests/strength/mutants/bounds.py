@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from dml_conformance.backends.base import Answer
 from dml_conformance.backends.reference import expected_output, layout
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import with_tensors
 from dml_conformance.spec.tensor import TensorDesc
 from strength.mutants.base import (
     REFERENCE,
@@ -20,6 +21,7 @@ from strength.mutants.base import (
     execute,
     least_total,
     limits,
+    of_role,
     plants,
     tensors,
     with_enough_bytes,
@@ -91,7 +93,7 @@ def AcceptsUnroundedTotalSize(tensor: TensorDesc) -> TensorDesc:
 @plants("seen", WrongDecision, rules=("TENSOR.total-size-rounding",), also=("TENSOR.total-size",))
 def AcceptsUnroundedOutputSize(desc: Any) -> Any:
     """The same for outputs only."""
-    return desc if desc.output_tensor is None else replace(desc, output_tensor=_rounded(desc.output_tensor))
+    return with_tensors(desc, {slot.key: _rounded(slot.tensor) for slot in of_role(desc, is_output=True)})
 
 
 @plants("tensor_seen", WrongDecision, rules=("TENSOR.total-size",), also=("TENSOR.total-size-rounding",))

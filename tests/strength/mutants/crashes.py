@@ -7,7 +7,17 @@ from typing import Any
 from dml_conformance.backends.base import Answer
 from dml_conformance.backends.reference import expected_output
 from dml_conformance.spec.levels import Level
-from strength.mutants.base import EXECUTED, REFERENCE, Bindings, WrongDecision, compute, plants, tensors
+from strength.mutants.base import (
+    EXECUTED,
+    REFERENCE,
+    Bindings,
+    WrongDecision,
+    compute,
+    main_output,
+    plants,
+    source,
+    tensors,
+)
 from strength.mutants.indices import WrongIndices
 
 
@@ -57,14 +67,14 @@ def RaisesOnStrides(desc: Any, inputs: Bindings) -> Any:
 @plants("computed", rules=EXECUTED)
 def RaisesOnManyElements(desc: Any, inputs: Bindings) -> Any:
     """Runs out of scratch memory after 256 elements."""
-    if desc.output_tensor.element_count > 256:
+    if main_output(desc).tensor.element_count > 256:
         raise MemoryError("scratch")
     return compute(desc, inputs)
 
 
-@plants("computed", rules=("EXECUTION.strides",))
+@plants("computed", reads=True, rules=("EXECUTION.strides",))
 def DividesByTheStrideOfTheFirstDimension(desc: Any, inputs: Bindings) -> Any:
     """Divides by a stride that may be 0."""
-    if 0 in desc.input_tensor.effective_strides[:1]:
+    if 0 in source(desc).tensor.effective_strides[:1]:
         raise ZeroDivisionError("integer division by zero")
     return compute(desc, inputs)

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from dml_conformance.backends.base import Answer
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import with_tensors
 from dml_conformance.spec.tensor import TensorDesc
-from strength.mutants.base import RejectsValid, WrongDecision, plants, rank, tensors
+from strength.mutants.base import RejectsValid, WrongDecision, of_role, plants, rank, tensors
 
 
 @plants("tensor_seen", WrongDecision, rules=("TENSOR.flags",))
@@ -19,8 +20,8 @@ def AcceptsUnknownFlags(tensor: TensorDesc) -> TensorDesc:
 
 @plants("seen", WrongDecision, rules=("TENSOR.owned-by-dml",))
 def AcceptsOwnedByDmlOutput(desc: Any) -> Any:
-    output = desc.output_tensor
-    return desc if output is None else replace(desc, output_tensor=replace(output, flags=output.flags & ~1))
+    changed = {slot.key: replace(slot.tensor, flags=slot.tensor.flags & ~1) for slot in of_role(desc, is_output=True)}
+    return with_tensors(desc, changed)
 
 
 @plants("tensor_seen", WrongDecision, rules=("TENSOR.alignment-power-of-two",))
@@ -35,13 +36,13 @@ def AcceptsAlignmentBelowElement(tensor: TensorDesc) -> TensorDesc:
     return replace(tensor, guaranteed_base_offset_alignment=0) if alignment in (1, 2, 4) else tensor
 
 
-@plants("seen", WrongDecision, has=("repeats",), rules=("TILE.repeats",))
+@plants("seen", WrongDecision, families=("tile",), rules=("TILE.repeats",))
 def AcceptsZeroRepeats(desc: Any) -> Any:
     """Takes a repeat of 0 for none."""
     return replace(desc, repeats=tuple(max(repeat, 1) for repeat in desc.repeats))
 
 
-@plants("seen", WrongDecision, has=("repeats",), rules=("TILE.repeats-count",))
+@plants("seen", WrongDecision, families=("tile",), rules=("TILE.repeats-count",))
 def AcceptsSurplusRepeats(desc: Any) -> Any:
     """Ignores repeats beyond the dimensions, and takes missing leading ones for 1."""
     count = rank(desc) if desc.input_tensor is not None else 0
@@ -49,7 +50,14 @@ def AcceptsSurplusRepeats(desc: Any) -> Any:
     return replace(desc, repeats=padded[len(padded) - count :])
 
 
-@plants("seen", WrongDecision, since="3_0", has=("batch_dimension_count",), rules=("batch-dimension-count",))
+@plants(
+    "seen",
+    WrongDecision,
+    since="3_0",
+    families=("gather_nd",),
+    has=("batch_dimension_count",),
+    rules=("batch-dimension-count",),
+)
 def ClampsBatches(desc: Any) -> Any:
     """Takes a BatchDimensionCount that is too large for the largest there is."""
     if desc.input_tensor is None:
@@ -61,7 +69,7 @@ def ClampsBatches(desc: Any) -> Any:
     "seen",
     WrongDecision,
     since="3_0",
-    has=("input_dimension_count",),
+    families=("gather_nd",),
     rules=("input-dimension-count", "indices-dimension-count"),
 )
 def ClampsDimensionCounts(desc: Any) -> Any:
@@ -80,7 +88,7 @@ def AcceptsEverything(desc: Any, level: Level) -> Answer:
     return Answer(True)
 
 
-@plants("refused", RejectsValid)
+@plants("refused", RejectsValid, reads=True)
 def RejectsOwnedByDmlInput(desc: Any) -> bool:
     return any(tensor.flags for _, tensor in tensors(desc))
 

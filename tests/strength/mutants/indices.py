@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from strength.mutants.base import Bindings, Mutant, index_numbers, limits, plants, with_indices
+from strength.mutants.base import GATHERS, Bindings, Mutant, index_numbers, limits, plants, with_indices
 
 
 class WrongIndices(Mutant, abstract=True):
-    has = ("indices_tensor",)
+    families = GATHERS
     rules = ("values",)
 
     def computed(self, desc: Any, inputs: Bindings) -> Any:
@@ -64,7 +64,7 @@ def IndexTruncatedTo8Bits(desc: Any, numbers: Any) -> Any:
     return np.where(numbers >= 0, numbers & 0xFF, numbers)
 
 
-@plants("computed", has=("input_dimension_count",), rules=("values",))
+@plants("computed", has=("input_dimension_count",), families=GATHERS, rules=("values",))
 def TupleReversed(desc: Any, inputs: Bindings) -> Any:
     """Takes the coordinates of a tuple from the last dimension to the first."""
     return with_indices(desc, inputs, index_numbers(desc, inputs)[..., ::-1] % limits(desc))

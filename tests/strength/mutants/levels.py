@@ -9,11 +9,10 @@ from msgspec.structs import replace
 from dml_conformance.backends.base import Answer
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
-from dml_conformance.spec.operator import DATA
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.rules import ACCEPTANCE
 from dml_conformance.spec.tensor import TensorDesc
-from strength.mutants.base import REFERENCE, RejectsValid, WrongDecision, breaks_alone, plants, rank, tensors
+from strength.mutants.base import GATHERS, REFERENCE, RejectsValid, WrongDecision, breaks_alone, plants, rank, tensors
 
 
 class DecidesByTheHighestLevel(WrongDecision):
@@ -84,10 +83,10 @@ class AcceptsFloat64AsInt64(WrongDecision):
 
 def _has(operator: str, level: Level, data_type: DataType = DataType.FLOAT64) -> bool:
     table = operators()[operator].table_at(level)
-    return table is not None and data_type in table[DATA].data_types
+    return table is not None and data_type in table[operators()[operator].output_fields[0].name].data_types
 
 
-@plants("seen", WrongDecision, until="3_0", has=("indices_tensor",), rules=("data-types",))
+@plants("seen", WrongDecision, until="3_0", families=GATHERS, rules=("data-types",))
 def AcceptsLaterIndexTypes(desc: Any) -> Any:
     """Accepts INT32 indices where they have to be UINT32."""
     indices = desc.indices_tensor
@@ -100,13 +99,23 @@ class AcceptsLaterRank3(WrongDecision):
     """Accepts 3 dimensions where only 4 are."""
 
     rules = ("dimension-counts",)
-    until = "3_0"
     count: ClassVar[int] = 3
+
+    @classmethod
+    def shows_at(cls, operator: str, level: Level) -> bool:
+        later = _first_of_rank(operator, cls.count)
+        return super().shows_at(operator, level) and later is not None and level < later
 
     def level_seen(self, desc: Any, level: Level) -> Level:
         if any(len(tensor.sizes) != self.count for _, tensor in tensors(desc)):
             return level
-        return max(level, Level.L3_1)
+        return max(level, _first_of_rank(desc.operator, self.count) or level)
+
+
+def _first_of_rank(operator: str, count: int) -> Level | None:
+    """The first level whose table allows this dimension count of every tensor."""
+    tables = sorted(operators()[operator].tables.items())
+    return next((at for at, table in tables if all(count in row.dimension_counts for row in table.values())), None)
 
 
 class AcceptsLaterRank5(AcceptsLaterRank3):
@@ -123,7 +132,13 @@ def AcceptsNineDimensions(desc: Any, level: Level) -> Answer:
     return REFERENCE.validate(desc, level)
 
 
-@plants("refused", RejectsValid, since="3_1")
-def RejectsEightDimensions(desc: Any) -> bool:
+class RejectsEightDimensions(RejectsValid):
     """Has room for a dimension less than the levels from 3_0 on have."""
-    return rank(desc) == 8
+
+    @classmethod
+    def shows_at(cls, operator: str, level: Level) -> bool:
+        later = _first_of_rank(operator, 8)
+        return super().shows_at(operator, level) and later is not None and level >= later
+
+    def refused(self, desc: Any) -> bool:
+        return rank(desc) == 8

@@ -10,14 +10,14 @@ from dml_conformance.backends.base import Binding
 from dml_conformance.backends.reference import layout
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.tensor import implied_size_in_bytes
-from strength.mutants.base import Bindings, execute, limits, numbers_of, plants, write
+from strength.mutants.base import GATHERS, Bindings, execute, limits, main_output, numbers_of, plants, source, write
 
 
 @plants("written", rules=("EXECUTION.output-bounds",))
 def WritesPastTheEnd(desc: Any, values: Any, output: Binding) -> None:
     """Writes one element more than there are."""
     write(desc, values, output)
-    tensor = desc.output_tensor
+    tensor = main_output(desc).tensor
     end = output.offset + implied_size_in_bytes(tensor.data_type, tensor.sizes, tensor.strides)
     output.buffer[end : end + tensor.data_type.size] = 0
 
@@ -38,7 +38,7 @@ def ClearsTheWholeBoundRange(desc: Any, values: Any, output: Binding) -> None:
 @plants("written", rules=("EXECUTION.output-bounds",))
 def WritesWholeVectors(desc: Any, values: Any, output: Binding) -> None:
     """Zeroes the rest of the last 16 bytes, beyond TotalTensorSizeInBytes."""
-    end = output.offset + desc.output_tensor.total_tensor_size_in_bytes
+    end = output.offset + main_output(desc).tensor.total_tensor_size_in_bytes
     output.buffer[end : output.offset + (end - output.offset + 15) // 16 * 16] = 0
     write(desc, values, output)
 
@@ -49,14 +49,14 @@ def IgnoresBindingOffset(desc: Any, values: Any, output: Binding) -> None:
     write(desc, values, output._replace(offset=0))
 
 
-@plants("execute", rules=("EXECUTION.inputs-unchanged",))
+@plants("execute", reads=True, rules=("EXECUTION.inputs-unchanged",))
 def ScribblesOnItsInput(desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
     """Leaves a bit of the input's memory flipped."""
     execute(desc, inputs, outputs)
-    inputs["input_tensor"].view[0] ^= 1
+    inputs[source(desc).key].view[0] ^= 1
 
 
-@plants("execute", since="3_0", has=("indices_tensor",), rules=("EXECUTION.inputs-unchanged",))
+@plants("execute", since="3_0", families=GATHERS, rules=("EXECUTION.inputs-unchanged",))
 def ResolvesNegativeIndicesInPlace(desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
     """Writes the places that negative indices stand for back into the index tensor."""
     execute(desc, inputs, outputs)
@@ -67,7 +67,7 @@ def ResolvesNegativeIndicesInPlace(desc: Any, level: Level, inputs: Bindings, ou
 
 @plants("written", rules=("values",))
 def LastElementUnwritten(desc: Any, values: Any, output: Binding) -> None:
-    target = layout.bits(output, desc.output_tensor)
+    target = layout.bits(output, main_output(desc).tensor)
     last = tuple(size - 1 for size in target.shape)
     kept = target[last]
     target[...] = values

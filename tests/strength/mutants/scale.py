@@ -13,9 +13,11 @@ from dml_conformance.backends.base import Answer, Binding, Execution
 from dml_conformance.backends.reference import layout
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.operator import with_tensors
 from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes, span_in_elements
 from strength.mutants.base import (
     EXECUTED,
+    GATHERS,
     REFERENCE,
     Bindings,
     Mutant,
@@ -24,7 +26,9 @@ from strength.mutants.base import (
     compute,
     least_total,
     limits,
+    main_output,
     plants,
+    source,
     tensors,
     variant,
     with_enough_bytes,
@@ -79,7 +83,7 @@ class LongCoordinate(WrongIndices, abstract=True):
     """Reads one coordinate of a tuple in 16 bits."""
 
     since = NEWEST
-    has = ("input_dimension_count",)
+    families = ("gather_nd",)
     place: ClassVar[int]
 
     def taken(self, desc: Any, numbers: Any) -> Any:
@@ -104,7 +108,7 @@ class WritesAPart(Mutant, abstract=True):
     def written(self, desc: Any, values: Any, output: Binding) -> None:
         if self.is_beyond(values.shape):
             reached = self.reached(values.shape)
-            layout.bits(output, desc.output_tensor)[reached] = values[reached]
+            layout.bits(output, main_output(desc).tensor)[reached] = values[reached]
         else:
             write(desc, values, output)
 
@@ -170,20 +174,22 @@ class InputWraps(Mutant, abstract=True):
 
     since = NEWEST
     rules = ("values",)
-    attribute: ClassVar[str] = "input_tensor"
+    reads = True
+    attribute: ClassVar[str] = ""  # the first input
     least: ClassVar[int]  # bytes that start again at 0
 
     def computed(self, desc: Any, inputs: Bindings) -> Any:
-        view = inputs[self.attribute].view
+        key = self.attribute or source(desc).key
+        view = inputs[key].view
         if view.size <= self.least:
             return compute(desc, inputs)
         wrapped = Binding(np.resize(view[: self.least], view.size), 0, view.size)
-        return compute(desc, {**inputs, self.attribute: wrapped})
+        return compute(desc, {**inputs, key: wrapped})
 
 
 variant("InputWrapsAt1Mib", InputWraps, least=MIB)
 InputWrapsAt16Mib = variant("InputWrapsAt16Mib", InputWraps, least=16 * MIB)
-variant("IndicesWrapAt16Mib", InputWraps, least=16 * MIB, has=("indices_tensor",), attribute="indices_tensor")
+variant("IndicesWrapAt16Mib", InputWraps, least=16 * MIB, families=GATHERS, attribute="indices_tensor")
 
 
 @plants("written", since=NEWEST, rules=("values",))
@@ -203,7 +209,7 @@ def OutputWrapsAt16Mib(desc: Any, values: Any, output: Binding) -> None:
 # --- decisions --------------------------------------------------------------------------------------------------------
 
 
-@plants("seen", WrongDecision, since=NEWEST, has=("repeats",), rules=("output-sizes",))
+@plants("seen", WrongDecision, since=NEWEST, families=("tile",), rules=("output-sizes",))
 def TileSizesIn32Bits(desc: Any) -> Any:
     """Multiplies sizes by repeats in 32 bits."""
     if desc.input_tensor is None or desc.output_tensor is None:
@@ -273,7 +279,7 @@ for _to in (32, 64):
     variant(f"WritesAtMultiplesOf{_to}", RoundsOffsetDown, to=_to, inputs=False)
 
 
-@plants("computed", since=NEWEST, has=("indices_tensor",), rules=("values",))
+@plants("computed", since=NEWEST, families=GATHERS, rules=("values",))
 def OneTensorAtEachOffset(desc: Any, inputs: Bindings) -> Any:
     """Keeps what it knows of a binding by resource and offset, so that a second one there has the size of the first."""
     sizes: dict[tuple[int, int], int] = {}
@@ -287,7 +293,7 @@ def OneTensorAtEachOffset(desc: Any, inputs: Bindings) -> Any:
     return compute(desc, bound)
 
 
-@plants("computed", since=NEWEST, has=("indices_tensor",), rules=("values",))
+@plants("computed", since=NEWEST, families=GATHERS, rules=("values",))
 def IndicesOverwrittenWhereTheInputIs(desc: Any, inputs: Bindings) -> Any:
     """Uses the memory of the indices as scratch once they are read, and reads the input after that."""
     source, indices = inputs["input_tensor"], inputs["indices_tensor"]
@@ -328,7 +334,7 @@ def InputsOfTheFirstOfABatch(execution: Execution, first: Execution) -> Executio
     return execution._replace(inputs=first.inputs)
 
 
-@plants("taken", GroupsABatch, has=("indices_tensor",))
+@plants("taken", GroupsABatch, families=GATHERS)
 def IndicesOfTheFirstOfABatch(execution: Execution, first: Execution) -> Execution:
     """Reads the indices of the first of those of a batch that have the same descriptor."""
     indices = first.inputs["indices_tensor"]
@@ -339,8 +345,7 @@ class LayoutOfTheFirstOfABatch(GroupsABatch):
     """Takes the strides of the first of those of a batch that have the same sizes, types and attributes."""
 
     def key(self, desc: Any) -> Any:
-        plain = {name: TensorDesc.of(tensor.data_type, tensor.sizes) for name, tensor in tensors(desc)}
-        return replace(desc, **plain)
+        return with_tensors(desc, {name: TensorDesc.of(t.data_type, t.sizes) for name, t in tensors(desc)})
 
     def taken(self, execution: Execution, first: Execution) -> Execution:
         fits = all(

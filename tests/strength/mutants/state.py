@@ -12,7 +12,7 @@ from dml_conformance.backends.base import Answer, Binding
 from dml_conformance.backends.reference import layout
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.rules import ACCEPTANCE
-from strength.mutants.base import EXECUTED, Bindings, Mutant, WrongDecision, tensors
+from strength.mutants.base import EXECUTED, GATHERS, Bindings, Mutant, WrongDecision, main_output, tensors
 
 
 class ReturnsThePreviousOutput(Mutant):
@@ -44,7 +44,7 @@ class WrongNowAndThen(Mutant):
 class CachesAxisBySizes(Mutant):
     """Compiles an operator once for its tensors' sizes, and keeps the axis of the first use."""
 
-    has = ("axis",)
+    families, has = GATHERS, ("axis",)
     rules = EXECUTED
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class KeepsTheFirstDecision(WrongDecision):
 class KeepsTheFirstInputs(Mutant):
     """Uploads the inputs when it meets a descriptor for the first time, and computes from that copy ever after."""
 
-    rules = EXECUTED
+    rules, reads = EXECUTED, True
 
     def __init__(self) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ class SecondThreadComesLate(Mutant):
         if self._calls % 7:
             super().written(desc, values, output)
             return
-        target = layout.bits(output, desc.output_tensor)
+        target = layout.bits(output, main_output(desc).tensor)
         kept, half = target.copy(), values.size // 2
         is_second = np.arange(values.size).reshape(values.shape) >= half
         target[...] = np.where(is_second, kept, values)

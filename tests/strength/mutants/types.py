@@ -7,8 +7,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import slots, with_tensors
+from dml_conformance.spec.registry import operators, spec_of
 from dml_conformance.spec.tensor import TensorDesc
-from strength.mutants.base import RejectsValid, WrongDecision, least_total, plants
+from strength.mutants.base import GATHERS, RejectsValid, WrongDecision, least_total, plants, tensors
 
 
 @plants("tensor_seen", WrongDecision, since="2_1", rules=("data-types",))
@@ -20,7 +23,7 @@ def AcceptsUint4(tensor: TensorDesc) -> TensorDesc:
     return replace(wider, total_tensor_size_in_bytes=least_total(wider))
 
 
-@plants("seen", WrongDecision, since="3_0", has=("indices_tensor",), rules=("data-types",))
+@plants("seen", WrongDecision, since="3_0", families=GATHERS, rules=("data-types",))
 def AcceptsInt16Indices(desc: Any) -> Any:
     indices = desc.indices_tensor
     if indices is None or indices.data_type is not DataType.INT16:
@@ -32,18 +35,28 @@ def AcceptsInt16Indices(desc: Any) -> Any:
 @plants("seen", WrongDecision, rules=("same-data-type",))
 def ConvertsDataTypes(desc: Any) -> Any:
     """Accepts an output of another data type, as if it were a cast."""
-    source, output = desc.input_tensor, desc.output_tensor
-    if source is None or output is None or not (source.data_type.size and output.data_type.size):
-        return desc
-    total = output.total_tensor_size_in_bytes * source.data_type.size // output.data_type.size
-    return replace(desc, output_tensor=replace(output, data_type=source.data_type, total_tensor_size_in_bytes=total))
+    by_group: dict[str, DataType] = {}
+    changed = {}
+    for slot in slots(desc):
+        tensor, data_type = slot.tensor, by_group.setdefault(spec_of(desc).group(slot.field), slot.tensor.data_type)
+        if tensor.data_type.size and data_type.size:
+            total = tensor.total_tensor_size_in_bytes * data_type.size // tensor.data_type.size
+            changed[slot.key] = replace(tensor, data_type=data_type, total_tensor_size_in_bytes=total)
+    return with_tensors(desc, changed)
 
 
-@plants("refused", RejectsValid, since="2_1")
-def RejectsInt8(desc: Any) -> bool:
-    return desc.input_tensor.data_type is DataType.INT8
+class RejectsInt8(RejectsValid):
+    """Has no 8-bit integers of a sign."""
+
+    @classmethod
+    def shows_at(cls, operator: str, level: Level) -> bool:
+        table = operators()[operator].table_at(level) or {}
+        return any(DataType.INT8 in row.data_types for row in table.values()) and super().shows_at(operator, level)
+
+    def refused(self, desc: Any) -> bool:
+        return any(tensor.data_type is DataType.INT8 for _, tensor in tensors(desc))
 
 
-@plants("refused", RejectsValid, since="3_0", has=("indices_tensor",))
+@plants("refused", RejectsValid, since="3_0", families=GATHERS)
 def RejectsUint64Indices(desc: Any) -> bool:
     return desc.indices_tensor.data_type is DataType.UINT64
