@@ -18,7 +18,7 @@ import torch
 
 from dml_conformance.backends.base import Answer, Unsupported
 from dml_conformance.backends.torch.memory import element_type
-from dml_conformance.backends.torch.operators import PlanError, TorchOperator, torch_operators
+from dml_conformance.backends.torch.operators import TorchOperator, torch_operators
 from dml_conformance.spec.datatypes import DataType, TensorFlag, TensorType
 from dml_conformance.spec.descriptor import Field, OperatorDesc, Slot, slots
 from dml_conformance.spec.field_kinds import TENSORS, EnumKind
@@ -97,15 +97,18 @@ def _enumerations(desc: type[OperatorDesc]) -> Sequence[tuple[Field, EnumKind]]:
 
 def _missing_tensor(desc: OperatorDesc) -> str:
     """The first tensor that is not there and has to be; "" where none is."""
-    for field in desc.fields:
-        if field.is_tensor:
-            value = getattr(desc, field.attribute)
-            if field.kind is TENSORS:
-                if not value or None in value:
-                    return f"{field.name}[{value.index(None)}]" if value else field.name
-            elif value is None and not field.optional:
-                return field.name
+    for field in _required(type(desc)):
+        value = getattr(desc, field.attribute)
+        if value is None or value == ():
+            return field.name
+        if isinstance(value, tuple) and None in value:
+            return f"{field.name}[{value.index(None)}]"
     return ""
+
+
+@cache
+def _required(desc: type[OperatorDesc]) -> Sequence[Field]:
+    return [field for field in desc.fields if field.is_tensor and (field.kind is TENSORS or not field.optional)]
 
 
 def _first_to_differ(
@@ -146,7 +149,7 @@ def _dry_run(operator: TorchOperator, desc: OperatorDesc, tensors: Sequence[Slot
         results = operator.outputs(desc, sources, META)
     except NotImplementedError:  # torch has no such kernel, which says nothing of the descriptor
         raise
-    except (PlanError, RuntimeError, IndexError, OverflowError) as refusal:
+    except (RuntimeError, ValueError, IndexError, OverflowError) as refusal:
         return Answer(False, str(refusal).partition("\n")[0])
     for key, name, field, tensor in tensors:
         if field.is_output:
@@ -167,7 +170,8 @@ def _tensor_fault(tensor: TensorDesc, support: Support, level: Level) -> str:
     data_type = tensor.data_type
     if data_type not in support.data_types and (support.data_types or not data_type.bits):
         return f"has data type {data_type!r}, which is not taken at this level"
-    if not data_type.size:
+    width = data_type.size
+    if not width:
         raise Unsupported(f"torch has no elements of {data_type.bits} bits")
     sizes, strides = tensor.sizes, tensor.strides
     if len(sizes) not in (support.dimension_counts or _any_dimension_counts(level)):
@@ -184,11 +188,11 @@ def _tensor_fault(tensor: TensorDesc, support: Support, level: Level) -> str:
     else:
         span = 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
     # Memory is bound in units of 4 bytes, so a part of a unit at the end is not there.
-    needed, bound = span * data_type.size, tensor.total_tensor_size_in_bytes & ~3
+    needed, bound = span * width, tensor.total_tensor_size_in_bytes & ~3
     if bound < needed:
         return f"needs {needed} bytes, TotalTensorSizeInBytes gives {bound} in whole units of 4"
     alignment = tensor.guaranteed_base_offset_alignment
-    if alignment and (alignment & (alignment - 1) or alignment < data_type.size):
+    if alignment and (alignment & (alignment - 1) or alignment < width):
         return f"has alignment {alignment}, not a power of two that holds an element"
     return ""
 

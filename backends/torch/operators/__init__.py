@@ -13,6 +13,7 @@ To add an operator, write its function into the module of its family and give it
 - Elements are signed integers of their width, so that every bit pattern comes through. Tensors that the row names in
   `numbers` have the torch type of their own; `widen` and `narrow` (`_numbers`) do what torch lacks for unsigned ones.
   An output comes back either way, in any torch type of its elements' width, and in any layout.
+- An input may have any strides, a 0 among them, which it has not on meta: `reshape`, not `view`.
 - The function runs on meta tensors (sizes, no values) to decide, and on the device to execute. Sizes and attributes
   that do not fit raise `PlanError` or torch's own error; what comes back has to have the outputs' described sizes.
   Types, dimension counts, what is missing, enumerators and layouts have been checked before.
