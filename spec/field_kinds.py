@@ -359,7 +359,7 @@ class TensorKind(Kind):
     name, python, expects = "tensor", TensorDesc | None, "a tensor"
 
     def to_json(self, value: TensorDesc | None) -> Any:
-        from dml_conformance.spec.forms import tensor_to_json  # which needs the registry, and that the kinds
+        from dml_conformance.spec.forms import tensor_to_json  # which needs the descriptors, and they the kinds
 
         return None if value is None else tensor_to_json(value)
 

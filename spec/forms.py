@@ -21,7 +21,7 @@ from typing import Annotated, Any
 import msgspec
 
 from dml_conformance.spec.datatypes import DataType, TensorFlag, TensorType
-from dml_conformance.spec.descriptor import Field, OperatorDesc
+from dml_conformance.spec.descriptor import Field, OperatorDesc, descriptor_classes
 from dml_conformance.spec.field_kinds import (
     SCALAR,
     TENSOR,
@@ -34,8 +34,6 @@ from dml_conformance.spec.field_kinds import (
     read_whole,
     shown,
 )
-from dml_conformance.spec.operator import OperatorSpec
-from dml_conformance.spec.registry import every_operator, spec_of
 from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc, minimum_size_in_bytes
 from dml_conformance.spec.tensor_rules import MAX_DIMENSIONS
 
@@ -70,14 +68,13 @@ def tensor_to_json(tensor: TensorDesc) -> dict[str, Any]:
 
 def desc_to_json(desc: OperatorDesc) -> dict[str, Any]:
     """A descriptor as `{"type": ..., "desc": {...}}`; what `desc_from_json` reads back."""
-    spec = spec_of(desc)
     fields: dict[str, Any] = {}
-    for field in spec.fields:
+    for field in desc.fields:
         value = getattr(desc, field.attribute)
         if field.count_field:
             fields.setdefault(field.count_field, len(value))
         fields[field.name] = field.kind.to_json(value)
-    return {"type": spec.dml_name, "desc": fields}
+    return {"type": f"DML_OPERATOR_{desc.operator}", "desc": fields}
 
 
 def desc_from_json(value: Any, where: str = "") -> OperatorDesc:
@@ -92,17 +89,20 @@ def desc_from_json(value: Any, where: str = "") -> OperatorDesc:
     """
     if not isinstance(value, dict):
         raise FormError(where, f"expected an operator as an object with type and desc, found {kind_of(value)}")
-    spec = _operator(value, where)
+    described = _operator(value, where)
     inner = _either(value, "desc", "Desc")
     if inner is None:
         fields, path = {name: item for name, item in value.items() if name not in ("type", "Type")}, where
     else:
         fields, path = inner, join(where, "desc")
         if not isinstance(fields, dict):
-            raise FormError(path, f"expected an object with the fields of {spec.dml_name}, found {kind_of(fields)}")
-    known = [name for field in spec.fields for name in (field.count_field, field.name) if name]
-    _reject_unknown(fields, known, path, f"DML_{spec.name}_OPERATOR_DESC")
-    return spec.desc(**{field.attribute: _field(spec, field, fields, path) for field in spec.fields})
+            raise FormError(
+                path,
+                f"expected an object with the fields of DML_OPERATOR_{described.operator}, found {kind_of(fields)}",
+            )
+    known = [name for field in described.fields for name in (field.count_field, field.name) if name]
+    _reject_unknown(fields, known, path, described.__name__)
+    return described(**{field.attribute: _field(described, field, fields, path) for field in described.fields})
 
 
 def desc_from_usual_text(name: str, text: msgspec.Raw | bytes) -> OperatorDesc | None:
@@ -120,13 +120,13 @@ def desc_from_usual_text(name: str, text: msgspec.Raw | bytes) -> OperatorDesc |
     reader = _usual_readers().get(name)
     if reader is None:
         return None
-    spec, decoder = reader
+    described, decoder = reader
     values = []
     try:
         form = decoder.decode(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    for field in spec.fields:
+    for field in described.fields:
         value = getattr(form, field.attribute)
         if type(value) is _UsualTensor:
             value = value.tensor()
@@ -135,7 +135,7 @@ def desc_from_usual_text(name: str, text: msgspec.Raw | bytes) -> OperatorDesc |
         elif field.count_field and getattr(form, field.count_field) != len(value):
             return None
         values.append(value)
-    return spec.desc(*values)
+    return described(*values)
 
 
 _Uint = Annotated[int, msgspec.Meta(ge=0, le=UINT32_MAX)]
@@ -178,16 +178,19 @@ class _UsualTensor(
 
 
 @cache
-def _usual_readers() -> dict[str, tuple[OperatorSpec, msgspec.json.Decoder[Any]]]:
-    """By operator its specification, and what decodes the text of its fields into their Python attributes; without
-    those that have a field of another kind than tensors and plain numbers."""
+def _usual_readers() -> dict[str, tuple[type[OperatorDesc], msgspec.json.Decoder[Any]]]:
+    """By operator the class of its descriptors, and what decodes the text of its fields into their Python attributes.
+
+    Those with a field of another kind than tensors and plain numbers are left out.
+    """
     readers = {}
-    for spec in every_operator().values():
-        if not all(field.kind is TENSOR or (field.kind.usual and field.kind is not SCALAR) for field in spec.fields):
+    for described in descriptor_classes().values():
+        fields = described.fields
+        if not all(field.kind is TENSOR or (field.kind.usual and field.kind is not SCALAR) for field in fields):
             continue
         needed: dict[str, Any] = {}
         defaulted: list[Any] = []
-        for field in spec.fields:
+        for field in fields:
             if field.is_tensor:
                 defaulted.append((field.attribute, _UsualTensor | None, None))
             else:
@@ -195,13 +198,13 @@ def _usual_readers() -> dict[str, tuple[OperatorSpec, msgspec.json.Decoder[Any]]
                 if field.count_field:
                     needed[field.count_field] = UINT.usual
         form = msgspec.defstruct(
-            f"_Usual{spec.name}",
+            f"_Usual{described.operator}",
             [*needed.items(), *defaulted],
             frozen=True,
             forbid_unknown_fields=True,
-            rename={field.attribute: field.name for field in spec.fields},
+            rename={field.attribute: field.name for field in fields},
         )
-        readers[spec.dml_name] = (spec, msgspec.json.Decoder(form))
+        readers[f"DML_OPERATOR_{described.operator}"] = (described, msgspec.json.Decoder(form))
     return readers
 
 
@@ -250,7 +253,7 @@ def _tensor(
     return TensorDesc(data_type, sizes, strides, total, flags, alignment, tensor_type)
 
 
-def _operator(value: Mapping[str, Any], where: str) -> OperatorSpec:
+def _operator(value: Mapping[str, Any], where: str) -> type[OperatorDesc]:
     name = _either(value, "type", "Type")
     path = join(where, "type")
     if name is None:
@@ -258,18 +261,18 @@ def _operator(value: Mapping[str, Any], where: str) -> OperatorSpec:
     if not isinstance(name, str):
         raise FormError(path, f"expected an operator's name, found {kind_of(name)}")
     short = name.removeprefix("DML_OPERATOR_")
-    if short not in every_operator():
-        close = difflib.get_close_matches(short, every_operator(), n=1)
+    if short not in descriptor_classes():
+        close = difflib.get_close_matches(short, descriptor_classes(), n=1)
         hint = (
             f"did you mean DML_OPERATOR_{close[0]}?"
             if close
             else "`dml-conformance operators` lists those of DirectML.h"
         )
         raise FormError(path, f"unknown operator {shown(name)}; {hint}")
-    return every_operator()[short]
+    return descriptor_classes()[short]
 
 
-def _field(spec: OperatorSpec, field: Field, fields: Mapping[str, Any], where: str) -> Any:
+def _field(described: type[OperatorDesc], field: Field, fields: Mapping[str, Any], where: str) -> Any:
     path = join(where, field.name)
     if field.is_tensor and field.name not in fields:  # a missing tensor is a null pointer: the validator's business
         return None if field.kind is TENSOR else ()
@@ -279,7 +282,7 @@ def _field(spec: OperatorSpec, field: Field, fields: Mapping[str, Any], where: s
     if field.count_field:
         _count(fields, field.count_field, len(value), field.name, where)
     if field.kind is SCALAR:
-        _check_scalar(value, fields[next(f.name for f in spec.fields if f.attribute == field.typed_by)], path)
+        _check_scalar(value, fields[next(f.name for f in described.fields if f.attribute == field.typed_by)], path)
     return value
 
 
