@@ -87,6 +87,8 @@ def twice(count: int) -> list[Case]:
 
 
 def with_other_data(case: Case) -> Case:
+    if case.data is None:
+        return case
     data = {
         name: recipe if recipe.pattern == "explicit" else replace(recipe, seed=recipe.seed + 1)
         for name, recipe in case.data.items()

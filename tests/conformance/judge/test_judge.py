@@ -36,6 +36,7 @@ from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Outcome, Reading, decide
 from dml_conformance.strategies.cases import make_case
 from dml_conformance.strategies.chooser import SeededChooser
+from dml_conformance.strategies.values import DATA_PATTERNS
 
 LEVEL = Level.L3_1
 PAIR = TensorDesc.of(DataType.FLOAT32, (2,))
@@ -621,7 +622,8 @@ def test_a_case_about_no_rule_in_particular(backend: ReferenceBackend, data: boo
         ({"input_tensor": Recipe("ramp")}, "IndicesTensor: there is no recipe for its data"),
         (
             {"input_tensor": Recipe("in-range"), "indices_tensor": Recipe("in-range")},
-            "InputTensor: unknown pattern 'in-range'; known here: ramp, random-bits, special, small-integers, truths, finite, explicit, explicit-bits",
+            "InputTensor: unknown pattern 'in-range'; known here: "
+            + ", ".join((*DATA_PATTERNS, "small-integers", "truths", "finite", "explicit", "explicit-bits")),
         ),
         (
             {"input_tensor": Recipe("ramp"), "indices_tensor": Recipe("explicit", values=(1, 0.5))},

@@ -11,7 +11,16 @@ import pytest
 from msgspec.structs import replace
 
 from dml_conformance.backends.poison import secret_bytes
-from dml_conformance.conformance.judge.compare import EQUAL, OPEN, RECORDED, SMALL_OUTPUT, compare, shown, shown_bits
+from dml_conformance.conformance.judge.compare import (
+    EQUAL,
+    NAN,
+    OPEN,
+    RECORDED,
+    SMALL_OUTPUT,
+    compare,
+    shown,
+    shown_bits,
+)
 from dml_conformance.conformance.judge.memory import (
     GUARD_BYTES,
     STRETCH_ALIGNMENT,
@@ -24,7 +33,7 @@ from dml_conformance.conformance.judge.memory import (
 from dml_conformance.conformance.judge.memory import bind_output as bind_expected_output
 from dml_conformance.conformance.judge.output_digest import output_digest
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.expectation import Expectation
+from dml_conformance.spec.expectation import Expectation, Within
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.values import NUMPY_TYPE, UNSIGNED_OF_SIZE
 
@@ -274,6 +283,74 @@ def test_an_element_is_shown_as_value_and_as_bits(data_type: DataType, bits: int
     elements = np.array([bits], UNSIGNED_OF_SIZE[data_type.size])
     assert shown(elements, data_type) == [(value, as_bits)]
     assert shown_bits(elements[0], data_type) == as_bits
+
+
+def interval(
+    low: float, high: float, data_type: DataType = DataType.FLOAT32, count: int = 1, **more: Any
+) -> Expectation:
+    low_bits, high_bits = elements(*[low] * count, data_type=data_type), elements(*[high] * count, data_type=data_type)
+    return Expectation(low_bits, within=Within(low_bits, high_bits, **more))
+
+
+@pytest.mark.parametrize(
+    ("value", "count"), [(0.5, 0), (0.75, 0), (1.0, 0), (0.49, 1), (1.01, 1), (-0.75, 1), (math.inf, 1), (math.nan, 1)]
+)
+def test_a_value_in_its_interval_is_right(value: float, count: int) -> None:
+    found = compare(elements(value), interval(0.5, 1), DataType.FLOAT32)
+    assert found.wrong == count
+    assert all(difference.expected == "from 0.5 to 1.0" and not difference.expected_bits for difference in found.shown)
+
+
+def test_a_nan_is_allowed_or_demanded_apart() -> None:
+    nan, number = elements(math.nan), elements(0.75)
+    anywhere = np.array([True])
+    for high in (1, 0):
+        expected = interval(0.5, high, nan=anywhere)
+        assert compare(nan, expected, DataType.FLOAT32) == EQUAL
+        assert compare(nan ^ np.uint32(0x80000001), expected, DataType.FLOAT32) == EQUAL
+    assert compare(number, interval(0.5, 1, nan=anywhere), DataType.FLOAT32) == EQUAL
+    (difference,) = compare(number, interval(0.5, 0, nan=anywhere), DataType.FLOAT32).shown
+    assert difference.expected == NAN
+
+
+def test_the_parts_of_an_expectation_are_apart() -> None:
+    """Exact, one of several, free and within: each element by its own part alone."""
+    values, is_nth = elements(1, 2, 3, 4), np.eye(4, dtype=bool)
+    within = Within(values, elements(1, 2, 3, 5), None, is_nth[3])
+    expected = Expectation(values, is_nth[1], "input_tensor", is_nth[2], within)
+    assert compare(elements(1, 7, 9, 4.5), expected, DataType.FLOAT32, elements(7)) == EQUAL
+    found = compare(elements(7, 8, 9, 7), expected, DataType.FLOAT32, elements(7))
+    assert [(d.coordinates, d.expected) for d in found.shown] == [
+        ((0,), "1.0"),
+        ((1,), OPEN),
+        ((3,), "from 4.0 to 5.0"),
+    ]
+    assert compare(elements(7), expected.at((1,)), DataType.FLOAT32, elements(7)) == EQUAL
+
+
+@pytest.mark.parametrize("data_type", MOVED)
+def test_no_poison_lies_in_an_interval(data_type: DataType) -> None:
+    """One that holds half of all values, and one that holds all, NaN too, but the greatest."""
+    number = NUMPY_TYPE[data_type].type
+    limits = np.finfo(number) if data_type.is_float else np.iinfo(number)
+    low, high = (-math.inf, limits.max) if data_type.is_float else (limits.min, limits.max - 1)
+    tensor, anywhere = TensorDesc.of(data_type, (64,)), np.full(64, True)
+    for end in (number(1), high):
+        expected, memory = interval(low, end, data_type, 64, nan=anywhere), None
+        for _ in range(20):
+            memory = bind_expected_output(tensor, expected, memory)
+            assert compare(memory.elements, expected, data_type).wrong == 64
+
+
+def test_poison_is_none_of_the_values_that_are_right_if_there_are_others() -> None:
+    tensor = TensorDesc.of(DataType.UINT8, (256,))
+    expected = Expectation(np.zeros(256, np.uint8), np.ones(256, np.bool_), "input_tensor")
+    most = np.arange(200, dtype=np.uint8)
+    memory = bind_expected_output(tensor, expected, None, lambda _: most)
+    assert memory.elements.min() >= 200
+    everything = np.arange(256, dtype=np.uint8)
+    memory, later = (bind_expected_output(tensor, expected, None, lambda _: everything) for _ in range(2))
+    assert (memory.elements != later.elements).sum() > 200, "or what is computed were taken for what was there before"
 
 
 # --- what mutants showed that no other test held: see docs/mutation.md  -----------------------------------------------
