@@ -96,17 +96,21 @@ def rules() -> dict[str, Rule]:
 
 
 def rule(rule_id: str) -> Rule:
-    """The rule with this id.
+    """The rule with this id, be it of an operator that can be judged or not.
 
     Raises:
         KeyError: no such rule.
     """
-    return rules()[rule_id]
+    if rule_id in rules():
+        return rules()[rule_id]
+    name = rule_id.partition(".")[0]
+    stated = every_operator()[name].rules if name in every_operator() else ()
+    return {rule.id: rule for rule in stated}[rule_id]
 
 
 def rules_of(name: str) -> tuple[Rule, ...]:
     """The rules that concern one operator: those of all operators too."""
-    return (*TENSOR_RULES, *DESCRIPTOR_RULES, *EXECUTION_RULES, *operator(name).rules)
+    return (*TENSOR_RULES, *DESCRIPTOR_RULES, *EXECUTION_RULES, *every_operator()[name].rules)
 
 
 SPEC_OF_NAME.update(every_operator())

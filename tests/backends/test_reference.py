@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
 from itertools import chain
 from math import prod
-from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 import slow_reference as slow
 from five_operators import GatherDesc, GatherElementsDesc, GatherNd1Desc, GatherNdDesc, TileDesc
-from generated_cases import INPUTS, Case, Generator, bound, broken, check_execution, made
+from generated_cases import INPUTS, NAMES, Case, Generator, bound, broken, check_execution, made
 from msgspec.structs import replace
 
 from dml_conformance.backends.base import Backend, Binding, Timed, Unsupported
-from dml_conformance.backends.reference import ReferenceBackend, Result, decisions, expected_output
+from dml_conformance.backends.reference import Expectation, ReferenceBackend, expected_output
 from dml_conformance.backends.reference.movement import positions
-from dml_conformance.spec.datatypes import ALL, INDEX_TYPES, UP_TO_64_BIT_NO_FLOAT64, DataType, TensorType
+from dml_conformance.spec.datatypes import ALL, INDEX_TYPES, UP_TO_64_BIT_NO_FLOAT64, DataType
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.registry import operators, spec_of
 from dml_conformance.spec.rules import Category
-from dml_conformance.spec.tensor import MAX_ELEMENTS, TensorDesc, elements_overlap
+from dml_conformance.spec.tensor import MAX_ELEMENTS, TensorDesc
 from dml_conformance.spec.validator import Outcome, decide
 
 Sizes = tuple[int, ...]
 
 OUTPUT = "output_tensor"
-NAMES = list(operators())
 BACKEND = ReferenceBackend()
 
 
@@ -42,7 +39,7 @@ def run(case: Case, poison: bytes = b"\xa5\x5a\xc3") -> list[int]:
     return slow.read_output(case.desc, output)
 
 
-def flat(result: Result) -> tuple[list[int], list[bool]]:
+def flat(result: Expectation) -> tuple[list[int], list[bool]]:
     nothing_open = np.zeros(result.values.shape, bool) if result.open is None else result.open
     return result.values.reshape(-1).tolist(), nothing_open.reshape(-1).tolist()
 
@@ -322,7 +319,7 @@ def test_result_does_not_depend_on_the_type_of_the_bits() -> None:
         case = generator.case(level=HIGHEST, indices="any-sign")
         table = operators()[case.desc.operator].table_at(case.level)
         assert table is not None
-        kinds = [kind for kind in table["data"].data_types if kind.size == case.desc.input_tensor.data_type.size]
+        kinds = [kind for kind in table["InputTensor"].data_types if kind.size == case.desc.input_tensor.data_type.size]
 
         def retyped(name: str, tensor: TensorDesc, kind: DataType) -> TensorDesc:
             return tensor if name == "indices_tensor" else replace(tensor, data_type=kind)
@@ -361,29 +358,18 @@ def test_negative_indices_count_from_the_end() -> None:
 # --- decisions
 
 
-def test_accepts_what_the_validator_accepts() -> None:
-    generator = Generator("accepted")
-    for _ in range(2000):
-        case = generator.case()
-        decision = decide(case.desc, case.level)
-        assert decision.outcome is not Outcome.REJECT, decision
-        assert BACKEND.validate(case.desc, case.level).accepted, case
-
-
-def test_agrees_with_the_validator_on_broken_descriptors() -> None:
+def test_decides_as_the_specification_does() -> None:
     generator = Generator("broken")
-    seen: set[str] = set()
-    for _ in range(12_000):
+    outcomes = set()
+    for _ in range(1000):
         case = generator.case()
-        desc = broken(generator.random, case.desc, huge=generator.random.random() < 0.1)
-        level = generator.random.choice([case.level, case.level, generator.random.choice(list(Level))])
-        decision, answer = decide(desc, level), BACKEND.validate(desc, level)
-        seen |= set(decision.rules)
-        assert answer.accepted == (not answer.reason)
+        desc = generator.random.choice([case.desc, broken(generator.random, case.desc)])
+        decision, answer = decide(desc, case.level), BACKEND.validate(desc, case.level)
+        outcomes.add(decision.outcome)
         if decision.outcome is not Outcome.UNSPECIFIED:
-            assert answer.accepted == (decision.outcome is Outcome.ACCEPT), (desc, level, decision, answer)
-    breakable = {rule.id for spec in operators().values() for rule in spec.own_descriptor_rules}
-    assert breakable - seen == set()
+            assert answer.accepted == (decision.outcome is Outcome.ACCEPT)
+        assert answer.accepted or answer.reason.endswith(decision.violations[0].rule.statement)
+    assert outcomes == set(Outcome)
 
 
 def base() -> dict[str, Any]:
@@ -408,108 +394,6 @@ def with_tensor(name: str, tensor: str, **fields: Any) -> Any:
     return replace(desc, **{tensor: replace(getattr(desc, tensor), **fields)})
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_valid_descriptors_are_valid(name: str) -> None:
-    assert decide(base()[name], Level.L3_1).outcome is Outcome.ACCEPT
-    assert BACKEND.validate(base()[name], Level.L3_1).accepted
-
-
-# What the reason says of each, at level 3_1.
-BROKEN: list[tuple[str, Any]] = [
-    ("indices_tensor is missing", replace(base()["GATHER"], indices_tensor=None)),
-    ("not a buffer", with_tensor("TILE", "input_tensor", type=TensorType.INVALID)),
-    ("cannot be UNKNOWN", with_tensor("GATHER", "input_tensor", data_type=DataType.UNKNOWN)),
-    ("cannot be UINT16", with_tensor("GATHER", "indices_tensor", data_type=DataType.UINT16)),
-    ("indices_tensor cannot be FLOAT32", with_tensor("GATHER_ND", "indices_tensor", data_type=DataType.FLOAT32)),
-    ("flags 0x2", with_tensor("TILE", "input_tensor", flags=2)),
-    ("output_tensor cannot have flags 0x1", with_tensor("TILE", "output_tensor", flags=1)),
-    ("0 dimensions", with_tensor("TILE", "input_tensor", sizes=())),
-    ("9 dimensions", with_tensor("TILE", "input_tensor", sizes=(1, 1, 1, 1, 1, 1, 2, 3, 4))),
-    ("none can be below 1", with_tensor("TILE", "input_tensor", sizes=(1, 0, 3, 4))),
-    ("4294967296 elements", with_tensor("TILE", "input_tensor", sizes=(2**16, 2**16, 1, 1), strides=(0, 0, 0, 0))),
-    ("92 bytes and needs 96", with_tensor("TILE", "input_tensor", total_tensor_size_in_bytes=92)),
-    ("96 bytes and needs 108", with_tensor("TILE", "input_tensor", strides=(24, 12, 4, 2))),
-    (
-        "5 bytes and needs 8",
-        TileDesc(TensorDesc(DataType.UINT8, (5,), None, 5), TensorDesc(DataType.UINT8, (5,), None, 8), (1,)),
-    ),
-    ("aligned to 12", with_tensor("TILE", "input_tensor", guaranteed_base_offset_alignment=12)),
-    ("aligned to 2", with_tensor("TILE", "output_tensor", guaranteed_base_offset_alignment=2)),
-    ("different dimension counts", with_tensor("GATHER", "indices_tensor", sizes=(1, 1, 5))),
-    ("INT32 output of FLOAT32 input", with_tensor("GATHER", "output_tensor", data_type=DataType.INT32)),
-    ("axis 4 of 4", replace(base()["GATHER"], axis=4)),
-    ("axis 4 of 4", replace(base()["GATHER_ELEMENTS"], axis=4)),
-    ("index_dimensions 5 of 4", replace(base()["GATHER"], index_dimensions=5)),
-    (
-        "more than 2 dimensions",
-        GatherDesc(
-            TensorDesc.of(DataType.INT8, (2, 3)),
-            TensorDesc.of(DataType.INT32, (2, 3)),
-            TensorDesc.of(DataType.INT8, (2, 3)),
-            1,
-            2,
-        ),
-    ),
-    ("are computed", with_tensor("GATHER", "output_tensor", sizes=(1, 2, 4, 4))),
-    ("off axis 2", with_tensor("GATHER_ELEMENTS", "input_tensor", sizes=(1, 1, 3, 4))),
-    ("input_dimension_count 0", replace(base()["GATHER_ND"], input_dimension_count=0)),
-    ("indices_dimension_count 0", replace(base()["GATHER_ND"], indices_dimension_count=0)),
-    ("input_dimension_count 5", replace(base()["GATHER_ND1"], input_dimension_count=5)),
-    ("more than 4 dimensions", replace(base()["GATHER_ND"], input_dimension_count=4, indices_dimension_count=4)),
-    ("batch_dimension_count 4", replace(base()["GATHER_ND1"], batch_dimension_count=4)),
-    ("repeats .1, 2, 1. for 4", replace(base()["TILE"], repeats=(1, 2, 1))),
-    ("repeats .1, 0, 1, 1.", replace(base()["TILE"], repeats=(1, 0, 1, 1))),
-]
-BROKEN_AT = [
-    ("level 2_0 is below 2_1", base()["GATHER_ELEMENTS"], Level.L2_0),
-    ("cannot be UINT4", with_tensor("GATHER", "input_tensor", data_type=DataType.UINT4), Level.L6_4),
-    ("cannot be INT64", with_tensor("GATHER", "input_tensor", data_type=DataType.INT64), Level.L4_0),
-    ("cannot be INT32", with_tensor("TILE", "input_tensor", data_type=DataType.INT32), Level.L2_0),
-    ("indices_tensor cannot be INT64", base()["GATHER"], Level.L2_1),
-]
-
-
-@pytest.mark.parametrize(("reason", "desc", "level"), [*((*each, Level.L3_1) for each in BROKEN), *BROKEN_AT])
-def test_rejects_what_is_broken(reason: str, desc: OperatorDesc, level: Level) -> None:
-    assert decide(desc, level).outcome is Outcome.REJECT
-    answer = BACKEND.validate(desc, level)
-    assert not answer.accepted
-    assert re.search(reason, answer.reason), answer.reason
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_tables_agree_with_the_validator(name: str) -> None:
-    def tensor(kind: DataType, rank: int) -> TensorDesc:
-        return TensorDesc(kind, (1,) * rank, total_tensor_size_in_bytes=8)
-
-    attributes = {"axis": 0, "index_dimensions": 1, "input_dimension_count": 1, "indices_dimension_count": 1}
-    fields = set(operators()[name].desc.__struct_fields__)
-    accepted = 0
-    for rank in range(10):
-        desc = operators()[name].desc(
-            **{field: tensor(DataType.UINT32, rank) for field in fields if field.endswith("_tensor")},
-            **{field: value for field, value in attributes.items() if field in fields},
-            **({"repeats": (1,) * rank} if name == "TILE" else {}),
-            **({"batch_dimension_count": 0} if name == "GATHER_ND1" else {}),
-        )
-        variants = [
-            replace(desc, input_tensor=tensor(kind, rank), output_tensor=tensor(kind, rank)) for kind in DataType
-        ]
-        if "indices_tensor" in fields:
-            variants += [replace(desc, indices_tensor=tensor(kind, rank)) for kind in DataType]
-        for variant in variants:
-            for level in Level:
-                expected = decide(variant, level).outcome is Outcome.ACCEPT
-                assert BACKEND.validate(variant, level).accepted is expected, (variant, level)
-                accepted += expected
-    assert accepted > 100
-
-
-def test_strides_that_do_not_match_the_sizes_are_rejected() -> None:
-    for strides in ((1, 1, 1), (24, 12, 4, 1, 1), ()):
-        assert not BACKEND.validate(with_tensor("TILE", "output_tensor", strides=strides), Level.L3_1).accepted
-
-
 def open_batches(indices: tuple[int, ...], output: tuple[int, ...], *counts: int) -> GatherNd1Desc:
     """A GATHER_ND1 of an input whose first dimension that counts has two batches."""
     source = TensorDesc.of(DataType.FLOAT32, (1, 2, 3, 4))
@@ -531,11 +415,9 @@ OPEN = {
         True,
     ),
     "leading input sizes": (NARROW, True),
-    "output overlap": (with_tensor("TILE", "output_tensor", strides=(0, 0, 4, 1)), False),
     "tuple too long": (replace(base()["GATHER_ND"], input_dimension_count=1), False),
     "no dimension left after the batches": (replace(base()["GATHER_ND1"], batch_dimension_count=3), False),
     "tuples within the batches": (open_batches((1, 1, 1, 2), (1, 1, 1, 4), 3, 1), False),
-    "batches differ": (open_batches((1, 3, 5, 1), (1, 3, 5, 4), 3, 3), False),
 }
 
 
@@ -549,34 +431,13 @@ def test_open_questions_are_answered_by_what_can_be_computed(desc: Any, accepted
         assert run(case) == values
 
 
-def test_output_overlap_is_decided_exactly() -> None:
-    random, found = Random("overlap"), {True: 0, False: 0}
-    for _ in range(5000):
-        rank = random.randint(1, 5)
-        sizes = tuple(random.randint(1, 4) for _ in range(rank))
-        strides = tuple(random.choice([0, 1, 2, 3, 4, 5, 7, 12, 13, 31]) for _ in range(rank))
-        places = [slow.dot(c, strides) for c in slow.walk(sizes)]
-        overlaps = len(set(places)) < len(places)
-        assert decisions.shares_memory(sizes, strides) is overlaps
-        assert elements_overlap(sizes, strides) is overlaps
-        found[overlaps] += 1
-    assert min(found.values()) > 500
-
-
-def test_large_outputs_are_decided_at_once() -> None:
-    assert not decisions.shares_memory((2**16, 2**15), (1, 2**16))  # permuted
-    assert decisions.shares_memory((2**16, 2**15), (1, 2**16 - 1))  # interleaved, over too many places to mark
-    assert decisions.shares_memory((1000, 1000), (1, 999))
-    assert not decisions.shares_memory((2, 2**20), (2**20 - 1, 2))
-
-
 # --- the backend
 
 
 def test_says_what_it_is_and_claims_no_unknown_operators() -> None:
     capabilities = ReferenceBackend("").capabilities()
     assert capabilities.name == "reference"
-    assert set(capabilities.operators) == set(NAMES)
+    assert set(NAMES) <= set(capabilities.operators) <= set(operators())
     assert capabilities.levels == tuple(Level)
     assert capabilities.enforces == set(Category)
     assert capabilities.executes
