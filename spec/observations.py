@@ -16,8 +16,9 @@ import msgspec
 from dml_conformance.spec.forms import desc_from_json
 from dml_conformance.spec.libraries import libraries
 from dml_conformance.spec.operator import OperatorDesc, outputs
+from dml_conformance.spec.registry import of_families
 from dml_conformance.spec.sources import read_data
-from dml_conformance.spec.tensor import TensorDesc, from_first_above_one, span_in_elements
+from dml_conformance.spec.tensor import TensorDesc, span_in_elements
 
 
 class ObservationWitness(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -86,25 +87,10 @@ def _has_room(tensor: TensorDesc) -> bool:
     return span_in_elements(tensor.sizes, tensor.effective_strides) >= tensor.element_count
 
 
-def _index_batch_found_in_input(desc: Any) -> bool | None:
-    """The leading index sizes are taken for a batch that the input must begin with; leading ones are left out on both.
-
-    They are at most as many as there are dimensions before Axis.
-    """
-    if desc.index_dimensions > desc.axis + 1:
-        return None  # DIV-gather-writes-before-its-sizes
-    batch = from_first_above_one(desc.indices_tensor.sizes[: len(desc.indices_tensor.sizes) - desc.index_dimensions])
-    of_input = from_first_above_one(desc.input_tensor.sizes)
-    if len(batch) > desc.axis:
-        return False
-    return None if len(of_input) < len(batch) else bool(of_input[: len(batch)] == batch)
-
-
-# Whether a descriptor is accepted, for each rule whose observation depends on it.
+# Whether a descriptor is accepted, for each rule whose observation depends on it; of a family's rules by its module.
 CONDITIONS: Mapping[str, Callable[[Any], bool | None]] = {
     "TENSOR.output-overlap": _plausible_output_strides,
-    "GATHER.leading-index-sizes": _index_batch_found_in_input,
-}
+} | of_families("CONDITIONS")
 
 
 @cache

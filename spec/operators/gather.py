@@ -18,7 +18,7 @@ from dml_conformance.spec.operator import (
 from dml_conformance.spec.operators._indexing import axis_limit, axis_range_rule, indexing_execution_rules
 from dml_conformance.spec.rules import Breach, Category, Rule
 from dml_conformance.spec.sources import LEVEL_HISTORY, Source
-from dml_conformance.spec.tensor import braces
+from dml_conformance.spec.tensor import braces, from_first_above_one
 
 PAGE = "ns-directml-dml_gather_operator_desc"
 
@@ -123,3 +123,54 @@ GATHER = operator_spec(
 )
 
 SPECS = (GATHER,)
+
+
+def _writes_before_its_sizes(desc: Any) -> bool:
+    return bool(desc.index_dimensions > desc.axis + 1)
+
+
+def _crops_any_size(desc: Any) -> bool:
+    found = uncropped_sizes(desc)
+    return len(found) > len(desc.output_tensor.sizes) and _aligned(desc) == desc.output_tensor.sizes
+
+
+def _scalar_index_any_first_size(desc: Any) -> bool:
+    return desc.index_dimensions == 0 and _aligned(desc)[1:] == tuple(desc.output_tensor.sizes[1:])
+
+
+def _index_batch_longer_than_input(desc: Any) -> bool:
+    """What the library takes for a batch of indices has at most as many dimensions as there are before Axis, but more
+    than the input has. Leading ones are left out on both sides.
+    """
+    leading = desc.indices_tensor.sizes[: len(desc.indices_tensor.sizes) - desc.index_dimensions]
+    count = len(from_first_above_one(leading))
+    return len(from_first_above_one(desc.input_tensor.sizes)) < count <= int(desc.axis)
+
+
+def _aligned(desc: Any) -> tuple[int, ...]:
+    """Those sizes at the right of the output's dimensions; whatever is too much on the left is gone."""
+    sizes, count = uncropped_sizes(desc), len(desc.output_tensor.sizes)
+    return ((1,) * count + sizes)[-count:]
+
+
+def _index_batch_found_in_input(desc: Any) -> bool | None:
+    """The leading index sizes are taken for a batch that the input must begin with; leading ones are left out on both.
+
+    They are at most as many as there are dimensions before Axis.
+    """
+    if desc.index_dimensions > desc.axis + 1:
+        return None  # DIV-gather-writes-before-its-sizes
+    batch = from_first_above_one(desc.indices_tensor.sizes[: len(desc.indices_tensor.sizes) - desc.index_dimensions])
+    of_input = from_first_above_one(desc.input_tensor.sizes)
+    if len(batch) > desc.axis:
+        return False
+    return None if len(of_input) < len(batch) else bool(of_input[: len(batch)] == batch)
+
+
+DIVERGENCES = {
+    "DIV-gather-writes-before-its-sizes": _writes_before_its_sizes,
+    "DIV-gather-crops-any-size": _crops_any_size,
+    "DIV-gather-scalar-index-any-first-size": _scalar_index_any_first_size,
+    "DIV-gather-index-batch-longer-than-input": _index_batch_longer_than_input,
+}
+CONDITIONS = {"GATHER.leading-index-sizes": _index_batch_found_in_input}

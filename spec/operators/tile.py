@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import Misfit, Shapes, ids, operator_spec, output_sizes_rule, shapes_comparable
+from dml_conformance.spec.operator import (
+    Misfit,
+    Shapes,
+    ids,
+    operator_spec,
+    output_sizes_rule,
+    shapes_comparable,
+    slots,
+)
 from dml_conformance.spec.rules import Breach, Category, Rule
 from dml_conformance.spec.sources import Source
 
@@ -68,3 +77,18 @@ TILE = operator_spec(
 )
 
 SPECS = (TILE,)
+
+
+def _float64(desc: Any) -> bool:
+    return all(slot.tensor.data_type is DataType.FLOAT64 for slot in slots(desc))
+
+
+def _sizes_in_32_bits(desc: Any) -> bool:
+    source, output = desc.input_tensor.sizes, desc.output_tensor.sizes
+    if not len(desc.repeats) == len(source) == len(output):
+        return False
+    tiled = tuple(size * repeat for size, repeat in zip(source, desc.repeats, strict=True))
+    return bool(tiled != output == tuple(size % 2**32 for size in tiled))
+
+
+DIVERGENCES = {"DIV-tile-float64": _float64, "DIV-tile-sizes-in-32-bits": _sizes_in_32_bits}
