@@ -1,0 +1,126 @@
+"""DML_OPERATOR_PADDING and PADDING1: the input with more elements at the ends of each dimension.
+
+PADDING1 states the value of a constant padding in the tensors' own type, where PADDING has a FLOAT for all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import (
+    Misfit,
+    OperatorSpec,
+    Shapes,
+    ids,
+    operator_spec,
+    output_sizes_rule,
+    shapes_comparable,
+)
+from dml_conformance.spec.operators._arrays import array_lengths_rule, uneven_array
+from dml_conformance.spec.rules import Breach, Category, Rule
+from dml_conformance.spec.sources import Source
+
+MODE = enumeration("DML_PADDING_MODE")
+
+
+def shape(desc: Any) -> Shapes | Misfit:
+    """Each size with what is added before and behind."""
+    misfit = uneven_array(desc)
+    if misfit:
+        return misfit
+    sizes = zip(desc.input_tensor.sizes, desc.start_padding, desc.end_padding, strict=True)
+    return {"output_tensor": tuple(map(sum, sizes))}
+
+
+def _reflection_of_one(desc: Any, level: Level) -> list[Breach]:
+    if desc.padding_mode != MODE.REFLECTION:
+        return []
+    sizes = zip(desc.input_tensor.sizes, desc.start_padding, desc.end_padding, strict=True)
+    return [
+        Breach(f"InputTensor.Sizes[{d}]", f"1, padded by {start} and {end}")
+        for d, (size, start, end) in enumerate(sizes)
+        if size == 1 and (start or end)
+    ]
+
+
+def _padding_value_data_type(desc: Any, level: Level) -> Breach | None:
+    given, needed = desc.padding_value_data_type, desc.output_tensor.data_type
+    return None if given == needed else Breach("PaddingValueDataType", f"{given}, OutputTensor is {needed.name}")
+
+
+def _operator(name: str, value: tuple[Rule, ...], **stated: Any) -> OperatorSpec:
+    page = f"ns-directml-dml_{name.lower()}_operator_desc"
+    arrays = shapes_comparable(name) | ids(name, "array-lengths")
+    return operator_spec(
+        name,
+        shape=shape,
+        own_rules=(
+            array_lengths_rule(name, page),
+            output_sizes_rule(name, Source(page, "OutputTensor"), arrays),
+            Rule(
+                f"{name}.reflection-of-one",
+                Category.SHAPE,
+                "reflection leaves out the edges, and no page says what that makes of a padded dimension of size 1",
+                Source(page, "PaddingMode"),
+                "use SYMMETRIC, EDGE or WRAP",
+                check=_reflection_of_one,
+                needs=arrays | ids(name, "enumerators"),
+                erratum=f"{name}-3" if name == "PADDING" else f"{name}-4",
+            ),
+            *value,
+        ),
+        execution_rules=(
+            Rule(
+                f"{name}.values",
+                Category.EXECUTION,
+                "every output element is the input element at its coordinates less StartPadding, bit for bit; outside "
+                "of the input it is the padding value, or the element that the coordinate comes to by clamping, by "
+                "mirroring without or with the edge, or by wrapping round, over and over where it has to",
+                Source(page, "PaddingMode"),
+                settles=(f"{name}-1" if name == "PADDING" else f"{name}-3",),
+            ),
+            *(stated.pop("execution_rules", ())),
+        ),
+        pseudocode="output[c...] = input[inside(c[d] - StartPadding[d]) for each d], or PaddingValue outside",
+        **stated,
+    )
+
+
+_PAGE1 = "ns-directml-dml_padding1_operator_desc"
+
+SPECS = (
+    _operator(
+        "PADDING",
+        (),
+        execution_rules=(
+            Rule(
+                "PADDING.padding-value",
+                Category.EXECUTION,
+                "an integer tensor is padded with PaddingValue cut to a whole number, a FLOAT16 tensor with a number "
+                "of that type next to it; what a value beyond the type's range becomes is left open",
+                Source("ns-directml-dml_padding_operator_desc", "PaddingValue"),
+                settles=("PADDING-4",),
+            ),
+        ),
+        summary="puts elements before and behind the input along each dimension: a FLOAT, or what is mirrored",
+    ),
+    _operator(
+        "PADDING1",
+        (
+            Rule(
+                "PADDING1.padding-value-data-type",
+                Category.ATTRIBUTES,
+                "PaddingValueDataType is OutputTensor.DataType",
+                Source(_PAGE1, "PaddingValueDataType"),
+                "state the padding value in the type of the tensors",
+                check=_padding_value_data_type,
+                needs=ids("PADDING1", "introduced-in", "required-tensors", "enumerators")
+                | {"TENSOR.type", "TENSOR.data-type"},
+            ),
+        ),
+        summary="puts elements before and behind the input along each dimension: a value of its type, or what is "
+        "mirrored",
+    ),
+)
