@@ -50,7 +50,9 @@ def _padding_value_data_type(desc: Any, level: Level) -> Breach | None:
     return None if given == needed else Breach("PaddingValueDataType", f"{given}, OutputTensor is {needed.name}")
 
 
-def _operator(name: str, value: tuple[Rule, ...], **stated: Any) -> OperatorSpec:
+def _operator(
+    name: str, value: tuple[Rule, ...], constant: str, settles: tuple[str, ...], summary: str
+) -> OperatorSpec:
     page = f"ns-directml-dml_{name.lower()}_operator_desc"
     arrays = shapes_comparable(name) | ids(name, "array-lengths")
     return operator_spec(
@@ -77,14 +79,13 @@ def _operator(name: str, value: tuple[Rule, ...], **stated: Any) -> OperatorSpec
                 Category.EXECUTION,
                 "every output element is the input element at its coordinates less StartPadding, bit for bit; outside "
                 "of the input it is the padding value, or the element that the coordinate comes to by clamping, by "
-                "mirroring without or with the edge, or by wrapping round, over and over where it has to",
+                "mirroring without or with the edge, or by wrapping round, over and over where it has to" + constant,
                 Source(page, "PaddingMode"),
-                settles=(f"{name}-1" if name == "PADDING" else f"{name}-3",),
+                settles=settles,
             ),
-            *(stated.pop("execution_rules", ())),
         ),
         pseudocode="output[c...] = input[inside(c[d] - StartPadding[d]) for each d], or PaddingValue outside",
-        **stated,
+        summary=summary,
     )
 
 
@@ -94,17 +95,10 @@ SPECS = (
     _operator(
         "PADDING",
         (),
-        execution_rules=(
-            Rule(
-                "PADDING.padding-value",
-                Category.EXECUTION,
-                "an integer tensor is padded with PaddingValue cut to a whole number, a FLOAT16 tensor with a number "
-                "of that type next to it; what a value beyond the type's range becomes is left open",
-                Source("ns-directml-dml_padding_operator_desc", "PaddingValue"),
-                settles=("PADDING-4",),
-            ),
-        ),
-        summary="puts elements before and behind the input along each dimension: a FLOAT, or what is mirrored",
+        "; the padding value of integers is cut to a whole number, that of FLOAT16 is one of the two numbers next to it, "
+        "and what it is beyond the range of a type is left open",
+        ("PADDING-1", "PADDING-4"),
+        "puts elements before and behind the input along each dimension: a FLOAT, or what is mirrored",
     ),
     _operator(
         "PADDING1",
@@ -116,11 +110,12 @@ SPECS = (
                 Source(_PAGE1, "PaddingValueDataType"),
                 "state the padding value in the type of the tensors",
                 check=_padding_value_data_type,
-                needs=ids("PADDING1", "introduced-in", "required-tensors", "enumerators")
+                needs=ids("PADDING1", "required-tensors", "enumerators", "data-types", "same-data-type")
                 | {"TENSOR.type", "TENSOR.data-type"},
             ),
         ),
-        summary="puts elements before and behind the input along each dimension: a value of its type, or what is "
-        "mirrored",
+        "",
+        ("PADDING1-3",),
+        "puts elements before and behind the input along each dimension: a value of its type, or what is mirrored",
     ),
 )
