@@ -17,7 +17,7 @@ def axis_limit(desc: Any) -> tuple[int, ...]:
 
 
 def axis_range_rule(operator: str, page: str, tensor: str = "InputTensor", **more: Any) -> Rule:
-    """`0 <= Axis < InputTensor.DimensionCount`."""
+    """`0 <= Axis < InputTensor.DimensionCount`, or that of another tensor."""
 
     def check(desc: Any, level: Level) -> Breach | None:
         count = len(getattr(desc, attribute_of(tensor)).sizes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dml_conformance.spec.field_kinds import INT32_MAX
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import Misfit, Shapes, ids, operator_spec, output_sizes_rule, shapes_comparable
 from dml_conformance.spec.operators._indexing import axis_range_rule
@@ -115,4 +116,20 @@ SPLIT = operator_spec(
     pseudocode="outputs[n][..., a, ...] = input[..., first[n] + a, ...]",
 )
 
+
+def _whole_missing(desc: Any) -> bool:
+    """What is put together or taken apart is null, and its parts are not."""
+    if desc.operator == "JOIN":
+        return desc.output_tensor is None and bool(desc.input_tensors)
+    return desc.input_tensor is None and bool(desc.output_tensors)
+
+
+def _input_beyond_int(desc: Any) -> bool:
+    return any(tensor is not None and tensor.element_count > INT32_MAX for tensor in desc.input_tensors)
+
+
+DIVERGENCES = {
+    "DIV-join-split-whole-missing": _whole_missing,
+    "DIV-join-input-beyond-int": _input_beyond_int,
+}
 SPECS = (JOIN, SPLIT)

@@ -14,6 +14,7 @@ from dml_conformance.spec.operator import (
     OperatorSpec,
     Shapes,
     ids,
+    is_whole,
     operator_spec,
     output_sizes_rule,
     shapes_comparable,
@@ -89,13 +90,25 @@ def _operator(
     )
 
 
+def _sizes_in_32_bits(desc: Any) -> bool:
+    if not is_whole(desc):
+        return False
+    sizes = shape(desc)
+    if isinstance(sizes, Misfit):
+        return False
+    padded, described = sizes["output_tensor"], desc.output_tensor.sizes
+    return padded != described and tuple(size % 2**32 for size in padded) == described
+
+
+DIVERGENCES = {"DIV-padding-sizes-in-32-bits": _sizes_in_32_bits}
+
 _PAGE1 = "ns-directml-dml_padding1_operator_desc"
 
 SPECS = (
     _operator(
         "PADDING",
         (),
-        "; the padding value of integers is cut to a whole number, that of FLOAT16 is one of the two numbers next to it, "
+        "; the padding value of integers is cut to a whole number, that of FLOAT16 is one of the numbers next to it, "
         "and what it is beyond the range of a type is left open",
         ("PADDING-1", "PADDING-4"),
         "puts elements before and behind the input along each dimension: a FLOAT, or what is mirrored",

@@ -1,4 +1,4 @@
-"""What the builders of operators with an Axis share."""
+"""What the builders of indexing operators share."""
 
 from __future__ import annotations
 

@@ -221,8 +221,10 @@ class WindowBuilder(_SlicesBuilder):
             yield edit(one, input_window_strides=(stride,) * ctx.ranks[0])
 
     def wrapping(self, ctx: Context) -> Iterator[Any]:
-        """The window ends a little more than 2^32 elements after the first one."""
+        """The window ends a little more than 2^32 elements after the first one; so does a walk in it."""
         desc = self.of_sizes(ctx, four(2, 3, 5))
+        for stride in (2**30, -(2**30)):
+            yield edit(desc, input_window_strides=_put(desc.input_window_strides, 3, stride))
         for d in range(1, 4):
             size = desc.input_window_sizes[d]
             yield edit(desc, input_window_offsets=_put(desc.input_window_offsets, d, 2**32 - size))
