@@ -86,7 +86,9 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         fields = self._corrected_fields()
         for field in self.spec.tensor_fields:
             is_index = self.spec.group(field) == INDICES
-            fields[field.name].setdefault("DataType", (indices if is_index else data).name)
+            described = fields[field.name]
+            for tensor in described if isinstance(described, list) else [described]:
+                tensor.setdefault("DataType", (indices if is_index else data).name)
         return self._read(fields)
 
     def elements(self, tensor: str) -> tuple[Value, ...]:

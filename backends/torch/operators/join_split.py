@@ -1,0 +1,31 @@
+"""DML_OPERATOR_JOIN and SPLIT."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from dml_conformance.backends.torch.operators import Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._indexing import valid_axis
+
+
+def join(desc: Any, tensors: Tensors) -> Tensors:
+    """The inputs one after the other."""
+    parts = [tensors[f"input_tensors[{n}]"] for n in range(len(desc.input_tensors))]
+    axis, out = valid_axis(desc, parts[0]), tensors.get("output_tensor")
+    return {"output_tensor": torch.cat(parts, axis) if out is None else torch.cat(parts, axis, out=out)}
+
+
+def split(desc: Any, tensors: Tensors) -> Tensors:
+    """The input's blocks, which torch refuses where they are more or fewer elements than it has."""
+    source = tensors["input_tensor"]
+    axis = valid_axis(desc, source)
+    parts = source.split([tensor.sizes[axis] for tensor in desc.output_tensors], axis)
+    return {f"output_tensors[{n}]": part for n, part in enumerate(parts)}
+
+
+OPERATORS = {
+    "JOIN": TorchOperator(join, agree=(("input_tensors", "output_tensor"),), fills=True),
+    "SPLIT": TorchOperator(split, agree=(("input_tensor", "output_tensors"),)),
+}

@@ -1,0 +1,59 @@
+"""DML_OPERATOR_PADDING and PADDING1."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dml_conformance.backends.torch.memory import BITS, NUMBERS
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators.slice import check_lengths
+from dml_conformance.spec.datatypes import DataType
+
+CONSTANT, EDGE, REFLECTION, SYMMETRIC, WRAP = range(5)  # of DML_PADDING_MODE
+
+
+def padding(desc: Any, tensors: Tensors) -> Tensors:
+    """A constant around the input, or elements of it, dimension by dimension."""
+    source = tensors["input_tensor"]
+    starts, ends = desc.start_padding, desc.end_padding
+    check_lengths(source.dim(), starts, ends)
+    data_type = desc.input_tensor.data_type
+    if desc.operator == "PADDING1" and desc.padding_value_data_type != data_type:
+        raise PlanError(f"PaddingValueDataType is {desc.padding_value_data_type}, the tensors are {data_type.name}")
+    if desc.padding_mode == CONSTANT:
+        sizes = [start + size + end for start, size, end in zip(starts, source.shape, ends, strict=True)]
+        target = torch.full(sizes, fill_bits(desc.padding_value, data_type), dtype=source.dtype, device=source.device)
+        target[tuple(slice(start, start + size) for start, size in zip(starts, source.shape, strict=True))] = source
+        return {"output_tensor": target}
+    for axis, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        if start or end:
+            places = torch.arange(-start, source.shape[axis] + end, device=source.device)
+            source = source.index_select(axis, _inside(places, source.shape[axis], desc.padding_mode))
+    return {"output_tensor": source}
+
+
+def fill_bits(value: float, data_type: DataType) -> int:
+    """A number's bits in a type, as a signed integer; those of a number that the type does not have are some bits."""
+    bits = BITS[data_type.size]
+    if data_type.is_float:
+        return int(torch.tensor(value, dtype=torch.float64).to(NUMBERS[data_type]).view(bits))
+    whole = int(value) % 2 ** (8 * data_type.size) if math.isfinite(value) else 0
+    return whole - 2 ** (8 * data_type.size) if whole > torch.iinfo(bits).max else whole
+
+
+def _inside(places: Tensor, size: int, mode: int) -> Tensor:
+    """Coordinates brought into a dimension; what is out of it by a period or more comes round again."""
+    if mode == EDGE:
+        return places.clamp_(0, size - 1)
+    if mode == WRAP:
+        return places.remainder_(size)
+    once = size if mode == SYMMETRIC else size - 1  # to the far end, from where the way back begins
+    turn = places.remainder_(max(2 * once, 1))
+    return torch.minimum(turn, 2 * size - 1 - turn if mode == SYMMETRIC else 2 * once - turn)
+
+
+OPERATORS = {"PADDING": TorchOperator(padding), "PADDING1": TorchOperator(padding)}

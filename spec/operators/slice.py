@@ -1,0 +1,302 @@
+"""DML_OPERATOR_SLICE, SLICE1 and SLICE_GRAD: a block of a tensor, read with a step along each dimension.
+
+SLICE1 states a window of the input, and walks it backwards where a stride is negative; how much it copies is up to the
+output. SLICE_GRAD goes the other way: from the elements that SLICE1 copied to a tensor with zeros around them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dml_conformance.spec.field_kinds import INT32_MAX
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import (
+    Misfit,
+    OperatorSpec,
+    Shapes,
+    ids,
+    is_whole,
+    operator_spec,
+    output_sizes_rule,
+    shapes_comparable,
+)
+from dml_conformance.spec.operators._arrays import array_lengths_rule, uneven_array
+from dml_conformance.spec.rules import Breach, Category, Rule
+from dml_conformance.spec.sources import Source
+from dml_conformance.spec.tensor import TensorDesc, braces
+
+
+def sliced(desc: Any) -> TensorDesc:
+    """The tensor that a window lies in: of SLICE1 the input, of SLICE_GRAD the output."""
+    tensor: TensorDesc = desc.output_gradient_tensor if desc.operator == "SLICE_GRAD" else desc.input_tensor
+    return tensor
+
+
+def copied(desc: Any) -> TensorDesc:
+    """The tensor that has the elements of the window: of SLICE1 the output, of SLICE_GRAD the input."""
+    tensor: TensorDesc = desc.input_gradient_tensor if desc.operator == "SLICE_GRAD" else desc.output_tensor
+    return tensor
+
+
+def most_copied(desc: Any) -> tuple[int, ...]:
+    """How many elements a window of SLICE1 and SLICE_GRAD has along each dimension; 0 where it is empty, and 1 where
+    its stride is 0."""
+    windows = zip(desc.input_window_sizes, desc.input_window_strides, strict=False)
+    return tuple([min(size, 1 + (size - 1) // abs(stride)) if stride else min(size, 1) for size, stride in windows])
+
+
+def _misfit(desc: Any) -> Misfit | None:
+    """Why a window and the two tensors do not go together: their dimensions differ in number."""
+    if len(copied(desc).sizes) != len(sliced(desc).sizes):
+        return Misfit("DimensionCount", f"{len(sliced(desc).sizes)} and {len(copied(desc).sizes)}")
+    return uneven_array(desc)
+
+
+def _shape_of_slice(desc: Any) -> Shapes | Misfit:
+    return uneven_array(desc) or {"output_tensor": desc.sizes}
+
+
+def _shape_of_slice1(desc: Any) -> Shapes | Misfit:
+    """The sizes that the output has, as far as the window goes."""
+    misfit = _misfit(desc)
+    if misfit:
+        return misfit
+    pairs = zip(desc.output_tensor.sizes, most_copied(desc), strict=True)
+    return {"output_tensor": tuple([min(max(size, 1), most) for size, most in pairs])}
+
+
+def _shape_of_slice_grad(desc: Any) -> Shapes | Misfit:
+    """The sizes that the output has, and more where the window goes further."""
+    misfit = _misfit(desc)
+    if misfit:
+        return misfit
+    windows = zip(desc.output_gradient_tensor.sizes, desc.input_window_offsets, desc.input_window_sizes, strict=True)
+    return {"output_gradient_tensor": tuple([max(size, offset + window) for size, offset, window in windows])}
+
+
+def _slice() -> OperatorSpec:
+    page = "ns-directml-dml_slice_operator_desc"
+    arrays = shapes_comparable("SLICE") | ids("SLICE", "array-lengths")
+
+    def strides(desc: Any, level: Level) -> list[Breach]:
+        return [Breach(f"Strides[{d}]", "0") for d, stride in enumerate(desc.strides) if stride == 0]
+
+    def bounds(desc: Any, level: Level) -> list[Breach]:
+        walks = zip(desc.offsets, desc.strides, desc.sizes, desc.input_tensor.sizes, strict=True)
+        last = [(offset + stride * (count - 1), size) for offset, stride, count, size in walks]
+        return [
+            Breach(f"Offsets[{d}]", f"reads element {element}, InputTensor has {size}")
+            for d, (element, size) in enumerate(last)
+            if element >= size
+        ]
+
+    return operator_spec(
+        "SLICE",
+        shape=_shape_of_slice,
+        own_rules=(
+            array_lengths_rule("SLICE", page),
+            output_sizes_rule("SLICE", Source(page, "Sizes"), arrays),
+            Rule(
+                "SLICE.strides",
+                Category.ATTRIBUTES,
+                "no page says whether a stride of 0, which reads one element again and again, is allowed",
+                Source(page, "Strides"),
+                "use strides of 1 and above",
+                check=strides,
+                needs=arrays,
+                erratum="SLICE-2",
+            ),
+            Rule(
+                "SLICE.bounds",
+                Category.SHAPE,
+                "along each dimension the last element copied, Offset + Stride * (Size - 1), lies in the input",
+                Source(page),
+                "lower the offset, the size or the stride",
+                check=bounds,
+                needs=arrays | ids("SLICE", "output-sizes"),
+            ),
+        ),
+        execution_rules=(
+            Rule(
+                "SLICE.values",
+                Category.EXECUTION,
+                "every output element is the input element at Offsets + Strides * its coordinates, bit for bit",
+                Source(page),
+            ),
+        ),
+        summary="copies a block of the input, with a step along each dimension",
+        pseudocode="output[c...] = input[Offsets[d] + Strides[d] * c[d] for each d]",
+    )
+
+
+def _copied_sizes(desc: Any, level: Level) -> Breach | None:
+    sizes, most = copied(desc).sizes, most_copied(desc)
+    if all(1 <= size <= limit for size, limit in zip(sizes, most, strict=True)):
+        return None
+    part = "InputGradientTensor" if desc.operator == "SLICE_GRAD" else "OutputTensor"
+    return Breach(f"{part}.Sizes", f"{braces(sizes)}, the window has {braces(most)} elements")
+
+
+def _window_rules(operator: str, page: str, whole: str, settles: tuple[str, ...]) -> tuple[Rule, ...]:
+    """The rules of SLICE1 and SLICE_GRAD on the window in the tensor `whole`."""
+    arrays = shapes_comparable(operator) | ids(operator, "array-lengths")
+
+    def window_sizes(desc: Any, level: Level) -> list[Breach]:
+        return [Breach(f"InputWindowSizes[{d}]", "0") for d, size in enumerate(desc.input_window_sizes) if size == 0]
+
+    def strides(desc: Any, level: Level) -> list[Breach]:
+        every = enumerate(desc.input_window_strides)
+        return [Breach(f"InputWindowStrides[{d}]", "0") for d, stride in every if stride == 0]
+
+    def window_range(desc: Any, level: Level) -> list[Breach]:
+        windows = zip(desc.input_window_offsets, desc.input_window_sizes, sliced(desc).sizes, strict=True)
+        return [
+            Breach(f"InputWindowOffsets[{d}]", f"the window ends at {offset + window}, {whole} has {size}")
+            for d, (offset, window, size) in enumerate(windows)
+            if offset + window > size
+        ]
+
+    return (
+        array_lengths_rule(operator, page),
+        Rule(
+            f"{operator}.window-sizes",
+            Category.ATTRIBUTES,
+            "the window is not empty in any dimension",
+            Source("ns-directml-dml_slice1_operator_desc"),
+            "use window sizes of 1 and above",
+            check=window_sizes,
+            needs=arrays,
+        ),
+        Rule(
+            f"{operator}.strides",
+            Category.ATTRIBUTES,
+            "no stride is 0",
+            Source(page, "InputWindowStrides"),
+            "use strides of 1 and above, or of -1 and below to walk backwards",
+            check=strides,
+            needs=arrays,
+            settles=settles,
+        ),
+        Rule(
+            f"{operator}.window-range",
+            Category.SHAPE,
+            f"along each dimension InputWindowOffset + InputWindowSize is at most the size of {whole}",
+            Source(page, "InputWindowOffsets"),
+            "lower the offset or the size of the window",
+            check=window_range,
+            needs=arrays | ids(operator, "window-sizes"),
+        ),
+    )
+
+
+def _slice1() -> OperatorSpec:
+    page = "ns-directml-dml_slice1_operator_desc"
+    return operator_spec(
+        "SLICE1",
+        shape=_shape_of_slice1,
+        own_rules=(
+            *_window_rules("SLICE1", page, "InputTensor", ("SLICE1-2",)),
+            Rule(
+                "SLICE1.output-sizes",
+                Category.SHAPE,
+                "each dimension of the output has from 1 to 1 + (InputWindowSize - 1) / |InputWindowStride| elements",
+                Source(page),
+                "lower the sizes of the output, or widen the window",
+                check=_copied_sizes,
+                needs=shapes_comparable("SLICE1") | ids("SLICE1", "array-lengths", "window-sizes", "strides"),
+                settles=("SLICE1-1",),
+            ),
+        ),
+        execution_rules=(
+            Rule(
+                "SLICE1.values",
+                Category.EXECUTION,
+                "every output element is the input element at its coordinates times the strides, counted from the "
+                "first element of the window where the stride is positive and from the last where it is negative, bit "
+                "for bit",
+                Source(page),
+            ),
+        ),
+        summary="copies elements of a window of the input, with a step forwards or backwards along each dimension",
+        pseudocode="output[c...] = input[first[d] + InputWindowStrides[d] * c[d] for each d]",
+    )
+
+
+def _slice_grad() -> OperatorSpec:
+    page = "ns-directml-dml_slice_grad_operator_desc"
+    return operator_spec(
+        "SLICE_GRAD",
+        shape=_shape_of_slice_grad,
+        own_rules=(
+            *_window_rules("SLICE_GRAD", page, "OutputGradientTensor", ("SLICE_GRAD-1", "SLICE_GRAD-2")),
+            Rule(
+                "SLICE_GRAD.input-sizes",
+                Category.SHAPE,
+                "the input typically has the sizes of an output of SLICE1, says the page, and nothing of others; left "
+                "open here: more elements than the window has",
+                Source(page, "InputGradientTensor"),
+                "lower the sizes of the input, or widen the window",
+                check=_copied_sizes,
+                needs=shapes_comparable("SLICE_GRAD")
+                | ids("SLICE_GRAD", "array-lengths", "window-sizes", "strides", "window-range"),
+                erratum="SLICE_GRAD-4",
+            ),
+        ),
+        execution_rules=(
+            Rule(
+                "SLICE_GRAD.values",
+                Category.EXECUTION,
+                "every element that SLICE1 copies has the value of its copy in the input, bit for bit; every other one "
+                "is 0",
+                Source(page),
+            ),
+        ),
+        summary="puts the elements that SLICE1 copied back to where they were, with zeros around them",
+        pseudocode="output[first[d] + InputWindowStrides[d] * c[d] for each d] = input[c...], and 0 elsewhere",
+    )
+
+
+def _reach(count: int, stride: int) -> int:
+    """From the first of so many elements to the last one, as the library counts it."""
+    return (count - 1) * abs(stride) % 2**32
+
+
+def _strides_beyond_int(desc: Any) -> bool:
+    return any(stride > INT32_MAX for stride in desc.strides)
+
+
+def _slice_within_32_bits(desc: Any) -> bool:
+    """Where the distance of the last element is cut to 32 bits, all that is copied lies in the input or the window."""
+    if not is_whole(desc) or _misfit(desc):
+        return False
+    if desc.operator == "SLICE1":
+        walks = zip(desc.output_tensor.sizes, desc.input_window_strides, desc.input_window_sizes, strict=True)
+        return all(_reach(count, stride) < window for count, stride, window in walks)
+    starts = zip(desc.offsets, desc.strides, desc.sizes, desc.input_tensor.sizes, strict=True)
+    is_within = all(offset + _reach(count, stride) < size for offset, stride, count, size in starts)
+    return is_within and not _strides_beyond_int(desc)
+
+
+def _gradient_fits(desc: Any) -> bool:
+    """From the offset on all elements fit the output, whatever the window's size; distances are cut to 32 bits."""
+    sizes = zip(
+        desc.input_gradient_tensor.sizes,
+        desc.input_window_strides,
+        desc.input_window_offsets,
+        desc.output_gradient_tensor.sizes,
+        strict=True,
+    )
+    return all(offset + _reach(count, stride) < size for count, stride, offset, size in sizes)
+
+
+def _empty_window(desc: Any) -> bool:
+    return is_whole(desc) and not _misfit(desc) and 0 in desc.input_window_sizes and _gradient_fits(desc)
+
+
+DIVERGENCES = {
+    "DIV-slice-strides-beyond-int": _strides_beyond_int,
+    "DIV-slice-reach-in-32-bits": _slice_within_32_bits,
+    "DIV-slice-grad-empty-window": _empty_window,
+}
+CONDITIONS = {"SLICE_GRAD.input-sizes": _gradient_fits}
+SPECS = (_slice(), _slice1(), _slice_grad())

@@ -1,0 +1,267 @@
+"""Descriptors of SLICE, SLICE1 and SLICE_GRAD."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.descriptor import descriptor_classes
+from dml_conformance.spec.field_kinds import INT32_MIN
+from dml_conformance.spec.operators.slice import most_copied, sliced
+from dml_conformance.spec.tensor import UINT32_MAX
+from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, Builder, four, leading_ones
+from dml_conformance.strategies.builders._arrays import break_array_lengths
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import edit, resize_at
+from dml_conformance.strategies.tensors import sizes, tensor
+
+
+class _Walk(NamedTuple):
+    """The elements taken along one dimension: `first + step * n` for n from 0 to `count - 1`."""
+
+    first: int
+    count: int
+    step: int
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """Offset and size of the least window that has them."""
+        reach = (self.count - 1) * abs(self.step)
+        return self.first - (reach if self.step < 0 else 0), reach + 1
+
+
+def _whole(size: int) -> _Walk:
+    return _Walk(0, size, 1)
+
+
+def _backwards(size: int) -> _Walk:
+    return _Walk(size - 1, size, -1)
+
+
+def _far(size: int) -> _Walk:
+    """About `FAR_INDICES` elements of a dimension, the last one among them."""
+    step = max(1, (size - 1) // (FAR_INDICES - 1))
+    return _Walk((size - 1) % step, 1 + (size - 1) // step, step)
+
+
+def _some(ctx: Context, size: int, least: int) -> _Walk:
+    """Some elements of a dimension, at least so many."""
+    count = ctx.chooser.integer(least, size)
+    step = ctx.chooser.integer(1, (size - 1) // (count - 1) if count > 1 else size + 1)
+    return _Walk(ctx.chooser.integer(0, size - 1 - step * (count - 1)), count, step)
+
+
+class _SlicesBuilder(Builder):
+    """What slices have in common: they are made from the walks along each dimension of the larger tensor."""
+
+    def of_walks(self, ctx: Context, data_type: DataType, whole: tuple[int, ...], walks: Sequence[_Walk]) -> Any:
+        """The descriptor that takes these elements of a tensor of the sizes `whole`."""
+        raise NotImplementedError
+
+    def some(self, ctx: Context, size: int, least: int) -> _Walk:
+        """Some elements of a dimension, at least so many."""
+        return _some(ctx, size, least)
+
+    def all(self, size: int) -> _Walk:
+        """All elements of a dimension."""
+        return _whole(size)
+
+    def build(self, ctx: Context) -> Any:
+        rank, data_type = ctx.chooser.choice(ctx.ranks), ctx.chooser.choice(ctx.data_types)
+        whole = sizes(ctx, rank, 2 if ctx.spread else 1)
+        widest = max(range(rank), key=whole.__getitem__)
+        least = [2 if ctx.spread and d == widest else 1 for d in range(rank)]
+        walks = [self.some(ctx, size, count) for size, count in zip(whole, least, strict=True)]
+        ctx.chooser.section()
+        return self.of_walks(ctx, data_type, whole, walks)
+
+    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+        return self.of_walks(ctx.but(layout="packed"), ctx.data_types[0], sizes, [self.all(size) for size in sizes])
+
+    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
+        whole = leading_ones(ctx, *sizes)
+        walks = [self.all(size) for size in whole]
+        walks[place - 3] = _far(whole[place - 3])
+        return self.of_walks(ctx.but(layout="packed"), ctx.data_types[0], whole, walks)
+
+    def edges(self, ctx: Context) -> Iterator[Any]:
+        """In each dimension in turn: its first element, its last one, both, and every second one; long axes."""
+        choice = ctx.chooser.choice
+        for rank in ctx.ranks:
+            for d in range(rank):
+                for walk in (_Walk(0, 1, 1), _Walk(4, 1, 1), _Walk(0, 2, 4), _Walk(1, 2, 2)):
+                    walks = [_whole(5 if d == place else 2) for place in range(rank)]
+                    walks[d] = walk
+                    whole = tuple(5 if d == place else 2 for place in range(rank))
+                    yield self.of_walks(ctx, choice(ctx.data_types), whole, walks)
+        for length in LONG_AXES:
+            rank = ctx.ranks[0]
+            whole = (1,) * (rank - 1) + (length,)
+            yield self.of_walks(ctx, choice(ctx.data_types), whole, [_whole(1)] * (rank - 1) + [_far(length)])
+
+
+class SliceBuilder(_SlicesBuilder):
+    """SLICE."""
+
+    _desc: Any = descriptor_classes()["SLICE"]
+
+    def __init__(self) -> None:
+        self.violations = {
+            "array-lengths": lambda ctx: break_array_lengths(ctx, self.build(ctx), offsets=0, sizes=1, strides=1),
+            "strides": self.break_strides,
+            "bounds": self.break_bounds,
+        }
+
+    def of_walks(self, ctx: Context, data_type: DataType, whole: tuple[int, ...], walks: Sequence[_Walk]) -> Any:
+        taken = tuple(walk.count for walk in walks)
+        source, output = tensor(ctx, data_type, whole), tensor(ctx, data_type, taken, output=True)
+        offsets, steps = tuple(walk.first for walk in walks), tuple(walk.step for walk in walks)
+        return self._desc(source, output, offsets, taken, steps)
+
+    def edges(self, ctx: Context) -> Iterator[Any]:
+        yield from super().edges(ctx)
+        one = self.of_sizes(ctx, (1,) * ctx.ranks[0])
+        yield edit(one, strides=(UINT32_MAX,) * ctx.ranks[0])  # of one element none is a step away
+
+    def wrapping(self, ctx: Context) -> Iterator[Any]:
+        """The last element is a multiple of 2^32 away, or the first is just before it."""
+        desc = self.of_sizes(ctx, four(2, 3, 5))
+        for d, stride, offset in (
+            (1, 2**32 - 1, 1),
+            (2, 2**31, 0),
+            (3, 2**30, 0),
+            (3, 1, UINT32_MAX),
+            (1, 1, UINT32_MAX),
+        ):
+            yield edit(desc, strides=_put(desc.strides, d, stride), offsets=_put(desc.offsets, d, offset))
+
+    def break_strides(self, ctx: Context) -> Any:
+        desc = self.build(ctx)
+        return edit(desc, strides=_put(desc.strides, ctx.chooser.integer(0, len(desc.strides) - 1), 0))
+
+    def break_bounds(self, ctx: Context) -> Any:
+        """One element too far, or far too far."""
+        desc = self.build(ctx.but(spread=True))
+        d = max(range(len(desc.sizes)), key=desc.sizes.__getitem__)
+        steps, room = desc.sizes[d] - 1, desc.input_tensor.sizes[d]
+        far = ctx.chooser.variant((0, 1, 2**31))
+        if ctx.chooser.variant(("offset", "stride")) == "offset":
+            return edit(desc, offsets=_put(desc.offsets, d, room - desc.strides[d] * steps + far))
+        stride = -(-(room - desc.offsets[d]) // steps)
+        return edit(desc, strides=_put(desc.strides, d, stride + far))
+
+
+class WindowBuilder(_SlicesBuilder):
+    """SLICE1 and SLICE_GRAD."""
+
+    def __init__(self, operator: str) -> None:
+        self._desc: Any = descriptor_classes()[operator]
+        self._is_gradient = operator == "SLICE_GRAD"
+        self.violations = {
+            "array-lengths": lambda ctx: break_array_lengths(
+                ctx, self.build(ctx), input_window_offsets=0, input_window_sizes=1, input_window_strides=1
+            ),
+            "window-sizes": lambda ctx: self._with(ctx, "input_window_sizes", 0),
+            "strides": lambda ctx: self._with(ctx, "input_window_strides", 0),
+            "window-range": self.break_window_range,
+            "input-sizes" if self._is_gradient else "output-sizes": self.break_copied_sizes,
+        }
+
+    def some(self, ctx: Context, size: int, least: int) -> _Walk:
+        walk = _some(ctx, size, least)
+        if ctx.chooser.integer(0, 1):
+            return _Walk(walk.first + walk.step * (walk.count - 1), walk.count, -walk.step)
+        return walk
+
+    def all(self, size: int) -> _Walk:
+        return _backwards(size)
+
+    def of_walks(self, ctx: Context, data_type: DataType, whole: tuple[int, ...], walks: Sequence[_Walk]) -> Any:
+        windows = [walk.window for walk in walks]
+        if ctx.layout != "packed":  # the window may be larger than what is copied, where the first element stays
+            windows = [self._widened(ctx, *it) for it in zip(windows, walks, whole, strict=True)]
+        offsets, lengths = (tuple(window[n] for window in windows) for n in range(2))
+        return self._of_windows(ctx, data_type, whole, walks, offsets, lengths)
+
+    def _of_windows(
+        self,
+        ctx: Context,
+        data_type: DataType,
+        whole: tuple[int, ...],
+        walks: Sequence[_Walk],
+        offsets: tuple[int, ...],
+        lengths: tuple[int, ...],
+    ) -> Any:
+        part = tuple(walk.count for walk in walks)
+        sources = (part, whole) if self._is_gradient else (whole, part)
+        steps = tuple(walk.step for walk in walks)
+        first, second = (tensor(ctx, data_type, of, output=bool(n)) for n, of in enumerate(sources))
+        return self._desc(first, second, offsets, lengths, steps)
+
+    def _widened(self, ctx: Context, window: tuple[int, int], walk: _Walk, size: int) -> tuple[int, int]:
+        """A window with some elements more at the end that the walk goes to."""
+        offset, length = window
+        if walk.step > 0:
+            return offset, length + ctx.chooser.integer(0, size - offset - length)
+        more = ctx.chooser.integer(0, offset)
+        return offset - more, length + more
+
+    def edges(self, ctx: Context) -> Iterator[Any]:
+        yield from super().edges(ctx)
+        for rank in ctx.ranks:
+            for d in range(rank):
+                whole = tuple(5 if d == place else 2 for place in range(rank))
+                walks = [_whole(size) for size in whole]
+                for walk in (_backwards(5), _Walk(4, 2, -4), _Walk(3, 2, -2)):
+                    walks[d] = walk
+                    yield self.of_walks(ctx, ctx.chooser.choice(ctx.data_types), whole, walks)
+        one = self.of_sizes(ctx, (1,) * ctx.ranks[0])
+        for stride in (2**31 - 1, INT32_MIN + 1, INT32_MIN):  # of one element none is a step away
+            yield edit(one, input_window_strides=(stride,) * ctx.ranks[0])
+
+    def wrapping(self, ctx: Context) -> Iterator[Any]:
+        """The window ends a little more than 2^32 elements after the first one; so does a walk in it."""
+        desc = self.of_sizes(ctx, four(2, 3, 5))
+        for stride in (2**30, -(2**30)):
+            yield edit(desc, input_window_strides=_put(desc.input_window_strides, 3, stride))
+        for d in range(1, 4):
+            size = desc.input_window_sizes[d]
+            yield edit(desc, input_window_offsets=_put(desc.input_window_offsets, d, 2**32 - size))
+            yield edit(desc, input_window_offsets=_put(desc.input_window_offsets, d, 2**32 - 1))
+
+    def break_window_range(self, ctx: Context) -> Any:
+        """One element too far, or far too far; by the offset or the size."""
+        desc = self.build(ctx)
+        d = ctx.chooser.integer(0, len(desc.input_window_sizes) - 1)
+        offset, size, room = desc.input_window_offsets[d], desc.input_window_sizes[d], sliced(desc).sizes[d]
+        far = 1 + ctx.chooser.variant((0, 1, 2**31))
+        if ctx.chooser.variant(("offset", "size")) == "offset":
+            return edit(desc, input_window_offsets=_put(desc.input_window_offsets, d, room - size + far))
+        return edit(desc, input_window_sizes=_put(desc.input_window_sizes, d, room - offset + far))
+
+    def break_copied_sizes(self, ctx: Context) -> Any:
+        """More elements than the window has."""
+        desc = self.build(ctx)
+        d = ctx.chooser.integer(0, len(desc.input_window_sizes) - 1)
+        most = most_copied(desc)[d]
+        key = "input_gradient_tensor" if self._is_gradient else "output_tensor"
+        return resize_at(desc, key, d, ctx.chooser.variant((most + 1, 2 * most + 1)))
+
+    def _with(self, ctx: Context, attribute: str, value: int) -> Any:
+        """A valid descriptor with this in one place of an array."""
+        desc = self.build(ctx)
+        array = getattr(desc, attribute)
+        return edit(desc, **{attribute: _put(array, ctx.chooser.integer(0, len(array) - 1), value)})
+
+
+def _put(array: tuple[int, ...], place: int, value: int) -> tuple[int, ...]:
+    place %= len(array)
+    return (*array[:place], value, *array[place + 1 :])
+
+
+BUILDERS = {
+    "SLICE": SliceBuilder(),
+    "SLICE1": WindowBuilder("SLICE1"),
+    "SLICE_GRAD": WindowBuilder("SLICE_GRAD"),
+}
