@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dml_conformance.spec.descriptor import attribute_of
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import shapes_comparable
 from dml_conformance.spec.rules import Breach, Category, Rule
@@ -15,17 +16,17 @@ def axis_limit(desc: Any) -> tuple[int, ...]:
     return (desc.input_tensor.sizes[desc.axis],)
 
 
-def axis_range_rule(operator: str, page: str, **more: Any) -> Rule:
-    """`0 <= Axis < InputTensor.DimensionCount`."""
+def axis_range_rule(operator: str, page: str, tensor: str = "InputTensor", **more: Any) -> Rule:
+    """`0 <= Axis < InputTensor.DimensionCount`, or that of another tensor."""
 
     def check(desc: Any, level: Level) -> Breach | None:
-        count = len(desc.input_tensor.sizes)
-        return None if desc.axis < count else Breach("Axis", f"{desc.axis}, InputTensor has {count} dimensions")
+        count = len(getattr(desc, attribute_of(tensor)).sizes)
+        return None if desc.axis < count else Breach("Axis", f"{desc.axis}, {tensor} has {count} dimensions")
 
     return Rule(
         f"{operator}.axis-range",
         Category.ATTRIBUTES,
-        "Axis is below InputTensor.DimensionCount",
+        f"Axis is below {tensor}.DimensionCount",
         Source(page, "Axis"),
         "count axes from 0, over all dimensions, leading ones included",
         check=check,
