@@ -27,6 +27,6 @@ def value_data_type_rule(operator: str, page: str) -> Rule:
         Source(page, "ValueDataType"),
         "give both the same data type",
         check=check,
-        needs=ids(operator, "introduced-in", "required-tensors", "enumerators", "data-types")
+        needs=ids(operator, "introduced-in", "required-tensors", "enumerators", "data-types", "same-data-type")
         | {"TENSOR.type", "TENSOR.data-type"},
     )

@@ -32,6 +32,7 @@ CAST = operator_spec(
             settles=("CAST-3",),
         ),
     ),
+    domains={"InputTensor": "numbers"},
     summary="converts every element to the data type of the output",
     pseudocode="output[c...] = (type of the output) input[c...]",
 )

@@ -64,6 +64,7 @@ SPECS = (
         "ELEMENT_WISE_IF",
         "the element of ATensor at its coordinates where ConditionTensor is not 0, else that of BTensor",
         groups={"ConditionTensor": ""},
+        domains={"ConditionTensor": "truths"},
         summary="copies every element from one of two tensors, chosen by a condition",
         pseudocode="output[c...] = condition[c...] != 0 ? a[c...] : b[c...]",
     ),
