@@ -11,6 +11,7 @@ from dml_conformance.spec.operator import (
     operator_spec,
     output_sizes_rule,
     shapes_comparable,
+    slots,
 )
 from dml_conformance.spec.operator import inputs as inputs_of
 from dml_conformance.spec.rules import Category, Rule
@@ -69,3 +70,14 @@ SPECS = (
         pseudocode="output[c...] = condition[c...] != 0 ? a[c...] : b[c...]",
     ),
 )
+
+
+def scale_bias_of_64_bits(desc: Any) -> bool:
+    """Whether elements of 64 bits are scaled, by anything but 1 and 0."""
+    scale_bias = getattr(desc, "scale_bias", None)
+    if scale_bias is None or (scale_bias.scale, scale_bias.bias) == (1.0, 0.0):
+        return False
+    return all(slot.tensor.data_type.size == 8 for slot in slots(desc))
+
+
+DIVERGENCES = {"DIV-scale-bias-of-64-bits": scale_bias_of_64_bits}

@@ -12,6 +12,7 @@ from dml_conformance.spec.operator import (
     Misfit,
     Shapes,
     ids,
+    is_whole,
     operator_spec,
     output_sizes_rule,
     shapes_comparable,
@@ -106,3 +107,14 @@ ONE_HOT = operator_spec(
 )
 
 SPECS = (ONE_HOT,)
+
+
+def values_of_another_dimension_count(desc: Any) -> bool:
+    """Whether ValuesTensor alone has a DimensionCount of its own."""
+    if not is_whole(desc):
+        return False
+    count = len(desc.output_tensor.sizes)
+    return len(desc.indices_tensor.sizes) == count != len(desc.values_tensor.sizes)
+
+
+DIVERGENCES = {"DIV-one-hot-values-of-another-dimension-count": values_of_another_dimension_count}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.field_kinds import SCALAR
 from dml_conformance.strategies.context import SIMPLEST_FIRST, Context
 from dml_conformance.strategies.edits import edit
 
@@ -26,7 +27,9 @@ def any_number(ctx: Context, data_type: DataType) -> int | float:
 
 
 def break_value_data_type(ctx: Context, desc: Any) -> Any:
-    """The descriptor with another data type of its number than the output has."""
+    """The descriptor with another data type of its numbers than the output has; 1, which every type has, is all of
+    them."""
     own = desc.output_tensor.data_type
     other = ctx.chooser.variant([data_type for data_type in SIMPLEST_FIRST if data_type is not own])
-    return edit(desc, value_data_type=int(other))
+    numbers = {field.attribute: 1 for field in type(desc).fields if field.kind is SCALAR}
+    return edit(desc, value_data_type=int(other), **numbers)
