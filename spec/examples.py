@@ -19,7 +19,7 @@ import msgspec
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.forms import desc_from_json
-from dml_conformance.spec.levels import Level
+from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operator import INDICES, OperatorDesc, OperatorSpec, inputs
 from dml_conformance.spec.registry import operator
 from dml_conformance.spec.sources import Source, read_data
@@ -82,13 +82,20 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return None if self.minimum_level is None else self._read(self._corrected_fields())
 
     def with_types(self, data: DataType = DataType.FLOAT32, indices: DataType = DataType.UINT32) -> OperatorDesc:
-        """The corrected descriptor with these types where none is printed, for what does not depend on types."""
+        """The corrected descriptor with these types where none is printed, for what does not depend on types.
+
+        A tensor that has neither by the newest table gets the first type that it has there.
+        """
         fields = self._corrected_fields()
+        newest = self.spec.table_at(HIGHEST) or {}
         for field in self.spec.tensor_fields:
-            is_index = self.spec.group(field) == INDICES
-            described = fields[field.name]
+            wanted = indices if self.spec.group(field) == INDICES else data
+            allowed = newest[field.name].data_types
+            data_type = wanted if wanted in allowed else min(allowed, default=wanted)
+            described = fields.get(field.name)
             for tensor in described if isinstance(described, list) else [described]:
-                tensor.setdefault("DataType", (indices if is_index else data).name)
+                if tensor is not None:
+                    tensor.setdefault("DataType", data_type.name)
         return self._read(fields)
 
     def elements(self, tensor: str) -> tuple[Value, ...]:

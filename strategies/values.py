@@ -40,6 +40,7 @@ DOMAINS: Mapping[str, tuple[str, ...]] = {
     "small integers": (SMALL_INTEGERS,),  # that every type has, floats too: sums of them are exact in any order
     "truths": (TRUTHS,),  # 0, 1 and other numbers
     "finite": (RAMP, FINITE),  # neither NaN nor infinity
+    "numbers": (SMALL_INTEGERS, *DATA_PATTERNS),  # any bits too, but many that are the same number in every type
 }
 
 IN_RANGE, BOUNDARY, REPEATED, NEGATIVE, MIXED, OUT_OF_RANGE, FAR, FAR_NEGATIVE = (

@@ -251,7 +251,10 @@ def _same_dimension_count(bench: _Bench, ctx: Context) -> Any:
     longer = tuple(rank for rank in ctx.ranks if rank + 1 in ctx.ranks)
     desc = bench.build(ctx.but(ranks=longer))
     alike = [fields for fields in bench.spec.rank_groups.values() if len(fields) > 1 or fields[0].kind is TENSORS]
-    keys = [slot.key for slot in slots(desc) if any(slot.field in fields for fields in alike)]
+    of_group = [[slot.key for slot in slots(desc) if slot.field in fields] for fields in alike]
+    keys = [key for group in of_group if len(group) > 1 for key in group]
+    if not keys:
+        raise Impossible
     key = ctx.chooser.variant(keys)
     return resize(desc, key, (1, *described(desc, key).sizes))
 

@@ -21,7 +21,7 @@ PART_ELEMENTS = 2**20
 
 Spans = Sequence[slice]
 # From a descriptor, the spans of a box of its output and its inputs: the descriptor and the inputs of an operator whose
-# output is that box alone. The output's sizes are the box's already.
+# output is that box alone. The output gets the box's sizes after that.
 Cut = Callable[[Any, Spans, Arrays], tuple[Any, Arrays]]
 
 
@@ -55,8 +55,8 @@ class LargeExpectation:
     def _part(self, box: Box) -> Expectation:
         key = self._output.key
         tensor = msgspec.structs.replace(self._output.tensor, sizes=tuple(span.stop - span.start for span in box))
-        desc, arrays = self._cut(with_tensors(self._desc, {key: tensor}), box, self._arrays)
-        return as_expectation(self._compute(desc, arrays)[key], tensor)
+        desc, arrays = self._cut(self._desc, box, self._arrays)
+        return as_expectation(self._compute(with_tensors(desc, {key: tensor}), arrays)[key], tensor)
 
 
 def as_expectation(found: Any, tensor: Any) -> Expectation:
@@ -80,3 +80,8 @@ def boxes(sizes: Sequence[int], most: int) -> Iterator[Box]:
 def aligned(spans: Spans, rank: int) -> tuple[slice, ...]:
     """The spans of the last `rank` dimensions; where there are fewer, ones are missing in front."""
     return (*(slice(0, 1),) * (rank - len(spans)), *spans[max(0, len(spans) - rank) :])
+
+
+def cut_elementwise(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+    """Of an operator whose inputs all have the output's sizes: the box of each of them."""
+    return desc, {key: array[tuple(spans)] for key, array in arrays.items()}

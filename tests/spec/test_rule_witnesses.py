@@ -26,6 +26,7 @@ CELLS = [
 # Why a rule that applies at a level can have no descriptor there that breaks it and nothing else.
 NOT_ALONE = {
     "same-dimension-count": "all tensors must have the only dimension count of the table",
+    "same-data-type": "the table has one data type",
     "output-rank": "at one dimension nothing is cropped",
 }
 
