@@ -14,7 +14,6 @@ from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import (
     Misfit,
-    OperatorDesc,
     OperatorSpec,
     Shapes,
     ids,
@@ -145,8 +144,8 @@ SPECS = (
         depth_to_space_shape,
         _DEPTH,
         summary=f"{_TO_SPACE}, from either order of the channels",
-        pseudocode="output[n, c, h * B + y, w * B + x] = input[n, (y * B + x) * C + c, h, w], or [n, (c * B + y) * B + x, "
-        "h, w] for COLUMN_ROW_DEPTH",
+        pseudocode="output[n, c, h * B + y, w * B + x] = input[n, (y * B + x) * C + c, h, w], "
+        "or input[n, (c * B + y) * B + x, h, w] for COLUMN_ROW_DEPTH",
     ),
     _operator(
         "SPACE_TO_DEPTH1",
@@ -172,7 +171,7 @@ def block_size_squared_in_32_bits(desc: Any) -> bool:
     return channels % squared == 0 and bool(desc.output_tensor.sizes == fitting)
 
 
-def division_by_block_size_squared(desc: OperatorDesc | Any) -> bool:
+def division_by_block_size_squared(desc: Any) -> bool:
     """BlockSize squared is 0 in 32 bits, BlockSize is not."""
     return bool(desc.block_size and desc.block_size % 2**16 == 0)
 
