@@ -87,14 +87,7 @@ class DepthSpaceBuilder(Builder):
         return not (height % block or width % block if self._is_to_depth else channels % block**2)
 
     def _build(self, ctx: Context, data_type: DataType, moved: Sizes, block: int, rank: int = 4) -> Any:
-        """
-        Args:
-            ctx: for the layouts.
-            data_type: of both tensors.
-            moved: the channels of the side with few of them, height and width of the side with small ones.
-            block: BlockSize.
-            rank: dimension count; any but 4 is wrong.
-        """
+        """Out of the few channels of the one side, and the small height and width of the other."""
         batch, channels, height, width = moved
         deep = _of_rank((batch, channels * block * block, height, width), rank)
         wide = _of_rank((batch, channels, height * block, width * block), rank)

@@ -21,22 +21,23 @@ from dml_conformance.strategies.tensors import sizes, tensor
 
 Sizes = tuple[int, ...]
 
-MODES = enumeration("DML_INTERPOLATION_MODE")
-NEAREST, LINEAR = int(MODES.NEAREST_NEIGHBOR), int(MODES.LINEAR)
-DIRECTIONS = tuple(map(int, enumeration("DML_AXIS_DIRECTION")))
-MOST_SCALE = 3
-# Scales that are no sizes' ratio; with those that are powers of two FLOAT32 has every coordinate exactly.
-SCALES = (1.0, 2.0, 0.5, 4.0, 0.25, 3.0, 1.5, 0.75, 0.375, 100.0, 0.01)
-# Offsets of the input's and the output's pixels: their centres, their corners, and others.
-PIXEL_OFFSETS = ((0.5, -0.5), (0.0, 0.0), (0.0, -0.5), (0.5, 0.0), (-1.5, 0.25), (0.25, 2.5), (-0.125, -3.0))
-NO_SCALES = (0.0, -1.0, math.inf, -math.inf, math.nan)
-WRAPPING = ((3, 2_863_311_531), (5, 858_993_460), (65_537, 65_537))  # their products pass 2^32 by a size
-
 
 def float32(number: float) -> float:
     """The nearest number that FLOAT has."""
     nearest: float = struct.unpack("f", struct.pack("f", number))[0]
     return nearest
+
+
+MODES = enumeration("DML_INTERPOLATION_MODE")
+NEAREST, LINEAR = int(MODES.NEAREST_NEIGHBOR), int(MODES.LINEAR)
+DIRECTIONS = tuple(map(int, enumeration("DML_AXIS_DIRECTION")))
+MOST_SCALE = 3
+# Scales that are no sizes' ratio; with those that are powers of two FLOAT32 has every coordinate exactly.
+SCALES = (1.0, 2.0, 0.5, 4.0, 0.25, 3.0, 1.5, 0.75, 0.375, 100.0, float32(0.01))
+# Offsets of the input's and the output's pixels: their centres, their corners, and others.
+PIXEL_OFFSETS = ((0.5, -0.5), (0.0, 0.0), (0.0, -0.5), (0.5, 0.0), (-1.5, 0.25), (0.25, 2.5), (-0.125, -3.0))
+NO_SCALES = (0.0, -1.0, math.inf, -math.inf, math.nan)
+WRAPPING = ((3, 2_863_311_531), (5, 858_993_460), (65_537, 65_537))  # their products pass 2^32 by a size
 
 
 class ResampleBuilder(Builder):
@@ -64,7 +65,7 @@ class ResampleBuilder(Builder):
         )
 
     def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
-        """Reversed by nothing, shifted by nothing: an output like the input."""
+        """With an output of the same sizes."""
         return self._plain(ctx, sizes, sizes, (1.0,) * len(sizes))
 
     def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Any]:
