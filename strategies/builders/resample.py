@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
@@ -94,15 +95,19 @@ class ResampleBuilder(Builder):
         )
 
     def edges(self, ctx: Context) -> Iterator[Any]:
-        """Every scale and offset, sizes kept, cropped and clamped, in both directions; long axes."""
+        """Every scale and every pair of offsets, sizes kept, cropped and clamped, in both directions; long axes."""
         choice, types, rank = ctx.chooser.choice, ctx.data_types, ctx.ranks[-1]
         ones = (1,) * (rank - 1)
-        for scale in SCALES:
-            for offsets in PIXEL_OFFSETS if self._has_offsets else PIXEL_OFFSETS[:1]:
-                for direction in DIRECTIONS if "rounding_direction" in self._names else DIRECTIONS[:1]:
-                    source, output = (*ones, 9), (*ones, max(round(9 * scale), 1) + choice((0, -1, 3)) or 1)
-                    scales = (1.0,) * (rank - 1) + (scale,)
-                    yield self._build(ctx, choice(types), source, output, scales, (offsets,) * rank, direction)
+        offsets = PIXEL_OFFSETS if self._has_offsets else PIXEL_OFFSETS[:1]
+        pairs = [(scale, offsets[n % len(offsets)]) for n, scale in enumerate(SCALES)] + [
+            (0.5, pair) for pair in offsets
+        ]
+        for (scale, pair), direction in product(
+            pairs, DIRECTIONS if "rounding_direction" in self._names else DIRECTIONS[:1]
+        ):
+            output = max(round(9 * scale) + choice((0, -1, 3)), 1)
+            scales = (1.0,) * (rank - 1) + (scale,)
+            yield self._build(ctx, choice(types), (*ones, 9), (*ones, output), scales, (pair,) * rank, direction)
         for length in LONG_AXES:
             yield self._build(ctx, choice(types), (*ones, length), (*ones, 2 * length), (1.0,) * (rank - 1) + (2.0,))
             yield self._build(
