@@ -16,6 +16,7 @@ import msgspec
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.forms import desc_from_json
 from dml_conformance.spec.operator import OperatorDesc, is_whole, slots
+from dml_conformance.spec.registry import of_families
 from dml_conformance.spec.sources import read_data
 from dml_conformance.spec.tensor import MAX_ELEMENTS, TensorDesc, from_first_above_one, minimum_size_in_bytes
 from dml_conformance.spec.validator import Decision, Outcome
@@ -190,4 +191,4 @@ RECOGNISED_BY: Mapping[str, Callable[[Any], bool]] = {
         gather_scalar_index_any_first_size,
         gather_index_batch_longer_than_input,
     )
-}
+} | of_families("DIVERGENCES")

@@ -16,6 +16,7 @@ import msgspec
 from dml_conformance.spec.forms import desc_from_json
 from dml_conformance.spec.libraries import libraries
 from dml_conformance.spec.operator import OperatorDesc, outputs
+from dml_conformance.spec.registry import of_families
 from dml_conformance.spec.sources import read_data
 from dml_conformance.spec.tensor import TensorDesc, from_first_above_one, span_in_elements
 
@@ -104,7 +105,7 @@ def _index_batch_found_in_input(desc: Any) -> bool | None:
 CONDITIONS: Mapping[str, Callable[[Any], bool | None]] = {
     "TENSOR.output-overlap": _plausible_output_strides,
     "GATHER.leading-index-sizes": _index_batch_found_in_input,
-}
+} | of_families("CONDITIONS")
 
 
 @cache
