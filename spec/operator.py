@@ -430,6 +430,7 @@ def _generic_rules(spec: OperatorSpec) -> tuple[Rule, ...]:
             Source(spec.source.page, "Tensor support"),
             "use a listed data type, or ask for a higher level",
             since=tables_from,
+            until=None if any(row.data_types for table in spec.tables.values() for row in table.values()) else never,
             check=data_types,
             needs=exists | {"TENSOR.type", "TENSOR.data-type"},
         ),

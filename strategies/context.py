@@ -101,7 +101,7 @@ class Context(msgspec.Struct, frozen=True):
 
 @cache
 def _allowed(operator: str, level: Level) -> tuple[tuple[int, ...], Mapping[str, tuple[DataType, ...]], Table]:
-    """Dimension counts, data types by group, and the table they are from."""
+    """Dimension counts, data types by group, and the table they are from; FLOAT32 where that leaves the types open."""
     spec = operators()[operator]
     table = spec.table_at(max(level, spec.introduced_in))
     assert table is not None
@@ -111,5 +111,7 @@ def _allowed(operator: str, level: Level) -> tuple[tuple[int, ...], Mapping[str,
         group: frozenset.intersection(*(table[field.name].data_types for field in fields))
         for group, fields in spec.type_groups.items()
     }
-    ordered = {group: tuple(t for t in SIMPLEST_FIRST if t in found) for group, found in types.items()}
+    ordered = {
+        group: tuple(t for t in SIMPLEST_FIRST if t in (found or SIMPLEST_FIRST[:1])) for group, found in types.items()
+    }
     return tuple(sorted(ranks)), ordered, table

@@ -1,0 +1,29 @@
+"""DML_OPERATOR_MAX_UNPOOLING."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import torch
+
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+
+
+def max_unpooling(desc: Any, tensors: Tensors) -> Tensors:
+    """A scatter into zeros with one place more, behind the output, which takes what has an index out of range."""
+    source, indices = tensors["input_tensor"], tensors["indices_tensor"]
+    if source.shape != indices.shape:
+        raise PlanError(f"the indices have sizes {tuple(indices.shape)}, the input {tuple(source.shape)}")
+    sizes = desc.output_tensor.sizes
+    count = prod(sizes)
+    row = torch.zeros(count + 1, dtype=source.dtype, device=source.device)
+    if not source.is_meta:
+        # Read as int64, an unsigned number from 2^63 on is negative.
+        wide = indices.view(torch.int64) if indices.dtype is torch.uint64 else indices.to(torch.int64)
+        places = torch.where((wide < 0) | (wide > count), count, wide)
+        row.scatter_(0, places.reshape(-1), source.reshape(-1))
+    return {"output_tensor": row[:count].view(sizes)}
+
+
+OPERATORS = {"MAX_UNPOOLING": TorchOperator(max_unpooling, numbers=frozenset({"indices_tensor"}))}

@@ -1,0 +1,84 @@
+"""Descriptors of MAX_UNPOOLING."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.descriptor import descriptor_classes
+from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, Builder, four
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import described, resize_at
+from dml_conformance.strategies.tensors import sizes, tensor
+
+Sizes = tuple[int, ...]
+
+SMALL = (1, 1, 7, 13)  # sizes of an input where the output is what is large
+
+
+class MaxUnpoolingBuilder(Builder):
+    """MAX_UNPOOLING."""
+
+    _desc: Any = descriptor_classes()["MAX_UNPOOLING"]
+
+    def __init__(self) -> None:
+        self.violations = {"same-sizes": self.break_same_sizes}
+
+    def build(self, ctx: Context) -> Any:
+        """An output that mostly has room for the whole input, as a max-pooling leaves it; now and then any other."""
+        rank = ctx.chooser.choice(ctx.ranks)
+        data_type, index_type = ctx.chooser.choice(ctx.data_types), ctx.chooser.choice(ctx.index_types)
+        pooled = sizes(ctx, rank, 2 if ctx.spread else 1, wide=False)
+        if ctx.chooser.integer(0, 3) == 3:
+            return self._build(ctx, data_type, index_type, pooled, sizes(ctx, rank, 2 if ctx.spread else 1))
+        window = ctx.chooser.integer(1, 3)
+        output = tuple(size * window if d > 1 else size for d, size in enumerate(pooled))
+        return self._build(ctx, data_type, index_type, pooled, output)
+
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
+        """With an output of the same sizes."""
+        return self._plain(ctx, sizes, sizes)
+
+    def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Any]:
+        leading = (1,) * (ctx.ranks[-1] - 2)
+        for source, output in (((1, 1), sizes), (sizes, sizes)):
+            yield self._plain(ctx, leading + source, leading + output)
+
+    def long_axis(self, ctx: Context, sizes: Sizes, place: int) -> Any:
+        """What is long is the output, as it is what indices run over."""
+        return self._plain(ctx, four(FAR_INDICES), four(*sizes))
+
+    def vast(self, ctx: Context, sizes: Sizes) -> Any:
+        return self._plain(ctx, SMALL, four(*sizes))
+
+    def edges(self, ctx: Context) -> Iterator[Any]:
+        """Outputs of one element, of fewer than the input has, of other batches, and long ones."""
+        choice, types, index_types = ctx.chooser.choice, ctx.data_types, ctx.index_types
+        for source, output in (
+            ((1, 1, 1, 1), (1, 1, 1, 1)),
+            ((1, 2, 3, 2), (1, 1, 1, 1)),
+            ((2, 1, 2, 2), (1, 2, 2, 3)),
+            ((1, 1, 2, 2), (2, 3, 1, 4)),
+        ):
+            yield self._build(ctx, choice(types), choice(index_types), source, output)
+        for length in LONG_AXES:
+            yield self._build(ctx, choice(types), choice(index_types), (1, 1, 3, 5), (1, 2, 1, length))
+
+    def break_same_sizes(self, ctx: Context) -> Any:
+        """One index too many along a dimension, or one for all."""
+        desc = self.build(ctx.but(spread=True))
+        dimension, size = ctx.chooser.variant(tuple(enumerate(described(desc, "indices_tensor").sizes)))
+        return resize_at(desc, "indices_tensor", dimension, ctx.chooser.variant((size + 1, 1 if size > 1 else 2)))
+
+    def _plain(self, ctx: Context, source: Sizes, output: Sizes) -> Any:
+        return self._build(ctx.but(layout="packed"), ctx.data_types[0], ctx.index_types[0], source, output)
+
+    def _build(self, ctx: Context, data_type: DataType, index_type: DataType, source: Sizes, output: Sizes) -> Any:
+        ctx.chooser.section()
+        return self._desc(
+            tensor(ctx, data_type, source), tensor(ctx, index_type, source), tensor(ctx, data_type, output, output=True)
+        )
+
+
+BUILDERS = {"MAX_UNPOOLING": MaxUnpoolingBuilder()}

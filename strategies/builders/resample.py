@@ -1,0 +1,268 @@
+"""Descriptors of UPSAMPLE_2D, RESAMPLE and its successors.
+
+What is executed has the nearest neighbour; linear interpolation is decided on alone, where something is broken or too
+large to execute.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.descriptor import descriptor_classes
+from dml_conformance.spec.field_kinds import Size2d, enumeration
+from dml_conformance.strategies.builders import LONG_AXES, Builder, four, matrix
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import edit, resize_at
+from dml_conformance.strategies.tensors import sizes, tensor
+
+Sizes = tuple[int, ...]
+
+
+def float32(number: float) -> float:
+    """The nearest number that FLOAT has."""
+    nearest: float = struct.unpack("f", struct.pack("f", number))[0]
+    return nearest
+
+
+MODES = enumeration("DML_INTERPOLATION_MODE")
+NEAREST, LINEAR = int(MODES.NEAREST_NEIGHBOR), int(MODES.LINEAR)
+DIRECTIONS = tuple(map(int, enumeration("DML_AXIS_DIRECTION")))
+MOST_SCALE = 3
+# Scales that are no sizes' ratio; with those that are powers of two FLOAT32 has every coordinate exactly.
+SCALES = (1.0, 2.0, 0.5, 4.0, 0.25, 3.0, 1.5, 0.75, 0.375, 100.0, float32(0.01))
+# Offsets of the input's and the output's pixels: their centres, their corners, and others.
+PIXEL_OFFSETS = ((0.5, -0.5), (0.0, 0.0), (0.0, -0.5), (0.5, 0.0), (-1.5, 0.25), (0.25, 2.5), (-0.125, -3.0))
+NO_SCALES = (0.0, -1.0, math.inf, -math.inf, math.nan)
+WRAPPING = ((3, 2_863_311_531), (5, 858_993_460), (65_537, 65_537))  # their products pass 2^32 by a size
+
+
+class ResampleBuilder(Builder):
+    """RESAMPLE or one of its successors.
+
+    Args:
+        name: of the operator.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._desc: Any = descriptor_classes()[name]
+        self._names = [field.attribute for field in self._desc.fields]
+        self._has_offsets = "input_pixel_offsets" in self._names
+        self.violations = {"array-counts": self.break_array_counts, "scales": self.break_scales}
+        if self._has_offsets:
+            self.violations["pixel-offsets"] = self.break_pixel_offsets
+
+    def build(self, ctx: Context) -> Any:
+        rank = ctx.chooser.choice(ctx.ranks)
+        data_type = ctx.chooser.choice(ctx.data_types)
+        least = 2 if ctx.spread else 1
+        source, output = sizes(ctx, rank, least), sizes(ctx, rank, least)
+        return self._build(
+            ctx, data_type, source, output, [self._scale(ctx, *pair) for pair in zip(source, output, strict=True)]
+        )
+
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
+        """With an output of the same sizes."""
+        return self._plain(ctx, sizes, sizes, (1.0,) * len(sizes))
+
+    def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Any]:
+        ones = (1,) * (ctx.ranks[-1] - 2)
+        for source, output in ((sizes, sizes), ((1, 1), sizes), (sizes, (1, 1))):
+            desc = self._plain(ctx, ones + source, ones + output, (1.0,) * ctx.ranks[-1])
+            yield desc
+            yield edit(desc, interpolation_mode=LINEAR)
+
+    def large(self, ctx: Context, size: int) -> Any:
+        """A matrix, twice along both dimensions."""
+        rows, columns = matrix(size // 4, ctx.data_types[0].size)
+        return self._plain(ctx, four(rows, columns), four(2 * rows, 2 * columns), (1.0, 1.0, 2.0, 2.0))
+
+    def long_axis(self, ctx: Context, sizes: Sizes, place: int) -> Any:
+        """Half as many elements along the dimension."""
+        output = tuple(max(size // 2, 1) if d == place else size for d, size in enumerate(sizes))
+        scales = tuple(0.5 if d == place else 1.0 for d in range(3))
+        return self._plain(ctx, four(*sizes), four(*output), (1.0, *scales))
+
+    def vast(self, ctx: Context, sizes: Sizes) -> Any:
+        """Out of an input of few elements, each many times."""
+        source = tuple(max(size // 64, 1) for size in sizes)
+        return self._plain(
+            ctx, four(*source), four(*sizes), (1.0, *(64.0 if size >= 64 else float(size) for size in sizes))
+        )
+
+    def edges(self, ctx: Context) -> Iterator[Any]:
+        """Every scale and every pair of offsets, sizes kept, cropped and clamped, in both directions; long axes."""
+        choice, types, rank = ctx.chooser.choice, ctx.data_types, ctx.ranks[-1]
+        ones = (1,) * (rank - 1)
+        offsets = PIXEL_OFFSETS if self._has_offsets else PIXEL_OFFSETS[:1]
+        pairs = [(scale, offsets[n % len(offsets)]) for n, scale in enumerate(SCALES)] + [
+            (0.5, pair) for pair in offsets
+        ]
+        for (scale, pair), direction in product(
+            pairs, DIRECTIONS if "rounding_direction" in self._names else DIRECTIONS[:1]
+        ):
+            output = max(round(9 * scale) + choice((0, -1, 3)), 1)
+            scales = (1.0,) * (rank - 1) + (scale,)
+            yield self._build(ctx, choice(types), (*ones, 9), (*ones, output), scales, (pair,) * rank, direction)
+        for length in LONG_AXES:
+            yield self._build(ctx, choice(types), (*ones, length), (*ones, 2 * length), (1.0,) * (rank - 1) + (2.0,))
+            yield self._build(
+                ctx, choice(types), (*ones, length), (*ones, length // 3), (1.0,) * (rank - 1) + (float32(1 / 3),)
+            )
+
+    def break_array_counts(self, ctx: Context) -> Any:
+        """An entry too many or too few in all arrays, or none."""
+        desc = self._maybe_linear(ctx, self.build(ctx))
+        count = ctx.chooser.variant((len(desc.scales) + 1, len(desc.scales) - 1, 0))
+        changes = {"scales": 1.0, "input_pixel_offsets": 0.5, "output_pixel_offsets": -0.5}
+        return edit(desc, **{name: (entry,) * count for name, entry in changes.items() if name in self._names})
+
+    def break_scales(self, ctx: Context) -> Any:
+        desc = self._maybe_linear(ctx, self.build(ctx))
+        return edit(desc, scales=_with(ctx, desc.scales, NO_SCALES))
+
+    def break_pixel_offsets(self, ctx: Context) -> Any:
+        desc = self._maybe_linear(ctx, self.build(ctx))
+        name = ctx.chooser.variant(("input_pixel_offsets", "output_pixel_offsets"))
+        return edit(desc, **{name: _with(ctx, getattr(desc, name), (math.inf, -math.inf, math.nan))})
+
+    def _maybe_linear(self, ctx: Context, desc: Any) -> Any:
+        return edit(desc, interpolation_mode=ctx.chooser.choice((NEAREST, LINEAR)))
+
+    def _scale(self, ctx: Context, source: int, output: int) -> float:
+        """The ratio of the sizes, or any other scale."""
+        kind = ctx.chooser.integer(0, len(SCALES))
+        return float32(output / source) if kind == 0 else SCALES[kind - 1]
+
+    def _plain(self, ctx: Context, source: Sizes, output: Sizes, scales: Sequence[float]) -> Any:
+        centres = (PIXEL_OFFSETS[0],) * len(source)
+        plain = ctx.but(layout="packed")
+        return self._build(plain, ctx.data_types[0], source, output, scales, centres, DIRECTIONS[0])
+
+    def _build(
+        self,
+        ctx: Context,
+        data_type: DataType,
+        source: Sizes,
+        output: Sizes,
+        scales: Sequence[float],
+        offsets: Sequence[tuple[float, float]] | None = None,
+        direction: int | None = None,
+    ) -> Any:
+        """What is None is chosen; what the operator does not have is left out."""
+        chooser = ctx.chooser
+        chooser.section()
+        if offsets is None:
+            offsets = [chooser.choice(PIXEL_OFFSETS) for _ in scales]
+        values = {
+            "input_tensor": tensor(ctx, data_type, source),
+            "output_tensor": tensor(ctx, data_type, output, output=True),
+            "interpolation_mode": NEAREST,
+            "rounding_direction": chooser.choice(DIRECTIONS) if direction is None else direction,
+            "scales": tuple(scales),
+            "input_pixel_offsets": tuple(of_input for of_input, _ in offsets),
+            "output_pixel_offsets": tuple(of_output for _, of_output in offsets),
+            "antialiased": chooser.choice((False, True)),
+        }
+        return self._desc(*(values[name] for name in self._names))
+
+
+def _with(ctx: Context, entries: Sequence[float], wrong: Sequence[float]) -> tuple[float, ...]:
+    """The entries, one of them a wrong one."""
+    d = ctx.chooser.integer(0, len(entries) - 1)
+    return (*entries[:d], ctx.chooser.variant(wrong), *entries[d + 1 :])
+
+
+class UpsampleBuilder(Builder):
+    """UPSAMPLE_2D."""
+
+    _desc: Any = descriptor_classes()["UPSAMPLE_2D"]
+
+    def __init__(self) -> None:
+        self.violations = {"scale-size": self.break_scale_size}
+
+    def build(self, ctx: Context) -> Any:
+        rank = ctx.chooser.choice(ctx.ranks)
+        data_type = ctx.chooser.choice(ctx.data_types)
+        height, width = ctx.chooser.several(1, MOST_SCALE, 2)
+        return self._build(ctx, data_type, sizes(ctx, rank, 2 if ctx.spread else 1), height, width)
+
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
+        return self._plain(ctx, sizes, 1, 1)
+
+    def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Any]:
+        ones = (1,) * (ctx.ranks[-1] - 2)
+        for source, scale in ((sizes, (1, 1)), ((1, 1), sizes)):
+            desc = self._plain(ctx, ones + source, *scale)
+            yield desc
+            yield edit(desc, interpolation_mode=LINEAR)
+
+    def large(self, ctx: Context, size: int) -> Any:
+        """A matrix, twice along both dimensions."""
+        return self._plain(ctx, four(*matrix(size // 4, ctx.data_types[0].size)), 2, 2)
+
+    def long_axis(self, ctx: Context, sizes: Sizes, place: int) -> Any:
+        """Twice along the dimension, where it is one of those that can be scaled."""
+        return self._plain(ctx, four(*sizes), *(2 if d == place else 1 for d in (1, 2)))
+
+    def vast(self, ctx: Context, sizes: Sizes) -> Any:
+        """Each of the last two sizes out of the smallest factor that they have, or as they are."""
+        channels, height, width = sizes
+        by = [next((n for n in range(2, 252) if size % n == 0), 1) for size in (height, width)]
+        return self._plain(ctx, four(channels, height // by[0], width // by[1]), *by)
+
+    def edges(self, ctx: Context) -> Iterator[Any]:
+        """Scales of 1 and large ones, one dimension at a time, and long axes."""
+        choice, types = ctx.chooser.choice, ctx.data_types
+        for rank in ctx.ranks:
+            for height, width in ((1, 1), (1, 2), (2, 1), (7, 3), (1, 100), (100, 1)):
+                yield self._build(ctx, choice(types), sizes(ctx, rank, wide=False), height, width)
+        for length in LONG_AXES:
+            yield self._build(ctx, choice(types), four(length, 2), 2, 1)
+            yield self._build(ctx, choice(types), four(2, 2), 1, length)
+
+    def wrapping(self, ctx: Context) -> Iterator[Any]:
+        """A size times its scale is the output's size and 2^32 or 2^33 more."""
+        for size, scale in WRAPPING:
+            for d, name in ((2, "height"), (3, "width")):
+                source = tuple(size if place == d else 1 for place in range(4))
+                desc = self._plain(ctx, source, 1, 1)
+                scales = {"height": 1, "width": 1} | {name: scale}
+                yield edit(resize_at(desc, "output_tensor", d, size * scale % 2**32), scale_size=Size2d(**scales))
+
+    def break_scale_size(self, ctx: Context) -> Any:
+        """A scale of 0 taken for 1, or one whose product with the size passes 2^32 by the output's size."""
+        desc = self.build(ctx)
+        d, name = ctx.chooser.variant(((-2, "height"), (-1, "width")))
+        rank = len(desc.input_tensor.sizes)
+        if ctx.chooser.variant(("zero", "too large")) == "zero":
+            size, scale, output = desc.input_tensor.sizes[d], 0, desc.input_tensor.sizes[d]
+        else:
+            size, scale = ctx.chooser.choice(WRAPPING)
+            output = size * scale % 2**32
+            desc = resize_at(desc, "input_tensor", rank + d, size)
+        scales = {"height": desc.scale_size.height, "width": desc.scale_size.width} | {name: scale}
+        return edit(resize_at(desc, "output_tensor", rank + d, output), scale_size=Size2d(**scales))
+
+    def _plain(self, ctx: Context, source: Sizes, height: int, width: int) -> Any:
+        return self._build(ctx.but(layout="packed"), ctx.data_types[0], source, height, width)
+
+    def _build(self, ctx: Context, data_type: DataType, source: Sizes, height: int, width: int) -> Any:
+        ctx.chooser.section()
+        output = (*source[:-2], *(size * by for size, by in zip(source[-2:], (height, width), strict=False)))
+        return self._desc(
+            tensor(ctx, data_type, source),
+            tensor(ctx, data_type, output, output=True),
+            Size2d(width=width, height=height),
+            NEAREST,
+        )
+
+
+BUILDERS = {
+    "UPSAMPLE_2D": UpsampleBuilder(),
+    **{name: ResampleBuilder(name) for name in ("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "RESAMPLE3")},
+}
