@@ -7,7 +7,6 @@ from typing import Any
 
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import (
-    INDICES,
     Misfit,
     Shapes,
     ids,
@@ -57,7 +56,7 @@ _COMPARABLE = shapes_comparable("NONZERO_COORDINATES") | ids("NONZERO_COORDINATE
 NONZERO_COORDINATES = operator_spec(
     "NONZERO_COORDINATES",
     shape=shape,
-    groups={"OutputCountTensor": INDICES, "OutputCoordinatesTensor": INDICES},
+    groups={"OutputCountTensor": "", "OutputCoordinatesTensor": ""},
     ranks={"OutputCountTensor": "count", "OutputCoordinatesTensor": "coordinates"},
     own_rules=(
         Rule(

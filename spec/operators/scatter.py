@@ -13,7 +13,6 @@ from dml_conformance.spec.operator import (
     INDICES,
     IndexRule,
     Shapes,
-    ids,
     operator_spec,
     output_sizes_rule,
     shapes_comparable,

@@ -93,7 +93,7 @@ SPECS = (
         "TOP_K-3",
         "TOP_K-4",
         summary="selects the K largest elements of each sequence along Axis, and their indices",
-        pseudocode="index[..., :, ...] = argsort(-input along Axis, stable)[:K]; value = input[..., index, ...]",
+        pseudocode="index[..., :, ...] = argsort(-input along Axis, stable)[:K]; value = input[index]",
     ),
     _operator(
         "TOP_K1",
@@ -101,6 +101,6 @@ SPECS = (
         "TOP_K1-2",
         "TOP_K1-3",
         summary="selects the K largest or smallest elements of each sequence along Axis, and their indices",
-        pseudocode="index[..., :, ...] = argsort(input or -input along Axis, stable)[:K]; value = input[..., index, ...]",
+        pseudocode="index[..., :, ...] = argsort(input, or -input, along Axis, stable)[:K]; value = input[index]",
     ),
 )
