@@ -39,6 +39,7 @@ def _operator(name: str, extreme: str, unordered: str, order_of_axes: str) -> Op
         name,
         shape=shape,
         groups={"OutputTensor": ""},
+        domains={"InputTensor": "comparable"},
         own_rules=(
             Rule(
                 f"{name}.axes-range",

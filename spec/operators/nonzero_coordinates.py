@@ -57,6 +57,7 @@ NONZERO_COORDINATES = operator_spec(
     "NONZERO_COORDINATES",
     shape=shape,
     groups={"OutputCountTensor": "", "OutputCoordinatesTensor": ""},
+    domains={"InputTensor": "zeros"},
     ranks={"OutputCountTensor": "count", "OutputCoordinatesTensor": "coordinates"},
     own_rules=(
         Rule(

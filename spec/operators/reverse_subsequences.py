@@ -74,7 +74,7 @@ REVERSE_SUBSEQUENCES = operator_spec(
             Source(PAGE),
         ),
         Rule(
-            "REVERSE_SUBSEQUENCES.clamped-lengths",
+            "REVERSE_SUBSEQUENCES.out-of-range-indices",
             Category.EXECUTION,
             "a length above the size along Axis means that size",
             Source(PAGE, "SequenceLengthsTensor"),

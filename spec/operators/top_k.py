@@ -48,6 +48,7 @@ def _operator(name: str, all_of_them: str, boundary: str, unordered: str, **stat
         name,
         shape=shape,
         groups={"OutputIndexTensor": ""},
+        domains={"InputTensor": "comparable"},
         own_rules=(
             axis_range_rule(name, page),
             Rule(
