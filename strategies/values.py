@@ -345,13 +345,14 @@ def _without_duplicates(values: Unsigned, draws: Unsigned, limits: Sequence[int]
     """
     sizes, places = (values.shape[:-1], math.prod(limits)) if len(limits) > 1 else (values.shape, limits[0])
     start, step, *steps = (int(draw) for draw in np.resize(draws, 2 + len(sizes)))
+    number: Unsigned
     if math.prod(sizes) <= places:
         number = np.arange(math.prod(sizes), dtype=np.uint64).reshape(sizes)
     else:
         along = [
             np.arange(n, dtype=np.uint64) * np.uint64(_coprime(s, places)) for n, s in zip(sizes, steps, strict=True)
         ]
-        number = sum(np.ix_(*along), start=np.uint64(0)) % np.uint64(places)
+        number = np.asarray(sum(np.ix_(*along), start=np.uint64(0)) % np.uint64(places))
     if is_at_ends:
         half = number // np.uint64(2)
         number = np.where(number & np.uint64(1), half, np.uint64(places - 1) - half)
