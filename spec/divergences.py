@@ -1,8 +1,8 @@
 """Where the library does not do what the pages say: known differences, with id, smallest case and a judgement.
 
-A divergence is recognised in a descriptor by a function of its name, below or in the module of its family. Nothing here
-changes a decision: what the pages say stays what a backend is held to. `spec audit` holds the live library to this list,
-so that it is complete and every entry of it still shows.
+A divergence is recognised in a descriptor by a function of its name, below or in the module of its family. Nothing
+here changes a decision: what the pages say stays what a backend is held to. `spec audit` holds the live library to
+this list, so that it is complete and every entry of it still shows.
 """
 
 from __future__ import annotations

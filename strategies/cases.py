@@ -149,7 +149,8 @@ def _index_recipe(chooser: Chooser, spec: OperatorSpec, desc: OperatorDesc, focu
     assert spec.index is not None
     tensor: TensorDesc = getattr(desc, spec.index.indices)
     pattern = chooser.choice(focus.index_patterns or _INDEX_PATTERNS[tensor.data_type])
-    if pattern != values.OUT_OF_RANGE and tensor.element_count <= SHRINKABLE_INDICES and _has_own_memory(tensor):
+    is_drawn = pattern != values.OUT_OF_RANGE and spec.index.has_duplicates and _has_own_memory(tensor)
+    if is_drawn and tensor.element_count <= SHRINKABLE_INDICES:
         limits = spec.index.limits(desc)
         return Recipe(values.EXPLICIT, values=_explicit(chooser, pattern, tensor.element_count, limits))
     return Recipe(pattern, chooser.code(2**16))

@@ -25,7 +25,7 @@ from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes, packed_strides
 from dml_conformance.spec.validator import Outcome
 from dml_conformance.strategies import values
-from dml_conformance.strategies.builders import Builder, builder
+from dml_conformance.strategies.builders import FAR_INDICES, Builder, builder
 from dml_conformance.strategies.cases import execution_rules, patterns
 from dml_conformance.strategies.chooser import SeededChooser
 from dml_conformance.strategies.context import Context, Impossible
@@ -108,8 +108,10 @@ class _ScaleCases(NamedTuple):
         data_type = self._of_width(4)
         for seed, (index_type, surplus) in enumerate(product(self._context().index_types, (SURPLUS, -SURPLUS))):
             ctx = _of_type(self._context(index_type), data_type)
-            indices = described(self.builder.long_axis(ctx, (1, 2, 1), 1), self.spec.index.indices)
+            indices = described(self.builder.long_axis(ctx, (1, FAR_INDICES, 1), 1), self.spec.index.indices)
             length = indices.total_tensor_size_in_bytes // data_type.size + surplus
+            if length < 1:
+                continue
             desc = self.builder.long_axis(ctx, (1, length, 1), 1)
             name = f"overlapping/{'longer' if surplus > 0 else 'shorter'}/{index_type.name}"
             yield self._executed(name, desc, Recipe(values.OVERLAPPING, seed), Recipe(values.IN_RANGE, seed))

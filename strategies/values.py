@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -41,6 +41,8 @@ DOMAINS: Mapping[str, tuple[str, ...]] = {
     "truths": (TRUTHS,),  # 0, 1 and other numbers
     "finite": (RAMP, FINITE),  # neither NaN nor infinity
     "numbers": (SMALL_INTEGERS, *DATA_PATTERNS),  # any bits too, but many that are the same number in every type
+    "comparable": (SMALL_INTEGERS, FINITE, RAMP, SPECIAL),  # many that are equal, and any; few that have no order
+    "zeros": (SMALL_INTEGERS, TRUTHS, RAMP, SPECIAL),  # many that are 0
 }
 
 IN_RANGE, BOUNDARY, REPEATED, NEGATIVE, MIXED, OUT_OF_RANGE, FAR, FAR_NEGATIVE = (
@@ -125,7 +127,7 @@ def check_recipes(case: Case) -> None:
     _of_inputs(case, _check)
 
 
-def _of_inputs(case: Case, make: Callable[[TensorDesc, Recipe, Sequence[int]], _T]) -> dict[str, _T]:
+def _of_inputs(case: Case, make: Callable[..., _T]) -> dict[str, _T]:
     index, data = spec_of(case.desc).index, case.data or {}
     content: dict[str, _T] = {}
     for slot in inputs(case.desc):
@@ -135,14 +137,15 @@ def _of_inputs(case: Case, make: Callable[[TensorDesc, Recipe, Sequence[int]], _
             raise ValueError(f"{slot.name}: there is no recipe for its data")
         if data[slot.key].pattern == OVERLAPPING and (is_index or index is None):
             raise ValueError(f"{slot.name}: the pattern {OVERLAPPING!r} is for an input beside an index tensor")
+        make_index = partial(make, has_duplicates=index is None or index.has_duplicates) if is_index else make
         try:
-            content[slot.key] = make(slot.tensor, data[slot.key], limits)
+            content[slot.key] = make_index(slot.tensor, data[slot.key], limits)
         except ValueError as error:
             raise ValueError(f"{slot.name}: {error}") from None
     return content
 
 
-def _check(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int]) -> None:
+def _check(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int], *, has_duplicates: bool = True) -> None:
     """Raise what `fill` raises."""
     _check_named(recipe, limits)
     if recipe.pattern in _LISTING:
@@ -159,7 +162,7 @@ def _check_named(recipe: Recipe, limits: Sequence[int]) -> None:
         raise ValueError(f"unknown pattern {recipe.pattern!r}; known here: {names}")
 
 
-def fill(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int] = ()) -> Bytes:
+def fill(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int] = (), *, has_duplicates: bool = True) -> Bytes:
     """The bytes of one tensor's buffer.
 
     Args:
@@ -167,6 +170,7 @@ def fill(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int] = ()) -> Byte
         recipe: pattern and seed.
         limits: for index patterns, the sizes that indices run over: one for all, or one for each position along the
             last dimension.
+        has_duplicates: whether indices of a pattern may be equal; where not, see `_without_duplicates`.
 
     Raises:
         ValueError: unknown pattern, one of indices without limits, a seed out of range, or values that do not fit.
@@ -175,7 +179,7 @@ def fill(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int] = ()) -> Byte
     size = buffer_size(tensor)
     if recipe.pattern in _DATA:
         return _DATA[recipe.pattern](tensor.data_type, size, recipe.seed)
-    values = _listed(tensor, recipe) if recipe.pattern in _LISTING else _indices(tensor, recipe, limits)
+    values = _listed(tensor, recipe) if recipe.pattern in _LISTING else _indices(tensor, recipe, limits, has_duplicates)
     buffer = random_bytes(size, "padding", recipe.seed).copy()
     element = tensor.data_type.size
     view = np.ndarray(
@@ -306,7 +310,7 @@ def _fits(value: int | float, number: np.dtype[Any]) -> bool:
     return limits.min <= value <= limits.max and value == int(value)
 
 
-def _indices(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int]) -> Unsigned:
+def _indices(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int], has_duplicates: bool) -> Unsigned:
     """Index values of a pattern as bits of the tensor's type, in the tensor's sizes.
 
     Far ones have one draw for all that a stride of 0 repeats, and size 1 there.
@@ -320,7 +324,53 @@ def _indices(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int]) -> Unsig
     limit = np.array(limits, np.uint64)
     with np.errstate(over="ignore"):
         values = _INDEX[recipe.pattern](draws, limit, tensor.data_type)
+        if not has_duplicates:
+            values = _without_duplicates(values, draws, limits, is_at_ends=recipe.pattern in _AT_ENDS)
     return values.astype(UNSIGNED_OF_SIZE[tensor.data_type.size])
+
+
+_AT_ENDS = (BOUNDARY, FAR, FAR_NEGATIVE)
+
+
+def _without_duplicates(values: Unsigned, draws: Unsigned, limits: Sequence[int], *, is_at_ends: bool) -> Unsigned:
+    """Other indices of the same signs, no two of which name one place.
+
+    Tuples differ from each other, and so do indices where there are no more than places. Of more indices those along
+    any one dimension differ, as far as there are places for them.
+
+    Args:
+        values: as 64 bits each.
+        draws: random numbers, as many.
+        limits: see `fill`.
+        is_at_ends: whether the first ones are the last place, the first place, the one before the last, and so on.
+    """
+    sizes, places = (values.shape[:-1], math.prod(limits)) if len(limits) > 1 else (values.shape, limits[0])
+    start, step, *steps = (int(draw) for draw in np.resize(draws, 2 + len(sizes)))
+    number: Unsigned
+    if math.prod(sizes) <= places:
+        number = np.arange(math.prod(sizes), dtype=np.uint64).reshape(sizes)
+    else:
+        along = [
+            np.arange(n, dtype=np.uint64) * np.uint64(_coprime(s, places)) for n, s in zip(sizes, steps, strict=True)
+        ]
+        number = np.asarray(sum(np.ix_(*along), start=np.uint64(0)) % np.uint64(places))
+    if is_at_ends:
+        half = number // np.uint64(2)
+        number = np.where(number & np.uint64(1), half, np.uint64(places - 1) - half)
+    else:
+        number = (np.uint64(start % places) + number * np.uint64(_coprime(step, places))) % np.uint64(places)
+    if len(limits) > 1:
+        number = np.stack(np.unravel_index(number.astype(np.int64), tuple(limits)), axis=-1).astype(np.uint64)
+    is_negative = values >> np.uint64(63) != 0
+    return np.where(is_negative, number - np.array(limits, np.uint64), number)
+
+
+def _coprime(draw: int, places: int) -> int:
+    """A step by which one comes to every place, one after another."""
+    step = draw % places
+    while math.gcd(step, places) != 1:
+        step += 1
+    return step
 
 
 def _rows_apart(sizes: Sequence[int], tensor: TensorDesc) -> bool:

@@ -27,7 +27,7 @@ from dml_conformance.spec.tensor import TensorDesc, braces
 from dml_conformance.strategies.builders import builder
 from dml_conformance.strategies.chooser import SeededChooser
 from dml_conformance.strategies.context import Context, Impossible
-from dml_conformance.strategies.values import DOMAINS, UNSIGNED_OF_SIZE, buffer_size, fill, most_diverse
+from dml_conformance.strategies.values import DOMAINS, IN_RANGE, UNSIGNED_OF_SIZE, buffer_size, fill, most_diverse
 
 # Times the least that any size takes, up to which a run is the time of a launch for the most part.
 LAUNCHES = 2
@@ -259,7 +259,11 @@ def _bound(case: Case) -> Execution:
     for slot in inputs(case.desc):
         domain = spec.domains.get(slot.field.name)
         if spec.index is not None and slot.key == spec.index.indices:
-            content = _random_indices(random, slot.tensor, spec.index.limits(case.desc))
+            limits, has_duplicates = spec.index.limits(case.desc), spec.index.has_duplicates
+            if has_duplicates:
+                content = _random_indices(random, slot.tensor, limits)
+            else:
+                content = fill(slot.tensor, Recipe(IN_RANGE), limits, has_duplicates=False)
         elif domain is not None:
             content = fill(slot.tensor, Recipe(most_diverse(DOMAINS[domain])))
         else:

@@ -6,7 +6,7 @@ from typing import Any
 
 from dml_conformance.spec.descriptor import attribute_of
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import shapes_comparable
+from dml_conformance.spec.operator import ids, shapes_comparable
 from dml_conformance.spec.rules import Breach, Category, Rule
 from dml_conformance.spec.sources import Source
 
@@ -32,6 +32,28 @@ def axis_range_rule(operator: str, page: str, tensor: str = "InputTensor", **mor
         check=check,
         needs=shapes_comparable(operator),
         **more,
+    )
+
+
+def sizes_off_axis_rule(operator: str, page: str) -> Rule:
+    """IndicesTensor has the sizes of InputTensor but along Axis."""
+
+    def check(desc: Any, level: Level) -> list[Breach]:
+        pairs = zip(desc.input_tensor.sizes, desc.indices_tensor.sizes, strict=True)
+        return [
+            Breach(f"IndicesTensor.Sizes[{d}]", f"{index_size}, InputTensor has {input_size}")
+            for d, (input_size, index_size) in enumerate(pairs)
+            if d != desc.axis and input_size != index_size
+        ]
+
+    return Rule(
+        f"{operator}.sizes-off-axis",
+        Category.SHAPE,
+        "IndicesTensor has the sizes of InputTensor in every dimension but Axis",
+        Source(page, "IndicesTensor"),
+        "give both the same sizes off the axis",
+        check=check,
+        needs=shapes_comparable(operator) | ids(operator, "axis-range"),
     )
 
 

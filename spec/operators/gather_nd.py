@@ -69,8 +69,30 @@ def shape(desc: Any) -> Shapes | Misfit:
     return {"output_tensor": (1,) * (count - len(sizes)) + sizes}
 
 
-def gather_nd_rules(operator: str, page: str, batch_rules: tuple[Rule, ...] = ()) -> tuple[Rule, ...]:
-    """The rules of GATHER_ND; GATHER_ND1 has these and `batch_rules`, on which its sizes depend."""
+def tuples_comparable(operator: str) -> frozenset[str]:
+    """What must hold before sizes follow from tuples of indices."""
+    counts = ids(operator, "input-dimension-count", "indices-dimension-count")
+    return shapes_comparable(operator) | counts | ids(operator, "tuple-size", "tuple-size-meaningful")
+
+
+def tuple_rules(
+    operator: str,
+    page: str,
+    leading: str,
+    meaningless: str,
+    batch_rules: tuple[Rule, ...] = (),
+    **more: Any,
+) -> tuple[Rule, ...]:
+    """The rules of an operator that addresses blocks of its input by tuples of indices.
+
+    Args:
+        operator: name of the operator.
+        page: its page.
+        leading: the erratum on sizes before those that count.
+        meaningless: the erratum on tuples of more coordinates than there are dimensions to address.
+        batch_rules: what BatchDimensionCount adds, on which the others depend.
+        more: of the rules on the two counts.
+    """
     comparable = shapes_comparable(operator)
     counts = ids(operator, "input-dimension-count", "indices-dimension-count")
     batches = frozenset(rule.id for rule in batch_rules if rule.category is Category.ATTRIBUTES)
@@ -96,15 +118,10 @@ def gather_nd_rules(operator: str, page: str, batch_rules: tuple[Rule, ...] = ()
         where = f"IndicesTensor.Sizes[{len(desc.indices_tensor.sizes) - 1}]"
         return Breach(where, f"{size} coordinates a tuple, {most} meaningful dimensions to address")
 
-    def output_rank(desc: Any, level: Level) -> Breach | None:
-        found = shape(desc)
-        return Breach(*found) if isinstance(found, Misfit) else None
-
-    shape_needs = comparable | counts | batches | ids(operator, "tuple-size", "tuple-size-meaningful")
     limit = "InputDimensionCount - BatchDimensionCount" if batch_rules else "InputDimensionCount"
     return (
-        dimension_count_range_rule(operator, page, "InputTensor", "InputDimensionCount"),
-        dimension_count_range_rule(operator, page, "IndicesTensor", "IndicesDimensionCount"),
+        dimension_count_range_rule(operator, page, "InputTensor", "InputDimensionCount", **more),
+        dimension_count_range_rule(operator, page, "IndicesTensor", "IndicesDimensionCount", **more),
         *batch_rules,
         Rule(
             f"{operator}.leading-input-sizes",
@@ -115,7 +132,7 @@ def gather_nd_rules(operator: str, page: str, batch_rules: tuple[Rule, ...] = ()
             "give the leading dimensions of InputTensor size 1, or raise InputDimensionCount",
             check=leading_input_sizes,
             needs=comparable | counts,
-            erratum=f"{operator}-8",
+            erratum=leading,
         ),
         Rule(
             f"{operator}.leading-index-sizes",
@@ -126,7 +143,7 @@ def gather_nd_rules(operator: str, page: str, batch_rules: tuple[Rule, ...] = ()
             "give the leading dimensions of IndicesTensor size 1, or raise IndicesDimensionCount",
             check=leading_index_sizes,
             needs=comparable | counts,
-            erratum=f"{operator}-8",
+            erratum=leading,
         ),
         Rule(
             f"{operator}.tuple-size",
@@ -145,8 +162,23 @@ def gather_nd_rules(operator: str, page: str, batch_rules: tuple[Rule, ...] = ()
             f"lower the last size of IndicesTensor to at most {limit}",
             check=tuple_size_meaningful,
             needs=comparable | counts | batches | ids(operator, "tuple-size"),
-            erratum=f"{operator}-3" if batch_rules else f"{operator}-2",
+            erratum=meaningless,
         ),
+    )
+
+
+def gather_nd_rules(operator: str, page: str, batch_rules: tuple[Rule, ...] = ()) -> tuple[Rule, ...]:
+    """The rules of GATHER_ND; GATHER_ND1 has these and `batch_rules`, on which its sizes depend."""
+    batches = frozenset(rule.id for rule in batch_rules if rule.category is Category.ATTRIBUTES)
+    shape_needs = tuples_comparable(operator) | batches
+
+    def output_rank(desc: Any, level: Level) -> Breach | None:
+        found = shape(desc)
+        return Breach(*found) if isinstance(found, Misfit) else None
+
+    meaningless = f"{operator}-3" if batch_rules else f"{operator}-2"
+    return (
+        *tuple_rules(operator, page, f"{operator}-8", meaningless, batch_rules),
         Rule(
             f"{operator}.output-rank",
             Category.SHAPE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.operators.gather_nd import unpadded_sizes
 from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
@@ -71,14 +72,14 @@ class TupleBuilder(Builder):
         for length in LONG_AXES:
             desc = self._of_shape(plain, Shape(plain, batches=False, rank=rank, n=1, q=2))
             desc = resize(desc, "input_tensor", (1,) * (rank - 1) + (length,))
-            yield with_fitting_output(resize(desc, "indices_tensor", (1,) * (rank - 2) + (40, 1)))
+            yield self._fit(resize(desc, "indices_tensor", (1,) * (rank - 2) + (40, 1)))
 
     def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Any]:
         """An input of these sizes, indexed along the first of them."""
         plain, rank = ctx.but(layout="packed"), ctx.ranks[-1]
         desc = self._of_shape(plain, Shape(plain, batches=False, rank=rank, n=2, q=2))
         desc = resize(desc, "input_tensor", (1,) * (rank - 2) + sizes)
-        yield with_fitting_output(resize(desc, "indices_tensor", (1,) * (rank - 2) + (3, 1)))
+        yield self._fit(resize(desc, "indices_tensor", (1,) * (rank - 2) + (3, 1)))
 
     def large(self, ctx: Context, size: int) -> Any:
         """Rows of 1 KiB of a stack of matrices, each addressed by a pair of indices."""
@@ -105,7 +106,7 @@ class TupleBuilder(Builder):
             if attribute.endswith("_dimension_count"):
                 yield from (edit(desc, **{attribute: UINT32_MAX - less}) for less in range(2))
 
-    def _desc(self, tensors: tuple[TensorDesc, TensorDesc, TensorDesc], n: int, q: int, b: int) -> Any:
+    def _desc(self, tensors: tuple[TensorDesc, ...], n: int, q: int, b: int) -> Any:
         return self._desc_type(*tensors, n, q, b) if self._batches else self._desc_type(*tensors, n, q)
 
     def _of_shape(self, ctx: Context, shape: Shape, *, tuple_size: int = 0) -> Any:
@@ -115,17 +116,31 @@ class TupleBuilder(Builder):
         least = 2 if ctx.spread else 1
         meaningful = sizes(ctx, shape.n, least)
         input_sizes = (1,) * (shape.rank - shape.n) + meaningful
-        grid = meaningful[: shape.b] + sizes(ctx, shape.q - 1 - shape.b, least)
+        grid = meaningful[: shape.b] + self._grid(sizes(ctx, shape.q - 1 - shape.b, least), meaningful[: shape.t])
         index_sizes = (1,) * (shape.rank - shape.q) + grid + (tuple_size or shape.t,)
-        output_sizes = grid + meaningful[shape.b + index_sizes[-1] :]
-        output_sizes = (1,) * (shape.rank - len(output_sizes)) + output_sizes
+        block_sizes = grid + meaningful[shape.b + index_sizes[-1] :]
+        block_sizes = (1,) * (shape.rank - len(block_sizes)) + block_sizes
         chooser.section()
         tensors = (
             tensor(ctx, data_type, input_sizes),
             tensor(ctx, index_type, index_sizes),
-            tensor(ctx, data_type, output_sizes, output=True),
+            *self._other_tensors(ctx, data_type, input_sizes, block_sizes),
         )
         return self._desc(tensors, shape.n, shape.q, shape.b)
+
+    def _grid(self, grid: tuple[int, ...], addressed: tuple[int, ...]) -> tuple[int, ...]:
+        """Sizes that the tuples are arranged in, which address dimensions of these sizes."""
+        return grid
+
+    def _other_tensors(
+        self, ctx: Context, data_type: DataType, input_sizes: tuple[int, ...], block_sizes: tuple[int, ...]
+    ) -> tuple[TensorDesc, ...]:
+        """The tensors after input and indices; `block_sizes` are those of all blocks that the tuples address."""
+        return (tensor(ctx, data_type, block_sizes, output=True),)
+
+    def _fit(self, desc: Any) -> Any:
+        """The descriptor with the sizes that its input and indices give."""
+        return with_fitting_output(desc)
 
     def _meaningful(self, ctx: Context, sizes: tuple[int, ...], index_sizes: tuple[int, ...], batches: int) -> Any:
         """Packed tensors of these sizes after leading ones."""
@@ -133,9 +148,9 @@ class TupleBuilder(Builder):
         tensors = (
             TensorDesc.of(data_type, four(*sizes)),
             TensorDesc.of(index_type, four(*index_sizes)),
-            TensorDesc(data_type, ()),
+            *self._other_tensors(ctx.but(layout="packed"), data_type, (), ()),
         )
-        return with_fitting_output(self._desc(tensors, len(sizes), len(index_sizes), batches))
+        return self._fit(self._desc(tensors, len(sizes), len(index_sizes), batches))
 
     def _violations(self) -> Mapping[str, Callable[[Context], Any]]:
         """How to break each rule that both operators have."""
@@ -159,7 +174,7 @@ class TupleBuilder(Builder):
             desc = build(ctx)
             rank = len(desc.input_tensor.sizes)
             size = ctx.chooser.variant((rank + 1, rank + 2, rank + 3))
-            return with_fitting_output(resize_at(desc, "indices_tensor", rank - 1, size))
+            return self._fit(resize_at(desc, "indices_tensor", rank - 1, size))
 
         def tuple_size_meaningful(ctx: Context) -> Any:
             rank = ctx.chooser.choice(ctx.of_rank(2).ranks)

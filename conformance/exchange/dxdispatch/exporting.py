@@ -154,7 +154,7 @@ class _OutputMemory(NamedTuple):
 
 @dataclass(frozen=True)
 class _Memory:
-    """The buffers of a case that is executed, by the names that they have in the model; of an input with its content."""
+    """The buffers of a case that is executed, by their names in the model; of an input with its content."""
 
     inputs: Mapping[str, tuple[TensorDesc, Bytes]]
     outputs: Mapping[str, _OutputMemory]

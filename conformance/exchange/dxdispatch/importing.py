@@ -7,7 +7,8 @@ that it was made from; else the elements stand in the case, as numbers or, where
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -133,11 +134,11 @@ class _Importer:
         contents = {slot.key: self._content(bindings, slot.name, slot.tensor) for slot in inputs(desc)}
         data = {}
         for slot in inputs(desc):
-            limits: tuple[int, ...] = ()
-            beside = None if spec.index is None else contents[spec.index.indices]
+            make, beside = fill, None if spec.index is None else contents[spec.index.indices]
             if spec.index is not None and spec.index.indices == slot.key:
-                limits, beside = spec.index.limits(desc), None
-            data[slot.key] = self._recipe(slot.name, slot.tensor, contents[slot.key], limits, beside)
+                index, beside = spec.index, None
+                make = partial(fill, limits=index.limits(desc), has_duplicates=index.has_duplicates)
+            data[slot.key] = self._recipe(slot.name, slot.tensor, contents[slot.key], make, beside)
         return data
 
     def _noted_level(self) -> Level | None:
@@ -185,15 +186,23 @@ class _Importer:
         return np.concatenate([content, np.zeros(max(spare, 0), np.uint8)])
 
     def _recipe(
-        self, name: str, tensor: TensorDesc, content: Bytes, limits: tuple[int, ...], beside: Bytes | None
+        self, name: str, tensor: TensorDesc, content: Bytes, make: Callable[..., Bytes], beside: Bytes | None
     ) -> Recipe:
-        """What gives the content; `beside` is that of the index tensor, for an input that is another one."""
+        """What gives the content.
+
+        Args:
+            name: of the tensor.
+            tensor: the input.
+            content: its bytes.
+            make: makes them from the tensor and a recipe.
+            beside: the content of the index tensor, for an input that is another one.
+        """
         size = tensor.data_type.size
         elements = elements_at(np.ascontiguousarray(content), 0, tensor)
         noted = self._noted_recipe(name)
         if noted is not None:
             try:
-                filled = fill(tensor, noted, limits)
+                filled = make(tensor, noted)
                 if noted.pattern == OVERLAPPING:
                     filled = overlaid(filled, beside)
                 if np.array_equal(elements_at(filled, 0, tensor), elements):

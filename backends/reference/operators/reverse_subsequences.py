@@ -1,0 +1,24 @@
+"""REVERSE_SUBSEQUENCES: the beginning of each sequence turned round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
+from dml_conformance.backends.reference.movement import take_elements
+from dml_conformance.spec.expectation import Bits
+
+
+def reverse_subsequences(desc: Any, arrays: Arrays) -> dict[str, Bits]:
+    """output[..., i, ...] = input[..., n - 1 - i if i < n else i, ...]; n is the length, at most the size of Axis."""
+    source = arrays["input_tensor"]
+    size = source.shape[desc.axis]
+    lengths = as_numbers(arrays["sequence_lengths_tensor"], desc.sequence_lengths_tensor.data_type)
+    n = np.minimum(lengths, lengths.dtype.type(size)).astype(np.intp)
+    i = np.arange(size).reshape([size if d == desc.axis else 1 for d in range(source.ndim)])
+    return {"output_tensor": take_elements(source, desc.axis, np.where(i < n, n - 1 - i, i))}
+
+
+OPERATORS: dict[str, Compute] = {"REVERSE_SUBSEQUENCES": reverse_subsequences}

@@ -1,0 +1,32 @@
+"""TOP_K and TOP_K1: the largest or smallest elements of each sequence, in order, and where they were."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dml_conformance.backends.reference.layout import NUMBERS, Arrays, Compute, as_bits
+from dml_conformance.backends.reference.operators._order import unordered
+from dml_conformance.spec.expectation import Expectation, in_order
+from dml_conformance.spec.field_kinds import enumeration
+
+
+def top_k(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+    """The K largest of each sequence along Axis, or the smallest; of equal ones those of lower index come first."""
+    source, axis, data_type = arrays["input_tensor"], desc.axis, desc.input_tensor.data_type
+    keys = in_order(source, data_type)
+    if getattr(desc, "axis_direction", None) != enumeration("DML_AXIS_DIRECTION").INCREASING:
+        keys = ~keys  # the same in the opposite order
+    index = keys.argsort(axis, kind="stable").take(range(desc.k), axis)
+    values = np.take_along_axis(source, index, axis)
+    found = unordered(source, data_type, axis)
+    free = None if found is None else np.take_along_axis(found.whole | found.tiny, index, axis)
+    numbers = index.astype(NUMBERS[desc.output_index_tensor.data_type])
+    return {
+        "output_value_tensor": Expectation(values, free=free),
+        "output_index_tensor": Expectation(as_bits(numbers, desc.output_index_tensor), free=free),
+    }
+
+
+OPERATORS: dict[str, Compute] = {"TOP_K": top_k, "TOP_K1": top_k}

@@ -1,0 +1,41 @@
+"""DML_OPERATOR_ARGMIN and ARGMAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._order import as_index, comparable
+from dml_conformance.spec.field_kinds import enumeration
+
+_INCREASING = enumeration("DML_AXIS_DIRECTION").INCREASING
+
+
+def arg_reduce(find: Callable[..., Tensor], desc: Any, tensors: Tensors) -> Tensors:
+    """The place of an extreme among the elements along Axes; `find` gives the first one along a dimension."""
+    source = tensors["input_tensor"]
+    if any(axis >= source.dim() for axis in desc.axes):
+        raise PlanError(f"Axes are {desc.axes}, InputTensor has {source.dim()} dimensions")
+    axes = sorted(set(desc.axes))
+    kept = [d for d in range(source.dim()) if d not in axes]
+    sizes = [1 if d in axes else n for d, n in enumerate(source.shape)]
+    if source.is_meta:
+        places = torch.empty(sizes, dtype=torch.int64, device=source.device)
+    else:
+        numbers = comparable(source.permute(*kept, *axes)).reshape([source.shape[d] for d in kept] + [-1])
+        if desc.axis_direction == _INCREASING:
+            places = find(numbers, -1)
+        else:
+            places = numbers.shape[-1] - 1 - find(numbers.flip(-1), -1)
+    return {"output_tensor": as_index(places, desc.output_tensor.data_type.size).reshape(sizes)}
+
+
+OPERATORS = {
+    name: TorchOperator(partial(arg_reduce, find), (), frozenset({"input_tensor"}))
+    for name, find in (("ARGMIN", torch.argmin), ("ARGMAX", torch.argmax))
+}

@@ -1,0 +1,58 @@
+"""DML_OPERATOR_SCATTER and SCATTER_ND."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._indexing import in_range, last_dimensions, valid_axis
+
+
+def scatter(desc: Any, tensors: Tensors) -> Tensors:
+    """SCATTER: `output = input; output[..., indices[..., i, ...], ...] = updates[..., i, ...]`."""
+    source, indices, updates = tensors["input_tensor"], tensors["indices_tensor"], tensors["updates_tensor"]
+    axis = valid_axis(desc, source)
+    for d, (size, index_size) in enumerate(zip(source.shape, indices.shape, strict=True)):
+        if d != axis and size != index_size:  # torch.scatter itself would take fewer indices than elements
+            raise PlanError(f"dimension {d} has size {size} in InputTensor, {index_size} in IndicesTensor")
+    if updates.shape != indices.shape:
+        raise PlanError(f"UpdatesTensor has sizes {tuple(updates.shape)}, IndicesTensor {tuple(indices.shape)}")
+    out = _copy(source, tensors)
+    return {"output_tensor": out.scatter_(axis, in_range(indices, source.shape[axis]), updates)}
+
+
+def scatter_nd(desc: Any, tensors: Tensors) -> Tensors:
+    """SCATTER_ND: `output = input; output[indices[i..., :], rest] = updates[i..., rest]`."""
+    source, updates = tensors["input_tensor"], tensors["updates_tensor"]
+    sizes = last_dimensions(source, desc.input_dimension_count, "InputDimensionCount").shape
+    indices = last_dimensions(tensors["indices_tensor"], desc.indices_dimension_count, "IndicesDimensionCount")
+    *grid, count = indices.shape
+    if count > len(sizes):
+        raise PlanError(f"tuples of {count} coordinates, InputTensor has {len(sizes)} dimensions that count")
+    blocks = [*grid, *sizes[count:]]
+    if [1] * (source.dim() - len(blocks)) + blocks != list(updates.shape):
+        raise PlanError(f"UpdatesTensor has sizes {tuple(updates.shape)}, expected {blocks} after leading ones")
+    out = _copy(source, tensors)
+    number = torch.zeros((), dtype=torch.int64, device=source.device)
+    for d in range(count):
+        number = number * sizes[d] + in_range(indices[..., d], sizes[d])
+    rows = out.view(prod(sizes[:count]), *sizes[count:])
+    rows.index_copy_(0, number.reshape(-1), updates.reshape(prod(grid), *sizes[count:]))
+    return {"output_tensor": out}
+
+
+def _copy(source: Tensor, tensors: Tensors) -> Tensor:
+    """The input, packed: in the output where that is given."""
+    out = tensors.get("output_tensor")
+    return source.clone(memory_format=torch.contiguous_format) if out is None else out.copy_(source)
+
+
+_AGREE = (("input_tensor", "updates_tensor", "output_tensor"),)
+OPERATORS = {
+    "SCATTER": TorchOperator(scatter, _AGREE, frozenset({"indices_tensor"}), fills=True),
+    "SCATTER_ND": TorchOperator(scatter_nd, _AGREE, frozenset({"indices_tensor"}), fills=True),
+}

@@ -1,0 +1,130 @@
+"""DML_OPERATOR_SCATTER and SCATTER_ND: the input with some of its elements, or blocks, replaced by updates.
+
+SCATTER (also called SCATTER_ELEMENTS) has an index along Axis for each update; SCATTER_ND a tuple of indices for each
+block of updates, as GATHER_ND has for what it reads. Its sizes of the updates are the corrected ones (SCATTER_ND-1).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import (
+    INDICES,
+    IndexRule,
+    Shapes,
+    operator_spec,
+    output_sizes_rule,
+    shapes_comparable,
+)
+from dml_conformance.spec.operators._indexing import axis_limit, axis_range_rule, sizes_off_axis_rule
+from dml_conformance.spec.operators.gather_nd import index_limits, tuple_rules, tuples_comparable, unpadded_sizes
+from dml_conformance.spec.rules import Breach, Category, Rule
+from dml_conformance.spec.sources import Source
+from dml_conformance.spec.tensor import braces
+
+PAGE = "ns-directml-dml_scatter_operator_desc"
+ND_PAGE = "ns-directml-dml_scatter_nd_operator_desc"
+
+
+def shape(desc: Any) -> Shapes:
+    """The sizes of the input."""
+    return {"output_tensor": desc.input_tensor.sizes}
+
+
+def updates_sizes(desc: Any) -> tuple[int, ...]:
+    """Of SCATTER_ND: `unpadded_sizes` with leading ones up to the dimension count; too many where they do not fit."""
+    sizes = unpadded_sizes(desc)
+    return (1,) * (len(desc.input_tensor.sizes) - len(sizes)) + sizes
+
+
+def _execution_rules(
+    operator: str, page: str, dimension: str, duplicates: tuple[str, ...], silent: str
+) -> tuple[Rule, ...]:
+    """What executing does; `duplicates` and `silent` are the errata on indices named twice and out of range."""
+    return (
+        Rule(
+            f"{operator}.values",
+            Category.EXECUTION,
+            "every output element that the indices name is the update for it, every other one the input element at its "
+            "coordinates, bit for bit; of several updates for one element, which are invalid, any may be there",
+            Source(page),
+            settles=(*duplicates, silent),
+        ),
+        Rule(
+            f"{operator}.negative-indices",
+            Category.EXECUTION,
+            f"a negative index of a signed type counts from the end of {dimension}: -1 is the last element",
+            Source(page, "IndicesTensor"),
+            since=Level.L3_0,
+        ),
+    )
+
+
+def _scatter_updates(desc: Any, level: Level) -> Breach | None:
+    found, expected = desc.updates_tensor.sizes, desc.indices_tensor.sizes
+    if found == expected:
+        return None
+    return Breach("UpdatesTensor.Sizes", f"{braces(found)}, IndicesTensor has {braces(expected)}")
+
+
+def _scatter_nd_updates(desc: Any, level: Level) -> Breach | None:
+    found, expected = desc.updates_tensor.sizes, updates_sizes(desc)
+    if found == expected:
+        return None
+    return Breach("UpdatesTensor.Sizes", f"{braces(found)}, input and indices give {braces(expected)}")
+
+
+_COMPARABLE = shapes_comparable("SCATTER")
+_COMPARABLE_ND = shapes_comparable("SCATTER_ND")
+
+SCATTER = operator_spec(
+    "SCATTER",
+    shape=shape,
+    groups={"IndicesTensor": INDICES},
+    own_rules=(
+        axis_range_rule("SCATTER", PAGE),
+        sizes_off_axis_rule("SCATTER", PAGE),
+        Rule(
+            "SCATTER.updates-sizes",
+            Category.SHAPE,
+            "UpdatesTensor has the sizes of IndicesTensor",
+            Source(PAGE, "UpdatesTensor"),
+            "give one update for each index",
+            check=_scatter_updates,
+            needs=_COMPARABLE,
+        ),
+        output_sizes_rule("SCATTER", Source(PAGE, "OutputTensor"), _COMPARABLE, settles=("SCATTER-3",)),
+    ),
+    execution_rules=_execution_rules("SCATTER", PAGE, "the Axis dimension", ("SCATTER-2",), "SCATTER-5"),
+    summary="copies the input and replaces single elements along Axis, one for each index",
+    pseudocode="output = input; output[..., indices[..., i, ...], ...] = updates[..., i, ...]",
+    index=IndexRule("indices_tensor", "output_tensor", axis_limit, has_duplicates=False),
+)
+
+SCATTER_ND = operator_spec(
+    "SCATTER_ND",
+    shape=shape,
+    groups={"IndicesTensor": INDICES},
+    own_rules=(
+        *tuple_rules("SCATTER_ND", ND_PAGE, "SCATTER_ND-9", "SCATTER_ND-10", settles=("SCATTER_ND-2",)),
+        Rule(
+            "SCATTER_ND.updates-sizes",
+            Category.SHAPE,
+            "UpdatesTensor has the index sizes without that of a tuple, then the meaningful input sizes that no tuple "
+            "addresses, after leading ones",
+            Source(ND_PAGE, "UpdatesTensor"),
+            "give the updates the sizes named",
+            check=_scatter_nd_updates,
+            needs=tuples_comparable("SCATTER_ND"),
+            settles=("SCATTER_ND-1",),
+        ),
+        output_sizes_rule("SCATTER_ND", Source(ND_PAGE, "OutputTensor"), _COMPARABLE_ND),
+    ),
+    execution_rules=_execution_rules("SCATTER_ND", ND_PAGE, "the dimension that it addresses", (), "SCATTER_ND-7"),
+    summary="copies the input and replaces blocks of it, each addressed by a tuple of indices",
+    pseudocode="output = input; output[indices[i..., :], rest] = updates[i..., rest]",
+    index=IndexRule("indices_tensor", "output_tensor", index_limits, has_duplicates=False),
+)
+
+SPECS = (SCATTER, SCATTER_ND)

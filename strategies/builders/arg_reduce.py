@@ -1,0 +1,94 @@
+"""Descriptors of ARGMIN and ARGMAX."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+from dml_conformance.spec.descriptor import descriptor_classes
+from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
+from dml_conformance.strategies.builders import LONG_AXES, Builder, leading_ones
+from dml_conformance.strategies.builders._indexing import last_wide
+from dml_conformance.strategies.context import Context, Impossible
+from dml_conformance.strategies.edits import edit
+from dml_conformance.strategies.tensors import sizes, tensor
+
+INDEX_GROUP = "OutputTensor"
+INCREASING, DECREASING = (int(value) for value in enumeration("DML_AXIS_DIRECTION"))
+
+
+class ArgReduceBuilder(Builder):
+    """ARGMIN or ARGMAX.
+
+    Args:
+        operator: its name.
+    """
+
+    def __init__(self, operator: str) -> None:
+        self._desc: Any = descriptor_classes()[operator]
+        self.violations = {"axes-range": self.break_axes_range}
+
+    def build(self, ctx: Context) -> Any:
+        """Any axes, in ascending order: no page says what another order means."""
+        rank = ctx.chooser.choice(ctx.ranks)
+        chosen = ctx.chooser.integer(1, 2**rank - 1)
+        axes = tuple(d for d in range(rank) if chosen >> d & 1)
+        if ctx.spread and len(axes) == rank:
+            axes = axes[1:]
+        return self._build(ctx, rank, axes)
+
+    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+        return self._along(ctx, sizes, (last_wide(sizes),))
+
+    def edges(self, ctx: Context) -> Iterator[Any]:
+        """Every pair of neighbouring axes, all and none, both directions; long axes."""
+        for rank in ctx.ranks:
+            for axes in {(), tuple(range(rank)), *combinations(range(rank), min(2, rank))}:
+                yield self._build(ctx, rank, axes)
+        for length in LONG_AXES:
+            for direction in (INCREASING, DECREASING):
+                yield self._along(ctx, (1,) * (ctx.ranks[0] - 1) + (length,), (ctx.ranks[0] - 1,), direction)
+
+    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
+        all_sizes = leading_ones(ctx, *sizes)
+        return self._along(ctx, all_sizes, (len(all_sizes) - 3 + place,))
+
+    def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+        """The indices of one of two."""
+        *_, before, count, after = leading_ones(ctx, *sizes)
+        return self._along(ctx, (2, before, count, after), (0,))
+
+    def wrapping(self, ctx: Context) -> Iterator[Any]:
+        """An axis + 1 starts again at 0."""
+        yield edit(self._along(ctx, (1, 2, 3, 5), (3,)), axes=(UINT32_MAX,))
+
+    def _along(self, ctx: Context, sizes: tuple[int, ...], axes: tuple[int, ...], direction: int = INCREASING) -> Any:
+        output = TensorDesc.of(ctx.types[INDEX_GROUP][0], _reduced(sizes, axes))
+        return self._desc(TensorDesc.of(ctx.data_types[0], sizes), output, axes, direction)
+
+    def _build(self, ctx: Context, rank: int, axes: tuple[int, ...]) -> Any:
+        chooser = ctx.chooser
+        data_type, index_type = chooser.choice(ctx.data_types), chooser.choice(ctx.types[INDEX_GROUP])
+        direction = chooser.choice((INCREASING, DECREASING))
+        input_sizes = sizes(ctx, rank, 2 if ctx.spread else 1)
+        chooser.section()
+        output = tensor(ctx, index_type, _reduced(input_sizes, axes), output=True)
+        return self._desc(tensor(ctx, data_type, input_sizes), output, axes, direction)
+
+    def break_axes_range(self, ctx: Context) -> Any:
+        """The last axis, named by a number that is too large, alone or after others."""
+        desc = self.build(ctx)
+        rank = len(desc.input_tensor.sizes)
+        wrong = ctx.chooser.variant((rank, rank + 1, 2**31, UINT32_MAX))
+        if not desc.axes:
+            raise Impossible
+        return edit(desc, axes=(*desc.axes[:-1], wrong))
+
+
+def _reduced(sizes: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple([1 if d in axes else size for d, size in enumerate(sizes)])
+
+
+BUILDERS = {name: ArgReduceBuilder(name) for name in ("ARGMIN", "ARGMAX")}

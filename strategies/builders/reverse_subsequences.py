@@ -1,0 +1,81 @@
+"""Descriptors of REVERSE_SUBSEQUENCES."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dml_conformance.spec.descriptor import descriptor_classes
+from dml_conformance.spec.operators.reverse_subsequences import lengths_sizes
+from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
+from dml_conformance.strategies.builders import LONG_AXES, Builder
+from dml_conformance.strategies.builders._indexing import break_axis_range, last_wide
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import edit, resize_at
+from dml_conformance.strategies.tensors import sizes, tensor
+
+
+class ReverseSubsequencesBuilder(Builder):
+    """REVERSE_SUBSEQUENCES."""
+
+    _desc: Any = descriptor_classes()["REVERSE_SUBSEQUENCES"]
+
+    def __init__(self) -> None:
+        self.violations = {
+            "axis-range": lambda ctx: break_axis_range(ctx, lambda ctx: self.build(ctx, last_axis=True)),
+            "lengths-sizes": self.break_lengths_sizes,
+        }
+
+    def build(self, ctx: Context, *, last_axis: bool = False) -> Any:
+        rank = ctx.chooser.choice(ctx.ranks)
+        return self._build(ctx, rank, rank - 1 if last_axis else ctx.chooser.integer(0, rank - 1))
+
+    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+        return self._along(ctx, sizes, last_wide(sizes))
+
+    def edges(self, ctx: Context) -> Iterator[Any]:
+        for rank in ctx.ranks:
+            for axis in range(rank):
+                yield self._build(ctx, rank, axis)
+        for length in LONG_AXES:
+            yield self._along(ctx, (1,) * (ctx.ranks[0] - 1) + (length,), ctx.ranks[0] - 1)
+
+    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
+        all_sizes = super().long_axis(ctx, sizes, place).input_tensor.sizes
+        return self._along(ctx, all_sizes, len(all_sizes) - 3 + place)
+
+    def wrapping(self, ctx: Context) -> Iterator[Any]:
+        """Axis + 1 starts again at 0."""
+        yield edit(self._along(ctx, (1, 2, 3, 5), 3), axis=UINT32_MAX)
+
+    def _along(self, ctx: Context, sizes: tuple[int, ...], axis: int) -> Any:
+        data = TensorDesc.of(ctx.data_types[0], sizes)
+        lengths = TensorDesc.of(ctx.index_types[0], (*sizes[:axis], 1, *sizes[axis + 1 :]))
+        return self._desc(data, lengths, data, axis)
+
+    def _build(self, ctx: Context, rank: int, axis: int) -> Any:
+        chooser = ctx.chooser
+        data_type, index_type = chooser.choice(ctx.data_types), chooser.choice(ctx.index_types)
+        input_sizes = sizes(ctx, rank, 2 if ctx.spread else 1)
+        chooser.section()
+        return self._desc(
+            tensor(ctx, data_type, input_sizes),
+            tensor(ctx, index_type, (*input_sizes[:axis], 1, *input_sizes[axis + 1 :])),
+            tensor(ctx, data_type, input_sizes, output=True),
+            axis,
+        )
+
+    def break_lengths_sizes(self, ctx: Context) -> Any:
+        """As many lengths as elements along Axis, or one size off it that differs."""
+        desc = self.build(ctx.but(spread=True))
+        sizes = lengths_sizes(desc)
+        axis = desc.axis
+        if ctx.chooser.variant(("along", "off")) == "along" or len(sizes) == 1:
+            return resize_at(desc, "sequence_lengths_tensor", axis, desc.input_tensor.sizes[axis])
+        position = ctx.chooser.integer(0, len(sizes) - 2)
+        position += position >= axis
+        other = ctx.chooser.variant((1, sizes[position] + 1))
+        return resize_at(desc, "sequence_lengths_tensor", position, other)
+
+
+BUILDERS = {"REVERSE_SUBSEQUENCES": ReverseSubsequencesBuilder()}

@@ -1,0 +1,155 @@
+"""Descriptors of SCATTER and SCATTER_ND; no more updates than there are elements for them, so that none need meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.descriptor import descriptor_classes
+from dml_conformance.spec.operators.scatter import updates_sizes
+from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
+from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, Builder
+from dml_conformance.strategies.builders._indexing import break_axis_range
+from dml_conformance.strategies.builders.gather_nd import Shape, TupleBuilder
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import edit, resize, resize_at, with_fitting_output
+from dml_conformance.strategies.tensors import sizes, tensor
+
+
+class ScatterBuilder(Builder):
+    """SCATTER."""
+
+    _desc: Any = descriptor_classes()["SCATTER"]
+
+    def __init__(self) -> None:
+        self.violations = {
+            "axis-range": lambda ctx: break_axis_range(ctx, lambda ctx: self.build(ctx, last_axis=True)),
+            "sizes-off-axis": self.break_sizes_off_axis,
+            "updates-sizes": lambda ctx: break_updates_sizes(ctx, self.build(ctx)),
+        }
+
+    def build(self, ctx: Context, *, last_axis: bool = False) -> Any:
+        rank = ctx.chooser.choice(ctx.ranks)
+        return self._build(ctx, rank, rank - 1 if last_axis else ctx.chooser.integer(0, rank - 1))
+
+    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+        """A few updates along the longest dimension."""
+        axis = max(range(len(sizes)), key=sizes.__getitem__)
+        return self._along(ctx, sizes, axis, min(sizes[axis], FAR_INDICES))
+
+    def edges(self, ctx: Context) -> Iterator[Any]:
+        """Every axis; as many updates as elements, and more; long axes."""
+        plain = ctx.but(layout="packed")
+        for rank in ctx.ranks:
+            for axis in range(rank):
+                yield self._build(ctx, rank, axis)
+            for count in (3, 5):
+                yield self._along(plain, (1,) * (rank - 1) + (3,), rank - 1, count)
+        for length in LONG_AXES:
+            rank = ctx.ranks[0]
+            yield self._along(plain, (1,) * (rank - 1) + (length,), rank - 1, 40)
+
+    def large(self, ctx: Context, size: int) -> Any:
+        """An update for every element, along the last axis."""
+        desc = super().large(ctx, size)
+        sizes = desc.input_tensor.sizes
+        return self._along(ctx, sizes, len(sizes) - 1, sizes[-1])
+
+    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
+        desc = super().long_axis(ctx, sizes, place)
+        all_sizes = desc.input_tensor.sizes
+        return self._along(ctx, all_sizes, len(all_sizes) - 3 + place, min(sizes[place], FAR_INDICES))
+
+    def wrapping(self, ctx: Context) -> Iterator[Any]:
+        """Axis + 1 starts again at 0."""
+        yield edit(self._along(ctx, (1, 2, 3, 5), 3, 4), axis=UINT32_MAX)
+
+    def _along(self, ctx: Context, sizes: tuple[int, ...], axis: int, count: int) -> Any:
+        """So many updates along one dimension."""
+        data_type, index_type = ctx.data_types[0], ctx.index_types[0]
+        index_sizes = (*sizes[:axis], count, *sizes[axis + 1 :])
+        data, updates = TensorDesc.of(data_type, sizes), TensorDesc.of(data_type, index_sizes)
+        return self._desc(data, TensorDesc.of(index_type, index_sizes), updates, data, axis)
+
+    def _build(self, ctx: Context, rank: int, axis: int) -> Any:
+        chooser = ctx.chooser
+        data_type, index_type = chooser.choice(ctx.data_types), chooser.choice(ctx.index_types)
+        input_sizes = sizes(ctx, rank, 2 if ctx.spread else 1)
+        count = chooser.integer(1, input_sizes[axis])
+        index_sizes = (*input_sizes[:axis], count, *input_sizes[axis + 1 :])
+        chooser.section()
+        return self._desc(
+            tensor(ctx, data_type, input_sizes),
+            tensor(ctx, index_type, index_sizes),
+            tensor(ctx, data_type, index_sizes),
+            tensor(ctx, data_type, input_sizes, output=True),
+            axis,
+        )
+
+    def break_sizes_off_axis(self, ctx: Context) -> Any:
+        desc = self.build(ctx.of_rank(2))
+        position = ctx.chooser.integer(0, len(desc.input_tensor.sizes) - 2)
+        position += position >= desc.axis
+        size = desc.indices_tensor.sizes[position]
+        other = ctx.chooser.variant(tuple(n for n in (1, size + 1, size - 1) if n > 0 and n != size))
+        desc = resize_at(desc, "indices_tensor", position, other)
+        return resize(desc, "updates_tensor", desc.indices_tensor.sizes)
+
+
+class ScatterNdBuilder(TupleBuilder):
+    """SCATTER_ND: the tensors of GATHER_ND, whose output is the updates, and an output of the input's sizes."""
+
+    def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+        return self.long_axis(ctx, sizes, 0)
+
+    def _grid(self, grid: tuple[int, ...], addressed: tuple[int, ...]) -> tuple[int, ...]:
+        """No more tuples than there are places for them."""
+        room = 1
+        for size in addressed:
+            room *= size
+        found = []
+        for size in grid:
+            found.append(min(size, room))
+            room //= found[-1]
+        return tuple(found)
+
+    def _other_tensors(
+        self, ctx: Context, data_type: DataType, input_sizes: tuple[int, ...], block_sizes: tuple[int, ...]
+    ) -> tuple[TensorDesc, ...]:
+        return tensor(ctx, data_type, block_sizes), tensor(ctx, data_type, input_sizes, output=True)
+
+    def _fit(self, desc: Any) -> Any:
+        return with_fitting_output(resize(desc, "updates_tensor", updates_sizes(desc)))
+
+    def _violations(self) -> Mapping[str, Callable[[Context], Any]]:
+        def too_many_dimensions(ctx: Context) -> Any:
+            # As many dimensions of indices as there are, and a tuple that leaves two of the input over.
+            rank = ctx.chooser.choice(ctx.of_rank(3).ranks)
+            desc = self._of_shape(ctx, Shape(ctx, batches=False, rank=rank, n=rank, q=rank))
+            desc = resize_at(desc, "indices_tensor", rank - 1, ctx.chooser.integer(1, rank - 2))
+            return resize(desc, "updates_tensor", updates_sizes(desc)[-rank:])
+
+        def wrong_updates(ctx: Context) -> Any:
+            if ctx.chooser.variant((False, True)) and ctx.ranks[-1] > 2:
+                return too_many_dimensions(ctx)
+            return break_updates_sizes(ctx, self.build(ctx))
+
+        shared = super()._violations()
+        return {
+            **{name: make for name, make in shared.items() if name != "output-rank"},
+            "leading-input-sizes": lambda ctx: with_fitting_output(shared["leading-input-sizes"](ctx)),
+            "updates-sizes": wrong_updates,
+        }
+
+
+def break_updates_sizes(ctx: Context, desc: Any) -> Any:
+    """One size of the updates that does not fit."""
+    sizes = desc.updates_tensor.sizes
+    place = ctx.chooser.integer(0, len(sizes) - 1)
+    size = sizes[place]
+    other = ctx.chooser.variant(tuple(n for n in (size + 1, size - 1, 1) if n > 0 and n != size))
+    return resize_at(desc, "updates_tensor", place, other)
+
+
+BUILDERS = {"SCATTER": ScatterBuilder(), "SCATTER_ND": ScatterNdBuilder("SCATTER_ND")}

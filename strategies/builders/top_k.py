@@ -1,0 +1,111 @@
+"""Descriptors of TOP_K and TOP_K1; K is below the size along Axis, as the page has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dml_conformance.spec.descriptor import descriptor_classes
+from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
+from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, Builder, leading_ones
+from dml_conformance.strategies.builders._indexing import break_axis_range, last_wide
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import edit, with_fitting_output
+from dml_conformance.strategies.tensors import sizes, tensor
+
+INDEX_GROUP = "OutputIndexTensor"
+
+
+class TopKBuilder(Builder):
+    """TOP_K, or TOP_K1, which has a direction.
+
+    Args:
+        operator: its name.
+    """
+
+    def __init__(self, operator: str) -> None:
+        self._desc: Any = descriptor_classes()[operator]
+        self._directions: tuple[int, ...] = ()
+        if "axis_direction" in self._desc.__struct_fields__:
+            self._directions = tuple(int(value) for value in enumeration("DML_AXIS_DIRECTION"))
+        self.violations = {
+            "axis-range": lambda ctx: break_axis_range(ctx, lambda ctx: self.build(ctx, last_axis=True)),
+            "k-range": self.break_k_range,
+            "k-of-all": self.break_k_of_all,
+        }
+
+    def build(self, ctx: Context, *, last_axis: bool = False) -> Any:
+        rank = ctx.chooser.choice(ctx.ranks)
+        return self._build(ctx, rank, rank - 1 if last_axis else ctx.chooser.integer(0, rank - 1))
+
+    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+        axis = last_wide(sizes)
+        return self._along(ctx, sizes, axis, max(sizes[axis] // 2, 1))
+
+    def edges(self, ctx: Context) -> Iterator[Any]:
+        """Every axis, the least and the largest K, long axes."""
+        plain = ctx.but(layout="packed")
+        for rank in ctx.ranks:
+            for axis in range(rank):
+                yield self._build(ctx, rank, axis)
+            for k in (1, 5):
+                for direction in self._directions or (None,):
+                    yield self._along(plain, (1,) * (rank - 1) + (6,), rank - 1, k, direction)
+        for length in LONG_AXES:
+            for direction in self._directions or (None,):
+                rank = ctx.ranks[0]
+                yield self._along(plain, (1,) * (rank - 1) + (length,), rank - 1, 40, direction)
+
+    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
+        all_sizes = leading_ones(ctx, *sizes)
+        k = max(min(sizes[place] - 1, FAR_INDICES), 1)
+        return self._along(ctx, all_sizes, len(all_sizes) - 3 + place, k)
+
+    def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+        *others, k = leading_ones(ctx, *sizes)
+        return self._along(ctx, (*others, k + 1), len(others), k)
+
+    def wrapping(self, ctx: Context) -> Iterator[Any]:
+        """Axis + 1 starts again at 0."""
+        yield edit(self._along(ctx, (1, 2, 3, 5), 3, 2), axis=UINT32_MAX)
+
+    def _along(self, ctx: Context, sizes: tuple[int, ...], axis: int, k: int, direction: int | None = None) -> Any:
+        data, index = ctx.data_types[0], ctx.types[INDEX_GROUP][0]
+        selected = (*sizes[:axis], k, *sizes[axis + 1 :])
+        directions = self._directions[-1:] if direction is None else (direction,)
+        tensors = TensorDesc.of(data, sizes), TensorDesc.of(data, selected), TensorDesc.of(index, selected)
+        return self._desc(*tensors, axis, k, *directions)
+
+    def _build(self, ctx: Context, rank: int, axis: int) -> Any:
+        chooser = ctx.chooser
+        data_type, index_type = chooser.choice(ctx.data_types), chooser.choice(ctx.types[INDEX_GROUP])
+        others = sizes(ctx, rank - 1, 2 if ctx.spread else 1)
+        least = 2 if ctx.spread else 1
+        k = chooser.integer(least, 5)
+        size = k + chooser.integer(1, 4)
+        selected = (*others[:axis], k, *others[axis:])
+        directions = (chooser.choice(self._directions),) if self._directions else ()
+        chooser.section()
+        return self._desc(
+            tensor(ctx, data_type, (*others[:axis], size, *others[axis:])),
+            tensor(ctx, data_type, selected, output=True),
+            tensor(ctx, index_type, selected, output=True),
+            axis,
+            k,
+            *directions,
+        )
+
+    def break_k_range(self, ctx: Context) -> Any:
+        """None, or more than there are, with outputs for as many."""
+        desc = self.build(ctx)
+        size = desc.input_tensor.sizes[desc.axis]
+        k = ctx.chooser.variant((size + 1, 0, size + 5))
+        return with_fitting_output(edit(desc, k=k)) if k else edit(desc, k=0)
+
+    def break_k_of_all(self, ctx: Context) -> Any:
+        desc = self.build(ctx)
+        return with_fitting_output(edit(desc, k=desc.input_tensor.sizes[desc.axis]))
+
+
+BUILDERS = {name: TopKBuilder(name) for name in ("TOP_K", "TOP_K1")}
