@@ -12,6 +12,7 @@ lacks the one check would otherwise turn the descriptor down for another reason,
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -334,12 +335,16 @@ def violations(operator: str) -> dict[str, Callable[[Context], Any]]:
 def violate(chooser: Chooser, operator: str, level: Level, rule: str) -> OperatorDesc:
     """A descriptor that breaks `rule`, and no other rule, at `level`.
 
+    The validator is asked, as what breaks a rule of most operators may break none of another, or one more.
+
     Raises:
-        Impossible: the rule cannot be broken alone at this level.
+        Impossible: the rule cannot be broken alone at this level, or in this descriptor.
         KeyError: the operator has no such descriptor rule.
     """
     break_it, context = _bound(operator, level, rule)
     desc: OperatorDesc = break_it(context.driven_by(chooser))
+    if decide(desc, level).rules != (rule,):
+        raise Impossible
     return desc
 
 
@@ -361,11 +366,8 @@ def breakable_rules(operator: str, level: Level) -> tuple[str, ...]:
 
     def possible(rule: str) -> bool:
         for seed in range(_TRIED):
-            try:
-                desc = violate(SeededChooser(seed), operator, level, rule)
-            except Impossible:
-                continue
-            if decide(desc, level).rules == (rule,):
+            with suppress(Impossible):
+                violate(SeededChooser(seed), operator, level, rule)
                 return True
         return False
 
