@@ -261,7 +261,7 @@ def of_others(initial: Any, data_type: str | None = "FLOAT32", binding: Any = "A
                 "type": "TILE",
                 "desc": {"InputTensor": tensor, "OutputTensor": tensor, "RepeatsCount": 1, "Repeats": [1]},
             },
-            "add": {"type": "DML_OPERATOR_ELEMENT_WISE_ADD", "desc": {}},
+            "add": {"type": "DML_OPERATOR_OF_ANOTHER_HEADER", "desc": {}},
         },
         "commands": [{"type": "dispatch", "dispatchable": "copy", "bindings": {"InputTensor": binding}}],
     }
@@ -286,7 +286,7 @@ def test_models_of_others_are_read(
     np.array([1, 2, 3, 4], "<f4").tofile(tmp_path / "a.dat")
     np.save(tmp_path / "a.npy", np.array([[5, 6], [7, 8]], ">f4"))
     imported = import_document(of_others(initial, data_type, binding), "m.json", tmp_path)
-    assert [skipped.type for skipped in imported.skipped] == ["DML_OPERATOR_ELEMENT_WISE_ADD"]
+    assert [skipped.type for skipped in imported.skipped] == ["DML_OPERATOR_OF_ANOTHER_HEADER"]
     (one,) = imported.cases
     assert (one.without_data, one.case.level) == ("", HIGHEST)
     recipe = one.case.data["input_tensor"]
