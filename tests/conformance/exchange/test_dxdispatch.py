@@ -316,7 +316,7 @@ def test_an_operator_without_values_is_a_case_without_data(
     (tmp_path / "a.png").write_bytes(b"")
     (one,) = import_document(of_others(initial, "FLOAT32", binding), "m.json", tmp_path).cases
     assert why in one.without_data
-    assert one.case.data == {}
+    assert one.case.data is None
     model = of_others([1, 2, 3, 4])
     model["commands"] = []
     assert import_document(model, "m.json", tmp_path).cases[0].without_data == "no command dispatches it"
