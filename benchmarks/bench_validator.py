@@ -6,23 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 from corpus import corpus
-from racing import Goal, Peer, Race, Work
+from racing import Goal, Race, Work
 from sizes import Sizes
 
-from dml_conformance.backends.reference.decisions import validate
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.validator import Outcome, decide
 
 
 def bench_decide(race: Race, sizes: Sizes) -> None:
-    """Every operator at every level, half of them valid; the reference's own decision names one reason, not all."""
+    """Every operator at every level, half of them valid."""
     made = corpus(sizes.corpus)
     assert {case.outcome for case in made} >= {Outcome.ACCEPT, Outcome.REJECT}
     race(
         "decisions",
         Work("decide, mixed corpus", each(made, decide)),
         Goal(50_000),
-        Peer(Work("the reference's own decision", each(made, validate))),
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from dml_conformance.spec import operators as operator_modules
 from dml_conformance.spec.operator import SPEC_OF_NAME, OperatorDesc, OperatorSpec, desc_spec, operator_spec
 from dml_conformance.spec.operator_facts import operator_facts
-from dml_conformance.spec.rules import Rule
+from dml_conformance.spec.rules import NOT_STATED, Rule
 from dml_conformance.spec.tensor_rules import DESCRIPTOR_RULES, EXECUTION_RULES, TENSOR_RULES
 
 __all__ = [
@@ -103,6 +103,8 @@ def rule(rule_id: str) -> Rule:
     """
     if rule_id in rules():
         return rules()[rule_id]
+    if rule_id == NOT_STATED.id:
+        return NOT_STATED
     name = rule_id.partition(".")[0]
     stated = every_operator()[name].rules if name in every_operator() else ()
     return {rule.id: rule for rule in stated}[rule_id]

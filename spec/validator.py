@@ -15,8 +15,7 @@ from dml_conformance.spec.levels import Level
 from dml_conformance.spec.observations import Observation, observations
 from dml_conformance.spec.operator import OperatorDesc, slots
 from dml_conformance.spec.registry import every_operator
-from dml_conformance.spec.rules import Breach, Category, Check, Rule, Violation
-from dml_conformance.spec.sources import Source
+from dml_conformance.spec.rules import NOT_STATED, Breach, Check, Rule, Violation
 from dml_conformance.spec.tensor_rules import TENSOR_RULES, is_sound
 
 
@@ -62,15 +61,7 @@ class Decision(msgspec.Struct, frozen=True):
 
 ACCEPTED = Decision(Outcome.ACCEPT)
 
-# By what a descriptor stays undecided of whose operator only the facts are known.
-_NOT_STATED = Rule(
-    "DESCRIPTOR.own-rules",
-    Category.ACCEPTANCE,
-    "it keeps all rules that hold for every operator; the rules of its own, on shapes and attributes, are not stated "
-    "here yet",
-    Source("directml-operators"),
-)
-_UNSTATED = Decision(Outcome.UNSPECIFIED, (Violation(_NOT_STATED, "", "rules of the operator's own"),))
+_UNSTATED = Decision(Outcome.UNSPECIFIED, (Violation(NOT_STATED, "", "rules of the operator's own"),))
 
 _BoundRule = tuple[Rule, Check, frozenset[str]]
 

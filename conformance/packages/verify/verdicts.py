@@ -269,7 +269,7 @@ class VerdictCheck:
             ):
                 wrong("differences", f"there is no element {list(where)} in the output")
                 return
-            ((text, bits),) = wanted_text(results[key].at(where), (0,) * len(where), output.data_type)
+            ((text, bits),) = wanted_text(results[key].at(where), ([0],) * len(where), output.data_type)
             if difference.expected_bits != bits or (not bits and difference.expected != text):
                 wrong(f"differences at {list(where)}", expected(bits or text, difference.expected_bits))
             elif difference.actual_bits == bits:

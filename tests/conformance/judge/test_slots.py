@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sample_operators import halves_case, ramps_case, sample_operators
+from sample_operators import FOUR, halves_case, ramps_case, sample_operators
 from scripted_backend import ScriptedBackend
 
 from dml_conformance.backends.processes.wire import describe, descriptor
@@ -19,6 +19,7 @@ from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.judge import OUTPUT_BOUNDS, Judge
 from dml_conformance.reports.records import Phase, Record, Verdict
 from dml_conformance.spec.case import Case
+from dml_conformance.spec.descriptor import descriptor_classes
 
 __all__ = ["sample_operators"]
 pytestmark = pytest.mark.usefixtures("sample_operators")
@@ -133,3 +134,10 @@ def test_a_descriptor_is_sent_whole(make: Callable[[], Case]) -> None:
     desc = make().desc
     assert describe(desc).operator == desc.operator
     assert descriptor(describe(desc)) == desc
+
+
+def test_a_descriptor_with_an_operator_inside_is_sent_as_it_is() -> None:
+    classes = descriptor_classes()
+    desc = classes["GEMM"](FOUR, FOUR, None, FOUR, 0, 0, 1.0, 0.0, classes["ACTIVATION_RELU"](None, None))
+    assert descriptor(describe(desc)) == desc
+    assert descriptor(describe(desc)).fused_activation == desc.fused_activation
