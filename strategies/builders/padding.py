@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import cycle
 from math import prod
 from typing import Any
 
@@ -84,14 +85,17 @@ class PaddingBuilder(Builder):
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Every mode along every dimension, and by more than the input has; every constant of every type."""
         choice, types = ctx.chooser.choice, ctx.data_types
+        turn = cycle(((1, 0), (0, 2), (8, 7)))
         for rank in ctx.ranks:
             for mode in _modes(ctx.level):
                 for d in range(rank):
                     inner = tuple(3 if d == place else 2 for place in range(rank))
-                    for pad in ((1, 0), (0, 2), (8, 7)):
-                        pads = [pad if d == place else (0, 0) for place in range(rank)]
-                        yield self._of_pads(ctx, choice(types), inner, pads, mode, 5)
-                yield self._of_pads(ctx, choice(types), (2,) * rank, [(1, 1)] * rank, mode, 7)
+                    pad = next(turn)
+                    pads = [pad if d == place else (0, 0) for place in range(rank)]
+                    yield self._of_pads(ctx, choice(types), inner, pads, mode, 5)
+                several = min(rank, 4)
+                pads = [(0, 0)] * (rank - several) + [(1, 2)] * several
+                yield self._of_pads(ctx, choice(types), (2,) * rank, pads, mode, 7)
         ones = (1,) * (ctx.ranks[0] - 1)
         for data_type in types:
             for value in self._constants(data_type):
@@ -104,7 +108,7 @@ class PaddingBuilder(Builder):
     def _constants(self, data_type: DataType) -> tuple[float | int, ...]:
         """At the ends of a type's range; of PADDING also what the type does not have."""
         if not self._states_type:
-            return (*VALUES, 10.6, 0.1, 1.0e-7, 127.9, 65520.0, FLOAT32_MAX, math.nan)
+            return (10.6, -0.75, 1.0e-7, 127.9, 255.5, 65520.0, 2.0**31, -(2.0**63), FLOAT32_MAX, -math.inf, math.nan)
         return data_type.limits or (0.1, math.nan, -math.inf)
 
     def large(self, ctx: Context, size: int) -> Any:

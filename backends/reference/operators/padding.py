@@ -79,11 +79,11 @@ def next_to(value: float, number: np.dtype[Any]) -> tuple[Array, Array]:
     Where FLOAT16 has subnormal numbers, zero is as right.
     """
     low = high = rounded(value, number)
-    if low > value:
+    if float(low) > value:
         low = np.nextafter(low, np.array(-math.inf, number))
-    if high < value:
+    if float(high) < value:
         high = np.nextafter(high, np.array(math.inf, number))
-    if number.itemsize < 4 and abs(value) < np.finfo(number).tiny:
+    if number.itemsize < 4 and abs(value) < float(np.finfo(number).tiny):
         low, high = np.minimum(low, number.type(0)), np.maximum(high, number.type(0))
     return low, high
 

@@ -24,8 +24,10 @@ def padding(desc: Any, tensors: Tensors) -> Tensors:
     data_type = desc.input_tensor.data_type
     if desc.operator == "PADDING1" and desc.padding_value_data_type != data_type:
         raise PlanError(f"PaddingValueDataType is {desc.padding_value_data_type}, the tensors are {data_type.name}")
+    sizes = [start + size + end for start, size, end in zip(starts, source.shape, ends, strict=True)]
+    if source.is_meta:
+        return {"output_tensor": torch.empty(sizes, dtype=source.dtype, device=source.device)}
     if desc.padding_mode == CONSTANT:
-        sizes = [start + size + end for start, size, end in zip(starts, source.shape, ends, strict=True)]
         target = torch.full(sizes, fill_bits(desc.padding_value, data_type), dtype=source.dtype, device=source.device)
         target[tuple(slice(start, start + size) for start, size in zip(starts, source.shape, strict=True))] = source
         return {"output_tensor": target}
