@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dml_conformance.spec.operator import Misfit, Shapes, operator_spec, output_sizes_rule, shapes_comparable
+from dml_conformance.spec.operator import Misfit, Shapes, operator_spec, output_sizes_rule, shapes_comparable, slots
 from dml_conformance.spec.operators._scalars import value_data_type_rule
 from dml_conformance.spec.rules import Category, Rule
 from dml_conformance.spec.sources import Source
@@ -66,3 +66,11 @@ DIAGONAL_MATRIX1 = operator_spec(
 )
 
 SPECS = (DIAGONAL_MATRIX, DIAGONAL_MATRIX1)
+
+
+def matrix_of_64_bits(desc: Any) -> bool:
+    """Whether the elements have 64 bits."""
+    return all(slot.tensor.data_type.size == 8 for slot in slots(desc))
+
+
+DIVERGENCES = {"DIV-diagonal-matrix-of-64-bits": matrix_of_64_bits}
