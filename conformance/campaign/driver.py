@@ -212,6 +212,8 @@ def describe_campaign(engine: Engine) -> Campaign:
         environment=environment() | beside,
         strength=strength_of(engine.budget.name),
         repeat=engine.judge.repeat,
+        executed={plan.operator: tuple(level.label for level in plan.executed) for plan in engine.plans},
+        every_level=engine.every_level,
     )
 
 

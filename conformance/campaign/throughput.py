@@ -21,6 +21,7 @@ from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import OperatorDesc, descriptor_classes, inputs, outputs, slots
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import families
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc, braces
@@ -49,6 +50,8 @@ COPIES: Mapping[str, Callable[[TensorDesc], OperatorDesc]] = {
 def measure(judge: Judge, operators: Sequence[str], levels: Sequence[Level], budget: Budget) -> Iterator[Throughput]:
     """A row for each operator, data type, size and state of the caches, at the highest level asked for and claimed.
 
+    Which data types says the budget.
+
     Caches are warm; a backend that can empty them (`TimedCold`) is timed with cold ones too. Only what the backend
     accepts, claims and executes without error is timed: speed of the others means nothing.
     """
@@ -58,12 +61,12 @@ def measure(judge: Judge, operators: Sequence[str], levels: Sequence[Level], bud
         return
     level = max(claimed)
     sizes, states = budget.throughput_sizes(capabilities), _states(judge.backend)
-    cells = [
-        (operator, data_type)
+    data_types = {
+        operator: _context(operator, level).data_types
         for operator in operators
         if level >= operator_named(operator).introduced_in and operator in capabilities.operators
-        for data_type in _context(operator, level).data_types
-    ]
+    }
+    cells = budget.timed_pairs(data_types, families())
     if not cells:
         return
     meter = _Meter(judge.backend, capabilities, budget.repeats)
