@@ -137,6 +137,7 @@ class Run(CertificateEntry, frozen=True, kw_only=True):
         started: ISO 8601, UTC.
         finished: ISO 8601, UTC; "" where the run was cut off.
         complete: whether every planned case has its record.
+        every_level: whether every case was executed at every level.
     """
 
     operators: list[str]
@@ -148,6 +149,20 @@ class Run(CertificateEntry, frozen=True, kw_only=True):
     started: str
     finished: str
     complete: bool
+    every_level: bool = False
+
+
+class ExecutedLevels(CertificateEntry, frozen=True, kw_only=True):
+    """Where every case of some operators was executed.
+
+    Attributes:
+        levels: those. Each is the newest that was asked for and claimed of levels between which nothing changes for
+            these operators; at the others a sample was decided, and less of it executed.
+        operators: of which that is so.
+    """
+
+    levels: list[LevelLabel]
+    operators: list[str]
 
 
 class VerdictCounts(CertificateEntry, frozen=True, kw_only=True):
@@ -459,6 +474,7 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
         environment: Python, NumPy, operating system, processor.
         run: what was asked for, and when it ran.
         counts: cases by verdict.
+        executed: where every case of which operators was executed; empty where that was at every level.
         matrix: a cell for each operator at each level asked for.
         rules: every rule of the operators asked for, and how often it was held against the backend.
         decisions: cases by rule, decision expected, decision given and verdict.
@@ -483,6 +499,7 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
     environment: dict[str, str]
     run: Run
     counts: VerdictCounts
+    executed: list[ExecutedLevels] = []
     matrix: list[MatrixCell]
     rules: list[RuleResult]
     decisions: list[DecisionCount]
@@ -522,6 +539,10 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
                 complete=summary.is_complete,
             ),
             counts=VerdictCounts.of(summary.counts),
+            executed=[
+                _entry(ExecutedLevels, levels=levels, operators=operators)
+                for levels, operators in summary.executed_at()
+            ],
             matrix=[_read_from(cell, MatrixCell, counts=VerdictCounts.of(cell.counts)) for cell in summary.matrix()],
             rules=[
                 _read_from(

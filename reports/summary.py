@@ -461,6 +461,22 @@ class Summary(Consumer):
             return CellVerdict.INCOMPLETE
         return CellVerdict.OBSERVED_ONLY if counts[Verdict.OBSERVED] else CellVerdict.NOT_SUPPORTED
 
+    def executed_at(self) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+        """Levels at which every case was executed, with the operators of which that is so; empty where that was at all.
+
+        At the levels between, at which nothing changes for these operators, a sample was judged.
+        """
+        found: dict[tuple[str, ...], list[str]] = {}
+        for operator, levels in self.campaign.executed.items():
+            found.setdefault(levels, []).append(operator)
+        is_everywhere = self.campaign.every_level or len(self.campaign.levels) == 1
+        return [] if is_everywhere else [(levels, tuple(operators)) for levels, operators in found.items()]
+
+    def is_sampled(self, cell: Cell) -> bool:
+        """Whether a cell is one of those at which a sample was judged."""
+        executed = self.campaign.executed.get(cell.operator, ())
+        return bool(executed) and cell.level not in executed and not self.campaign.every_level
+
     def executions(self) -> dict[tuple[str, str], Counter[Verdict]]:
         """Records about rules of execution by verdict, by operator and level; where the backend claims to execute."""
         backend = self.campaign.backend

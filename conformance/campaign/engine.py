@@ -10,7 +10,7 @@ from itertools import chain, islice, starmap
 
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.conformance.campaign.budget import Budget
-from dml_conformance.conformance.campaign.plan import OperatorPlan
+from dml_conformance.conformance.campaign.plan import planned
 from dml_conformance.conformance.judge.blame import Blame, Repetition
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.workers.tasks import CaseBlock, SearchTask, Task, TaskJudge
@@ -78,9 +78,7 @@ class Engine:
         self._blame = Blame(self.judge.backend_name, self.judge.reading)
         self._repetition = Repetition(self.judge)
         claimed = self.judge.capabilities.levels
-        self.plans = [
-            OperatorPlan.of(operator, self.levels, claimed, every_level=self.every_level) for operator in self.operators
-        ]
+        self.plans = planned(self.operators, self.levels, claimed, every_level=self.every_level)
 
     def stages(self) -> Iterator[Iterator[Task]]:
         """Every task that may be left, in order. Those of a stage may be judged at the same time, before it is known of

@@ -121,6 +121,19 @@ class OperatorPlan:
             yield case if is_executed or case.data is None else decision_alone(case)
 
 
+def planned(
+    operators: Iterable[str], levels: Sequence[Level], claimed: Iterable[Level], *, every_level: bool = False
+) -> list[OperatorPlan]:
+    """The plans of a campaign's operators, in order; see `OperatorPlan.of`."""
+    known = frozenset(claimed)
+    return [OperatorPlan.of(operator, levels, known, every_level=every_level) for operator in operators]
+
+
+def executed_levels(plans: Iterable[OperatorPlan]) -> dict[str, tuple[str, ...]]:
+    """By operator the levels where every case is executed, as a campaign has them on record."""
+    return {plan.operator: tuple(level.label for level in plan.executed) for plan in plans}
+
+
 def decision_alone(case: Case) -> Case:
     """A valid case of which nothing is executed: it is about acceptance."""
     rule = ACCEPTANCE if case.outcome is Outcome.ACCEPT else case.rule

@@ -21,7 +21,7 @@ from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import OperatorDesc, descriptor_classes, inputs, outputs, slots
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.registry import families
+from dml_conformance.spec.registry import families, spec_of
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc, braces
