@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -18,6 +19,7 @@ from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.limits import Limits, parse_size
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.engine import example_cases, level_of_scale
+from dml_conformance.conformance.campaign.plan import OperatorPlan, planned
 from dml_conformance.conformance.exchange.failures import read_failures, save_failure
 from dml_conformance.conformance.gate.plugin import FORGIVEN, LOST
 from dml_conformance.conformance.judge.blame import Blame, Repetition
@@ -55,18 +57,23 @@ class ConformanceSuite:
     failures: ClassVar[str | Path | None] = None
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """One test for each operator, level and rule; one for each worked example and level."""
-        wanted = set(metafunc.fixturenames) & {"dml_rule", "dml_example"}
+        """One test for each operator, level and rule; one for each worked example and level.
+
+        Where all levels are asked for, a rule has its test at one level, and each of the others has one in all.
+        """
+        wanted = set(metafunc.fixturenames) & {"dml_rule", "dml_example", "dml_level"}
         if not wanted:
             return
-        judge = self._judge(metafunc.config)
-        levels = self._chosen_levels(metafunc.config, judge)
-        cells = [(operator, level) for operator in self._operators(metafunc.config) for level in levels]
+        plans = self._plans(metafunc.config)
         if "dml_rule" in wanted:
-            about = ((*cell, rule) for cell in cells for rule in applicable_rules(*cell))
+            about = [(plan.operator, *found) for plan in plans for found in plan.searches()]
             rules = [pytest.param(one, id="{}-{}-{}".format(*one), marks=_mark(*one)) for one in about]
             metafunc.parametrize("dml_rule", rules)
+        elif "dml_level" in wanted:
+            levels = [(plan.operator, level) for plan in plans for level in _in_one_test(plan)]
+            metafunc.parametrize("dml_level", [pytest.param(one, id="{}-{}".format(*one)) for one in levels])
         else:
+            cells = ((plan.operator, level) for plan in plans for level in plan.complete)
             named = ((name, level) for operator, level in cells for name in example_cases(operator, level))
             metafunc.parametrize("dml_example", [pytest.param(one, id="{}-{}".format(*one)) for one in named])
 
@@ -100,6 +107,29 @@ class ConformanceSuite:
             if folder is not None:
                 _save(folder, judge, found)
         _settle(judged.with_repetition([*found, *fixed]), request)
+
+    @pytest.mark.dml_decision
+    @pytest.mark.dml_execution
+    def test_level(self, dml_level: tuple[str, Level], request: pytest.FixtureRequest) -> None:
+        """The fixed cases of a level older than the newest; between two levels at which something changes, a sample."""
+        operator, level = dml_level
+        judged = self._judged(request.config)
+        seed = request.config.getoption("--hypothesis-seed", None)
+        (plan,) = (plan for plan in self._plans(request.config) if plan.operator == operator)
+        # Decimal digits are all that Hypothesis takes; without a seed each run has a sample of its own.
+        turn = int(seed) if str(seed).isdecimal() else random.randrange(2**32)  # noqa: S311 - which cases, no secret
+        cases = list(plan.sample(boundary_cases(operator, level), level, turn))
+        with _giving_up_fails():
+            judged.judge.prefetch(cases)
+            records = judged.settled(cases, Phase.BOUNDARIES)
+        _settle(judged.with_repetition(records), request)
+
+    def _plans(self, config: pytest.Config) -> list[OperatorPlan]:
+        """What is tested of each operator at which level; levels that are named are tested as if each were alone."""
+        judge = self._judge(config)
+        levels = self._chosen_levels(config, judge)
+        every_level = levels != list(Level)
+        return planned(self._operators(config), levels, judge.capabilities.levels, every_level=every_level)
 
     def _judge(self, config: pytest.Config) -> Judge:
         return self._judged(config).judge
@@ -176,6 +206,12 @@ def _limits(config: pytest.Config) -> Limits | None:
         return Limits(Limits.seconds if seconds is None else seconds, None if size is None else parse_size(size))
     except ValueError as error:
         raise pytest.UsageError(f"--dml-memory-limit: {error}") from None
+
+
+def _in_one_test(plan: OperatorPlan) -> list[Level]:
+    """The levels that have one test for all rules that a case can be about."""
+    own_tests = {level for level, _ in plan.searches()} if plan.every_level else {plan.complete[-1]}
+    return [level for level in plan.levels if level not in own_tests and applicable_rules(plan.operator, level)]
 
 
 class _Judged:
