@@ -15,13 +15,14 @@ from dml_conformance.backends.processes.losses import LossCause
 from dml_conformance.reports.malformed import MALFORMED
 from dml_conformance.reports.records import Caches, Caveat, Difference, Phase, Repeated, Verdict
 from dml_conformance.reports.summary import CellVerdict, Conformance, FailureKind, Summary
-from dml_conformance.reports.text import indented_json
+from dml_conformance.reports.text import pretty_json
 from dml_conformance.spec.errors import BadInputError
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 LevelLabel = Annotated[str, msgspec.Meta(pattern="^[0-9]+_[0-9]+$")]
+LINE = 240  # characters
 Answer = Literal["accept", "reject", ""]
 Decision = Literal["ACCEPT", "REJECT", "UNSPECIFIED"]
 
@@ -604,8 +605,9 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
         )
 
     def to_json(self) -> bytes:
-        """The file's content."""
-        return indented_json(self).encode() + b"\n"
+        """The file's content; what fits on a line is on one, or cells, rules and counts would take as many as they have
+        fields."""
+        return pretty_json(msgspec.to_builtins(self), LINE).encode() + b"\n"
 
     @classmethod
     def from_json(cls, text: bytes | str) -> Certificate:

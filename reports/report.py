@@ -375,13 +375,7 @@ class CampaignReport:
         """For each operator, for each campaign, a cell for each level; None where it was not asked for."""
         split = self.split_cells()
         found = [
-            (
-                label,
-                {
-                    (c.operator, c.level): self._level_cell(label, c, split, is_sampled=summary.is_sampled(c))
-                    for c in summary.matrix()
-                },
-            )
+            (label, {(c.operator, c.level): self._level_cell(label, summary, c, split) for c in summary.matrix()})
             for label, summary in self.campaigns
         ]
         return [
@@ -389,12 +383,10 @@ class CampaignReport:
             for operator in self.operators
         ]
 
-    def _level_cell(
-        self, label: str, cell: Cell, split: Collection[tuple[str, str]], *, is_sampled: bool
-    ) -> CampaignCell:
+    def _level_cell(self, label: str, summary: Summary, cell: Cell, split: Collection[tuple[str, str]]) -> CampaignCell:
         word = f"{cell.failures:,} differ" if cell.failures else cell.verdict.word
         told = f"{cell.operator} at {cell.level}: {cell.verdict}; {counts_text(cell.counts) or 'no cases'}"
-        told += ", a sample" if is_sampled and cell.counts else ""
+        told += ", a sample" if cell.counts and summary.is_sampled(cell.operator, cell.level) else ""
         verdict = "differs" if cell.failures else ""
         traits = self._traits(label, operator=cell.operator, level=cell.level, verdict=verdict) if cell.counts else {}
         is_split = (cell.operator, cell.level) in split

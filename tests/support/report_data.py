@@ -216,7 +216,7 @@ def _record(case: Case, phase: Phase, answer: Answered, rng: random.Random) -> R
         index_type=index.data_type.name if index is not None else "",
         rank=len(output.sizes) if output is not None else 0,
         layout=_layout(desc.input_tensor),
-        pattern=next((r.pattern for name, r in reversed(case.data.items())), ""),
+        pattern=next((r.pattern for name, r in reversed((case.data or {}).items())), ""),
         seconds=round(rng.uniform(20e-6, 400e-6), 7),
         case_json=content,
         differences=tuple(_difference(output, rng) for _ in range(shown)),
