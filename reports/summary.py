@@ -440,7 +440,7 @@ class Summary(Consumer):
         return found
 
     def reported_suites(self) -> dict[tuple[str, str], list[tuple[Phase, str, Test]]]:
-        """The same for reports of tests: where a sample was judged, one test for each phase has all rules without a difference."""
+        """The same for reports of tests: of a sample, all rules without a difference are one test for each phase."""
         found = self.suites()
         for operator, level in found:
             if self.is_sampled(operator, level):

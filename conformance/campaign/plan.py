@@ -105,7 +105,7 @@ class OperatorPlan:
         """What of a level's cases is left where it is sampled; all of them where it is complete.
 
         These are the first of each rule, data type and dimension count, and others that take turns from level to level
-        and seed to seed. Without its data a case is decided, and nothing more; a descriptor is decided once.
+        and seed to seed. Without its data a case is decided, and nothing more; that a descriptor is once.
         """
         if level in self.complete:
             yield from cases
@@ -115,10 +115,9 @@ class OperatorPlan:
         for n, case in enumerate(cases, turn):
             traits = _traits(case)
             is_decided, is_executed = n % DECIDED_OF == 0, n % (DECIDED_OF * EXECUTED_OF) == 0
-            if case.desc in seen or not (is_executed or is_decided or traits - seen):
-                continue
-            seen |= {case.desc, *traits}
-            yield case if is_executed or case.data is None else decision_alone(case)
+            if is_executed or (case.desc not in seen and (is_decided or traits - seen)):
+                seen |= {case.desc, *traits}
+                yield case if is_executed or case.data is None else decision_alone(case)
 
 
 def planned(

@@ -23,7 +23,6 @@ from dml_conformance.spec.descriptor import OperatorDesc, descriptor_classes, in
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import families, spec_of
 from dml_conformance.spec.registry import operator as operator_named
-from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc, braces
 from dml_conformance.strategies.builders import builder
 from dml_conformance.strategies.chooser import SeededChooser
@@ -50,10 +49,9 @@ COPIES: Mapping[str, Callable[[TensorDesc], OperatorDesc]] = {
 def measure(judge: Judge, operators: Sequence[str], levels: Sequence[Level], budget: Budget) -> Iterator[Throughput]:
     """A row for each operator, data type, size and state of the caches, at the highest level asked for and claimed.
 
-    Which data types says the budget.
-
-    Caches are warm; a backend that can empty them (`TimedCold`) is timed with cold ones too. Only what the backend
-    accepts, claims and executes without error is timed: speed of the others means nothing.
+    The budget says which data types. Caches are warm; a backend that can empty them (`TimedCold`) is timed with cold
+    ones too. Only what the backend accepts, claims and executes without error is timed: speed of the others means
+    nothing.
     """
     capabilities = judge.capabilities
     claimed = [level for level in levels if level in capabilities.levels]

@@ -17,7 +17,7 @@ from backend_files import write_backend
 from commands import invoke
 from gate_runs import run_gate
 
-from dml_conformance.spec.levels import Level
+from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.strategies.cases import applicable_rules, execution_rules
 
 Run = Callable[..., pytest.RunResult]
@@ -79,7 +79,7 @@ def tile_at_3_0(run: Run, *more: str) -> pytest.RunResult:
 
 def ids(result: pytest.RunResult) -> list[str]:
     """What stands between brackets in the ids of a verbose run or a collection."""
-    return re.findall(r"::test_(?:rule|example)\[(.+?)\](?=$| )", "\n".join(result.outlines), re.MULTILINE)
+    return re.findall(r"::test_(?:rule|example|level)\[(.+?)\](?=$| )", "\n".join(result.outlines), re.MULTILINE)
 
 
 # --- a backend by name ------------------------------------------------------------------------------------------------
@@ -133,6 +133,32 @@ def test_selection(gate: Run, selection: tuple[str, ...], names: list[str]) -> N
     result = tile_at_3_0(gate, "-v", *selection)
     assert sorted(ids(result)) == sorted(names)
     result.assert_outcomes(passed=len(names), deselected=OTHERS + 1 - len(names))
+
+
+def test_of_all_levels_a_rule_has_its_test_at_one(gate: Run) -> None:
+    """The other levels have one test each, or ids would grow with rules times levels."""
+    result = gate("--dml-backend", "reference", "--dml-operator", "TILE", "--dml-level", "all", "--collect-only", "-q")
+    lines = result.outlines
+    levels = [line.partition("[TILE-")[2].rstrip("]") for line in lines if "::test_level[" in line]
+    assert levels == [level.label for level in Level if level is not HIGHEST]
+    rules = [line.partition("[TILE-")[2].rstrip("]") for line in lines if "::test_rule[" in line]
+    assert [rule for rule in rules if rule.startswith("6_4-")] == [
+        f"6_4-{rule}" for rule in applicable_rules("TILE", HIGHEST)
+    ]
+    assert len({rule.partition("-")[2] for rule in rules}) == len(rules)
+
+
+def test_a_fault_at_an_older_level_is_found_by_its_test(gate: Run, pytester: pytest.Pytester) -> None:
+    """Of a level between those at which something changes a sample is judged."""
+    refuses = """
+        def validate(self, desc, level):
+            answer = super().validate(desc, level)
+            return Answer(False, "not here") if answer.accepted and level.label in ("2_1", "5_1") else answer
+    """
+    name = write_backend(pytester.path, refuses)
+    result = gate("--dml-backend", name, "--dml-operator", "TILE", "--dml-level", "all", "-k", "test_level", "-rf")
+    assert result.parseoutcomes()["failed"] == 2
+    result.stdout.fnmatch_lines(["FAILED *::test_level[[]TILE-2_1]*", "FAILED *::test_level[[]TILE-5_1]*"])
 
 
 def test_strict_markers_know_the_markers(gate: Run) -> None:
