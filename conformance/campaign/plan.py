@@ -93,13 +93,13 @@ class OperatorPlan:
 
     def searches(self) -> Iterator[tuple[Level, str]]:
         """Where each rule is searched for: at the newest complete level that has it, or else at the newest one."""
-        if self.every_level:
-            yield from ((level, rule) for level in self.levels for rule in applicable_rules(self.operator, level))
-            return
         newest: dict[str, Level] = {}
         for level in (*self.sampled, *self.complete):
             newest.update(dict.fromkeys(applicable_rules(self.operator, level), level))
-        yield from ((level, rule) for level in self.levels for rule, of in newest.items() if of is level)
+        for level in self.levels:
+            for rule in applicable_rules(self.operator, level):
+                if self.every_level or newest[rule] is level:
+                    yield level, rule
 
     def sample(self, cases: Iterable[Case], level: Level, seed: int) -> Iterator[Case]:
         """What of a level's cases is left where it is sampled; all of them where it is complete.

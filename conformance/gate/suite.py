@@ -61,17 +61,14 @@ class ConformanceSuite:
 
         Where all levels are asked for, a rule has its test at one level, and each of the others has one in all.
         """
-        wanted = set(metafunc.fixturenames) & {"dml_rule", "dml_example", "dml_level"}
+        wanted = set(metafunc.fixturenames) & {"dml_rule", "dml_example"}
         if not wanted:
             return
         plans = self._plans(metafunc.config)
         if "dml_rule" in wanted:
-            about = [(plan.operator, *found) for plan in plans for found in plan.searches()]
-            rules = [pytest.param(one, id="{}-{}-{}".format(*one), marks=_mark(*one)) for one in about]
+            about = [(plan.operator, level, rule) for plan in plans for level, rule in _tested(plan)]
+            rules = [pytest.param(one, id="-".join(map(str, filter(None, one))), marks=_marks(*one)) for one in about]
             metafunc.parametrize("dml_rule", rules)
-        elif "dml_level" in wanted:
-            levels = [(plan.operator, level) for plan in plans for level in _in_one_test(plan)]
-            metafunc.parametrize("dml_level", [pytest.param(one, id="{}-{}".format(*one)) for one in levels])
         else:
             cells = ((plan.operator, level) for plan in plans for level in plan.complete)
             named = ((name, level) for operator, level in cells for name in example_cases(operator, level))
@@ -89,10 +86,14 @@ class ConformanceSuite:
     def test_rule(self, dml_rule: tuple[str, Level, str], request: pytest.FixtureRequest) -> None:
         """The fixed cases about a rule, those that failed before, then cases that Hypothesis makes.
 
-        A failure that it finds comes in its smallest form, and is saved where there is a place for it.
+        A failure that it finds comes in its smallest form, and is saved where there is a place for it. Of a level that
+        has one test for all rules, the fixed cases, or a sample of them.
         """
         operator, level, rule = dml_rule
         judged = self._judged(request.config)
+        if not rule:
+            _settle(judged.with_repetition(self._of_level(operator, level, request.config)), request)
+            return
         judge = judged.judge
         count = self.examples if self.examples is not None else request.config.getoption("--dml-examples")
         seed = request.config.getoption("--hypothesis-seed", None)
@@ -108,21 +109,16 @@ class ConformanceSuite:
                 _save(folder, judge, found)
         _settle(judged.with_repetition([*found, *fixed]), request)
 
-    @pytest.mark.dml_decision
-    @pytest.mark.dml_execution
-    def test_level(self, dml_level: tuple[str, Level], request: pytest.FixtureRequest) -> None:
-        """The fixed cases of a level older than the newest; between two levels at which something changes, a sample."""
-        operator, level = dml_level
-        judged = self._judged(request.config)
-        seed = request.config.getoption("--hypothesis-seed", None)
-        (plan,) = (plan for plan in self._plans(request.config) if plan.operator == operator)
-        # Decimal digits are all that Hypothesis takes; without a seed each run has a sample of its own.
+    def _of_level(self, operator: str, level: Level, config: pytest.Config) -> list[Record]:
+        """The records of a level's boundary cases; between two levels at which something changes, of a sample."""
+        judged, seed = self._judged(config), config.getoption("--hypothesis-seed", None)
+        (plan,) = (plan for plan in self._plans(config) if plan.operator == operator)
+        # Without a seed each run has a sample of its own.
         turn = int(seed) if str(seed).isdecimal() else random.randrange(2**32)  # noqa: S311 - which cases, no secret
         cases = list(plan.sample(boundary_cases(operator, level), level, turn))
         with _giving_up_fails():
             judged.judge.prefetch(cases)
-            records = judged.settled(cases, Phase.BOUNDARIES)
-        _settle(judged.with_repetition(records), request)
+            return judged.settled(cases, Phase.BOUNDARIES)
 
     def _plans(self, config: pytest.Config) -> list[OperatorPlan]:
         """What is tested of each operator at which level; levels that are named are tested as if each were alone."""
@@ -208,10 +204,14 @@ def _limits(config: pytest.Config) -> Limits | None:
         raise pytest.UsageError(f"--dml-memory-limit: {error}") from None
 
 
-def _in_one_test(plan: OperatorPlan) -> list[Level]:
-    """The levels that have one test for all rules that a case can be about."""
-    own_tests = {level for level, _ in plan.searches()} if plan.every_level else {plan.complete[-1]}
-    return [level for level in plan.levels if level not in own_tests and applicable_rules(plan.operator, level)]
+def _tested(plan: OperatorPlan) -> Iterator[tuple[Level, str]]:
+    """Levels and rules that have a test; "" for all rules of a level together."""
+    found = list(plan.searches())
+    own_tests = {level for level, _ in found} if plan.every_level else {plan.complete[-1]}
+    yield from found
+    for level in plan.levels:
+        if level not in own_tests and applicable_rules(plan.operator, level):
+            yield level, ""
 
 
 class _Judged:
@@ -315,9 +315,13 @@ def _save(folder: Path, judge: Judge, found: Sequence[Record]) -> None:
         save_failure(folder, record, larger_too=bool(of_rule) and well_again)
 
 
-def _mark(operator: str, level: Level, rule: str) -> pytest.MarkDecorator:
-    executed = rule in execution_rules(operator, level)
-    return pytest.mark.dml_execution if executed else pytest.mark.dml_decision
+def _marks(operator: str, level: Level, rule: str) -> list[pytest.MarkDecorator]:
+    marks = []
+    if rule not in execution_rules(operator, level):
+        marks.append(pytest.mark.dml_decision)
+    if not rule or not marks:
+        marks.append(pytest.mark.dml_execution)
+    return marks
 
 
 @contextmanager

@@ -255,7 +255,7 @@ def _faulty(case: Case, rng: random.Random) -> Answered:
     """The planted faults, each on a trait of the case, so that they group as real ones do."""
     desc: Any = case.desc
     output = desc.output_tensor
-    patterns = {recipe.pattern for recipe in case.data.values()}
+    patterns = {recipe.pattern for recipe in (case.data or {}).values()}
     if case.outcome is Outcome.REJECT:
         if case.rule in ("TENSOR.total-size", "TENSOR.alignment-power-of-two"):
             return Answered(Verdict.NOT_SUPPORTED, "", "memory-layout is not claimed")
