@@ -15,13 +15,14 @@ from dml_conformance.backends.processes.losses import LossCause
 from dml_conformance.reports.malformed import MALFORMED
 from dml_conformance.reports.records import Caches, Caveat, Difference, Phase, Repeated, Verdict
 from dml_conformance.reports.summary import CellVerdict, Conformance, FailureKind, Summary
-from dml_conformance.reports.text import indented_json
+from dml_conformance.reports.text import pretty_json
 from dml_conformance.spec.errors import BadInputError
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 LevelLabel = Annotated[str, msgspec.Meta(pattern="^[0-9]+_[0-9]+$")]
+LINE = 240  # characters
 Answer = Literal["accept", "reject", ""]
 Decision = Literal["ACCEPT", "REJECT", "UNSPECIFIED"]
 
@@ -137,6 +138,7 @@ class Run(CertificateEntry, frozen=True, kw_only=True):
         started: ISO 8601, UTC.
         finished: ISO 8601, UTC; "" where the run was cut off.
         complete: whether every planned case has its record.
+        every_level: whether every case was executed at every level.
     """
 
     operators: list[str]
@@ -148,6 +150,20 @@ class Run(CertificateEntry, frozen=True, kw_only=True):
     started: str
     finished: str
     complete: bool
+    every_level: bool = False
+
+
+class ExecutedLevels(CertificateEntry, frozen=True, kw_only=True):
+    """Where every case of some operators was executed.
+
+    Attributes:
+        levels: those. Each is the newest that was asked for and claimed of levels between which nothing changes for
+            these operators; at the others a sample was decided, and less of it executed.
+        operators: of which that is so.
+    """
+
+    levels: list[LevelLabel]
+    operators: list[str]
 
 
 class VerdictCounts(CertificateEntry, frozen=True, kw_only=True):
@@ -459,6 +475,7 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
         environment: Python, NumPy, operating system, processor.
         run: what was asked for, and when it ran.
         counts: cases by verdict.
+        executed: where every case of which operators was executed; empty where that was at every level.
         matrix: a cell for each operator at each level asked for.
         rules: every rule of the operators asked for, and how often it was held against the backend.
         decisions: cases by rule, decision expected, decision given and verdict.
@@ -483,6 +500,7 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
     environment: dict[str, str]
     run: Run
     counts: VerdictCounts
+    executed: list[ExecutedLevels] = []
     matrix: list[MatrixCell]
     rules: list[RuleResult]
     decisions: list[DecisionCount]
@@ -522,6 +540,10 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
                 complete=summary.is_complete,
             ),
             counts=VerdictCounts.of(summary.counts),
+            executed=[
+                _entry(ExecutedLevels, levels=levels, operators=operators)
+                for levels, operators in summary.executed_at()
+            ],
             matrix=[_read_from(cell, MatrixCell, counts=VerdictCounts.of(cell.counts)) for cell in summary.matrix()],
             rules=[
                 _read_from(
@@ -583,8 +605,9 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
         )
 
     def to_json(self) -> bytes:
-        """The file's content."""
-        return indented_json(self).encode() + b"\n"
+        """The file's content; what fits on a line is on one, or cells, rules and counts would take as many as they have
+        fields."""
+        return pretty_json(msgspec.to_builtins(self), LINE).encode() + b"\n"
 
     @classmethod
     def from_json(cls, text: bytes | str) -> Certificate:

@@ -30,7 +30,15 @@ from dml_conformance.reports.plots import PANEL, measurement_text, speed_tables
 from dml_conformance.reports.records import Caveat, Record, Verdict
 from dml_conformance.reports.report import CampaignReport
 from dml_conformance.reports.summary import CellVerdict, Summary
-from dml_conformance.reports.text import binary_size, brief_seconds, count_of, pretty_json, rate, share_of_copy
+from dml_conformance.reports.text import (
+    BETWEEN_EPOCHS,
+    binary_size,
+    brief_seconds,
+    count_of,
+    pretty_json,
+    rate,
+    share_of_copy,
+)
 
 MAX_GROUPS = 60  # groups of failures of one kind that are shown
 MAX_ROWS = 300  # rows of one table that are shown
@@ -59,6 +67,7 @@ def report_html(report: CampaignReport) -> str:
         "report": report,
         "levels_seen": Counter(cell.verdict for _, rows in report.matrix for _, row in rows for cell in row if cell),
         "cell_verdicts": list(CellVerdict),
+        "between_epochs": BETWEEN_EPOCHS,
         "verdict_meanings": VERDICT_MEANINGS,
         "most_forgiven": MOST_FORGIVEN,
         "speeds": [(label, speed_tables(summary.throughputs)) for label, summary in report.campaigns],

@@ -13,9 +13,11 @@ from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.reports.records import Record, Verdict
 from dml_conformance.reports.summary import CellVerdict, Conformance, FailureGroup, FailureKind, Summary
 from dml_conformance.reports.text import (
+    BETWEEN_EPOCHS,
     counts_text,
     difference_text,
     duration,
+    executed_texts,
     largest_sizes,
     level_ranges,
     share_of_copy,
@@ -84,6 +86,10 @@ def _matrix(summary: Summary) -> Iterator[str]:
     found = {cell.verdict for cell in cells.values()}
     legend = ", ".join(f"{verdict.symbol} {verdict}" for verdict in CellVerdict if verdict in found)
     yield f"\n{legend}; numbers are failed cases.\n" if any(c.failures for c in cells.values()) else f"\n{legend}.\n"
+    if executed := executed_texts(summary.executed_at()):
+        yield f"{BETWEEN_EPOCHS} Executed\n"
+        yield from (f"- {_plain(text)}" for text in executed)
+        yield ""
 
 
 def _failure(summary: Summary, group: FailureGroup) -> Iterator[str]:

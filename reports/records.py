@@ -352,6 +352,9 @@ class Campaign(msgspec.Struct, frozen=True):
         strength: how many wrong backends the suite finds with such a budget: `suite_version` and `budget` that it was
             measured with, `is_current` (whether on the version that ran), `mutants`, `plantings` (each at an
             operator and level) and how many of these were `killed`; empty where it was not measured.
+        executed: by operator the levels at which every case was executed, each standing for those with which it shares
+            an epoch; at the others a sample was decided, and less executed. Empty where cases came from corpora.
+        every_level: whether no level stands for others.
     """
 
     backend: dict[str, Any]
@@ -366,6 +369,8 @@ class Campaign(msgspec.Struct, frozen=True):
     spec: str = Reading.DOCUMENTED
     strength: dict[str, Any] = {}
     repeat: int = 1
+    executed: dict[str, tuple[str, ...]] = {}
+    every_level: bool = False
 
 
 class Ending(msgspec.Struct, frozen=True):

@@ -33,7 +33,7 @@ from dml_conformance.reports.summary import (
     Test,
     is_contrary,
 )
-from dml_conformance.reports.text import count_of, counts_text, duration, level_ranges
+from dml_conformance.reports.text import count_of, counts_text, duration, executed_texts, level_ranges
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.validator import Outcome
@@ -327,6 +327,7 @@ class CampaignReport:
             ("Content digest", self._facts(lambda s: s.digests.content)),
             ("Operators", self._facts(lambda s: ", ".join(s.campaign.operators))),
             ("Levels", self._facts(lambda s: ", ".join(s.campaign.levels))),
+            ("Executed", self._facts(lambda s: "; ".join(executed_texts(s.executed_at())) or "at every level")),
             ("Enforced", self._facts(lambda s: ", ".join(s.campaign.backend["enforces"]) or "nothing")),
             ("Executes", self._facts(lambda s: "yes" if s.campaign.backend["executes"] else "no")),
             ("Decides by the rules of", self._facts(lambda s: s.campaign.backend.get("decides_at") or "each level")),
@@ -374,7 +375,7 @@ class CampaignReport:
         """For each operator, for each campaign, a cell for each level; None where it was not asked for."""
         split = self.split_cells()
         found = [
-            (label, {(c.operator, c.level): self._level_cell(label, c, split) for c in summary.matrix()})
+            (label, {(c.operator, c.level): self._level_cell(label, summary, c, split) for c in summary.matrix()})
             for label, summary in self.campaigns
         ]
         return [
@@ -382,15 +383,20 @@ class CampaignReport:
             for operator in self.operators
         ]
 
-    def _level_cell(self, label: str, cell: Cell, split: Collection[tuple[str, str]]) -> CampaignCell:
+    def _level_cell(self, label: str, summary: Summary, cell: Cell, split: Collection[tuple[str, str]]) -> CampaignCell:
         word = f"{cell.failures:,} differ" if cell.failures else cell.verdict.word
         told = f"{cell.operator} at {cell.level}: {cell.verdict}; {counts_text(cell.counts) or 'no cases'}"
+        told += ", a sample" if cell.counts and summary.is_sampled(cell.operator, cell.level) else ""
         verdict = "differs" if cell.failures else ""
         traits = self._traits(label, operator=cell.operator, level=cell.level, verdict=verdict) if cell.counts else {}
         is_split = (cell.operator, cell.level) in split
         return CampaignCell(
             word, cell.verdict, told if self.is_single else f"{label}, {told}", traits, is_split=is_split
         )
+
+    def executed_at(self) -> list[tuple[str, str]]:
+        """Where which operators were executed, with the campaign's label; of a campaign that was everywhere nothing."""
+        return [(label, text) for label, s in self.campaigns for text in executed_texts(s.executed_at())]
 
     def split_cells(self) -> set[tuple[str, str]]:
         """Operators and levels at which the campaigns come to different verdicts."""

@@ -15,7 +15,7 @@ from dml_conformance.spec.validator import Reading
 
 # Characters and entries that reports have room for. Names are those of backends, devices, operators, rules and types.
 LONGEST_NAME, LONGEST_TEXT, LONGEST_FACT = 1_000, 10_000, 100_000
-MOST_NAMES, MOST_RULES, MOST_RUNS = 100, 10_000, 10_000
+MOST_NAMES, MOST_RULES, MOST_RUNS = 300, 10_000, 10_000
 
 
 class _Backend(msgspec.Struct):
@@ -85,12 +85,27 @@ def check_campaign(campaign: Campaign) -> None:
     none, or texts are too long."""
     check_lengths("rules", campaign.rules, LONGEST_TEXT, MOST_RULES)
     check_lengths("environment", campaign.environment, LONGEST_FACT)
-    for where in ("backend", "operators", "levels", "strength", "suite_version", "budget", "started", "spec"):
+    for where in (
+        "backend",
+        "operators",
+        "levels",
+        "strength",
+        "suite_version",
+        "budget",
+        "started",
+        "spec",
+        "executed",
+    ):
         check_lengths(where, getattr(campaign, where))
     msgspec.convert(campaign.backend, _Backend)
     rules = msgspec.convert(campaign.rules, tuple[_Rule, ...])
     for label in {*campaign.levels, *(rule.since for rule in rules), *(rule.until for rule in rules if rule.until)}:
         Level.parse(label)
+    executed = msgspec.convert(campaign.executed, dict[str, tuple[str, ...]])
+    if not executed.keys() <= set(campaign.operators):
+        raise ValueError(f"executed: expected some of {campaign.operators}, found {list(executed)}")
+    if not {level for levels in executed.values() for level in levels} <= set(campaign.levels):
+        raise ValueError(f"executed: expected some of {campaign.levels}, found {executed}")
     if campaign.strength:
         msgspec.convert(campaign.strength, _Strength)
     Reading(campaign.spec)

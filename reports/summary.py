@@ -16,7 +16,7 @@ What is observed, waived or not supported is no evidence either way.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -51,6 +51,7 @@ SAMPLES_PER_TEST = 2  # failures shown of one operator, level, phase and rule ..
 MAX_TEST_SAMPLES = 2000  # ... until so many are kept altogether
 MAX_REASONS = 40  # distinct reasons counted before the rest are put together
 OTHER_REASONS = "other reasons"
+SAMPLE = "sample"  # in place of the rule of a test that stands for all of a sample in which nothing differs
 
 WAYS = {"execution": "executed", "acceptance": "decided"}  # all there is for such rules
 JUDGED = (Verdict.PASS, *NOT_CONFORMANT)
@@ -438,6 +439,14 @@ class Summary(Consumer):
             found[operator, level].append((phase, rule, test))
         return found
 
+    def reported_suites(self) -> dict[tuple[str, str], list[tuple[Phase, str, Test]]]:
+        """The same for reports of tests: of a sample, all rules without a difference are one test for each phase."""
+        found = self.suites()
+        for operator, level in found:
+            if self.is_sampled(operator, level):
+                found[operator, level] = _sampled_tests(found[operator, level])
+        return found
+
     def matrix(self) -> list[Cell]:
         """A cell for each operator at each level asked for, operator by operator."""
         cells = []
@@ -460,6 +469,22 @@ class Summary(Consumer):
         if not counts or counts[Verdict.WAIVED]:
             return CellVerdict.INCOMPLETE
         return CellVerdict.OBSERVED_ONLY if counts[Verdict.OBSERVED] else CellVerdict.NOT_SUPPORTED
+
+    def executed_at(self) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+        """Levels at which every case was executed, with the operators of which that is so; empty where that was at all.
+
+        At the levels between, at which nothing changes for these operators, a sample was judged.
+        """
+        found: dict[tuple[str, ...], list[str]] = {}
+        for operator, levels in self.campaign.executed.items():
+            found.setdefault(levels, []).append(operator)
+        is_everywhere = self.campaign.every_level or len(self.campaign.levels) == 1
+        return [] if is_everywhere else [(levels, tuple(operators)) for levels, operators in found.items()]
+
+    def is_sampled(self, operator: str, level: str) -> bool:
+        """Whether an operator's cases at a level are a sample."""
+        executed = self.campaign.executed.get(operator, ())
+        return bool(executed) and level not in executed and not self.campaign.every_level
 
     def executions(self) -> dict[tuple[str, str], Counter[Verdict]]:
         """Records about rules of execution by verdict, by operator and level; where the backend claims to execute."""
@@ -639,6 +664,20 @@ class NotClaimed:
     levels: tuple[str, ...]
     categories: tuple[str, ...]
     rules: tuple[str, ...]
+
+
+def _sampled_tests(tests: Sequence[tuple[Phase, str, Test]]) -> list[tuple[Phase, str, Test]]:
+    """Tests of one operator and level, of which those in which nothing differs are one for each phase."""
+    together: dict[Phase, Test] = {}
+    others = []
+    for phase, rule, test in tests:
+        if any(test.counts[verdict] for verdict in (*NOT_CONFORMANT, Verdict.ERROR)):
+            others.append((phase, rule, test))
+            continue
+        total = together.setdefault(phase, Test())
+        total.counts.update(test.counts)
+        total.seconds += test.seconds
+    return [*((phase, SAMPLE, test) for phase, test in together.items()), *others]
 
 
 def _count_reason(reasons: Counter[str], reason: str) -> None:

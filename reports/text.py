@@ -109,6 +109,17 @@ def level_ranges(levels: Collection[str], order: Sequence[str]) -> str:
     return ", ".join(run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
 
 
+BETWEEN_EPOCHS = (
+    "Every case is executed at the newest of the levels between which nothing changes for an operator; at the others a "
+    "sample is decided, and less of it executed."
+)
+
+
+def executed_texts(executed_at: Iterable[tuple[Sequence[str], Sequence[str]]]) -> list[str]:
+    """Where which operators were executed: `at 2_0, 2_1, 6_4: GATHER, TILE`."""
+    return [f"at {', '.join(levels) or 'no level'}: {', '.join(operators)}" for levels, operators in executed_at]
+
+
 def share_of_copy(row: Throughput, of: str = "") -> str:
     """How fast a measurement is beside the device's copy, with what is to be known of it: `245 % (launch-bound)`.
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 from dml_conformance.backends.base import Capabilities
+from dml_conformance.conformance.campaign.plan import Share
+from dml_conformance.spec.datatypes import DataType
 from dml_conformance.strategies.scale import Reach
 
 KIB, MIB = 2**10, 2**20
@@ -16,17 +20,19 @@ SIZE_RATIO = 4
 
 @dataclass(frozen=True)
 class Budget:
-    """What is spent on one operator at one level.
+    """What is spent on one operator.
 
     Attributes:
         name: quick, standard or full.
         search: examples that Hypothesis tries for each rule.
-        sweep: seeded cases.
-        sweep_total: seeded cases in all, spread evenly, in place of `sweep`; None = not set.
+        sweep: seeded cases at the newest level that is executed; others have their `plan.Share` of as many.
+        sweep_total: seeded cases in all, in the same proportions, in place of `sweep`; None = not set.
         reach: how far the cases of scale go, at the newest level of a campaign.
         large_bytes: size of the largest outputs that throughput is measured with, on the host.
         large_device_bytes: the same on an accelerator.
         repeats: timed runs for each operator, data type and size.
+        timed_types: data types that an operator is timed with.
+        timed_types_of_siblings: the same of those whose family has another one that is timed with more.
     """
 
     name: str
@@ -37,13 +43,19 @@ class Budget:
     repeats: int
     sweep_total: int | None = None
     reach: Reach = Reach.BITS_16
+    timed_types: int = 3
+    timed_types_of_siblings: int = 1
 
-    def sweep_shares(self, cells: int) -> list[int]:
-        """Seeded cases for each of `cells` combinations of operator and level."""
-        if self.sweep_total is None or cells == 0:
-            return [self.sweep] * cells
-        share, rest = divmod(self.sweep_total, cells)
-        return [share + (n < rest) for n in range(cells)]
+    def sweep_shares(self, weights: Sequence[int]) -> list[int]:
+        """Seeded cases for each combination of operator and level.
+
+        Args:
+            weights: of each beside the others (`plan.Share`); 0 where there are no cases.
+        """
+        if self.sweep_total is None:
+            return [-(-self.sweep * weight // Share.NEWEST) for weight in weights]
+        ends = [self.sweep_total * upto // (sum(weights) or 1) for upto in accumulate(weights, initial=0)]
+        return [end - start for start, end in pairwise(ends)]
 
     def throughput_bytes(self, capabilities: Capabilities) -> int:
         """The largest output size for a backend: accelerators need more to be busy."""
@@ -54,12 +66,40 @@ class Budget:
         goes_on = self.reach is Reach.BITS_24 and capabilities.accelerated
         return Reach.BITS_32 if goes_on else self.reach
 
+    def timed_pairs(
+        self, data_types: Mapping[str, Sequence[DataType]], families: Mapping[str, str]
+    ) -> list[tuple[str, DataType]]:
+        """Which operators are timed with which data types.
+
+        Args:
+            data_types: of each operator that can be timed.
+            families: of each operator; the first one of a family represents it.
+        """
+        representatives = {families[operator]: operator for operator in reversed(data_types)}.values()
+        return [
+            (operator, data_type)
+            for operator, types in data_types.items()
+            for most in [self.timed_types if operator in representatives else self.timed_types_of_siblings]
+            for data_type in _as_timed(types)[:most]
+        ]
+
     def throughput_sizes(self, capabilities: Capabilities) -> tuple[int, ...]:
         """The output sizes for a backend, ascending; all but the largest together take a third of its time."""
         sizes = [self.throughput_bytes(capabilities)]
         while sizes[-1] >= SIZE_RATIO * LEAST_THROUGHPUT_BYTES:
             sizes.append(sizes[-1] // SIZE_RATIO)
         return tuple(reversed(sizes))
+
+
+# What is timed first: how fast data moves depends on the width of its elements, hardly on what they are.
+_TIMED_FIRST = (DataType.FLOAT32, DataType.FLOAT16, DataType.UINT8, DataType.FLOAT64, DataType.INT64)
+
+
+def _as_timed(data_types: Sequence[DataType]) -> list[DataType]:
+    """Data types in the order in which they are timed: one of each width, then the rest."""
+    order = sorted(data_types, key=lambda t: _TIMED_FIRST.index(t) if t in _TIMED_FIRST else len(_TIMED_FIRST))
+    of_width = {data_type.size: data_type for data_type in reversed(order)}
+    return sorted(order, key=lambda data_type: of_width[data_type.size] is not data_type)
 
 
 _QUICK = Budget("quick", search=2, sweep=20, large_bytes=1 * MIB, large_device_bytes=16 * MIB, repeats=3)
@@ -80,5 +120,7 @@ _FULL = Budget(
     large_device_bytes=256 * MIB,
     repeats=20,
     reach=Reach.BITS_32,
+    timed_types=len(DataType),
+    timed_types_of_siblings=3,
 )
 BUDGETS = {budget.name: budget for budget in (_QUICK, _STANDARD, _FULL)}

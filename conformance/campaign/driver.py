@@ -12,6 +12,7 @@ from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.losses import Loss
 from dml_conformance.conformance.campaign.engine import Engine
+from dml_conformance.conformance.campaign.plan import executed_levels
 from dml_conformance.conformance.campaign.throughput import measure
 from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusReader, Header, Shard, in_blocks
 from dml_conformance.conformance.exchange.failures import digest_of
@@ -212,6 +213,8 @@ def describe_campaign(engine: Engine) -> Campaign:
         environment=environment() | beside,
         strength=strength_of(engine.budget.name),
         repeat=engine.judge.repeat,
+        executed=executed_levels(engine.plans),
+        every_level=engine.every_level,
     )
 
 

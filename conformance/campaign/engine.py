@@ -10,6 +10,7 @@ from itertools import chain, islice, starmap
 
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.conformance.campaign.budget import Budget
+from dml_conformance.conformance.campaign.plan import planned
 from dml_conformance.conformance.judge.blame import Blame, Repetition
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.workers.tasks import CaseBlock, SearchTask, Task, TaskJudge
@@ -21,7 +22,7 @@ from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.registry import rules
 from dml_conformance.spec.rules import ACCEPTANCE
 from dml_conformance.strategies.boundaries import boundary_cases
-from dml_conformance.strategies.cases import applicable_rules, numbered_case
+from dml_conformance.strategies.cases import numbered_case
 from dml_conformance.strategies.scale import scale_cases
 
 # Examples spent on making the smallest case of a rule that the boundaries already broke.
@@ -52,10 +53,12 @@ class Engine:
         judge: holds the backend.
         operators: names, in the order they are run.
         levels: ascending.
-        budget: how much is done for each operator at each level.
-        seed: of search and sweep; examples and boundaries are the same in every campaign.
+        budget: how much is done for each operator.
+        seed: of search and sweep; examples and boundaries are the same in every campaign where they are executed, and
+            elsewhere the seed says which of them are decided.
         saved: cases that failed before, judged before everything else, in the phase of the examples; those of other
             operators and levels are left out.
+        every_level: whether everything is executed at every level.
     """
 
     judge: Judge
@@ -64,6 +67,7 @@ class Engine:
     budget: Budget
     seed: int
     saved: Sequence[Case] = ()
+    every_level: bool = False
     _broken: dict[tuple[str, str], Level] = field(default_factory=dict)
     _shrunk: set[tuple[str, str]] = field(default_factory=set)
     _judged: Counter[Phase] = field(default_factory=Counter)
@@ -73,6 +77,8 @@ class Engine:
         self._task_judge = TaskJudge(self.judge)
         self._blame = Blame(self.judge.backend_name, self.judge.reading)
         self._repetition = Repetition(self.judge)
+        claimed = self.judge.capabilities.levels
+        self.plans = planned(self.operators, self.levels, claimed, every_level=self.every_level)
 
     def stages(self) -> Iterator[Iterator[Task]]:
         """Every task that may be left, in order. Those of a stage may be judged at the same time, before it is known of
@@ -144,16 +150,13 @@ class Engine:
 
     def planned(self) -> dict[Phase, int]:
         """How many cases the phases will have whose number is known beforehand."""
-        return {Phase.SWEEP: sum(self.budget.sweep_shares(len(self._cells())))}
+        return {Phase.SWEEP: sum(share for _, _, share in self._sweep_shares())}
 
-    def _cells(self) -> list[tuple[str, Level]]:
-        """The operators and levels that a case can be about."""
-        return [
-            (operator, level)
-            for operator in self.operators
-            for level in self.levels
-            if applicable_rules(operator, level)
-        ]
+    def _sweep_shares(self) -> list[tuple[str, Level, int]]:
+        """How many cases of the sweep each operator has at each level."""
+        cells = [(plan.operator, level, plan.share(level)) for plan in self.plans for level in plan.levels]
+        shares = self.budget.sweep_shares([weight for _, _, weight in cells])
+        return [(operator, level, share) for (operator, level, _), share in zip(cells, shares, strict=True)]
 
     def _blocks(self, phase: Phase) -> Iterator[CaseBlock]:
         """The blocks of a phase whose cases are known beforehand; there are as many records as cases were judged."""
@@ -164,16 +167,16 @@ class Engine:
             yield CaseBlock(f"{phase} up to {count}", phase, part)
 
     def _examples(self) -> Iterator[Case]:
-        for operator in self.operators:
-            for level in self.levels:
-                yield from example_cases(operator, level).values()
+        for plan in self.plans:
+            for level in plan.levels:
+                yield from plan.sample(example_cases(plan.operator, level).values(), level, self.seed)
 
     def _boundaries(self) -> Iterator[Case]:
-        for operator in self.operators:
-            for level in self.levels:
-                yield from boundary_cases(operator, level)
-                if level is level_of_scale(operator, self.levels, self.judge.capabilities):
-                    yield from scale_cases(operator, level, self.budget.reach_on(self.judge.capabilities))
+        for plan in self.plans:
+            for level in plan.levels:
+                yield from plan.sample(boundary_cases(plan.operator, level), level, self.seed)
+                if level is level_of_scale(plan.operator, self.levels, self.judge.capabilities):
+                    yield from scale_cases(plan.operator, level, self.budget.reach_on(self.judge.capabilities))
 
     def _known(self) -> Iterator[SearchTask]:
         """The search for the smallest case of every rule that is known to be broken."""
@@ -181,10 +184,10 @@ class Engine:
             yield self._search("known", operator, level, rule, SHRINK_EXAMPLES)
 
     def _unknown(self) -> Iterator[SearchTask]:
-        """The search for rules that are broken; of those that no level before was found to break."""
-        for operator, level in self._cells():
-            for rule in applicable_rules(operator, level):
-                yield self._search("unknown", operator, level, rule, self.budget.search)
+        """The search for rules that are broken, which no level before was found to break."""
+        for plan in self.plans:
+            for level, rule in plan.searches():
+                yield self._search("unknown", plan.operator, level, rule, self.budget.search)
 
     def _search(self, what: str, operator: str, level: Level, rule: str, examples: int) -> SearchTask:
         name = f"{Phase.SEARCH}, {what}: {operator} at {level}, {rule}"
@@ -192,11 +195,8 @@ class Engine:
 
     def _sweep(self, start: int) -> Iterator[Case]:
         """The sweep's cases from one on, of which those before are not made."""
-        cells = self._cells()
         numbered = (
-            (self.seed, operator, level, n)
-            for (operator, level), share in zip(cells, self.budget.sweep_shares(len(cells)), strict=True)
-            for n in range(share)
+            (self.seed, operator, level, n) for operator, level, share in self._sweep_shares() for n in range(share)
         )
         return starmap(numbered_case, islice(numbered, start, None))
 

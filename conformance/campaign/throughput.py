@@ -21,8 +21,8 @@ from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import OperatorDesc, descriptor_classes, inputs, outputs, slots
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import families, spec_of
 from dml_conformance.spec.registry import operator as operator_named
-from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc, braces
 from dml_conformance.strategies.builders import builder
 from dml_conformance.strategies.chooser import SeededChooser
@@ -49,8 +49,9 @@ COPIES: Mapping[str, Callable[[TensorDesc], OperatorDesc]] = {
 def measure(judge: Judge, operators: Sequence[str], levels: Sequence[Level], budget: Budget) -> Iterator[Throughput]:
     """A row for each operator, data type, size and state of the caches, at the highest level asked for and claimed.
 
-    Caches are warm; a backend that can empty them (`TimedCold`) is timed with cold ones too. Only what the backend
-    accepts, claims and executes without error is timed: speed of the others means nothing.
+    The budget says which data types. Caches are warm; a backend that can empty them (`TimedCold`) is timed with cold
+    ones too. Only what the backend accepts, claims and executes without error is timed: speed of the others means
+    nothing.
     """
     capabilities = judge.capabilities
     claimed = [level for level in levels if level in capabilities.levels]
@@ -58,12 +59,12 @@ def measure(judge: Judge, operators: Sequence[str], levels: Sequence[Level], bud
         return
     level = max(claimed)
     sizes, states = budget.throughput_sizes(capabilities), _states(judge.backend)
-    cells = [
-        (operator, data_type)
+    data_types = {
+        operator: _context(operator, level).data_types
         for operator in operators
         if level >= operator_named(operator).introduced_in and operator in capabilities.operators
-        for data_type in _context(operator, level).data_types
-    ]
+    }
+    cells = budget.timed_pairs(data_types, families())
     if not cells:
         return
     meter = _Meter(judge.backend, capabilities, budget.repeats)

@@ -69,6 +69,11 @@ from dml_conformance.spec.validator import Reading
 )
 @click.option("--level", "levels", multiple=True, type=LEVEL, help="Feature level such as 3_0; may be repeated.")
 @click.option("--all-levels", is_flag=True, help="Every feature level from 1_0 to 6_4.")
+@click.option(
+    "--every-level",
+    is_flag=True,
+    help="Execute everything at every level, also where nothing changes for an operator since the level below.",
+)
 @click.option("--operator", "operators", multiple=True, type=OPERATOR, help="Operator such as GATHER; may be repeated.")
 @spec_option
 @repeat_option
@@ -144,6 +149,7 @@ def certify(
     d3d12: Path | None,
     levels: tuple[Level, ...],
     all_levels: bool,
+    every_level: bool,
     operators: tuple[str, ...],
     spec: str,
     repeat: int,
@@ -164,8 +170,9 @@ def certify(
 ) -> None:
     """Certify a backend against the specification.
 
-    Without --level or --all-levels the highest level that the backend claims is certified. Exit code 0: conformant;
-    1: not conformant; 2: wrong usage; 3: the run is incomplete or broken.
+    Without --level or --all-levels the highest level that the backend claims is certified. Of several levels between
+    which nothing changes for an operator the newest stands for all; at the others decisions are sampled. Exit code 0:
+    conformant; 1: not conformant; 2: wrong usage; 3: the run is incomplete or broken.
     """
     if levels and all_levels:
         raise click.UsageError("--level and --all-levels exclude each other; give one of them.")
@@ -194,7 +201,8 @@ def certify(
         budget = BUDGETS[budget_name]
         if cases is not None:
             budget = replace(budget, sweep_total=cases)
-        engine = Engine(judge, tuple(dict.fromkeys(operators)) or tuple(all_operators()), chosen, budget, seed, saved)
+        names = tuple(dict.fromkeys(operators)) or tuple(all_operators())
+        engine = Engine(judge, names, chosen, budget, seed, saved, every_level=every_level)
         if output.is_finished:
             summary = finished_summary(output, describe_campaign(engine))
             if package:

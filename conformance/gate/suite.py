@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -18,6 +19,7 @@ from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.limits import Limits, parse_size
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.engine import example_cases, level_of_scale
+from dml_conformance.conformance.campaign.plan import OperatorPlan, planned
 from dml_conformance.conformance.exchange.failures import read_failures, save_failure
 from dml_conformance.conformance.gate.plugin import FORGIVEN, LOST
 from dml_conformance.conformance.judge.blame import Blame, Repetition
@@ -55,18 +57,20 @@ class ConformanceSuite:
     failures: ClassVar[str | Path | None] = None
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """One test for each operator, level and rule; one for each worked example and level."""
+        """One test for each operator, level and rule; one for each worked example and level.
+
+        Where all levels are asked for, a rule has its test at one level, and each of the others has one in all.
+        """
         wanted = set(metafunc.fixturenames) & {"dml_rule", "dml_example"}
         if not wanted:
             return
-        judge = self._judge(metafunc.config)
-        levels = self._chosen_levels(metafunc.config, judge)
-        cells = [(operator, level) for operator in self._operators(metafunc.config) for level in levels]
+        plans = self._plans(metafunc.config)
         if "dml_rule" in wanted:
-            about = ((*cell, rule) for cell in cells for rule in applicable_rules(*cell))
-            rules = [pytest.param(one, id="{}-{}-{}".format(*one), marks=_mark(*one)) for one in about]
+            about = [(plan.operator, level, rule) for plan in plans for level, rule in _tested(plan)]
+            rules = [pytest.param(one, id="-".join(map(str, filter(None, one))), marks=_marks(*one)) for one in about]
             metafunc.parametrize("dml_rule", rules)
         else:
+            cells = ((plan.operator, level) for plan in plans for level in plan.complete)
             named = ((name, level) for operator, level in cells for name in example_cases(operator, level))
             metafunc.parametrize("dml_example", [pytest.param(one, id="{}-{}".format(*one)) for one in named])
 
@@ -82,10 +86,14 @@ class ConformanceSuite:
     def test_rule(self, dml_rule: tuple[str, Level, str], request: pytest.FixtureRequest) -> None:
         """The fixed cases about a rule, those that failed before, then cases that Hypothesis makes.
 
-        A failure that it finds comes in its smallest form, and is saved where there is a place for it.
+        A failure that it finds comes in its smallest form, and is saved where there is a place for it. Of a level that
+        has one test for all rules, the fixed cases, or a sample of them.
         """
         operator, level, rule = dml_rule
         judged = self._judged(request.config)
+        if not rule:
+            _settle(judged.with_repetition(self._of_level(operator, level, request.config)), request)
+            return
         judge = judged.judge
         count = self.examples if self.examples is not None else request.config.getoption("--dml-examples")
         seed = request.config.getoption("--hypothesis-seed", None)
@@ -100,6 +108,24 @@ class ConformanceSuite:
             if folder is not None:
                 _save(folder, judge, found)
         _settle(judged.with_repetition([*found, *fixed]), request)
+
+    def _of_level(self, operator: str, level: Level, config: pytest.Config) -> list[Record]:
+        """The records of a level's boundary cases; between two levels at which something changes, of a sample."""
+        judged, seed = self._judged(config), config.getoption("--hypothesis-seed", None)
+        (plan,) = (plan for plan in self._plans(config) if plan.operator == operator)
+        # Without a seed each run has a sample of its own.
+        turn = int(seed) if str(seed).isdecimal() else random.randrange(2**32)  # noqa: S311 - which cases, no secret
+        cases = list(plan.sample(boundary_cases(operator, level), level, turn))
+        with _giving_up_fails():
+            judged.judge.prefetch(cases)
+            return judged.settled(cases, Phase.BOUNDARIES)
+
+    def _plans(self, config: pytest.Config) -> list[OperatorPlan]:
+        """What is tested of each operator at which level; levels that are named are tested as if each were alone."""
+        judge = self._judge(config)
+        levels = self._chosen_levels(config, judge)
+        every_level = levels != list(Level)
+        return planned(self._operators(config), levels, judge.capabilities.levels, every_level=every_level)
 
     def _judge(self, config: pytest.Config) -> Judge:
         return self._judged(config).judge
@@ -176,6 +202,16 @@ def _limits(config: pytest.Config) -> Limits | None:
         return Limits(Limits.seconds if seconds is None else seconds, None if size is None else parse_size(size))
     except ValueError as error:
         raise pytest.UsageError(f"--dml-memory-limit: {error}") from None
+
+
+def _tested(plan: OperatorPlan) -> Iterator[tuple[Level, str]]:
+    """Levels and rules that have a test; "" for all rules of a level together."""
+    found = list(plan.searches())
+    own_tests = {level for level, _ in found} if plan.every_level else {plan.complete[-1]}
+    yield from found
+    for level in plan.levels:
+        if level not in own_tests and applicable_rules(plan.operator, level):
+            yield level, ""
 
 
 class _Judged:
@@ -279,9 +315,13 @@ def _save(folder: Path, judge: Judge, found: Sequence[Record]) -> None:
         save_failure(folder, record, larger_too=bool(of_rule) and well_again)
 
 
-def _mark(operator: str, level: Level, rule: str) -> pytest.MarkDecorator:
-    executed = rule in execution_rules(operator, level)
-    return pytest.mark.dml_execution if executed else pytest.mark.dml_decision
+def _marks(operator: str, level: Level, rule: str) -> list[pytest.MarkDecorator]:
+    marks = []
+    if rule not in execution_rules(operator, level):
+        marks.append(pytest.mark.dml_decision)
+    if not rule or not marks:
+        marks.append(pytest.mark.dml_execution)
+    return marks
 
 
 @contextmanager

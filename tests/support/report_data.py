@@ -216,7 +216,7 @@ def _record(case: Case, phase: Phase, answer: Answered, rng: random.Random) -> R
         index_type=index.data_type.name if index is not None else "",
         rank=len(output.sizes) if output is not None else 0,
         layout=_layout(desc.input_tensor),
-        pattern=next((r.pattern for name, r in reversed(case.data.items())), ""),
+        pattern=next((r.pattern for name, r in reversed((case.data or {}).items())), ""),
         seconds=round(rng.uniform(20e-6, 400e-6), 7),
         case_json=content,
         differences=tuple(_difference(output, rng) for _ in range(shown)),
@@ -255,7 +255,7 @@ def _faulty(case: Case, rng: random.Random) -> Answered:
     """The planted faults, each on a trait of the case, so that they group as real ones do."""
     desc: Any = case.desc
     output = desc.output_tensor
-    patterns = {recipe.pattern for recipe in case.data.values()}
+    patterns = {recipe.pattern for recipe in (case.data or {}).values()}
     if case.outcome is Outcome.REJECT:
         if case.rule in ("TENSOR.total-size", "TENSOR.alignment-power-of-two"):
             return Answered(Verdict.NOT_SUPPORTED, "", "memory-layout is not claimed")

@@ -187,7 +187,8 @@ def _check_store(
 
 def _engine(campaign: Campaign, judge: ReplayedJudge) -> Engine:
     levels = [Level.parse(label) for label in campaign.levels]
-    return Engine(judge, campaign.operators, levels, BUDGETS[campaign.budget], campaign.seed)
+    budget, every_level = BUDGETS[campaign.budget], campaign.every_level
+    return Engine(judge, campaign.operators, levels, budget, campaign.seed, every_level=every_level)
 
 
 def _read_records(

@@ -7,6 +7,7 @@ from typing import Any
 
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.conformance.campaign.budget import BUDGETS
+from dml_conformance.conformance.campaign.plan import executed_levels, planned
 from dml_conformance.conformance.packages.verify.findings import Findings, expected
 from dml_conformance.reports.records import Campaign, Ending, describe_rules
 from dml_conformance.reports.release import suite_version
@@ -59,7 +60,15 @@ def check_campaign(campaign: Campaign, ending: Ending | None, findings: Findings
         wrong("backend", "what a backend claims, with its name, device, versions, levels, operators, ...", "")
     if findings.total == before and describe_rules(campaign.operators) != campaign.rules:
         wrong("rules", "the rules of this release", "others")
+    if findings.total == before and claims is not None:
+        plans = planned(campaign.operators, _levels(campaign), claims.levels, every_level=campaign.every_level)
+        if (executed := executed_levels(plans)) != campaign.executed:
+            wrong("executed", executed, campaign.executed)
     return claims if findings.total == before else None
+
+
+def _levels(campaign: Campaign) -> list[Level]:
+    return [Level.parse(label) for label in campaign.levels]
 
 
 def _claims(backend: dict[str, Any]) -> Capabilities | None:

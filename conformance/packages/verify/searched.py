@@ -23,7 +23,7 @@ from dml_conformance.conformance.workers.tasks import SearchTask
 from dml_conformance.reports.records import Phase, Record, Verdict
 from dml_conformance.reports.writing import RESULTS
 from dml_conformance.spec.case import Case
-from dml_conformance.strategies.cases import applicable_rules
+from dml_conformance.spec.levels import Level
 
 
 def searched_cases(
@@ -137,18 +137,17 @@ def _tried(judge: Judge, unit: SearchTask, fails_after: int | None) -> list[Case
 
 def _check_counts(engine: Engine, found: FoundCases, findings: Findings) -> None:
     """Whether every rule was searched for, and as often as it should be: what can be told with any Hypothesis."""
-    searchable = {
-        (operator, level.label, rule): level
-        for operator in engine.operators
-        for level in engine.levels
-        for rule in applicable_rules(operator, level)
+    searched = {(plan.operator, level.label, rule): level for plan in engine.plans for level, rule in plan.searches()}
+    # What is known to be broken is made smaller where it broke.
+    known = {
+        (operator, record.level, rule): Level.parse(record.level) for (operator, rule), record in found.broken.items()
     }
     counts = Counter(found.searched)
     failed = {(record.operator, found.searched[place][2]) for place, record in found.failures.items()}
-    for key in counts.keys() - searchable.keys():
-        findings.add(CHECK, RESULTS, _about(*key), "expected no such search: the rule does not apply there")
-    wanted = engine.budget.search
-    for (operator, label, rule), level in searchable.items():
+    for key in counts.keys() - searched.keys() - known.keys():
+        findings.add(CHECK, RESULTS, _about(*key), "expected no such search: the rule is not searched for there")
+    for (operator, label, rule), level in (known | searched).items():
+        wanted = engine.budget.search if (operator, label, rule) in searched else 0
         count = counts[operator, label, rule]
         if (operator, rule) in failed:
             # It is searched for until it fails, once more to make a known failure smaller, and not any more then.

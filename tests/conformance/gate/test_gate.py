@@ -17,7 +17,7 @@ from backend_files import write_backend
 from commands import invoke
 from gate_runs import run_gate
 
-from dml_conformance.spec.levels import Level
+from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.strategies.cases import applicable_rules, execution_rules
 
 Run = Callable[..., pytest.RunResult]
@@ -133,6 +133,29 @@ def test_selection(gate: Run, selection: tuple[str, ...], names: list[str]) -> N
     result = tile_at_3_0(gate, "-v", *selection)
     assert sorted(ids(result)) == sorted(names)
     result.assert_outcomes(passed=len(names), deselected=OTHERS + 1 - len(names))
+
+
+def test_of_all_levels_a_rule_has_its_test_at_one(gate: Run) -> None:
+    """The other levels have one test each, or ids would grow with rules times levels."""
+    result = gate("--dml-backend", "reference", "--dml-operator", "TILE", "--dml-level", "all", "--collect-only", "-q")
+    found = [name.removeprefix("TILE-").partition("-") for name in ids(result) if "/" not in name]
+    assert [level for level, _, rule in found if not rule] == [level.label for level in Level if level is not HIGHEST]
+    assert [rule for level, _, rule in found if level == "6_4"] == list(applicable_rules("TILE", HIGHEST))
+    rules = [rule for _, _, rule in found if rule]
+    assert len(set(rules)) == len(rules)
+
+
+def test_a_fault_at_an_older_level_is_found_by_its_test(gate: Run, pytester: pytest.Pytester) -> None:
+    """Of a level between those at which something changes a sample is judged."""
+    refuses = """
+        def validate(self, desc, level):
+            answer = super().validate(desc, level)
+            return Answer(False, "not here") if answer.accepted and level.label in ("2_1", "5_1") else answer
+    """
+    name = write_backend(pytester.path, refuses)
+    result = gate("--dml-backend", name, "--dml-operator", "TILE", "--dml-level", "all", "--dml-examples=0", "-rf")
+    assert result.parseoutcomes()["failed"] == 3  # with the worked example at 2_1
+    result.stdout.fnmatch_lines(["FAILED *::test_rule[[]TILE-2_1]*", "FAILED *::test_rule[[]TILE-5_1]*"])
 
 
 def test_strict_markers_know_the_markers(gate: Run) -> None:
