@@ -33,7 +33,13 @@ from dml_conformance.spec.operator_facts import OperatorFacts, Support, operator
 from dml_conformance.spec.rules import Breach, Category, Rule
 from dml_conformance.spec.sources import Source
 from dml_conformance.spec.tensor import TensorDesc, braces
-from dml_conformance.spec.tensor_rules import DESCRIPTOR_RULES, EXECUTION_RULES, TENSOR_RULES, max_dimension_count
+from dml_conformance.spec.tensor_rules import (
+    DESCRIPTOR_RULES,
+    EXECUTION_RULES,
+    INPUTS_UNCHANGED,
+    TENSOR_RULES,
+    max_dimension_count,
+)
 
 __all__ = [
     "DATA",
@@ -203,6 +209,11 @@ class OperatorSpec:
     def rules(self) -> tuple[Rule, ...]:
         """All rules with this operator's id."""
         return (*self.own_descriptor_rules, *self.execution_rules)
+
+    @cached_property
+    def common_execution_rules(self) -> tuple[Rule, ...]:
+        """Those of the rules for every execution that it can break: one without inputs writes to none."""
+        return tuple(rule for rule in EXECUTION_RULES if self.input_fields or rule.id != INPUTS_UNCHANGED)
 
     @cached_property
     def variants(self) -> Mapping[str, Mapping[Level, Table]]:

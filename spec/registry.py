@@ -112,7 +112,8 @@ def rule(rule_id: str) -> Rule:
 
 def rules_of(name: str) -> tuple[Rule, ...]:
     """The rules that concern one operator: those of all operators too."""
-    return (*TENSOR_RULES, *DESCRIPTOR_RULES, *EXECUTION_RULES, *every_operator()[name].rules)
+    spec = every_operator()[name]
+    return (*TENSOR_RULES, *DESCRIPTOR_RULES, *spec.common_execution_rules, *spec.rules)
 
 
 SPEC_OF_NAME.update(every_operator())

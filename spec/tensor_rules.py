@@ -268,6 +268,8 @@ DESCRIPTOR_RULES: tuple[Rule, ...] = (
     ),
 )
 
+INPUTS_UNCHANGED = "EXECUTION.inputs-unchanged"
+
 EXECUTION_RULES: tuple[Rule, ...] = (
     Rule(
         "EXECUTION.output-bounds",
@@ -276,7 +278,7 @@ EXECUTION_RULES: tuple[Rule, ...] = (
         Source(BARRIERS_GUIDE),
     ),
     Rule(
-        "EXECUTION.inputs-unchanged",
+        INPUTS_UNCHANGED,
         Category.EXECUTION,
         "no input is written to",
         Source(BARRIERS_GUIDE),

@@ -21,7 +21,6 @@ from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.registry import rules, spec_of
 from dml_conformance.spec.rules import ACCEPTANCE
 from dml_conformance.spec.tensor import TensorDesc
-from dml_conformance.spec.tensor_rules import EXECUTION_RULES
 from dml_conformance.spec.validator import Outcome
 from dml_conformance.strategies import values
 from dml_conformance.strategies.builders import builder
@@ -74,7 +73,7 @@ def execution_rules(operator: str, level: Level) -> tuple[str, ...]:
     spec = operator_named(operator)
     if level < spec.introduced_in:
         return ()
-    return tuple(rule.id for rule in (*spec.execution_rules, *EXECUTION_RULES) if rule.applies_at(level))
+    return tuple(rule.id for rule in (*spec.execution_rules, *spec.common_execution_rules) if rule.applies_at(level))
 
 
 @cache

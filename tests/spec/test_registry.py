@@ -15,7 +15,7 @@ from dml_conformance.spec.levels import LOWEST, Level
 from dml_conformance.spec.operator import OperatorSpec
 from dml_conformance.spec.registry import every_operator, families, operator, operators, rules, rules_of, spec_of
 from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category, Rule
-from dml_conformance.spec.tensor_rules import DESCRIPTOR_RULES, EXECUTION_RULES, TENSOR_RULES
+from dml_conformance.spec.tensor_rules import DESCRIPTOR_RULES, TENSOR_RULES
 
 FACTS = SHARED / "directml-facts" / "operators.json"
 SPECS = list(operators().values())
@@ -113,7 +113,7 @@ def test_what_a_rule_says_that_it_needs_is_a_rule(spec: OperatorSpec) -> None:
 
 @pytest.mark.parametrize("spec", SPECS, ids=by_name)
 def test_rules_of_an_operator_are_its_own_and_the_general_ones(spec: OperatorSpec) -> None:
-    assert rules_of(spec.name) == (*TENSOR_RULES, *DESCRIPTOR_RULES, *EXECUTION_RULES, *spec.rules)
+    assert rules_of(spec.name) == (*TENSOR_RULES, *DESCRIPTOR_RULES, *spec.common_execution_rules, *spec.rules)
     assert {rule.id.partition(".")[0] for rule in spec.rules} == {spec.name}
     has_introduction = f"{spec.name}.introduced-in" in rules()
     assert has_introduction == (spec.introduced_in > LOWEST)

@@ -130,13 +130,17 @@ class Derived:
 
 
 # What forgetting a rule of execution comes to, and overdoing it; by the last part of the rule's id.
-OF_EXECUTION: Mapping[str, tuple[type[Mutant], type[Mutant] | None]] = {
-    "values": (memory.WritesNothing, None),
-    "negative-indices": (indices.NegativeIndexOutOfRange, indices.ZeroTakenForNegative),
-    "out-of-range-indices": (bounds.OutOfRangeIndexReadsBehindTheInput, indices.LastIndexClamped),
-    "strides": (strides.InputStridesIgnored, strides.RowsTakenForPadded),
-    "output-bounds": (memory.WritesPastTheEnd, memory.LastElementUnwritten),
-    "inputs-unchanged": (memory.ScribblesOnItsInput, None),
+# Of several the first that can be planted in the operator.
+OF_EXECUTION: Mapping[str, tuple[tuple[type[Mutant], ...], type[Mutant] | None]] = {
+    "values": ((memory.WritesNothing,), None),
+    "negative-indices": ((indices.NegativeIndexOutOfRange,), indices.ZeroTakenForNegative),
+    "out-of-range-indices": (
+        (bounds.OutOfRangeIndexReadsBehindTheInput, bounds.OutOfRangeIndexNamesTheLast),
+        indices.LastIndexClamped,
+    ),
+    "strides": ((strides.InputStridesIgnored,), strides.RowsTakenForPadded),
+    "output-bounds": ((memory.WritesPastTheEnd,), memory.LastElementUnwritten),
+    "inputs-unchanged": ((memory.ScribblesOnItsInput,), None),
 }
 OPEN = "the pages leave open what breaking it means, so no answer is wrong"
 NOT_ALONE = "at this level no descriptor breaks it and nothing else"
@@ -152,11 +156,13 @@ def derived(operator: str, level: Level) -> Iterator[Derived]:
     for rule in rules_of(operator):
         if not rule.applies_at(level) or not (exists or rule.id == f"{operator}.introduced-in"):
             continue
-        yield from _of_descriptors(operator, level, rule) if rule.is_descriptor_rule else _of_execution(rule)
+        yield from _of_descriptors(operator, level, rule) if rule.is_descriptor_rule else _of_execution(operator, rule)
 
 
-def _of_execution(rule: Rule) -> Iterator[Derived]:
-    for kind, made in zip((FORGETS, OVER_APPLIES), OF_EXECUTION[rule.id.rpartition(".")[2]], strict=True):
+def _of_execution(operator: str, rule: Rule) -> Iterator[Derived]:
+    forgetting, overdoing = OF_EXECUTION[rule.id.rpartition(".")[2]]
+    for kind, candidates in ((FORGETS, forgetting), (OVER_APPLIES, (overdoing,) if overdoing else ())):
+        made = next((mutant for mutant in candidates if operator in mutant.operators()), None)
         if made is None:
             yield Derived(kind, rule.id, left_out=NOTHING_TO_OVERDO)
         else:

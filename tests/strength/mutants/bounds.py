@@ -125,3 +125,9 @@ def ClampsIndicesByAnotherDimension(desc: Any, numbers: Any) -> Any:
     """Checks indices against the size of the last dimension, whichever they run over."""
     last = desc.input_tensor.sizes[-1]
     return np.where(numbers < limits(desc), np.minimum(numbers, last - 1), numbers)
+
+
+@plants("taken", WrongIndices, families=("one_hot",), rules=("out-of-range-indices",))
+def OutOfRangeIndexNamesTheLast(desc: Any, numbers: Any) -> Any:
+    """Clamps an index, where one out of range names nothing."""
+    return np.minimum(numbers, limits(desc) - 1)
