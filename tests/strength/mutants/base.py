@@ -12,7 +12,7 @@ from dml_conformance.backends.base import Answer, Binding
 from dml_conformance.backends.reference import ReferenceBackend, expected_output, layout
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import OperatorSpec, Slot, slots, with_tensors
+from dml_conformance.spec.operator import OperatorSpec, Slot, slots, tensor_at, with_tensors
 from dml_conformance.spec.registry import families, operators, rules, spec_of
 from dml_conformance.spec.rules import ACCEPTANCE
 from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes
@@ -48,6 +48,7 @@ class Mutant(ReferenceBackend):
         lacks: attributes that they must not have.
         families: the families of operators that it can be planted in; empty = all.
         reads: whether it shows in an input.
+        indexes: whether it shows in what an index tensor addresses.
         moves: whether it shows in elements that are moved bit for bit, whatever they are.
         since: the level from which on it shows; "" = from the operator's introduction.
         until: the level from which on it no longer shows; "" = to the highest.
@@ -59,6 +60,7 @@ class Mutant(ReferenceBackend):
     lacks: ClassVar[tuple[str, ...]] = ()
     families: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[bool] = False
+    indexes: ClassVar[bool] = False
     moves: ClassVar[bool] = False
     since: ClassVar[str] = ""
     until: ClassVar[str] = ""
@@ -82,6 +84,7 @@ class Mutant(ReferenceBackend):
             and {field.attribute for field in spec.fields}.isdisjoint(cls.lacks)
             and (not cls.families or families()[name] in cls.families)
             and (not cls.reads or spec.input_fields)
+            and (not cls.indexes or spec.index is not None)
             and (not cls.moves or moves_bits(spec))
         )
 
@@ -271,16 +274,25 @@ def numbers_of(binding: Binding, tensor: TensorDesc) -> Any:
     return layout.as_numbers(layout.bits(binding, tensor), tensor.data_type)
 
 
+def indices_key(desc: Any) -> str:
+    """The key of the index tensor."""
+    index = spec_of(desc).index
+    assert index is not None, f"{desc.operator} has no indices"
+    return index.indices
+
+
 def index_numbers(desc: Any, inputs: Bindings) -> Any:
     """The index tensor as int64; what does not fit is the largest, out of range either way."""
-    numbers = numbers_of(inputs["indices_tensor"], desc.indices_tensor)
+    key = indices_key(desc)
+    numbers = numbers_of(inputs[key], tensor_at(desc, key))
     return np.minimum(numbers, INT64_MAX).astype(np.int64) if numbers.dtype == np.uint64 else numbers.astype(np.int64)
 
 
 def with_indices(desc: Any, inputs: Bindings, numbers: Any) -> Any:
     """The output's elements, had the index tensor held these numbers."""
     tensor, binding = bound(DataType.INT64, numbers)
-    return compute(replace(desc, indices_tensor=tensor), {**inputs, "indices_tensor": binding})
+    key = indices_key(desc)
+    return compute(with_tensors(desc, {key: tensor}), {**inputs, key: binding})
 
 
 def with_packed_source(desc: Any, inputs: Bindings) -> Any:

@@ -8,8 +8,6 @@ import numpy as np
 
 from strength.mutants.base import GATHERS, Bindings, Mutant, index_numbers, limits, plants, with_indices
 
-INDEXED = ("indices_tensor",)
-
 
 class WrongIndices(Mutant, abstract=True):
     families = GATHERS
@@ -23,7 +21,7 @@ class WrongIndices(Mutant, abstract=True):
         raise NotImplementedError
 
 
-@plants("taken", WrongIndices, families=(), has=INDEXED, since="3_0", rules=("negative-indices",))
+@plants("taken", WrongIndices, families=(), indexes=True, since="3_0", rules=("negative-indices",))
 def NegativeIndexOutOfRange(desc: Any, numbers: Any) -> Any:
     """Clamps a negative index to 0 instead of counting from the end."""
     return np.maximum(numbers, 0)
@@ -35,7 +33,7 @@ def NegativeIndexOneOff(desc: Any, numbers: Any) -> Any:
     return np.where(numbers < 0, (numbers - 1) % limits(desc), numbers)
 
 
-@plants("taken", WrongIndices, families=(), has=INDEXED)
+@plants("taken", WrongIndices, families=(), indexes=True)
 def LastIndexClamped(desc: Any, numbers: Any) -> Any:
     """Takes the last index of a dimension for one too many."""
     return np.where(numbers == limits(desc) - 1, np.maximum(numbers - 1, 0), numbers)
@@ -72,7 +70,7 @@ def TupleReversed(desc: Any, inputs: Bindings) -> Any:
     return with_indices(desc, inputs, index_numbers(desc, inputs)[..., ::-1] % limits(desc))
 
 
-@plants("taken", WrongIndices, families=(), has=INDEXED)
+@plants("taken", WrongIndices, families=(), indexes=True)
 def ZeroTakenForNegative(desc: Any, numbers: Any) -> Any:
     """Counts from the end from 0 on, not from -1."""
     return np.where(numbers == 0, limits(desc) - 1, numbers)
