@@ -541,7 +541,12 @@ def with_database(package: Path, target: Path, statement: str, *parameters: str)
         (lambda c: replace(c, budget="tiny"), "campaign.budget: expected"),
         (lambda c: replace(c, seed=-1), "campaign.seed: expected"),
         (lambda c: replace(c, suite_version="9.9.9"), "only the same release makes the same cases"),
-        (lambda c: replace(c, levels=("3_0", "6_4")), "expected once, found not at all"),
+        (lambda c: replace(c, levels=("3_0", "6_4")), "campaign.executed: expected"),
+        (
+            lambda c: replace(c, levels=("3_0", "6_4"), executed={"TILE": ("3_0", "6_4")}),
+            "expected once, found not at all",
+        ),
+        (lambda c: replace(c, executed={"TILE": ()}), "campaign.executed: expected"),
         (lambda c: replace(c, levels=("3_0", "3_0")), "campaign.levels: expected"),
         (lambda c: replace(c, operators=("TILE", "TILE")), "campaign.operators: expected"),
         (lambda c: replace(c, spec="guessed"), "holds no campaign of this suite, or a damaged one: 'guessed'"),
