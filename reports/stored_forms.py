@@ -15,7 +15,7 @@ from dml_conformance.spec.validator import Reading
 
 # Characters and entries that reports have room for. Names are those of backends, devices, operators, rules and types.
 LONGEST_NAME, LONGEST_TEXT, LONGEST_FACT = 1_000, 10_000, 100_000
-MOST_NAMES, MOST_RULES, MOST_RUNS = 300, 10_000, 10_000
+MOST_NAMES, MOST_RULES, MOST_RUNS = 1_000, 10_000, 10_000
 
 
 class _Backend(msgspec.Struct):

@@ -272,9 +272,9 @@ _FOUND = f"found {LONGEST_NAME + 1:,}"
         ("device='n' * 1_001", "capabilities().device: expected at most"),
         ("versions={'n' * 1_001: ''}", "capabilities().versions: a name: expected at most"),
         ("versions={'a': 'n' * 1_001}", "capabilities().versions['a']: expected at most"),
-        ("versions={str(n): '' for n in range(101)}", f"versions: expected at most {MOST_NAMES} entries, found 101"),
+        ("versions={str(n): '' for n in range(1001)}", f"versions: expected at most {MOST_NAMES} entries, found 1,001"),
         ("operators=('n' * 1_001,)", "capabilities().operators[0]: expected at most"),
-        ("operators=tuple(map(str, range(101)))", f"operators: expected at most {MOST_NAMES} entries, found 101"),
+        ("operators=tuple(map(str, range(1001)))", f"operators: expected at most {MOST_NAMES} entries, found 1,001"),
         ("name=7", "Capabilities.name: expected a text; found 7, of type int"),
     ],
 )  # fmt: skip
@@ -311,7 +311,7 @@ _AT_MOST = f"{LONGEST_STORED:,} characters, {_FOUND}"
 LONG: Mapping[str, tuple[str, tuple[Any, ...], str]] = {
     "the backend's name": of_stream("campaign", "backend.name", _TEXT, _AT_MOST),
     "a version": of_stream("campaign", "backend.versions.cuda", _TEXT, _AT_MOST),
-    "versions": of_stream("campaign", "backend.versions", {str(n): "" for n in range(101)}, "100 entries, found 101"),
+    "versions": of_stream("campaign", "backend.versions", {str(n): "" for n in range(1001)}, "1,000 entries, found 1,001"),
     "an operator": of_stream("campaign", "operators[0]", _TEXT, _AT_MOST),
     "a statement of a rule": of_stream(
         "campaign", "rules[0].statement", "s" * 10_001, "10,000 characters, found 10,001"
