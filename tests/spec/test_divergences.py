@@ -16,6 +16,7 @@ from dml_conformance.backends.directml.library import DISTRIBUTION, RELEASES
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.divergences import RECOGNISED_BY, Divergence, divergences, recognise
+from dml_conformance.spec.field_kinds import ScaleBias
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.libraries import libraries
@@ -103,6 +104,14 @@ def strided(total: int) -> TileDesc:
     return tile(wide, tensor(3))
 
 
+def described(operator: str, *values: Any) -> OperatorDesc:
+    return operators()[operator].desc(*values)
+
+
+def ones(count: int) -> TensorDesc:
+    return tensor(*(1,) * count)
+
+
 I8 = DataType.INT8
 # For each divergence, descriptors as near to it as can be, and whether they show it.
 NEIGHBOURS: list[tuple[str, OperatorDesc, bool]] = [
@@ -148,6 +157,23 @@ NEIGHBOURS: list[tuple[str, OperatorDesc, bool]] = [
         )
     ),
     ("gather-scalar-index-any-first-size", gather((1, 1), (1, 1), (1, 2), 0, 0), False),
+    *(
+        ("scale-bias-of-64-bits", described("ELEMENT_WISE_IDENTITY", *(tensor(1, data_type=kind),) * 2, scaled), shows)
+        for kind, scaled, shows in (
+            (DataType.INT64, ScaleBias(1.0, 1.0), True),
+            (DataType.INT64, ScaleBias(1.0, -0.0), False),
+            (DataType.INT64, None, False),
+            (DataType.FLOAT32, ScaleBias(2.0, 1.0), False),
+        )
+    ),
+    *(
+        ("diagonal-matrix-of-64-bits", described("DIAGONAL_MATRIX", tensor(1, 1, data_type=kind), 0, 1.0), shows)
+        for kind, shows in ((DataType.UINT64, True), (DataType.UINT32, False))
+    ),
+    *(
+        ("one-hot-values-of-another-dimension-count", described("ONE_HOT", *map(ones, counts), 0), shows)
+        for counts, shows in (((2, 1, 2), True), ((2, 2, 2), False), ((1, 2, 2), False), ((2, 2, 1), False))
+    ),
 ]
 
 

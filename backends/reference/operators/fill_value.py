@@ -95,7 +95,9 @@ def cut_sequence(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     certain = certain_count(start, delta, tensor.data_type) - first
     if certain > 0:
         start += first * delta
-    return msgspec.structs.replace(desc, value_start=start), {CERTAIN: np.array(max(certain, 0), np.uint64)}
+    return msgspec.structs.replace(desc, value_start=start), {
+        CERTAIN: np.array(min(max(certain, 0), _ENDLESS - 1), np.uint64)
+    }
 
 
 OPERATORS: dict[str, Compute] = {

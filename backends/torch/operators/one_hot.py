@@ -18,6 +18,8 @@ def one_hot(desc: Any, tensors: Tensors) -> Tensors:
     if indices.shape[axis] != 1 or values.numel() < 2:
         raise PlanError(f"{indices.shape[axis]} indices along Axis, {values.numel()} values")
     size = desc.output_tensor.sizes[axis]
+    if indices.is_meta:  # where torch takes 100 times as long to make numbers
+        return {"output_tensor": values.new_empty((*indices.shape[:axis], size, *indices.shape[axis + 1 :]))}
     along = torch.arange(size, device=indices.device).view((-1,) + (1,) * (indices.dim() - 1 - axis))
     off, on = values.flatten()[:2]
     return {"output_tensor": torch.where(along == _places(indices, size), on, off)}
