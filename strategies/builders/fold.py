@@ -45,9 +45,9 @@ class FoldBuilder(Builder):
         chooser = ctx.chooser
         rank = chooser.choice(ctx.ranks)
         spatial = max(rank - 2, 0)
-        batch, channels = chooser.several(1, 2, 2)
+        batch, channels = chooser.integer(1, 2), chooser.integer(2 if ctx.spread else 1, 3)
         steps = tuple(self._steps(ctx, spatial) for _ in range(spatial))
-        more = chooser.several(1 if ctx.spread else 0, 3 if spatial < 3 else 1, spatial)
+        more = chooser.several(0, 3 if spatial < 3 else 1, spatial)
         shown = tuple(max(_reach(step) + room - step[3] - step[4], 1) for step, room in zip(steps, more, strict=True))
         return self._build(ctx, chooser.choice(ctx.data_types), (batch, channels, *shown)[:rank], steps)
 
