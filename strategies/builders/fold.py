@@ -11,7 +11,7 @@ from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.operators.fold import ARRAYS, image
 from dml_conformance.strategies.builders import Builder, matrix
 from dml_conformance.strategies.context import SIMPLEST_FIRST, Context, Impossible
-from dml_conformance.strategies.edits import edit, resize
+from dml_conformance.strategies.edits import edit, resize, resize_at
 from dml_conformance.strategies.tensors import tensor
 
 Sizes = tuple[int, ...]
@@ -39,15 +39,17 @@ class FoldBuilder(Builder):
             "dilations": self.break_dilations,
             "window-fits": self.break_window_fits,
         }
+        if self._is_fold:
+            self.violations["output-sizes"] = self.break_output_sizes
 
     def build(self, ctx: Context) -> Any:
         """Whatever the window is, the image is large enough for some of them."""
         chooser = ctx.chooser
         rank = chooser.choice(ctx.ranks)
         spatial = max(rank - 2, 0)
-        batch, channels = chooser.several(1, 2, 2)
+        batch, channels = chooser.integer(1, 2), chooser.integer(2 if ctx.spread else 1, 3)
         steps = tuple(self._steps(ctx, spatial) for _ in range(spatial))
-        more = chooser.several(1 if ctx.spread else 0, 3 if spatial < 3 else 1, spatial)
+        more = chooser.several(0, 3 if spatial < 3 else 1, spatial)
         shown = tuple(max(_reach(step) + room - step[3] - step[4], 1) for step, room in zip(steps, more, strict=True))
         return self._build(ctx, chooser.choice(ctx.data_types), (batch, channels, *shown)[:rank], steps)
 
@@ -124,6 +126,12 @@ class FoldBuilder(Builder):
         d = ctx.chooser.integer(0, len(desc.strides) - 1)
         size = image(desc).sizes[2 + d]
         return self._with(ctx, desc, "window_sizes", size + desc.start_padding[d] + desc.end_padding[d] + 1, d)
+
+    def break_output_sizes(self, ctx: Context) -> Any:
+        """Another batch or channel; spatial sizes of the output may be others in earnest."""
+        desc = self.build(ctx)
+        d = ctx.chooser.variant((0, 1))
+        return resize_at(desc, "output_tensor", d, desc.output_tensor.sizes[d] + 1)
 
     def _with(self, ctx: Context, desc: Any, name: str, entry: int, d: int | None = None) -> Any:
         entries = getattr(desc, name)

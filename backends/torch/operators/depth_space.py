@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch.nn import functional
-
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
 from dml_conformance.spec.field_kinds import enumeration
 
 
 def space_to_depth(desc: Any, tensors: Tensors) -> Tensors:
-    """torch's pixel_unshuffle has the channel before the places of the block; DEPTH_COLUMN_ROW wants it behind them."""
+    """Rows and columns split into blocks, whose places go before the channels or behind them, in one copy."""
     source, block = tensors["input_tensor"], _block(desc)
-    channels, height, width = source.shape[1:]
+    height, width = source.shape[2:]
     if height % block or width % block:
         raise PlanError(f"BlockSize is {block}, the input has {height} rows and {width} columns")
-    moved = functional.pixel_unshuffle(source, block)
-    if _has_channel_last(desc):
-        moved = moved.unflatten(1, (channels, block * block)).transpose(1, 2).flatten(1, 2)
-    return {"output_tensor": moved}
+    split = source.unflatten(3, (width // block, block)).unflatten(2, (height // block, block))
+    moved = split.permute((0, 3, 5, 1, 2, 4) if _has_channel_last(desc) else (0, 1, 3, 5, 2, 4))
+    return {"output_tensor": moved.flatten(1, 3)}
 
 
 def depth_to_space(desc: Any, tensors: Tensors) -> Tensors:
-    """torch's pixel_shuffle, after which the same holds."""
+    """The channels split into those of the output and the places in a block."""
     source, block = tensors["input_tensor"], _block(desc)
     channels = source.shape[1]
     if channels % (block * block):
         raise PlanError(f"BlockSize is {block}, the input has {channels} channels")
+    left = channels // (block * block)
     if _has_channel_last(desc):
-        source = source.unflatten(1, (block * block, channels // (block * block))).transpose(1, 2).flatten(1, 2)
-    return {"output_tensor": functional.pixel_shuffle(source, block)}
+        moved = source.unflatten(1, (block, block, left)).permute(0, 3, 4, 1, 5, 2)
+    else:
+        moved = source.unflatten(1, (left, block, block)).permute(0, 1, 4, 2, 5, 3)
+    return {"output_tensor": moved.flatten(4, 5).flatten(2, 3)}
 
 
 def _block(desc: Any) -> int:
