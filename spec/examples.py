@@ -86,7 +86,7 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         A tensor that has neither by the newest table gets the first type that it has there.
         """
-        fields = self._corrected_fields()
+        fields = {**self._corrected_fields(), **copy.deepcopy(self.unprinted)}
         newest = self.spec.table_at(HIGHEST) or {}
         for field in self.spec.tensor_fields:
             wanted = indices if self.spec.group(field) == INDICES else data
@@ -96,7 +96,7 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             for tensor in described if isinstance(described, list) else [described]:
                 if tensor is not None:
                     tensor.setdefault("DataType", data_type.name)
-        return self._read(fields)
+        return desc_from_json({"type": self.spec.dml_name, "desc": fields}, self.id)
 
     def elements(self, tensor: str) -> tuple[Value, ...]:
         """The printed elements of a tensor (`InputTensor`), row-major.

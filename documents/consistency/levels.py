@@ -10,7 +10,7 @@ from dml_conformance.documents.consistency.model import ConsistencyChecks, Contr
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.history import Aspect
 from dml_conformance.spec.levels import LOWEST, Level
-from dml_conformance.spec.operator import OperatorSpec, Table
+from dml_conformance.spec.operator import DATA, OperatorSpec, Table
 from dml_conformance.spec.rules import Rule
 from dml_conformance.spec.tensor_rules import TENSOR_RULES, max_dimension_count
 
@@ -107,12 +107,21 @@ def _shown_by_page(spec: OperatorSpec, aspect: Aspect, level: Level) -> bool:
     return old.dimension_counts != new.dimension_counts
 
 
-@CHECKS.add("data-types", lambda standard: len(standard.operators))
+def _movers(standard: Standard) -> dict[str, OperatorSpec]:
+    """The operators all of whose outputs are of the data that they get."""
+    return {
+        name: spec
+        for name, spec in standard.operators.items()
+        if all(spec.group(field) == DATA for field in spec.output_fields)
+    }
+
+
+@CHECKS.add("data-types", lambda standard: len(_movers(standard)))
 def _data_types(standard: Standard) -> Iterator[Contradiction]:
     """Operators that only move data take the same types."""
     newest = {
         name: spec.tables[max(spec.tables)][spec.tensor_fields[0].name].data_types
-        for name, spec in standard.operators.items()
+        for name, spec in _movers(standard).items()
     }
     usual = Counter(newest.values()).most_common(1)[0][0]
     for name, own in newest.items():
