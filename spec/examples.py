@@ -18,7 +18,7 @@ import msgspec
 
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.forms import desc_from_json
+from dml_conformance.spec.forms import FormError, desc_from_json
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operator import INDICES, OperatorDesc, OperatorSpec, inputs
 from dml_conformance.spec.registry import operator
@@ -73,8 +73,11 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def printed(self) -> OperatorDesc | None:
-        """The descriptor as printed; None where types are not."""
-        return None if self.minimum_level is None else self._read(self.desc)
+        """The descriptor as printed; None where types are not, or where no descriptor holds what is."""
+        try:
+            return None if self.minimum_level is None else self._read(self.desc)
+        except FormError:
+            return None
 
     @property
     def corrected(self) -> OperatorDesc | None:

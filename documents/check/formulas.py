@@ -22,7 +22,7 @@ from functools import cache
 from typing import Any
 
 from dml_conformance.documents.read.model import Interval
-from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.operator import slots
 from dml_conformance.spec.tensor import braces
 
 Sizes = tuple[int, ...]
@@ -57,13 +57,13 @@ class Environment:
 
     @classmethod
     def of(cls, desc: Any) -> Environment:
-        """The values of a descriptor under the names of its fields."""
-        fields = spec_of(desc).fields
-        values = {field.name: getattr(desc, field.attribute) for field in fields}
-        lists = {name: value for name, value in values.items() if isinstance(value, tuple)}
-        numbers = {name: value for name, value in values.items() if isinstance(value, int)}
-        numbers |= {field.count_field: len(lists[field.name]) for field in fields if field.name in lists}
-        return cls(numbers, lists, {field.name: values[field.name].sizes for field in fields if field.is_tensor})
+        """The values of a descriptor under the names of its fields, sizes under those of its slots."""
+        values = {field: getattr(desc, field.attribute) for field in desc.fields}
+        arrays = {field: value for field, value in values.items() if field.count_field and value is not None}
+        lists = {field.name: value for field, value in arrays.items() if not field.is_tensor}
+        numbers = {field.name: value for field, value in values.items() if isinstance(value, int)}
+        numbers |= {field.count_field: len(value) for field, value in arrays.items()}
+        return cls(numbers, lists, {slot.name: slot.tensor.sizes for slot in slots(desc)})
 
     @property
     def names(self) -> frozenset[str]:

@@ -100,11 +100,10 @@ def _shown_by_page(spec: OperatorSpec, aspect: Aspect, level: Level) -> bool:
     below = [lower for lower in spec.tables if lower < level]
     if level not in spec.tables or not below:
         return False
-    first = spec.tensor_fields[0].name
-    old, new = spec.tables[max(below)][first], spec.tables[level][first]
+    old, new = spec.tables[max(below)], spec.tables[level]
     if aspect is Aspect.DATA_TYPES:
-        return old.data_types != new.data_types
-    return old.dimension_counts != new.dimension_counts
+        return any(old[name].data_types != new[name].data_types for name in new)
+    return any(old[name].dimension_counts != new[name].dimension_counts for name in new)
 
 
 def _movers(standard: Standard) -> dict[str, OperatorSpec]:

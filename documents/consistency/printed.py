@@ -16,7 +16,6 @@ from dml_conformance.documents.check.formulas import Environment, Formula, allow
 from dml_conformance.documents.check.identifiers import take_apart
 from dml_conformance.documents.read.model import Interval
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.sources import read_data
 
 Sizes = tuple[int, ...]
@@ -55,14 +54,15 @@ def printed_facts() -> dict[str, PrintedFacts]:
 
 
 def printed_sizes(desc: Any) -> Sizes:
-    """The output sizes of a descriptor by the formula on its page.
+    """The sizes that the formula on its page gives a descriptor's tensor.
 
     Raises:
         KeyError: the page prints none.
         NoValue: the formula has no value on the descriptor.
     """
     facts = printed_facts()[desc.operator]
-    return facts.formula.sizes(Environment.of(desc), len(desc.output_tensor.sizes))
+    environment = Environment.of(desc)
+    return facts.formula.sizes(environment, len(environment.sizes[facts.formula.target]))
 
 
 class BoundedValue(NamedTuple):
@@ -75,7 +75,7 @@ class BoundedValue(NamedTuple):
 
 def printed_ranges(desc: Any) -> Iterator[BoundedValue]:
     """The values of a descriptor that the page on its operator bounds; of an array each."""
-    environment, arrays = Environment.of(desc), {field.name for field in spec_of(desc).fields if field.count_field}
+    environment, arrays = Environment.of(desc), {field.name for field in desc.fields if field.count_field}
     facts = printed_facts().get(desc.operator, PrintedFacts("", {}))
     for name, (of, _) in facts.ranges.items():
         values = environment.elements(of) if of in arrays else (number_of(of)[0](environment),)

@@ -23,7 +23,7 @@ from dml_conformance.conformance.cli.errors import Exit
 from dml_conformance.documents.consistency.printed import printed_ranges
 from dml_conformance.documents.read.collection import PageCollection
 from dml_conformance.spec.examples import Example, examples, illustrations
-from dml_conformance.spec.operator import FieldKind, OperatorSpec
+from dml_conformance.spec.operator import OperatorSpec
 from dml_conformance.spec.registry import operators, rules
 
 OWN = ROOT / "docs" / "examples" / "pages"
@@ -33,7 +33,7 @@ SCHEMA = json.loads((ROOT / "docs" / "schemas" / "pages.schema.json").read_text(
 Facts = dict[str, Any]
 Json = dict[str, Any]
 
-TENSOR, UINT, UINTS = "const DML_TENSOR_DESC *", "UINT", "const UINT *"
+TENSOR = "const DML_TENSOR_DESC *"
 
 
 def invoke(*args: str) -> Result:
@@ -57,7 +57,7 @@ def of_registry() -> Facts:
 def of_operator(spec: OperatorSpec) -> Iterator[tuple[str, Any]]:
     yield "structure", f"DML_{spec.name}_OPERATOR_DESC"
     yield "introduced-in", spec.introduced_in.label
-    types = dict(typed(spec))
+    types = {field.name: field.type for field in spec.facts.fields}
     yield "fields", list(types.items())
     yield "members", list(types)
     for name, type_ in types.items():
@@ -67,22 +67,15 @@ def of_operator(spec: OperatorSpec) -> Iterator[tuple[str, Any]]:
     for level, table in spec.tables.items():
         for field in spec.tensor_fields:
             path = f"table/{level.label}/{field.name}"
-            yield f"{path}/kind", "Input" if field.kind is FieldKind.INPUT else "Output"
-            yield f"{path}/dimension-counts", sorted(table[field.group].dimension_counts)
-            yield f"{path}/data-types", sorted(data_type.name for data_type in table[field.group].data_types)
+            yield f"{path}/kind", "Output" if field.is_output else "Input"
+            yield f"{path}/dimension-counts", sorted(table[field.name].dimension_counts)
+            yield f"{path}/data-types", sorted(data_type.name for data_type in table[field.name].data_types)
     for example in examples().values():
         if example.operator == spec.name:
             yield from of_example(example)
     for figure in illustrations().values():
         if figure.operator == spec.name:
             yield f"illustration/{sizes_text(figure.sizes)}", True
-
-
-def typed(spec: OperatorSpec) -> Iterator[tuple[str, str]]:
-    for field in spec.fields:
-        if field.count_field:
-            yield field.count_field, UINT
-        yield field.name, TENSOR if field.is_tensor else UINTS if field.kind is FieldKind.UINT_ARRAY else UINT
 
 
 def of_example(example: Example) -> Iterator[tuple[str, Any]]:

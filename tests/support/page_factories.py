@@ -27,7 +27,7 @@ from dml_conformance.documents.read.model import (
     Value,
 )
 from dml_conformance.spec.examples import Example, examples
-from dml_conformance.spec.operator import DATA, FieldKind, OperatorSpec
+from dml_conformance.spec.operator import OperatorSpec
 from dml_conformance.spec.operator_facts import Role, SupportTable, operator_facts
 from dml_conformance.spec.registry import operator
 
@@ -137,6 +137,8 @@ def _text(sentence: str) -> dict[str, Any]:
 _MISMATCH = _text("DimensionCount and DataType of this must match InputTensor.DimensionCount.")
 _SIX_COORDINATES = _text("Given IndicesTensor.Sizes = {1,1,4,6} and IndicesDimensionCount = 3, {1,4,6} counts.")
 _PUBLISHED: dict[str, dict[str, dict[str, Any]]] = {
+    "GATHER_ELEMENTS": {},
+    "TILE": {},
     "GATHER": {
         "OutputTensor": _MISMATCH,
         "IndexDimensions": {"ranges": (interval("[0, IndicesTensor.DimensionCount)", 63),)},
@@ -148,6 +150,10 @@ _PUBLISHED: dict[str, dict[str, dict[str, Any]]] = {
         "IndicesTensor": _text("Starting with DML_FEATURE_LEVEL_3_0, negative indices are supported."),
     },
 }
+
+
+# The operators whose published pages have a likeness here; the pages themselves are held against the registry elsewhere.
+PUBLISHED = tuple(_PUBLISHED)
 
 
 def bare_page(name: str, path: str, **fields: Any) -> Page:
@@ -176,7 +182,7 @@ def page_of(name: str) -> Page:
         availability=(quoted(f"This operator was introduced in DML_FEATURE_LEVEL_{spec.introduced_in}.", 120),),
         constraints=_constraints(spec),
         tables=_tables(spec),
-        examples=(_example(spec),),
+        examples=_example(spec),
     )
     if name in _FORMULAS:
         block = CodeBlock("members/OutputTensor", _FORMULAS[name], "formula", Place(45, 1))
@@ -356,11 +362,11 @@ def _member(operator_name: str, field: str, kind: str, line: int) -> FieldSectio
 
 
 def _constraints(spec: OperatorSpec) -> tuple[Quoted, ...]:
-    every = ", ".join(field.name for field in spec.tensor_fields)
-    data = " and ".join(field.name for field in spec.tensor_fields if field.group == DATA)
-    return (
-        quoted(f"{every} must have the same DimensionCount.", 130),
-        quoted(f"{data} must have the same DataType.", 131),
+    said = (("DimensionCount", spec.rank_groups), ("DataType", spec.type_groups))
+    groups = [(prop, fields) for prop, of_one in said for fields in of_one.values() if len(fields) > 1]
+    return tuple(
+        quoted(f"{', '.join(field.name for field in fields)} must have the same {prop}.", 130 + n)
+        for n, (prop, fields) in enumerate(groups)
     )
 
 
@@ -371,9 +377,9 @@ def _tables(spec: OperatorSpec) -> tuple[LevelTable, ...]:
         rows = [
             row(
                 field.name,
-                "Input" if field.kind is FieldKind.INPUT else "Output",
-                sorted(content[field.group].dimension_counts),
-                [data_type.name for data_type in sorted(content[field.group].data_types)],
+                "Output" if field.is_output else "Input",
+                sorted(content[field.name].dimension_counts),
+                [data_type.name for data_type in sorted(content[field.name].data_types)],
                 line + 3 + i,
             )
             for i, field in enumerate(spec.tensor_fields)
@@ -382,17 +388,24 @@ def _tables(spec: OperatorSpec) -> tuple[LevelTable, ...]:
     return tuple(tables)
 
 
-def _example(spec: OperatorSpec) -> PageExample:
+def _example(spec: OperatorSpec) -> tuple[PageExample, ...]:
+    """One that is right, and that a page may number 1; none where none is known."""
     content = _EXAMPLES.get(spec.name)
     if content is None:
-        known = examples()[{"TILE": "TILE/1"}.get(spec.name, f"{spec.name}/2")]
+        known = [example for example in examples().values() if example.operator == spec.name]
+        known = [example for example in known if not (example.errata or example.corrections or example.unprinted)]
+        if not known:
+            return ()
         content = {
-            name: (field["Sizes"], field["DataType"], known.values[name]) if isinstance(field, dict) else field
-            for name, field in known.desc.items()
+            name: (field["Sizes"], field.get("DataType"), known[0].values.get(name))
+            if isinstance(field, dict)
+            else field
+            for name, field in known[0].desc.items()
         }
     tensors = [
-        example_tensor(name, *content[name], line=103 + 2 * n)
-        for n, name in enumerate(field.name for field in spec.tensor_fields)
+        example_tensor(name, *stated, line=103 + 2 * n)
+        for n, (name, stated) in enumerate(content.items())
+        if isinstance(stated, tuple)
     ]
     attributes = {name: value(v, 102) for name, v in content.items() if not isinstance(v, tuple)}
-    return PageExample(1, quoted("Example 1. Four dimensions", 100), attributes, tuple(tensors), Place(101, 1), 110)
+    return (PageExample(1, quoted("Example 1. Figures", 100), attributes, tuple(tensors), Place(101, 1), 110),)
