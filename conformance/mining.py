@@ -10,29 +10,40 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import product
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 import msgspec
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import Field, OperatorDesc, slots, with_tensors
+from dml_conformance.spec.descriptor import Field, OperatorDesc, outputs, slots, with_tensors
 from dml_conformance.spec.field_kinds import TENSOR, UINT, ArrayKind, WholeKind
 from dml_conformance.spec.forms import desc_from_json
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import OperatorSpec
+from dml_conformance.spec.operator import OperatorSpec, Table
 from dml_conformance.spec.operator_facts import Support
 from dml_conformance.spec.registry import every_operator
 from dml_conformance.spec.sources import read_data
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.tensor_rules import max_dimension_count
+from dml_conformance.spec.validator import Outcome, decide
 from dml_conformance.strategies.chooser import Chooser, SeededChooser
 
 DRAWN = 40  # descriptors with other tensors at random, where no likely one is accepted
 MOST_COMBINED = 3  # whole-number attributes of which all combinations are tried
 DATA_TYPES = tuple(data_type for data_type in DataType if data_type is not DataType.UNKNOWN)
 
-Accepts = Callable[[OperatorDesc], bool]
+
+class LibraryAnswer(StrEnum):
+    """What the library does with a descriptor."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    CRASH = "crash"
+    NOT_CLAIMED = "not claimed"
+
+
+Ask = Callable[[OperatorDesc], LibraryAnswer]
 
 
 class Aspect(StrEnum):
@@ -66,12 +77,15 @@ class Difference:
 
     Attributes:
         allowed: by the facts.
-        desc: that the library accepts though they do not; the first of those tried where they do.
+        desc: that the library accepts, though they do not; the first of those that it refuses, though they allow it;
+            or one that it dies of.
+        answer: the library's to it.
     """
 
     question: Question
     allowed: bool
     desc: OperatorDesc
+    answer: LibraryAnswer
 
 
 @dataclass
@@ -93,22 +107,25 @@ class Mined:
 def plain_descriptors() -> dict[str, list[OperatorDesc]]:
     """Those that the library accepts, by operator; together they have nearly every tensor of it."""
     found = read_data("plain", dict[str, list[dict[str, Any]]])
-    return {name: [desc_from_json({"type": f"DML_OPERATOR_{name}", "desc": d}) for d in descs] for name, descs in found.items()}
+    return {
+        name: [desc_from_json({"type": f"DML_OPERATOR_{name}", "desc": d}) for d in descs]
+        for name, descs in found.items()
+    }
 
 
-def mine(accepts: Accepts, level: Level, names: Iterable[str] = ()) -> Iterator[Mined]:
+def mine(ask: Ask, level: Level, names: Iterable[str] = ()) -> Iterator[Mined]:
     """Ask about operators one after the other.
 
     Args:
-        accepts: whether the library accepts a descriptor.
+        ask: for the library's answer to a descriptor.
         level: its own.
         names: of the operators; all by default.
     """
     for name in names or every_operator():
-        yield _mined(accepts, every_operator()[name], level)
+        yield _mined(ask, every_operator()[name], level)
 
 
-def _mined(accepts: Accepts, spec: OperatorSpec, level: Level) -> Mined:
+def _mined(ask: Ask, spec: OperatorSpec, level: Level) -> Mined:
     found = Mined(spec.name)
     if spec.introduced_in > level:
         found.left_out.append(f"came with {spec.introduced_in}, and the library speaks {level}")
@@ -119,38 +136,48 @@ def _mined(accepts: Accepts, spec: OperatorSpec, level: Level) -> Mined:
         if table is None:
             found.left_out.append(f"{variant} has no table at {level}")
             continue
-        bases = [base for base in (_of_variant(desc, variant) for desc in plain) if accepts(base)]
+        tries = (_of_variant(desc, variant, table) for desc in plain)
+        accepted = (next((base for base in bases if ask(base) is LibraryAnswer.ACCEPT), None) for bases in tries)
+        bases = [base for base in accepted if base is not None]
         if not bases:
             found.left_out.append(" ".join(filter(None, (variant, "no plain descriptor is accepted"))))
             continue
-        miner = _Miner(accepts, level, variant, table)
+        miner = _Miner(ask, level, variant, table)
         for tensor in spec.tensor_fields:
             with_it = [base for base in bases if any(slot.field is tensor for slot in slots(base))]
             if with_it:
-                miner.ask_about(tensor, with_it, found)
+                miner.ask_about(tensor, with_it, [base for base in bases if base not in with_it], found)
             else:
                 found.left_out.append(f"{tensor.name}: no plain descriptor has it")
     return found
 
 
-def _of_variant(desc: Any, variant: str) -> Any:
+def _of_variant(desc: Any, variant: str, table: Table) -> Iterator[Any]:
+    """The descriptor with another function, and outputs of a type that goes with that."""
     if not variant:
-        return desc
+        yield desc
+        return
     kind = next(f.kind for f in desc.fields if f.name == "Function")
-    return msgspec.structs.replace(desc, function=int(kind.enum[variant]))
+    of_function = msgspec.structs.replace(desc, function=int(kind.enum[variant]))
+    yield of_function
+    for slot in outputs(of_function):
+        for data_type in sorted(table[slot.field.name].data_types):
+            yield _with_types(of_function, {slot.key: data_type})
 
 
 @dataclass(frozen=True)
 class _Miner:
     """Asks about the tensors of one operator at one level."""
 
-    accepts: Accepts
+    ask: Ask
     level: Level
     variant: str
-    table: Any
+    table: Table
 
-    def ask_about(self, tensor: Field, bases: list[OperatorDesc], found: Mined) -> None:
+    def ask_about(self, tensor: Field, bases: list[OperatorDesc], others: list[OperatorDesc], found: Mined) -> None:
+        """Ask about a tensor, from descriptors that have it; the others lack it."""
         row: Support = self.table[tensor.name]
+        counts = range(1, max_dimension_count(self.level) + 1)
         if row.data_types:
             for data_type in DATA_TYPES:
                 tries = (desc for base in bases for desc in _typed(base, tensor, data_type, self.table))
@@ -158,31 +185,35 @@ class _Miner:
         else:
             found.left_out.append(f"data types of {tensor.name}: the page leaves them open")
         if row.dimension_counts:
-            for count in range(1, max_dimension_count(self.level) + 1):
+            for count in counts:
                 tries = (desc for base in bases for desc in _of_count(base, tensor, count, self.table))
                 self._hold(found, tensor, Aspect.DIMENSION_COUNT, str(count), count in row.dimension_counts, tries)
         else:
             found.left_out.append(f"dimension counts of {tensor.name}: the page leaves them open")
         if tensor.kind is TENSOR:
             tries = (desc for base in bases for desc in _without(base, tensor))
-            self._hold(found, tensor, Aspect.NULL, "", tensor.optional, tries)
+            self._hold(found, tensor, Aspect.NULL, "", tensor.optional, chain(others, tries))
 
     def _hold(
-        self, found: Mined, tensor: Field, aspect: Aspect, value: str, allowed: bool, tries: Iterator[OperatorDesc]
+        self, found: Mined, tensor: Field, aspect: Aspect, value: str, allowed: bool, tries: Iterable[OperatorDesc]
     ) -> None:
-        """Hold the library's answer against the facts."""
-        first = accepted = None
-        for desc in tries:
-            first = first or desc
-            if self.accepts(desc):
-                accepted = desc
-                break
-        if first is None:
-            return
+        """Hold the library's answer against the facts: it is to accept one of the descriptors, or none."""
+        question = Question(found.operator, self.variant, tensor.name, aspect, value)
         found.tried += 1
-        if (accepted is not None) is not allowed:
-            question = Question(found.operator, self.variant, tensor.name, aspect, value)
-            found.differences.append(Difference(question, allowed, accepted or first))
+        refused: list[OperatorDesc] = []
+        for desc in tries:
+            answer = self.ask(desc)
+            if answer is LibraryAnswer.ACCEPT:
+                if not allowed:
+                    found.differences.append(Difference(question, allowed, desc, answer))
+                return
+            if answer is LibraryAnswer.CRASH:
+                found.differences.append(Difference(question, allowed, desc, answer))
+                return
+            refused.append(desc)
+        if allowed:
+            within = (desc for desc in refused if decide(desc, self.level).outcome is not Outcome.REJECT)
+            found.differences.append(Difference(question, allowed, next(within, refused[0]), LibraryAnswer.REJECT))
 
 
 def _together(base: OperatorDesc, tensor: Field, alike: Callable[[TensorDesc], Any], may: Callable[[str], bool]) -> Any:
@@ -197,7 +228,7 @@ def _together(base: OperatorDesc, tensor: Field, alike: Callable[[TensorDesc], A
     return dict.fromkeys(sets)
 
 
-def _typed(base: OperatorDesc, tensor: Field, data_type: DataType, table: Any) -> Iterator[OperatorDesc]:
+def _typed(base: OperatorDesc, tensor: Field, data_type: DataType, table: Table) -> Iterator[OperatorDesc]:
     """The descriptor with another data type of one tensor, and of others that may share it."""
     numbers = [f.attribute for f in base.fields if f.kind.name == "DML_TENSOR_DATA_TYPE"]
     along = [dict.fromkeys(numbers, int(data_type)), {}] if numbers else [{}]
@@ -218,7 +249,7 @@ def _with_types(desc: OperatorDesc, types: dict[str, DataType]) -> OperatorDesc:
     return with_tensors(desc, {key: TensorDesc.of(kind, tensors[key].sizes) for key, kind in types.items()})
 
 
-def _of_count(base: OperatorDesc, tensor: Field, count: int, table: Any) -> Iterator[OperatorDesc]:
+def _of_count(base: OperatorDesc, tensor: Field, count: int, table: Table) -> Iterator[OperatorDesc]:
     """The descriptor with more or fewer leading dimensions of one tensor and of others, and attributes that may fit."""
     before = next(len(slot.tensor.sizes) for slot in slots(base) if slot.field is tensor)
     tensors = {slot.key: slot.tensor for slot in slots(base)}
