@@ -103,12 +103,17 @@ class Mined:
     differences: list[Difference] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
+    @property
+    def agreed(self) -> int:
+        """Number of questions to which the library answered as the facts do."""
+        return self.tried - len({difference.question for difference in self.differences})
+
 
 def plain_descriptors() -> dict[str, list[OperatorDesc]]:
     """Those that the library accepts, by operator; together they have nearly every tensor of it."""
     found = read_data("plain", dict[str, list[dict[str, Any]]])
     return {
-        name: [desc_from_json({"type": f"DML_OPERATOR_{name}", "desc": d}) for d in descs]
+        name: [desc_from_json({"type": f"DML_OPERATOR_{name}", "desc": desc}) for desc in descs]
         for name, descs in found.items()
     }
 
@@ -201,14 +206,15 @@ class _Miner:
         question = Question(found.operator, self.variant, tensor.name, aspect, value)
         found.tried += 1
         refused: list[OperatorDesc] = []
+        answers: set[LibraryAnswer] = set()
         for desc in tries:
             answer = self.ask(desc)
+            if answer is LibraryAnswer.CRASH and answer not in answers:
+                found.differences.append(Difference(question, allowed, desc, answer))
+            answers.add(answer)
             if answer is LibraryAnswer.ACCEPT:
                 if not allowed:
                     found.differences.append(Difference(question, allowed, desc, answer))
-                return
-            if answer is LibraryAnswer.CRASH:
-                found.differences.append(Difference(question, allowed, desc, answer))
                 return
             refused.append(desc)
         if allowed:

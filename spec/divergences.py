@@ -17,6 +17,7 @@ from dml_conformance.spec.forms import desc_from_json
 from dml_conformance.spec.operator import OperatorDesc, is_whole, slots
 from dml_conformance.spec.registry import of_families
 from dml_conformance.spec.sources import read_data
+from dml_conformance.spec.table_divergences import TABLE_DIVERGENCES
 from dml_conformance.spec.tensor import MAX_ELEMENTS, TensorDesc, minimum_size_in_bytes
 from dml_conformance.spec.validator import Decision, Outcome
 
@@ -135,4 +136,4 @@ RECOGNISED_BY: Mapping[str, Callable[[Any], bool]] = {
         total_size_of_too_many_elements,
         strided_size_in_32_bits,
     )
-} | {name: _if_whole(recognised) for name, recognised in of_families("DIVERGENCES").items()}
+} | TABLE_DIVERGENCES | {name: _if_whole(recognised) for name, recognised in of_families("DIVERGENCES").items()}
