@@ -1,4 +1,4 @@
-"""How it is recognised in a descriptor that the library's tables are not those of the pages, of operators of any family.
+"""How it is recognised in a descriptor that the library's tables are not those of the pages, whatever the family.
 
 They were found by holding every operator's tables against the libraries; see `spec.divergences`.
 """
@@ -44,8 +44,8 @@ def zero_point_is_required(desc: Any) -> bool:
 
 
 def filter_zero_point_as_its_scale(desc: Any) -> bool:
-    zero_point = desc.filter_zero_point_tensor
-    return is_whole(desc) and zero_point is not None and len(zero_point.sizes) < 3
+    zero_point, scale = desc.filter_zero_point_tensor, desc.filter_scale_tensor
+    return is_whole(desc) and zero_point is not None and len(zero_point.sizes) != len(scale.sizes)
 
 
 def dies_of_a_missing_tensor(desc: OperatorDesc) -> bool:

@@ -22,12 +22,13 @@ from dml_conformance.conformance.audit import Audit, AuditError, AuditPart, Stan
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.audit import audit_command
 from dml_conformance.conformance.cli.errors import Exit
+from dml_conformance.conformance.mining import Ask, Aspect, Mined, mine
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.divergences import divergences
 from dml_conformance.spec.forms import desc_from_json, desc_to_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.observations import observations
-from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operator import OperatorDesc, slots
 from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Outcome, Reading, decide
@@ -97,13 +98,17 @@ class FakeLibrary:
 
 @pytest.fixture
 def few_boundaries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of TILE at the library's own level; all of them take seconds."""
+    """Those of TILE at the library's own level, and the tables of two operators; all of them take seconds."""
 
     def of_tile(level: Level) -> Iterator[OperatorDesc]:
         for case in boundary_cases("TILE", level):
             yield case.desc
 
+    def of_two(ask: Ask, level: Level) -> Iterator[Mined]:
+        return mine(ask, level, ("TILE", "JOIN"))
+
     monkeypatch.setattr(audit_module, "boundary_descriptors", of_tile)
+    monkeypatch.setattr(audit_module, "mine", of_two)
 
 
 def audited(library: FakeLibrary, cases: int = 600, seed: int = 0) -> Audit:
@@ -324,9 +329,29 @@ def test_who_listens_hears_every_part(few_boundaries: None) -> None:
         AuditPart.RECORDED,
         AuditPart.BOUNDARIES,
         AuditPart.RANDOM,
+        AuditPart.TABLES,
     ]
-    assert heard[-1] == (AuditPart.RANDOM, 30)
+    assert heard[-1] == (AuditPart.TABLES, 2)
     assert len(heard) >= found.asked
+    assert [mined.operator for mined in found.mined] == ["TILE", "JOIN"]
+
+
+def test_a_library_whose_tables_are_others(few_boundaries: None) -> None:
+    """TILE is taken without 8-bit integers; nothing else tells, as no descriptor of two types is valid."""
+
+    def but(desc: OperatorDesc) -> str | None:
+        small = desc.operator == "TILE" and any(slot.tensor.data_type is DataType.INT8 for slot in slots(desc))
+        return "reject" if small else None
+
+    found = audited(FakeLibrary(but=but), cases=0)
+    assert not found.ok
+    (tile_tables, join_tables) = found.mined
+    assert [(d.question.tensor, d.question.aspect, d.question.value) for d in tile_tables.differences if d.allowed] == [
+        (name, Aspect.DATA_TYPE, "INT8") for name in ("InputTensor", "OutputTensor")
+    ]
+    assert tile_tables.agreed == tile_tables.tried - len(tile_tables.differences)
+    assert list(found.explained_by.values()).count(None) == 2
+    assert {d.question.tensor for d in join_tables.differences} == {"OutputTensor"}, "which the library dies without"
 
 
 # --- the command --------------------------------------------------------------------------------------------------
@@ -427,7 +452,8 @@ def test_progress_without_a_terminal_is_a_line_now_and_then(
     monkeypatch.setattr("dml_conformance.reports.console.LINE_INTERVAL", 0.0)
     result = run("--cases", "2", monkeypatch=monkeypatch, library=FakeLibrary())
     assert "recorded: 1 descriptors\n" in result.stderr
-    assert result.stderr.endswith("random: 2 of 2 descriptors\n")
+    assert "random: 2 of 2 descriptors\n" in result.stderr
+    assert "tables: 2 of 177 operators\n" in result.stderr
     assert "random: " not in result.stdout
 
 
