@@ -25,35 +25,33 @@ def integers_beyond_the_tables(desc: OperatorDesc) -> bool:
     return all(slot.tensor.data_type in UP_TO_32_BIT for slot in slots(desc))
 
 
-def resample_by_the_tables_of_its_successor(desc: OperatorDesc) -> bool:
-    """The newest table of RESAMPLE2 allows every tensor."""
-    allowed = Support(frozenset(range(1, 5)), frozenset({*_FLOATS, DataType.INT8, DataType.UINT8}))
-    return all(_allows(allowed, slot.tensor) for slot in slots(desc))
+def resample_grad_of_fewer_dimensions(desc: OperatorDesc) -> bool:
+    return all(len(slot.tensor.sizes) <= 4 for slot in slots(desc))
 
 
 def optimizer_counts_its_steps(desc: Any) -> bool:
-    return is_whole(desc) and desc.training_step_tensor.data_type is DataType.UINT32
+    return bool(desc.training_step_tensor.data_type is DataType.UINT32)
 
 
 def optimizer_takes_no_fractions_of_steps(desc: Any) -> bool:
-    return is_whole(desc) and desc.training_step_tensor.data_type in _FLOATS
+    return desc.training_step_tensor.data_type in _FLOATS
 
 
 def zero_point_is_required(desc: Any) -> bool:
-    return desc.zero_point_tensor is None
+    return bool(desc.zero_point_tensor is None)
 
 
 def filter_zero_point_as_its_scale(desc: Any) -> bool:
     zero_point, scale = desc.filter_zero_point_tensor, desc.filter_scale_tensor
-    return is_whole(desc) and zero_point is not None and len(zero_point.sizes) != len(scale.sizes)
+    return zero_point is not None and len(zero_point.sizes) != len(scale.sizes)
 
 
-def dies_of_a_missing_tensor(desc: OperatorDesc) -> bool:
+def quantize_dies_of_a_missing_tensor(desc: OperatorDesc) -> bool:
     return not is_whole(desc)
 
 
 def attention_without_heads(desc: Any) -> bool:
-    return desc.head_count == 0 and desc.mask_type == enumeration("DML_MULTIHEAD_ATTENTION_MASK_TYPE").BOOLEAN
+    return bool(desc.head_count == 0 and desc.mask_type == enumeration("DML_MULTIHEAD_ATTENTION_MASK_TYPE").BOOLEAN)
 
 
 _FLOATS = frozenset({DataType.FLOAT32, DataType.FLOAT16})
@@ -68,12 +66,12 @@ TABLE_DIVERGENCES: Mapping[str, Callable[[Any], bool]] = {
     for function in (
         tables_ahead_of_their_level,
         integers_beyond_the_tables,
-        resample_by_the_tables_of_its_successor,
+        resample_grad_of_fewer_dimensions,
         optimizer_counts_its_steps,
         optimizer_takes_no_fractions_of_steps,
         zero_point_is_required,
         filter_zero_point_as_its_scale,
-        dies_of_a_missing_tensor,
+        quantize_dies_of_a_missing_tensor,
         attention_without_heads,
     )
 }
