@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -34,11 +35,12 @@ from dml_conformance.spec.validator import Decision, Outcome, Reading, decide
 from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.builders import builder
 from dml_conformance.strategies.chooser import SeededChooser
-from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.scale import Reach, scale_cases
 from dml_conformance.strategies.violations import breakable_rules, violate
 
 SHRUNK = 20  # new disagreements that are made small; there is hardly ever one
+MOST_AGAIN = 100  # times that a descriptor is drawn again where none could be made
 VALID = "valid descriptors"
 
 
@@ -234,8 +236,8 @@ class Audit:
                 desc, decision = difference.desc, decide(difference.desc, self.level)
                 known = recognise(desc, decision, difference.answer)
                 self.explained_by[difference] = known
-                if known is not None:
-                    self.recorded.setdefault(known.id, Group(desc)).add(desc)
+                if known is not None:  # shown, without a word of how often
+                    self.recorded.setdefault(known.id, Group(desc))
             yield found
 
     def shrink(self) -> None:
@@ -385,15 +387,21 @@ def random_descriptors(level: Level, count: int, seed: int) -> Iterator[Operator
     names = [name for name, spec in operators().items() if spec.introduced_in <= level]
     broken = [(name, rule) for name in names for rule in breakable_rules(name, level)]
     for n in range(count):
-        chooser = SeededChooser(f"{seed}/{n}")
         kind, turn = n % 3, n // 3
+        rule = ""
         if kind == 1:
             name, rule = broken[turn % len(broken)]
-            yield violate(chooser, name, level, rule)
-            continue
-        name = names[turn % len(names)]
-        desc = builder(name).build(Context.at(chooser, operators()[name], level))
-        yield desc if kind == 0 else mutated(chooser, desc)
+        else:
+            name = names[turn % len(names)]
+        for again in range(MOST_AGAIN):  # what was drawn may not go with the level or the rule
+            chooser = SeededChooser(f"{seed}/{n}" if not again else f"{seed}/{n}/{again}")
+            with suppress(Impossible):
+                if kind == 1:
+                    yield violate(chooser, name, level, rule)
+                else:
+                    desc = builder(name).build(Context.at(chooser, operators()[name], level))
+                    yield desc if kind == 0 else mutated(chooser, desc)
+                break
 
 
 def _standing(outcome: Outcome, answer: LibraryAnswer) -> Standing:
