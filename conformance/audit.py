@@ -1,7 +1,8 @@
 """The specification held against the live library: where they differ, whether that is known, and what is new.
 
 The library is asked about every recorded divergence and observation, the boundary cases of its own level and of all
-lower ones, and random descriptors, valid ones and ones that break one rule. It decides by the rules of its own level,
+lower ones, random descriptors, valid ones and ones that break one rule, and about the tables of all operators, those
+too whose own rules are not stated here. It decides by the rules of its own level,
 whatever level it is asked for, so every descriptor is held against the specification at that level.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -20,37 +22,30 @@ import msgspec
 from dml_conformance.backends.base import Backend, Capabilities, Unsupported
 from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
 from dml_conformance.conformance.judge.simplify import simplest, size_of
+from dml_conformance.conformance.mining import Difference, LibraryAnswer, Mined, mine
 from dml_conformance.conformance.mutate import mutated
 from dml_conformance.spec.divergences import Divergence, divergences, recognise
 from dml_conformance.spec.errors import BrokenRunError
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.observations import observations
-from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.registry import operators, spec_of
+from dml_conformance.spec.operator import OperatorDesc, slots, with_tensors
+from dml_conformance.spec.registry import operators
 from dml_conformance.spec.validator import Decision, Outcome, Reading, decide
 from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.builders import builder
 from dml_conformance.strategies.chooser import SeededChooser
-from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.scale import Reach, scale_cases
 from dml_conformance.strategies.violations import breakable_rules, violate
 
 SHRUNK = 20  # new disagreements that are made small; there is hardly ever one
+MOST_AGAIN = 100  # times that a descriptor is drawn again where none could be made
 VALID = "valid descriptors"
 
 
 class AuditError(BrokenRunError, RuntimeError):
     """The audit cannot go on; what was found so far says nothing."""
-
-
-class LibraryAnswer(StrEnum):
-    """What the library does with a descriptor."""
-
-    ACCEPT = "accept"
-    REJECT = "reject"
-    CRASH = "crash"
-    NOT_CLAIMED = "not claimed"
 
 
 # The answers that are decisions.
@@ -74,6 +69,7 @@ class AuditPart(StrEnum):
     RECORDED = "recorded"
     BOUNDARIES = "boundaries"
     RANDOM = "random"
+    TABLES = "tables"
 
 
 @dataclass
@@ -133,6 +129,8 @@ class Audit:
         recorded: descriptors that a recorded divergence explains, by its id.
         as_observed: descriptors that the pages leave open and that the library treats as it was observed to before.
         new: what nothing on record explains.
+        mined: what came of the tables, by operator.
+        explained_by: for each of the differences there the recorded divergence that explains it, if there is one.
         reasons: of answers that are not claimed.
         asked: number of descriptors.
         seconds: that it took.
@@ -146,6 +144,8 @@ class Audit:
     recorded: dict[str, Group] = field(default_factory=dict)
     as_observed: int = 0
     new: dict[Disagreement, Group] = field(default_factory=dict)
+    mined: list[Mined] = field(default_factory=list)
+    explained_by: dict[Difference, Divergence | None] = field(default_factory=dict)
     reasons: Counter[str] = field(default_factory=Counter)
     asked: int = 0
     seconds: float = 0.0
@@ -168,7 +168,7 @@ class Audit:
     @property
     def ok(self) -> bool:
         """Whether the library differs from the specification as recorded: in all these ways, and in no other."""
-        return not self.new and not self.gone and not self.unexpected
+        return not (self.new or self.gone or self.unexpected or None in self.explained_by.values())
 
     @property
     def explained(self) -> int:
@@ -212,6 +212,8 @@ class Audit:
         if standing is Standing.LEFT_OPEN:
             decision = decide(desc, self.level, Reading.OBSERVED)
             if decision.outcome is Outcome.UNSPECIFIED:
+                if (known := recognise(desc, decision, answer)) is not None:
+                    self.recorded.setdefault(known.id, Group(desc)).add(desc)
                 return
             standing = _standing(decision.outcome, answer)
             self.as_observed += standing is Standing.AGREES
@@ -225,6 +227,18 @@ class Audit:
         else:
             what = Disagreement(desc.operator, decision.outcome, decision.rules, answer, bool(decision.observations))
             self.new.setdefault(what, Group(desc)).add(desc)
+
+    def look_at_tables(self) -> Iterator[Mined]:
+        """Hold the tables of every operator against the library."""
+        for found in mine(self.ask, self.level):
+            self.mined.append(found)
+            for difference in found.differences:
+                desc, decision = difference.desc, decide(difference.desc, self.level)
+                known = recognise(desc, decision, difference.answer)
+                self.explained_by[difference] = known
+                if known is not None:  # shown, without a word of how often
+                    self.recorded.setdefault(known.id, Group(desc))
+            yield found
 
     def shrink(self) -> None:
         """Make the descriptors of what is new as small as can be; what is the same about them stays so."""
@@ -247,7 +261,8 @@ class Audit:
             descriptors, and the same by rule, with the answers where it is left open), `recorded` (id, operators,
             rules, fault, how many descriptors, the smallest), `gone` and `unexpected` (ids), `new` (operator,
             specification, rules, answer, whether it is an observation that differs, how many descriptors, the
-            smallest), and `not_claimed` (reason, how many).
+            smallest), `tables` (operator, how many cells were tried, the differences with the divergence that explains
+            each, and what was left out), and `not_claimed` (reason, how many).
         """
         return {
             "format": 1,
@@ -284,7 +299,26 @@ class Audit:
             "gone": [known.id for known in self.gone],
             "unexpected": [known.id for known in self.unexpected],
             "new": [{**msgspec.to_builtins(what), **group.as_json()} for what, group in self.new.items()],
+            "tables": [self._mined_json(found) for found in self.mined],
             "not_claimed": [{"reason": reason, "descriptors": count} for reason, count in sorted(self.reasons.items())],
+        }
+
+    def _mined_json(self, found: Mined) -> dict[str, Any]:
+        differences = [
+            {
+                **difference.question._asdict(),
+                "allowed": difference.allowed,
+                "answer": str(difference.answer),
+                "divergence": known.id if (known := self.explained_by[difference]) else None,
+                "descriptor": desc_to_json(difference.desc),
+            }
+            for difference in found.differences
+        ]
+        return {
+            "operator": found.operator,
+            "tried": found.tried,
+            "differences": differences,
+            "left_out": found.left_out,
         }
 
 
@@ -321,6 +355,8 @@ def audit(
                 seen.add(desc)
                 result.look_at(desc)
             tell(part, done)
+    for done, _ in enumerate(result.look_at_tables(), 1):
+        tell(AuditPart.TABLES, done)
     result.shrink()
     result.seconds = time.perf_counter() - started
     return result
@@ -351,15 +387,21 @@ def random_descriptors(level: Level, count: int, seed: int) -> Iterator[Operator
     names = [name for name, spec in operators().items() if spec.introduced_in <= level]
     broken = [(name, rule) for name in names for rule in breakable_rules(name, level)]
     for n in range(count):
-        chooser = SeededChooser(f"{seed}/{n}")
         kind, turn = n % 3, n // 3
+        rule = ""
         if kind == 1:
             name, rule = broken[turn % len(broken)]
-            yield violate(chooser, name, level, rule)
-            continue
-        name = names[turn % len(names)]
-        desc = builder(name).build(Context.at(chooser, operators()[name], level))
-        yield desc if kind == 0 else mutated(chooser, desc)
+        else:
+            name = names[turn % len(names)]
+        for again in range(MOST_AGAIN):  # what was drawn may not go with the level or the rule
+            chooser = SeededChooser(f"{seed}/{n}" if not again else f"{seed}/{n}/{again}")
+            with suppress(Impossible):
+                if kind == 1:
+                    yield violate(chooser, name, level, rule)
+                else:
+                    desc = builder(name).build(Context.at(chooser, operators()[name], level))
+                    yield desc if kind == 0 else mutated(chooser, desc)
+                break
 
 
 def _standing(outcome: Outcome, answer: LibraryAnswer) -> Standing:
@@ -383,12 +425,11 @@ def _without_small_alignments(desc: OperatorDesc, decision: Decision) -> Operato
     if not decision.violations or any("GuaranteedBaseOffsetAlignment" in found.where for found in decision.violations):
         return desc
     changes = {
-        of_tensor.attribute: msgspec.structs.replace(tensor, guaranteed_base_offset_alignment=0)
-        for of_tensor in spec_of(desc).tensor_fields
-        if (tensor := getattr(desc, of_tensor.attribute)) is not None
-        and 0 < tensor.guaranteed_base_offset_alignment < 16
+        slot.key: msgspec.structs.replace(slot.tensor, guaranteed_base_offset_alignment=0)
+        for slot in slots(desc)
+        if 0 < slot.tensor.guaranteed_base_offset_alignment < 16
     }
-    return msgspec.structs.replace(desc, **changes) if changes else desc
+    return with_tensors(desc, changes)
 
 
 def _counts(standings: Counter[Standing]) -> dict[str, int]:

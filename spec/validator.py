@@ -61,7 +61,7 @@ class Decision(msgspec.Struct, frozen=True):
 
 ACCEPTED = Decision(Outcome.ACCEPT)
 
-_UNSTATED = Decision(Outcome.UNSPECIFIED, (Violation(NOT_STATED, "", "rules of the operator's own"),))
+_UNSTATED = Decision(Outcome.UNSPECIFIED, (Violation(NOT_STATED, "", "an operator of which only the facts are known"),))
 
 _BoundRule = tuple[Rule, Check, frozenset[str]]
 

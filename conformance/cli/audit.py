@@ -18,10 +18,12 @@ from dml_conformance.conformance.cli.output import print_json, print_table
 from dml_conformance.spec.divergences import divergences
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import every_operator
 
 if TYPE_CHECKING:
     from dml_conformance.backends.directml import DirectmlBackend
     from dml_conformance.conformance.audit import Audit, AuditPart
+    from dml_conformance.conformance.mining import Mined
 
 RANDOM_CASES = 20_000
 
@@ -50,8 +52,9 @@ def audit_command(
     """Hold the specification against the real DirectML library.
 
     Every rule is put before the library, kept and broken, with the boundary cases of all levels and with random
-    descriptors, and its answers are compared with the specification at the library's own level. Differences are known
-    ones or new ones. Without --library and --level the library that the directml backend would use is asked.
+    descriptors, and its answers are compared with the specification at the library's own level. The tables of all
+    operators are held against what it takes, data type by data type. Differences are known ones or new ones. Without
+    --library and --level the library that the directml backend would use is asked.
 
     Ends with 0 if the library differs in all the ways that are on record for its level, and in no other; with 1 if
     there is a difference that is not on record, or one that is has gone; with 2 if there is no library; with 3 if it
@@ -89,14 +92,15 @@ def _progress(cases: int) -> Iterator[Callable[[AuditPart, int], None]]:
     from dml_conformance.conformance.audit import AuditPart
     from dml_conformance.reports.console import Steps
 
-    planned = {AuditPart.RANDOM: cases}
+    planned = {AuditPart.RANDOM: cases, AuditPart.TABLES: len(every_operator())}
     shown: dict[AuditPart, Steps] = {}
     with ExitStack() as stack:
 
         def tell(part: AuditPart, done: int) -> None:
             if part not in shown:
                 stack.close()  # the part before
-                shown[part] = stack.enter_context(Steps(str(part), planned.get(part), "descriptors"))
+                unit = "operators" if part is AuditPart.TABLES else "descriptors"
+                shown[part] = stack.enter_context(Steps(str(part), planned.get(part), unit))
             shown[part].reach(done)
 
         yield tell
@@ -139,15 +143,38 @@ def _print(found: Audit) -> None:
             if known in found.expected or known.id in found.recorded
         ),
     )
+    _print_tables(found)
     _print_problems(found)
     echo()
     for line in _summary(found).splitlines():
         echo(line)
 
 
+def _print_tables(found: Audit) -> None:
+    """What came of the tables of each operator."""
+    echo()
+    echo("Cells of the tables, of all operators, and tensors left out:")
+    echo()
+
+    def row(mined: Mined) -> tuple[str, ...]:
+        known = [found.explained_by[difference] for difference in mined.differences]
+        counts = mined.tried, mined.agreed, len(known) - known.count(None), known.count(None)
+        return mined.operator, *map(_number, counts), "; ".join(mined.left_out)
+
+    print_table(
+        ("operator", "tried", "agreed", "differ as on record", "otherwise", "not tried"), map(row, found.mined), whole=5
+    )
+
+
 def _print_problems(found: Audit) -> None:
-    if found.new or found.gone or found.unexpected:
+    unexplained = [difference for difference, known in found.explained_by.items() if known is None]
+    if found.new or found.gone or found.unexpected or unexplained:
         echo()
+    for difference in unexplained:
+        of = " ".join(filter(None, difference.question))
+        says = "allows" if difference.allowed else "does not allow"
+        echo(f"NEW: {of}: the facts say that the level {says} it, the library's answer is {difference.answer}:")
+        echo(msgspec.json.encode(desc_to_json(difference.desc)).decode(), indent=2)
     for what, group in found.new.items():
         about = f" ({', '.join(what.rules)})" if what.rules else ""
         by = "what was observed before is" if what.is_observation else "the specification says"
@@ -172,7 +199,10 @@ def _summary(found: Audit) -> str:
         f"{found.unexplained:,} differ otherwise; {count[Standing.LEFT_OPEN]:,} are left open, "
         f"{found.as_observed:,} of them answered as observed before"
     )
-    lines = [totals]
+    cells = sum(mined.tried for mined in found.mined)
+    agreed = sum(mined.agreed for mined in found.mined)
+    tried = sum(mined.tried > 0 for mined in found.mined)
+    lines = [totals, f"{cells:,} cells of the tables of {tried} operators: {agreed:,} agree"]
     if count[Standing.NOT_CLAIMED]:
         lines.append(f"{count[Standing.NOT_CLAIMED]:,} could not be asked: {', '.join(found.reasons)}")
     compared = count[Standing.AGREES] + found.unexplained

@@ -2,42 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
 
-from dml_conformance.conformance.cli.options import LEVEL, OPERATOR, format_option
+from dml_conformance.conformance.cli.options import KNOWN_OPERATOR, LEVEL, format_option
 from dml_conformance.conformance.cli.output import print_json, print_table
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import OperatorSpec, Support
-from dml_conformance.spec.registry import operators as all_operators
+from dml_conformance.spec.operator import OperatorSpec, Support, Table
+from dml_conformance.spec.registry import every_operator
 from dml_conformance.spec.registry import rules as all_rules
-from dml_conformance.spec.registry import rules_of
 from dml_conformance.spec.rules import Category, Rule
+from dml_conformance.spec.tensor_rules import DESCRIPTOR_RULES, EXECUTION_RULES, TENSOR_RULES
 
 
 @click.command()
 @format_option("text", "json")
 def operators(format_: str) -> None:
-    """List the operators: since when, which levels changed their tables, their tensors."""
-    specs = all_operators().values()
+    """List all operators of DirectML: what is known of each, and what of it can be judged.
+
+    The facts of an operator are its structure and tables; `facts` says where the tables are from. A descriptor is
+    decided by all rules, or by those that follow from the facts alone; only then is it never found valid, and the
+    operator not executed.
+    """
+    specs = every_operator().values()
     if format_ == "json":
         print_json({"format": 1, "operators": [_operator_json(spec) for spec in specs]})
         return
     print_table(
-        ("operator", "introduced", "tables at", "tensors", "summary"),
+        ("operator", "introduced", "tables at", "facts", "decisions", "execution", "tensors", "summary"),
         (
             (
                 spec.name,
                 spec.introduced_in.label,
                 " ".join(level.label for level in sorted(spec.tables)),
+                str(spec.facts.table_source),
+                _decided_by(spec),
+                "yes" if spec.is_complete else "-",
                 " ".join(field.name for field in spec.tensor_fields),
                 spec.summary,
             )
             for spec in specs
         ),
     )
+
+
+def _decided_by(spec: OperatorSpec) -> str:
+    return "all rules" if spec.is_complete else "generic rules"
 
 
 def _operator_json(spec: OperatorSpec) -> dict[str, Any]:
@@ -48,12 +60,22 @@ def _operator_json(spec: OperatorSpec) -> dict[str, Any]:
         "introduced_in": spec.introduced_in.label,
         "summary": spec.summary,
         "pseudocode": spec.pseudocode,
+        "facts": str(spec.facts.table_source),
+        "decisions": _decided_by(spec),
+        "execution": spec.is_complete,
         "source": spec.source.url,
         "fields": [{"name": field.name, "kind": field.kind.name, "optional": field.optional} for field in spec.fields],
-        "tables": {
-            level.label: {field.name: _support_json(spec.tables[level][field.name]) for field in spec.tensor_fields}
-            for level in sorted(spec.tables)
+        "tables": _tables_json(spec.tables, spec),
+        "tables_by_function": {
+            variant: _tables_json(tables, spec) for variant, tables in spec.variants.items() if variant
         },
+    }
+
+
+def _tables_json(tables: Mapping[Level, Table], spec: OperatorSpec) -> dict[str, Any]:
+    return {
+        level.label: {field.name: _support_json(tables[level][field.name]) for field in spec.tensor_fields}
+        for level in sorted(tables)
     }
 
 
@@ -65,7 +87,7 @@ def _support_json(support: Support) -> dict[str, Any]:
 
 
 @click.command()
-@click.argument("operator", required=False, type=OPERATOR)
+@click.argument("operator", required=False, type=KNOWN_OPERATOR)
 @click.option("--level", type=LEVEL, help="Only rules that apply at this feature level.")
 @click.option(
     "--category", type=click.Choice([str(category) for category in Category]), help="Only rules of this kind."
@@ -75,7 +97,11 @@ def rules(operator: str | None, level: Level | None, category: str | None, forma
     """List the rules, or those of one OPERATOR with the tensors' and executions' that hold for every operator."""
     selected = [
         rule
-        for rule in (all_rules().values() if operator is None else rules_of(operator))
+        for rule in (
+            all_rules().values()
+            if operator is None
+            else (*TENSOR_RULES, *DESCRIPTOR_RULES, *EXECUTION_RULES, *every_operator()[operator].rules)
+        )
         if (level is None or rule.applies_at(level)) and (category is None or rule.category == category)
     ]
     if format_ == "json":

@@ -300,7 +300,7 @@ def test_every_data_type_and_index_type(recorder: Recorder, operator: str) -> No
     table = registry.operator(operator).table_at(level)
     assert table is not None
     for field in registry.operator(operator).tensor_fields:
-        assert {getattr(desc, field.attribute).data_type for desc in descs} == set(table[field.group].data_types)
+        assert {getattr(desc, field.attribute).data_type for desc in descs} == set(table[field.name].data_types)
 
 
 @pytest.mark.few(1, 2)

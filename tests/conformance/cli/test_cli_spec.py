@@ -28,7 +28,7 @@ from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.model_files import MAX_BYTES
 from dml_conformance.spec.observations import observations
-from dml_conformance.spec.registry import operators, rules
+from dml_conformance.spec.registry import every_operator, operators, rules
 
 Run = Callable[..., Result]
 
@@ -273,7 +273,7 @@ def test_random_damage_never_ends_in_a_traceback(folder: Path) -> None:
         (("check", "a.json", "--nope"), "No such option"),
         (("nope",), "No such command 'nope'; see 'dml-conformance --help'"),
         (("--nope",), "No such option"),
-        (("rules", "GEMM"), "unknown operator 'GEMM'; known here: GATHER"),
+        (("rules", "GEMMS"), "DirectML has no operator 'GEMMS'"),
         (("rules", "--category", "nope"), "'nope' is not one of"),
         (("spec", "nope"), "spec: No such command 'nope'; see 'dml-conformance spec --help'"),
         (("spec", "diff", "2_1"), "Missing argument"),
@@ -292,13 +292,39 @@ def test_wrong_usage_gets_one_clear_line(args: tuple[str, ...], expected: str, f
 
 
 def test_operators() -> None:
+    """All of the header, with what is known of each and what can be judged."""
     lines = invoke("operators").stdout.splitlines()
-    assert lines[0].split() == ["operator", "introduced", "tables", "at", "tensors", "summary"]
-    for line, spec in zip(lines[1:], operators().values(), strict=True):
+    assert " ".join(lines[0].split()) == "operator introduced tables at facts decisions execution tensors summary"
+    for line, spec in zip(lines[1:], every_operator().values(), strict=True):
         assert line.split()[:2] == [spec.name, spec.introduced_in.label]
-        assert line.endswith(spec.summary)
+        assert str(spec.facts.table_source) in line
+        assert ("all rules" in line) is spec.is_complete is ("generic rules" not in line)
     written = json.loads(invoke("operators", "--format", "json").stdout)["operators"]
-    assert [entry["operator"] for entry in written] == list(operators())
+    assert [entry["operator"] for entry in written] == list(every_operator())
+    assert {entry["operator"] for entry in written if entry["execution"]} == set(operators())
+    reduce = next(entry for entry in written if entry["operator"] == "REDUCE")
+    assert reduce["decisions"] == "generic rules"
+    assert len(reduce["tables_by_function"]) == 12
+
+
+def test_check_and_rules_of_an_operator_of_which_only_the_facts_are_known(tmp_path: Path) -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 1]}
+    known = {"type": "DML_OPERATOR_ACTIVATION_ELU", "desc": {"InputTensor": tensor, "OutputTensor": tensor, "Alpha": 1}}
+    file = tmp_path / "elu.json"
+    file.write_text(json.dumps(known))
+    found = invoke("check", str(file))
+    assert (found.exit_code, found.stdout.count("UNSPECIFIED")) == (Exit.CONFORMANT, 2)
+    assert "DESCRIPTOR.own-rules" in found.stdout
+    assert "only the facts are known" in found.stdout
+    assert invoke("check", "--strict", str(file)).exit_code == Exit.NOT_CONFORMANT
+    known["desc"]["InputTensor"] = {**tensor, "DataType": "INT8"}  # type: ignore[index]
+    file.write_text(json.dumps(known))
+    assert invoke("check", str(file)).exit_code == Exit.NOT_CONFORMANT
+    assert "ACTIVATION_ELU.data-types" in invoke("rules", "ACTIVATION_ELU").stdout
+
+
+def test_tables_of_an_operator() -> None:
+    written = json.loads(invoke("operators", "--format", "json").stdout)["operators"]
     tile = next(entry for entry in written if entry["operator"] == "TILE")
     assert tile["tables"]["3_1"]["InputTensor"]["dimension_counts"] == [1, 2, 3, 4, 5, 6, 7, 8]
     assert "FLOAT64" not in tile["tables"]["4_1"]["OutputTensor"]["data_types"]

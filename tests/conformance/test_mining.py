@@ -1,0 +1,83 @@
+"""Tables held against a library, which is made up here; the real one is asked in test_audit.py."""
+
+from __future__ import annotations
+
+import pytest
+
+from dml_conformance.conformance.mining import Aspect, Difference, LibraryAnswer, Mined, mine, plain_descriptors
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc, is_whole, slots
+from dml_conformance.spec.registry import every_operator
+from dml_conformance.spec.validator import Outcome, decide
+
+LEVEL = Level.L6_2
+
+
+def as_specified(desc: OperatorDesc) -> LibraryAnswer:
+    is_broken = decide(desc, LEVEL).outcome is Outcome.REJECT
+    return LibraryAnswer.REJECT if is_broken else LibraryAnswer.ACCEPT
+
+
+def differences(found: Mined) -> list[tuple[str, Aspect, str, bool, str]]:
+    def told(difference: Difference) -> tuple[str, Aspect, str, bool, str]:
+        question = difference.question
+        return question.tensor, question.aspect, question.value, difference.allowed, str(difference.answer)
+
+    return [told(difference) for difference in found.differences]
+
+
+@pytest.mark.parametrize("name", every_operator())
+def test_there_are_plain_descriptors_of_every_operator_that_a_library_has(name: str) -> None:
+    """They keep all that is known of the operator; a library of 6_2 accepts them, and test_audit.py asks it."""
+    plain = plain_descriptors().get(name, [])
+    assert bool(plain) is (every_operator()[name].introduced_in <= LEVEL)
+    for desc in plain:
+        is_broken = decide(desc, LEVEL).outcome is Outcome.REJECT
+        assert is_broken is (name == "ADAM_OPTIMIZER"), "of which the library differs from the page"
+
+
+@pytest.mark.parametrize("name", ["TILE", "JOIN", "CONVOLUTION", "REDUCE", "FILL_VALUE_CONSTANT"])
+def test_a_library_as_specified(name: str) -> None:
+    (found,) = mine(as_specified, LEVEL, (name,))
+    assert found.differences == []
+    tensors = len(every_operator()[name].tensor_fields) * len(every_operator()[name].variants)
+    assert found.agreed == found.tried > 20 * tensors
+    assert found.left_out == []
+
+
+def test_a_library_that_takes_more_or_less() -> None:
+    def answer(desc: OperatorDesc) -> LibraryAnswer:
+        types = {slot.tensor.data_type for slot in slots(desc)}
+        if types == {DataType.FLOAT64} and is_whole(desc):
+            return LibraryAnswer.ACCEPT
+        return LibraryAnswer.REJECT if DataType.FLOAT16 in types else as_specified(desc)
+
+    (found,) = mine(answer, LEVEL, ("ACTIVATION_RELU",))
+    assert differences(found) == [
+        ("InputTensor", Aspect.DATA_TYPE, "FLOAT16", True, "reject"),
+        ("InputTensor", Aspect.DATA_TYPE, "FLOAT64", False, "accept"),
+        ("OutputTensor", Aspect.DATA_TYPE, "FLOAT16", True, "reject"),
+        ("OutputTensor", Aspect.DATA_TYPE, "FLOAT64", False, "accept"),
+    ]
+    assert found.agreed == found.tried - 4
+
+
+def test_a_library_that_dies_and_one_that_wants_what_is_optional() -> None:
+    def answer(desc: OperatorDesc) -> LibraryAnswer:
+        missing = {f.name for f in desc.fields if f.is_tensor and getattr(desc, f.attribute) is None}
+        if "FilterTensor" in missing:
+            return LibraryAnswer.CRASH
+        return LibraryAnswer.REJECT if missing else as_specified(desc)
+
+    (found,) = mine(answer, LEVEL, ("CONVOLUTION",))
+    assert differences(found) == [
+        ("FilterTensor", Aspect.NULL, "", False, "crash"),
+        ("BiasTensor", Aspect.NULL, "", True, "reject"),
+    ]
+
+
+def test_what_cannot_be_tried_is_said() -> None:
+    newest, refused = mine(lambda desc: LibraryAnswer.REJECT, LEVEL, ("UNFOLD", "TILE"))
+    assert (newest.tried, newest.left_out) == (0, ["came with 6_4, and the library speaks 6_2"])
+    assert (refused.tried, refused.left_out) == (0, ["no plain descriptor is accepted"])
