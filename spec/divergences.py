@@ -120,12 +120,12 @@ def _id(function: Callable[[Any], bool]) -> str:
     return "DIV-" + function.__name__.replace("_", "-")
 
 
-# Those of all operators, then those that the families' modules export as `DIVERGENCES`.
+# Those of all operators, those of tables, then those that the families' modules export as `DIVERGENCES`.
 RECOGNISED_BY: Mapping[str, Callable[[Any], bool]] = {
-    _id(function): function
-    for function in (
-        alignment_below_16,
-        total_size_of_too_many_elements,
-        strided_size_in_32_bits,
-    )
-} | TABLE_DIVERGENCES | of_families("DIVERGENCES")
+    **{
+        _id(function): function
+        for function in (alignment_below_16, total_size_of_too_many_elements, strided_size_in_32_bits)
+    },
+    **TABLE_DIVERGENCES,
+    **of_families("DIVERGENCES"),
+}

@@ -19,7 +19,7 @@ from dml_conformance.strategies.edits import edit, resize_at
 from dml_conformance.strategies.tensors import sizes, tensor
 
 MODES = enumerations()["DML_PADDING_MODE"]
-MODE = MODES.enum
+MODE: Any = MODES.enum
 MOST_PADDED = 251  # elements along a dimension that are padded where the output is vast
 # What constants are made of: of integers those that their types have, of floats those that FLOAT16 has, too.
 VALUES = (0.0, 1.0, -1.0, 9.0, 0.5, -2.75, 100.5, 1.0e4, -65504.0, math.inf, -math.inf, 2.0**-14)

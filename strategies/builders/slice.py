@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import descriptor_classes
@@ -17,7 +18,8 @@ from dml_conformance.strategies.edits import edit, resize_at
 from dml_conformance.strategies.tensors import sizes, tensor
 
 
-class _Walk(NamedTuple):
+@dataclass(frozen=True)
+class _Walk:
     """The elements taken along one dimension: `first + step * n` for n from 0 to `count - 1`."""
 
     first: int

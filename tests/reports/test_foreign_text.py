@@ -311,7 +311,9 @@ _AT_MOST = f"{LONGEST_STORED:,} characters, {_FOUND}"
 LONG: Mapping[str, tuple[str, tuple[Any, ...], str]] = {
     "the backend's name": of_stream("campaign", "backend.name", _TEXT, _AT_MOST),
     "a version": of_stream("campaign", "backend.versions.cuda", _TEXT, _AT_MOST),
-    "versions": of_stream("campaign", "backend.versions", {str(n): "" for n in range(1001)}, "1,000 entries, found 1,001"),
+    "versions": of_stream(
+        "campaign", "backend.versions", {str(n): "" for n in range(1001)}, "1,000 entries, found 1,001"
+    ),
     "an operator": of_stream("campaign", "operators[0]", _TEXT, _AT_MOST),
     "a statement of a rule": of_stream(
         "campaign", "rules[0].statement", "s" * 10_001, "10,000 characters, found 10,001"

@@ -152,7 +152,7 @@ _PUBLISHED: dict[str, dict[str, dict[str, Any]]] = {
 }
 
 
-# The operators whose published pages have a likeness here; the pages themselves are held against the registry elsewhere.
+# The operators whose published pages have a likeness here; the pages themselves are held to the registry elsewhere.
 PUBLISHED = tuple(_PUBLISHED)
 
 

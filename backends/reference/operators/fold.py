@@ -21,10 +21,11 @@ def unfold(desc: Any, arrays: Arrays) -> Arrays:
     padding = ((0, 0), (0, 0), *zip(desc.start_padding, desc.end_padding, strict=True))
     padded = np.pad(source, padding)
     counts = windows(desc)
-    assert isinstance(counts, tuple)
+    assert not isinstance(counts, Misfit), "the shapes follow from a valid descriptor"
     columns = np.empty((*source.shape[:2], *desc.window_sizes, *counts), source.dtype)
     for place in product(*map(range, desc.window_sizes)):
-        columns[(slice(None), slice(None), *place)] = padded[_seen(desc, place, counts)]
+        at: Any = (slice(None), slice(None), *place)
+        columns[at] = padded[_seen(desc, place, counts)]
     return {"output_tensor": columns.reshape(desc.output_tensor.sizes)}
 
 
@@ -37,7 +38,7 @@ def fold(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
     data_type, shown = desc.output_tensor.data_type, desc.output_tensor.sizes
     numbers = as_numbers(arrays["input_tensor"], desc.input_tensor.data_type)
     counts = windows(desc)
-    assert isinstance(counts, tuple)
+    assert not isinstance(counts, Misfit), "the shapes follow from a valid descriptor"
     columns = numbers.astype(np.float64).reshape(*shown[:2], *desc.window_sizes, *counts)
     sums = _added(desc, columns, counts)
     result_type = NUMBERS[data_type]
@@ -58,11 +59,11 @@ def _added(desc: Any, columns: Array, counts: tuple[int, ...]) -> Array:
     padded = np.zeros((*sizes[:2], *spatial), columns.dtype)
     for place in product(*map(range, desc.window_sizes)):
         padded[_seen(desc, place, counts)] += columns[(slice(None), slice(None), *place)]
-    inside = (slice(first, first + size) for first, size in zip(before, sizes[2:], strict=True))
+    inside: Any = [slice(first, first + size) for first, size in zip(before, sizes[2:], strict=True)]
     return padded[(slice(None), slice(None), *inside)]
 
 
-def _seen(desc: Any, place: tuple[int, ...], counts: tuple[int, ...]) -> tuple[slice, ...]:
+def _seen(desc: Any, place: tuple[int, ...], counts: tuple[int, ...]) -> tuple[Any, ...]:
     """Where on the padded image all windows have the element at a place in them."""
     along = zip(place, desc.dilations, desc.strides, counts, strict=True)
     steps = [

@@ -29,7 +29,7 @@ def padding(desc: Any, arrays: Arrays) -> dict[str, Array | Expectation]:
     return {"output_tensor": source}
 
 
-def inside(places: Array, size: int, mode: int) -> Array:
+def inside(places: Array, size: int, mode: int) -> Any:
     """Coordinates from before the first element to behind the last one, brought into a dimension."""
     if mode == MODE.EDGE:
         return places.clip(0, size - 1)
@@ -63,7 +63,8 @@ def constant(desc: Any, values: Bits, outside: Mask) -> Array | Expectation:
     is_nan = np.full(values.shape, math.isnan(value))
     if math.isnan(value):
         low, high = np.array(math.inf, number), np.array(-math.inf, number)
-    within = Within(*(np.full(values.shape, end.view(values.dtype)) for end in (low, high)), is_nan, outside)
+    least, most = (np.full(values.shape, end.view(values.dtype)) for end in (low, high))
+    within = Within(least, most, is_nan, outside)
     return Expectation(values, within=within)
 
 

@@ -14,7 +14,7 @@ def space_to_depth(desc: Any, tensors: Tensors) -> Tensors:
     height, width = source.shape[2:]
     if height % block or width % block:
         raise PlanError(f"BlockSize is {block}, the input has {height} rows and {width} columns")
-    split = source.unflatten(3, (width // block, block)).unflatten(2, (height // block, block))
+    split = source.unflatten(3, (width // block, block)).unflatten(2, (height // block, block))  # type: ignore[no-untyped-call]
     moved = split.permute((0, 3, 5, 1, 2, 4) if _has_channel_last(desc) else (0, 1, 3, 5, 2, 4))
     return {"output_tensor": moved.flatten(1, 3)}
 
@@ -27,9 +27,9 @@ def depth_to_space(desc: Any, tensors: Tensors) -> Tensors:
         raise PlanError(f"BlockSize is {block}, the input has {channels} channels")
     left = channels // (block * block)
     if _has_channel_last(desc):
-        moved = source.unflatten(1, (block, block, left)).permute(0, 3, 4, 1, 5, 2)
+        moved = source.unflatten(1, (block, block, left)).permute(0, 3, 4, 1, 5, 2)  # type: ignore[no-untyped-call]
     else:
-        moved = source.unflatten(1, (left, block, block)).permute(0, 1, 4, 2, 5, 3)
+        moved = source.unflatten(1, (left, block, block)).permute(0, 1, 4, 2, 5, 3)  # type: ignore[no-untyped-call]
     return {"output_tensor": moved.flatten(4, 5).flatten(2, 3)}
 
 

@@ -21,7 +21,7 @@ def split(desc: Any, tensors: Tensors) -> Tensors:
     """The input's blocks, which torch refuses where they are more or fewer elements than it has."""
     source = tensors["input_tensor"]
     axis = valid_axis(desc, source)
-    parts = source.split([tensor.sizes[axis] for tensor in desc.output_tensors], axis)
+    parts = source.split([tensor.sizes[axis] for tensor in desc.output_tensors], axis)  # type: ignore[no-untyped-call]
     return {f"output_tensors[{n}]": part for n, part in enumerate(parts)}
 
 
