@@ -110,7 +110,18 @@ def _shown_by_page(spec: OperatorSpec, aspect: Aspect, level: Level) -> bool:
 # Families whose operators copy whole elements, to places that no value of the data decides. What computes or compares
 # has a reason to lack a type; these have none.
 _COPYING = frozenset(
-    ["depth_space", "gather", "gather_elements", "gather_nd", "join_split", "padding", "reverse_subsequences", "scatter", "slice", "tile"]
+    (
+        "depth_space",
+        "gather",
+        "gather_elements",
+        "gather_nd",
+        "join_split",
+        "padding",
+        "reverse_subsequences",
+        "scatter",
+        "slice",
+        "tile",
+    )
 )
 
 

@@ -210,7 +210,7 @@ def test_an_answer_is_told_only_where_it_is_on_record(document: ErrataDocument) 
 
 
 def test_evidence_is_computed_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(desc: Any, inputs: Mapping[str, Any]) -> dict[str, Computed]:
+    def wrong(desc: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
         return {name: Expectation(np.zeros_like(r.values)) for name, r in expected_output(desc, inputs).items()}
 
     monkeypatch.setattr(reference_run, "expected_output", wrong)

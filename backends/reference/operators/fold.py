@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from dml_conformance.backends.reference.layout import NUMBERS, Arrays, Compute, as_numbers
 from dml_conformance.spec.expectation import Expectation
+from dml_conformance.spec.operator import Misfit
 from dml_conformance.spec.operators.fold import windows
 
 Array = npt.NDArray[Any]
@@ -66,7 +67,7 @@ def _added(desc: Any, columns: Array, counts: tuple[int, ...]) -> Array:
 def _seen(desc: Any, place: tuple[int, ...], counts: tuple[int, ...]) -> tuple[Any, ...]:
     """Where on the padded image all windows have the element at a place in them."""
     along = zip(place, desc.dilations, desc.strides, counts, strict=True)
-    steps = [
+    steps: Any = [
         slice(at * dilation, at * dilation + (count - 1) * stride + 1, stride) for at, dilation, stride, count in along
     ]
     return (slice(None), slice(None), *steps)
