@@ -11,7 +11,7 @@ from places import SHARED
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.examples import Example, examples, illustrations, layouts
-from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import inputs
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.validator import Outcome, decide
