@@ -59,7 +59,8 @@ def _added(desc: Any, columns: Array, counts: tuple[int, ...]) -> Array:
     spatial = [size + first + last for size, first, last in zip(sizes[2:], before, behind, strict=True)]
     padded = np.zeros((*sizes[:2], *spatial), columns.dtype)
     for place in product(*map(range, desc.window_sizes)):
-        padded[_seen(desc, place, counts)] += columns[(slice(None), slice(None), *place)]
+        at: Any = (slice(None), slice(None), *place)
+        padded[_seen(desc, place, counts)] += columns[at]
     inside: Any = [slice(first, first + size) for first, size in zip(before, sizes[2:], strict=True)]
     return padded[(slice(None), slice(None), *inside)]
 
