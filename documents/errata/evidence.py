@@ -26,7 +26,7 @@ from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.libraries import libraries
 from dml_conformance.spec.observations import Observation, observations
-from dml_conformance.spec.operator import Misfit, OperatorDesc, outputs, slots
+from dml_conformance.spec.operator import Misfit, OperatorDesc, inputs, outputs, slots
 from dml_conformance.spec.registry import rules
 from dml_conformance.spec.validator import decide
 
@@ -92,8 +92,8 @@ def _of_example(example: Example) -> Exhibit:
     descriptor = {"type": example.spec.dml_name, "desc": example.desc}
     if level is None or printed is None or corrected is None:
         return _untyped(example, descriptor)
-    inputs = {field.attribute: example.elements(field.name) for field in example.spec.input_fields}
-    computed = _computed(corrected, explicit(inputs))
+    read = inputs(corrected)
+    computed = _computed(corrected, explicit({slot.key: example.elements(slot.name) for slot in read}))
     return _exhibit(
         example.id,
         level,
@@ -101,7 +101,7 @@ def _of_example(example: Example) -> Exhibit:
         descriptor,
         corrections=example.corrections,
         corrected_decision=decide(corrected, level).outcome if example.corrections else None,
-        inputs={field.name: example.values[field.name] for field in example.spec.input_fields},
+        inputs={slot.name: example.values[slot.name] for slot in read},
         computed=computed,
         as_printed={name: example.values[name] for name in computed} == computed,
         library=_recorded(printed, level),
