@@ -13,6 +13,7 @@ from dml_conformance.spec.operator import (
     INDICES,
     IndexRule,
     Shapes,
+    ids,
     operator_spec,
     output_sizes_rule,
     shapes_comparable,
@@ -61,6 +62,13 @@ def _execution_rules(
     )
 
 
+def _indices_along_axis(desc: Any, level: Level) -> Breach | None:
+    found, size = desc.indices_tensor.sizes[desc.axis], desc.input_tensor.sizes[desc.axis]
+    if found <= size:
+        return None
+    return Breach(f"IndicesTensor.Sizes[{desc.axis}]", f"{found} indices, InputTensor has {size} elements")
+
+
 def _scatter_updates(desc: Any, level: Level) -> Breach | None:
     found, expected = desc.updates_tensor.sizes, desc.indices_tensor.sizes
     if found == expected:
@@ -85,6 +93,17 @@ SCATTER = operator_spec(
     own_rules=(
         axis_range_rule("SCATTER", PAGE),
         sizes_off_axis_rule("SCATTER", PAGE),
+        Rule(
+            "SCATTER.indices-along-axis",
+            Category.SHAPE,
+            "of more indices along Axis than InputTensor has elements there some are for one element, which the page "
+            "calls invalid; it does not say that such sizes are",
+            Source(PAGE, "IndicesTensor"),
+            "give no more indices than there are elements along Axis",
+            check=_indices_along_axis,
+            needs=_COMPARABLE | ids("SCATTER", "axis-range"),
+            erratum="SCATTER-7",
+        ),
         Rule(
             "SCATTER.updates-sizes",
             Category.SHAPE,
@@ -128,3 +147,41 @@ SCATTER_ND = operator_spec(
 )
 
 SPECS = (SCATTER, SCATTER_ND)
+
+
+def _dimension_counts_differ(desc: Any) -> bool:
+    """Input and output have as many dimensions, and all is as it should be but for leading ones of the others."""
+    source, indices, updates = desc.input_tensor.sizes, desc.indices_tensor.sizes, desc.updates_tensor.sizes
+    counts = desc.input_dimension_count, desc.indices_dimension_count
+    if not (1 <= counts[0] <= len(source) and 1 <= counts[1] <= len(indices) and desc.output_tensor.sizes == source):
+        return False
+    leading = source[: len(source) - counts[0]] + indices[: len(indices) - counts[1]]
+    if set(leading) - {1} or indices[-1] > counts[0]:
+        return False
+    expected = unpadded_sizes(desc)
+    return len(updates) >= len(expected) and updates == (1,) * (len(updates) - len(expected)) + expected
+
+
+def _index_is_repeated(desc: Any) -> bool:
+    """Indices of a stride of 0 along several elements."""
+    indices = desc.indices_tensor
+    return any(stride == 0 for stride, size in zip(indices.effective_strides, indices.sizes, strict=True) if size > 1)
+
+
+def _tuple_takes_all_dimensions(desc: Any) -> bool:
+    """What tuples of too many coordinates take away is no more than the indices' dimensions add."""
+    tuple_size = desc.indices_tensor.sizes[-1]
+    left = desc.input_dimension_count - tuple_size
+    return left < 0 <= left + desc.indices_dimension_count - 1
+
+
+def _accepts_tuple(desc: Any) -> bool | None:
+    return None if _tuple_takes_all_dimensions(desc) else False
+
+
+DIVERGENCES = {
+    "DIV-scatter-nd-dimension-counts": _dimension_counts_differ,
+    "DIV-scatter-nd-repeated-indices": _index_is_repeated,
+    "DIV-scatter-nd-tuple-beyond-input": _tuple_takes_all_dimensions,
+}
+CONDITIONS = {"SCATTER_ND.tuple-size-meaningful": _accepts_tuple}

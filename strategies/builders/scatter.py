@@ -26,6 +26,7 @@ class ScatterBuilder(Builder):
         self.violations = {
             "axis-range": lambda ctx: break_axis_range(ctx, lambda ctx: self.build(ctx, last_axis=True)),
             "sizes-off-axis": self.break_sizes_off_axis,
+            "indices-along-axis": self.break_indices_along_axis,
             "updates-sizes": lambda ctx: break_updates_sizes(ctx, self.build(ctx)),
         }
 
@@ -39,13 +40,12 @@ class ScatterBuilder(Builder):
         return self._along(ctx, sizes, axis, min(sizes[axis], FAR_INDICES))
 
     def edges(self, ctx: Context) -> Iterator[Any]:
-        """Every axis; as many updates as elements, and more; long axes."""
+        """Every axis; as many updates as elements; long axes."""
         plain = ctx.but(layout="packed")
         for rank in ctx.ranks:
             for axis in range(rank):
                 yield self._build(ctx, rank, axis)
-            for count in (3, 5):
-                yield self._along(plain, (1,) * (rank - 1) + (3,), rank - 1, count)
+            yield self._along(plain, (1,) * (rank - 1) + (3,), rank - 1, 3)
         for length in LONG_AXES:
             rank = ctx.ranks[0]
             yield self._along(plain, (1,) * (rank - 1) + (length,), rank - 1, 40)
@@ -86,6 +86,12 @@ class ScatterBuilder(Builder):
             tensor(ctx, data_type, input_sizes, output=True),
             axis,
         )
+
+    def break_indices_along_axis(self, ctx: Context) -> Any:
+        desc = self.build(ctx)
+        more = desc.input_tensor.sizes[desc.axis] + ctx.chooser.integer(1, 3)
+        desc = resize_at(desc, "indices_tensor", desc.axis, more)
+        return resize_at(desc, "updates_tensor", desc.axis, more)
 
     def break_sizes_off_axis(self, ctx: Context) -> Any:
         desc = self.build(ctx.of_rank(2))
