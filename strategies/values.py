@@ -213,9 +213,12 @@ def _small_integers(data_type: DataType, size: int, seed: int) -> Bytes:
 
 
 def _truths(data_type: DataType, size: int, seed: int) -> Bytes:
-    """0 half of the time, else 1 or another number."""
+    """0 half of the time, of a float with either sign, else 1 or another number."""
     drawn = random_bytes(-(-size // data_type.size), TRUTHS, seed)
-    return _numbers(np.where(drawn & 1, 0, np.where(drawn & 2, 1, drawn >> 2)), 0, data_type, size)
+    numbers = np.where(drawn & 1, 0, np.where(drawn & 2, 1, drawn >> 2)).astype(NUMPY_TYPE[data_type])
+    if data_type.is_float:
+        numbers[drawn & 3 == 3] = -0.0
+    return numbers.view(np.uint8)[:size]
 
 
 def _numbers(drawn: Unsigned, least: int, data_type: DataType, size: int) -> Bytes:

@@ -57,6 +57,12 @@ class TopKBuilder(Builder):
                 rank = ctx.ranks[0]
                 yield self._along(plain, (1,) * (rank - 1) + (length,), rank - 1, 40, direction)
 
+    def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Any]:
+        """Half of each row, and all but one of it."""
+        yield from super().huge(ctx, sizes)
+        if sizes[1] > 1:
+            yield self._along(ctx, (1,) * (ctx.ranks[-1] - 2) + sizes, ctx.ranks[-1] - 1, sizes[1] - 1)
+
     def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
         all_sizes = leading_ones(ctx, *sizes)
         k = max(min(sizes[place] - 1, FAR_INDICES), 1)

@@ -10,6 +10,8 @@ from msgspec.structs import replace
 
 from dml_conformance.backends.base import Answer, Binding
 from dml_conformance.backends.reference import ReferenceBackend, expected_output, layout
+from dml_conformance.backends.reference.operators import OPERATORS
+from dml_conformance.backends.reference.parts import as_expectation
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorSpec, Slot, slots, tensor_at, with_tensors
@@ -21,6 +23,7 @@ from dml_conformance.strategies.cases import applicable_rules, patterns
 from dml_conformance.strategies.values import DATA_PATTERNS
 
 Bindings = Mapping[str, Binding]
+Arrays = Mapping[str, Any]  # bits, by slot
 INT64_MAX = 2**63 - 1
 GATHERS = ("gather", "gather_elements", "gather_nd")  # families that read through indices
 REFERENCE = ReferenceBackend()
@@ -119,6 +122,9 @@ class Mutant(ReferenceBackend):
         return super().validate(self.seen(desc), self.level_seen(desc, level))
 
     def execute(self, desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
+        if self.reads and not inputs:  # all of them are optional
+            super().execute(desc, level, inputs, outputs)
+            return
         execute(desc, inputs, outputs, but=main_output(desc).key)
         values = self.computed(desc, inputs)
         self.written(desc, self.altered(desc, values), outputs[main_output(desc).key])
@@ -132,7 +138,7 @@ class Mutant(ReferenceBackend):
         return level
 
     def computed(self, desc: Any, inputs: Bindings) -> Any:
-        """The first output's elements as bits; other outputs are right."""
+        """The main output's elements as bits; other outputs are right."""
         return compute(desc, inputs)
 
     def altered(self, desc: Any, values: Any) -> Any:
@@ -180,6 +186,22 @@ class WrongDecision(Mutant, abstract=True):
         return tensor
 
 
+class WrongValues(Mutant, abstract=True):
+    """Computes other elements of some outputs."""
+
+    rules = ("values",)
+
+    def execute(self, desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
+        arrays = {slot.key: layout.bits(inputs[slot.key], slot.tensor) for slot in of_role(desc, is_output=False)}
+        found = {**right(desc, arrays), **self.found(desc, arrays)}
+        for slot in of_role(desc, is_output=True):
+            layout.bits(outputs[slot.key], slot.tensor)[...] = found[slot.key]
+
+    def found(self, desc: Any, arrays: Arrays) -> Arrays:
+        """From the bits of each input those of the outputs that are wrong, by slot."""
+        raise NotImplementedError
+
+
 class RejectsValid(WrongDecision, abstract=True):
     """Refuses some of what is valid."""
 
@@ -204,8 +226,14 @@ def compute(desc: Any, inputs: Bindings) -> Any:
     return expected_output(desc, inputs)[main_output(desc).key].values
 
 
+def right(desc: Any, arrays: Arrays) -> dict[str, Any]:
+    """The right elements of every output, from those of the inputs, by slot."""
+    found = OPERATORS[desc.operator](desc, arrays)
+    return {slot.key: as_expectation(found[slot.key], slot.tensor).values for slot in of_role(desc, is_output=True)}
+
+
 def write(desc: Any, values: Any, output: Binding) -> None:
-    """Put the first output's elements where they belong."""
+    """Put the main output's elements where they belong."""
     layout.bits(output, main_output(desc).tensor)[...] = values
 
 
@@ -223,8 +251,8 @@ def of_role(desc: Any, *, is_output: bool) -> list[Slot]:
 
 
 def main_output(desc: Any) -> Slot:
-    """The first output, which most operators have no other than."""
-    return of_role(desc, is_output=True)[0]
+    """The largest output, which most operators have no other than; of several the first."""
+    return max(of_role(desc, is_output=True), key=lambda slot: slot.tensor.element_count)
 
 
 def source(desc: Any) -> Slot:

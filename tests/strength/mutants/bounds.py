@@ -11,6 +11,7 @@ from dml_conformance.backends.base import Answer
 from dml_conformance.backends.reference import expected_output, layout
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import with_tensors
+from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
 from strength.mutants.base import (
     REFERENCE,
@@ -90,10 +91,25 @@ def AcceptsUnroundedTotalSize(tensor: TensorDesc) -> TensorDesc:
     return _rounded(tensor)
 
 
-@plants("seen", WrongDecision, rules=("TENSOR.total-size-rounding",), also=("TENSOR.total-size",))
-def AcceptsUnroundedOutputSize(desc: Any) -> Any:
-    """The same for outputs only."""
-    return with_tensors(desc, {slot.key: _rounded(slot.tensor) for slot in of_role(desc, is_output=True)})
+class AcceptsUnroundedOutputSize(WrongDecision):
+    """The same for outputs only, of which some have elements of less than 4 bytes."""
+
+    rules, also = ("TENSOR.total-size-rounding",), ("TENSOR.total-size",)
+
+    @classmethod
+    def shows_at(cls, operator: str, level: Level) -> bool:
+        spec = operators()[operator]
+        table = spec.table_at(level) or {}
+        types = {
+            data_type
+            for field in spec.output_fields
+            if field.name in table
+            for data_type in table[field.name].data_types
+        }
+        return any(data_type.size < 4 for data_type in types) and super().shows_at(operator, level)
+
+    def seen(self, desc: Any) -> Any:
+        return with_tensors(desc, {slot.key: _rounded(slot.tensor) for slot in of_role(desc, is_output=True)})
 
 
 @plants("tensor_seen", WrongDecision, rules=("TENSOR.total-size",), also=("TENSOR.total-size-rounding",))

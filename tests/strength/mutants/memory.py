@@ -53,7 +53,8 @@ def IgnoresBindingOffset(desc: Any, values: Any, output: Binding) -> None:
 def ScribblesOnItsInput(desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
     """Leaves a bit of the input's memory flipped."""
     execute(desc, inputs, outputs)
-    inputs[source(desc).key].view[0] ^= 1
+    if inputs:
+        inputs[source(desc).key].view[0] ^= 1
 
 
 @plants("execute", since="3_0", families=GATHERS, rules=("EXECUTION.inputs-unchanged",))
@@ -77,3 +78,10 @@ def LastElementUnwritten(desc: Any, values: Any, output: Binding) -> None:
 @plants("written", rules=("values",))
 def WritesNothing(desc: Any, values: Any, output: Binding) -> None:
     pass
+
+
+@plants("written", rules=("values",))
+def ZerosUnwritten(desc: Any, values: Any, output: Binding) -> None:
+    """Takes the output's memory for cleared, and writes what is not zero."""
+    target = layout.bits(output, main_output(desc).tensor)
+    target[...] = np.where(values == 0, target, values)

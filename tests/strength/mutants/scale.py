@@ -178,13 +178,12 @@ class InputWraps(Mutant, abstract=True):
     attribute: ClassVar[str] = ""  # the first input
     least: ClassVar[int]  # bytes that start again at 0
 
-    def computed(self, desc: Any, inputs: Bindings) -> Any:
-        key = self.attribute or source(desc).key
-        view = inputs[key].view
-        if view.size <= self.least:
-            return compute(desc, inputs)
-        wrapped = Binding(np.resize(view[: self.least], view.size), 0, view.size)
-        return compute(desc, {**inputs, key: wrapped})
+    def execute(self, desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
+        for key in (key for key in inputs if key == (self.attribute or source(desc).key)):
+            view = inputs[key].view
+            if view.size > self.least:
+                inputs = {**inputs, key: Binding(np.resize(view[: self.least], view.size), 0, view.size)}
+        super().execute(desc, level, inputs, outputs)
 
 
 variant("InputWrapsAt1Mib", InputWraps, least=MIB)

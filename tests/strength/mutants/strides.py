@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from dml_conformance.backends.base import Binding
 from dml_conformance.backends.reference import layout
 from dml_conformance.spec.operator import with_tensors
+from dml_conformance.spec.tensor import TensorDesc
 from strength.mutants.base import (
     EXECUTED,
     Bindings,
@@ -19,6 +20,7 @@ from strength.mutants.base import (
     index_numbers,
     main_output,
     memory_in_order,
+    of_role,
     plants,
     source,
     tensors,
@@ -97,10 +99,13 @@ def RowsTakenForPadded(desc: Any, inputs: Bindings) -> Any:
 @plants("refused", RejectsValid)
 def RejectsInterleavedOutputs(desc: Any) -> bool:
     """Takes output elements to share memory wherever no dimension steps over all of the next."""
+    return any(_is_interleaved(slot.tensor) for slot in of_role(desc, is_output=True))
+
+
+def _is_interleaved(tensor: TensorDesc) -> bool:
     reach = 0
-    strides, sizes = main_output(desc).tensor.effective_strides, main_output(desc).tensor.sizes
-    for stride, size in sorted((stride, size) for stride, size in zip(strides, sizes, strict=True) if size > 1):
-        if stride <= reach:
+    for stride, size in sorted(zip(tensor.effective_strides, tensor.sizes, strict=True)):
+        if size > 1 and stride <= reach:
             return True
         reach += stride * (size - 1)
     return False

@@ -14,13 +14,29 @@ from dml_conformance.spec.tensor import TensorDesc
 from strength.mutants.base import GATHERS, RejectsValid, WrongDecision, least_total, plants, tensors
 
 
-@plants("tensor_seen", WrongDecision, since="2_1", rules=("data-types",))
-def AcceptsUint4(tensor: TensorDesc) -> TensorDesc:
+class AcceptsUint4(WrongDecision):
     """Takes a 4-bit type, whose size it does not know, for UINT8."""
-    if tensor.data_type is not DataType.UINT4:
-        return tensor
-    wider = replace(tensor, data_type=DataType.UINT8)
-    return replace(wider, total_tensor_size_in_bytes=least_total(wider))
+
+    rules = ("data-types",)
+
+    @classmethod
+    def shows_at(cls, operator: str, level: Level) -> bool:
+        table = operators()[operator].table_at(level) or {}
+        takes = any(
+            {DataType.UINT8, DataType.UINT4} & set(row.data_types) == {DataType.UINT8} for row in table.values()
+        )
+        return takes and super().shows_at(operator, level)
+
+    def seen(self, desc: Any) -> Any:
+        named = [field.attribute for field in desc.fields if field.attribute.endswith("_data_type")]
+        wider = {name: int(DataType.UINT8) for name in named if getattr(desc, name) == DataType.UINT4}
+        return super().seen(replace(desc, **wider))
+
+    def tensor_seen(self, tensor: TensorDesc) -> TensorDesc:
+        if tensor.data_type is not DataType.UINT4:
+            return tensor
+        wider = replace(tensor, data_type=DataType.UINT8)
+        return replace(wider, total_tensor_size_in_bytes=least_total(wider))
 
 
 @plants("seen", WrongDecision, since="3_0", families=GATHERS, rules=("data-types",))
