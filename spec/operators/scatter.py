@@ -172,7 +172,7 @@ def _tuple_takes_all_dimensions(desc: Any) -> bool:
     """What tuples of too many coordinates take away is no more than the indices' dimensions add."""
     tuple_size = desc.indices_tensor.sizes[-1]
     left = desc.input_dimension_count - tuple_size
-    return left < 0 <= left + desc.indices_dimension_count - 1
+    return bool(left < 0 <= left + desc.indices_dimension_count - 1)
 
 
 def _accepts_tuple(desc: Any) -> bool | None:
