@@ -75,7 +75,7 @@ class Budget:
             data_types: of each operator that can be timed.
             families: of each operator; the first one of a family represents it.
         """
-        representatives = {families[operator]: operator for operator in reversed(data_types)}.values()
+        representatives = {families[operator]: operator for operator in reversed(list(data_types))}.values()
         return [
             (operator, data_type)
             for operator, types in data_types.items()
