@@ -28,14 +28,13 @@ from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.registry import operators
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.tensor import TensorDesc
 
 KIB, MIB = 1 << 10, 1 << 20
 BUDGET = replace(BUDGETS["quick"], large_bytes=256 * KIB, repeats=2)
 SIZES = (16 * KIB, 64 * KIB, 256 * KIB)
-OPERATORS = tuple(operators())
+OPERATORS = ("GATHER", "TILE", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1")
 
 
 class Untimed:
