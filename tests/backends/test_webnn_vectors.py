@@ -93,6 +93,12 @@ def cases(vector: Mapping[str, Any]) -> Iterator[Case]:
         if vector["op"] == "gather":
             axis = rank - input_rank + params["axis"] % input_rank
             descs = [GatherDesc(source, indices, output, axis, index_rank)]
+        elif vector["op"] == "scatter_elements":
+            axis = params["axis"] % input_rank
+            descs = [descriptor_classes()["SCATTER"](source, indices, tensor(named["updates"]), output, axis)]
+        elif vector["op"] == "scatter_nd":
+            tensors = source, indices, tensor(named["updates"]), output
+            descs = [descriptor_classes()["SCATTER_ND"](*tensors, input_rank, index_rank)]
         elif vector["op"] == "gather_elements":
             descs = [GatherElementsDesc(source, indices, output, params["axis"] % input_rank)]
         else:
@@ -180,6 +186,8 @@ def test_all_vectors_are_here() -> None:
         "gather_elements": 12,
         "gather_nd": 14,
         "tile": 6,
+        "scatter_elements": 22,
+        "scatter_nd": 20,
     }
     assert {op: counts[op] for op in BLOCKS} == {"slice": 17, "pad": 9, "concat": 44, "split": 18}
     assert len({vector["id"] for vector in vectors()}) == counts.total()
