@@ -175,13 +175,8 @@ def _tuple_takes_all_dimensions(desc: Any) -> bool:
     return bool(left < 0 <= left + desc.indices_dimension_count - 1)
 
 
-def _accepts_tuple(desc: Any) -> bool | None:
-    return None if _tuple_takes_all_dimensions(desc) else False
-
-
 DIVERGENCES = {
     "DIV-scatter-nd-dimension-counts": _dimension_counts_differ,
     "DIV-scatter-nd-repeated-indices": _index_is_repeated,
     "DIV-scatter-nd-tuple-beyond-input": _tuple_takes_all_dimensions,
 }
-CONDITIONS = {"SCATTER_ND.tuple-size-meaningful": _accepts_tuple}
