@@ -16,6 +16,7 @@ from dml_conformance.reports.certificate import Certificate
 from dml_conformance.reports.records import Record
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType, TensorType
+from dml_conformance.spec.field_kinds import TENSOR, TENSORS, Kind, OptionalKind
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorSpec
 from dml_conformance.spec.registry import operators
@@ -70,6 +71,7 @@ def case_schema() -> Schema:
         "Tensor": _tensor(),
     }
     for spec in operators().values():
+        definitions |= {_name_of_kind(field.kind): field.kind.schema for field in spec.fields}
         definitions[spec.name] = _operator(spec)
     return {
         "$schema": _DRAFT,
@@ -82,8 +84,9 @@ def case_schema() -> Schema:
             "desc": {"description": "The operator descriptor.", "type": "object"},
             "level": {"$ref": _DEFINITIONS + "Level", "description": _sentence(about[1]["level"])},
             "data": {
-                "description": "A recipe for each input tensor, by its name; empty where nothing is executed.",
-                "type": "object",
+                "description": "A recipe for each input tensor, by its name; empty where nothing is executed, and null "
+                "where that is so of an operator without inputs.",
+                "type": ["object", "null"],
                 "additionalProperties": {"$ref": _DEFINITIONS + "Recipe"},
             },
             "rule": {"type": "string", "description": _sentence(about[1]["rule"])},
@@ -225,21 +228,30 @@ def _tensor() -> Schema:
     }
 
 
+def _name_of_kind(kind: Kind) -> str:
+    """The definition of what a field holds; distinct from those of operators, which have no small letters."""
+    is_optional = isinstance(kind, OptionalKind)
+    return f"{'Optional' if is_optional else 'Kind'}-{kind.name.replace(' ', '-')}"
+
+
 def _operator(spec: OperatorSpec) -> Schema:
     """What `type`, `desc` and `data` are for one operator."""
     fields: Schema = {}
     for field in spec.fields:
         if field.count_field:
             fields[field.count_field] = _UINT
-        fields[field.name] = field.kind.schema
+        fields[field.name] = {"$ref": _DEFINITIONS + _name_of_kind(field.kind)}
     recipe = {"$ref": _DEFINITIONS + "Recipe"}
+    arrays = [field.name for field in spec.input_fields if field.kind is TENSORS]
     return {
         "description": f"{spec.dml_name} {spec.summary}. Source: {spec.source.url}",
         "properties": {
             "type": {"const": spec.dml_name},
             "desc": {"properties": fields, "required": list(fields), "additionalProperties": False},
             "data": {
-                "properties": {field.name: recipe for field in spec.input_fields},
+                "type": ["object", "null"],
+                "properties": {field.name: recipe for field in spec.input_fields if field.kind is TENSOR},
+                "patternProperties": {rf"^{name}\[\d+\]$": recipe for name in arrays},
                 "additionalProperties": False,
             },
         },
