@@ -97,7 +97,7 @@ def _sizes_in_32_bits(desc: Any) -> bool:
     if isinstance(sizes, Misfit):
         return False
     padded, described = sizes["output_tensor"], desc.output_tensor.sizes
-    return padded != described and tuple(size % 2**32 for size in padded) == described
+    return padded != described and bool(tuple(size % 2**32 for size in padded) == described)
 
 
 DIVERGENCES = {"DIV-padding-sizes-in-32-bits": _sizes_in_32_bits}
