@@ -63,6 +63,13 @@ def resample(rank: int, scale: float) -> OperatorDesc:
     return descriptor_classes()["RESAMPLE"](image, image, 0, (scale,) * rank)
 
 
+def scatter_nd(*ranks: int, coordinates: int = 1, count: int = 1, strides: tuple[int, ...] | None = None) -> Any:
+    """Ranks of input, indices, updates and output, all of one element; `count` is IndicesDimensionCount."""
+    source, indices, updates, output = ((1,) * rank for rank in ranks)
+    index = TensorDesc.of(DataType.UINT32, (*indices[1:], coordinates), strides)
+    return operators()["SCATTER_ND"].desc(tensor(*source), index, tensor(*updates), tensor(*output), 1, count)
+
+
 # --- libraries ----------------------------------------------------------------------------------------------------
 
 
@@ -202,6 +209,20 @@ NEIGHBOURS: list[tuple[str, OperatorDesc, bool]] = [
     ),
     *(("resample-tiny-scale", resample(4, scale), scale == 2.0**-24) for scale in (0.0, 2.0**-24, 2.0**-23, 1.0)),
     *(("resample-fewer-dimensions-at-5_0", resample(rank, 1.0), rank < 4) for rank in (1, 3, 4, 5)),
+    # Input and output have as many dimensions, and the rest is right.
+    ("scatter-nd-dimension-counts", scatter_nd(1, 2, 1, 1), True),
+    ("scatter-nd-dimension-counts", scatter_nd(2, 1, 3, 2), True),
+    ("scatter-nd-dimension-counts", scatter_nd(1, 1, 1, 2), False),
+    ("scatter-nd-dimension-counts", scatter_nd(1, 2, 1, 1, coordinates=2), False),
+    ("scatter-nd-dimension-counts", replace(scatter_nd(1, 2, 1, 1), input_dimension_count=2), False),
+    # A stride of 0 over a size above 1.
+    ("scatter-nd-repeated-indices", scatter_nd(2, 2, 2, 2, coordinates=2, strides=(1, 0)), True),
+    ("scatter-nd-repeated-indices", scatter_nd(2, 2, 2, 2, coordinates=2, strides=(0, 1)), False),
+    ("scatter-nd-repeated-indices", scatter_nd(2, 2, 2, 2, strides=(0, 0)), False),
+    # One coordinate too many, and one dimension of indices beside it.
+    ("scatter-nd-tuple-beyond-input", scatter_nd(2, 2, 2, 2, coordinates=2, count=2), True),
+    ("scatter-nd-tuple-beyond-input", scatter_nd(2, 2, 2, 2, coordinates=2, count=1), False),
+    ("scatter-nd-tuple-beyond-input", scatter_nd(2, 2, 2, 2, coordinates=1, count=2), False),
 ]
 
 
@@ -287,7 +308,8 @@ def test_only_what_cannot_be_asked_is_not_observed() -> None:
     left_open = {rule.id for rule in rules().values() if rule.erratum is not None}
     unobserved = left_open - set(observations())
     assert {rule for rule in unobserved if rule.partition(".")[0] in {*askable, "TENSOR"}} == {
-        "GATHER.shape-before-2_1"
+        "GATHER.shape-before-2_1",
+        "NONZERO_COORDINATES.same-dimension-count-before-4_0",
     }
 
 

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 import slow_reference as slow
 from family_cases import Run, assert_conforms, boundary_runs, small_runs, with_values
-from msgspec.structs import replace
 
 from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.divergences import RECOGNISED_BY
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operator import with_tensors
 from dml_conformance.spec.registry import operators
@@ -139,30 +137,3 @@ def test_what_is_scattered_can_be_gathered_again() -> None:
             found = gathered.expected["output_tensor"].values
             updates = run.memory("updates_tensor")
             assert [e.tobytes() for e in found.reshape(-1)] == [updates.element(c) for c in slow.walk(found.shape)]
-
-
-def scatter_nd(*ranks: int, tuple_size: int = 1, count: int = 1, strides: tuple[int, ...] | None = None) -> Any:
-    """Ranks of input, indices, updates and output; one element is replaced."""
-    source, index, updates, output = ((1,) * rank for rank in ranks)
-    described = indices(*index[1:], tuple_size, strides=strides)
-    return operators()["SCATTER_ND"].desc(tensor(*source), described, tensor(*updates), tensor(*output), 1, count)
-
-
-@pytest.mark.parametrize(
-    ("name", "desc", "shows"),
-    [
-        ("dimension-counts", scatter_nd(1, 2, 1, 1), True),
-        ("dimension-counts", scatter_nd(2, 1, 3, 2), True),
-        ("dimension-counts", scatter_nd(1, 1, 1, 2), False),
-        ("dimension-counts", scatter_nd(1, 2, 1, 1, tuple_size=2), False),
-        ("dimension-counts", replace(scatter_nd(1, 2, 1, 1), input_dimension_count=2), False),
-        ("repeated-indices", scatter_nd(2, 2, 2, 2, tuple_size=2, strides=(1, 0)), True),
-        ("repeated-indices", scatter_nd(2, 2, 2, 2, tuple_size=2, strides=(0, 1)), False),
-        ("repeated-indices", scatter_nd(2, 2, 2, 2, strides=(0, 0)), False),
-        ("tuple-beyond-input", scatter_nd(2, 2, 2, 2, tuple_size=2, count=2), True),
-        ("tuple-beyond-input", scatter_nd(2, 2, 2, 2, tuple_size=2, count=1), False),
-        ("tuple-beyond-input", scatter_nd(2, 2, 2, 2, tuple_size=1, count=2), False),
-    ],
-)
-def test_divergences_are_recognised_where_they_show(name: str, desc: Any, shows: bool) -> None:
-    assert RECOGNISED_BY[f"DIV-scatter-nd-{name}"](desc) is shows
