@@ -425,7 +425,8 @@ class PageSubject:
     @cached_property
     def _named(self) -> re.Pattern[str]:
         """A field, a field's property or a property; the first group is the field."""
-        names = sorted(self.field_names, key=len, reverse=True)
+        # SLICE has a field DimensionCount, too; in a text the word is the tensors' property.
+        names = sorted(set(self.field_names) - set(PROPERTIES), key=len, reverse=True)
         field = "|".join(map(re.escape, names)) or r"(?!)"
         return re.compile(rf"({field})(?:\.\s?({_PROPERTY}))?|({_PROPERTY})")
 
