@@ -18,6 +18,7 @@ from dml_conformance.documents.check.subject import (
     PageSubject,
     Spot,
     WorkedExample,
+    constant,
     integers,
 )
 from dml_conformance.documents.check.table_checks import is_data_type
@@ -58,7 +59,7 @@ def described(spec: OperatorSpec, example: WorkedExample) -> dict[str, Any] | No
         value = example.attributes.get(field.name)
         if value is None or value.value is None:
             return None
-        fields[field.name] = value.value
+        fields[field.name] = constant(value.value)
     return fields
 
 

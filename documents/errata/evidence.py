@@ -27,7 +27,7 @@ from dml_conformance.spec.levels import Level
 from dml_conformance.spec.libraries import libraries
 from dml_conformance.spec.observations import Observation, observations
 from dml_conformance.spec.operator import Misfit, OperatorDesc, inputs, outputs, slots
-from dml_conformance.spec.registry import rules
+from dml_conformance.spec.registry import rule, rules
 from dml_conformance.spec.validator import decide
 
 
@@ -144,7 +144,7 @@ def _of_observation(known: Observation) -> Iterator[Exhibit]:
 def _departure(known: Divergence) -> Departure:
     return Departure(
         **_shared(known, Departure),
-        addresses=tuple(dict.fromkeys(rules()[name].source.url for name in known.rules)),
+        addresses=tuple(dict.fromkeys(rule(name).source.url for name in known.rules)),
         exhibit=_seen(known.id, known.libraries, known.answer, known.desc, known.descriptor),
     )
 

@@ -409,8 +409,8 @@ def _example(spec: OperatorSpec) -> tuple[PageExample, ...]:
         }
     tensors = [
         example_tensor(name, *stated, line=103 + 2 * n)
-        for n, (name, stated) in enumerate(content.items())
+        for n, (name, stated) in enumerate((field.name, content.get(field.name)) for field in spec.tensor_fields)
         if isinstance(stated, tuple)
     ]
-    attributes = {name: value(v, 102) for name, v in content.items() if not isinstance(v, tuple)}
+    attributes = {name: value(v, 102) for name, v in content.items() if not isinstance(v, tuple | None)}
     return (PageExample(1, quoted("Example 1. Figures", 100), attributes, tuple(tensors), Place(101, 1), 110),)
