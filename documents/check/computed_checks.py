@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import count, takewhile
 from typing import Any
 
 import msgspec
@@ -17,14 +18,16 @@ from dml_conformance.documents.check.subject import (
     PageSubject,
     Spot,
     WorkedExample,
+    constant,
     integers,
 )
 from dml_conformance.documents.check.table_checks import is_data_type
 from dml_conformance.documents.reference_run import explicit, run_reference
 from dml_conformance.spec.examples import examples, flattened, nesting
+from dml_conformance.spec.field_kinds import TENSORS
 from dml_conformance.spec.forms import FormError, desc_from_json
 from dml_conformance.spec.levels import HIGHEST
-from dml_conformance.spec.operator import OperatorDesc, OperatorSpec
+from dml_conformance.spec.operator import Field, OperatorDesc, OperatorSpec, inputs, slots, tensor_at, with_tensors
 from dml_conformance.spec.tensor import braces
 from dml_conformance.spec.validator import Decision, Outcome, decide
 from dml_conformance.strategies.values import NUMPY_TYPE
@@ -47,21 +50,34 @@ def described(spec: OperatorSpec, example: WorkedExample) -> dict[str, Any] | No
     fields: dict[str, Any] = {}
     for field in spec.fields:
         if field.is_tensor:
-            data_type, sizes = example.data_types.get(field.name), example.sizes.get(field.name)
-            if field.name not in example.tensors and field.optional:
-                continue
-            if sizes is None or not is_data_type(data_type):
+            tensors = [_tensor(example, name) for name in _labels(field, example)]
+            if None in tensors or (not tensors and not field.optional):
                 return None
-            fields[field.name] = {"DataType": data_type, "Sizes": list(sizes)}
-            strides = integers(example.tensors[field.name].properties.get("Strides"))
-            if strides is not None:
-                fields[field.name]["Strides"] = list(strides)
+            if tensors:
+                fields[field.name] = tensors if field.kind is TENSORS else tensors[0]
             continue
         value = example.attributes.get(field.name)
         if value is None or value.value is None:
             return None
-        fields[field.name] = value.value
+        fields[field.name] = constant(value.value)
     return fields
+
+
+def _labels(field: Field, example: WorkedExample) -> list[str]:
+    """The names that the tensors of a field stand under in an example: `InputTensors[0]` for one of an array."""
+    if field.kind is not TENSORS:
+        return [field.name] if field.name in example.tensors or not field.optional else []
+    return list(takewhile(example.tensors.__contains__, (f"{field.name}[{place}]" for place in count())))
+
+
+def _tensor(example: WorkedExample, name: str) -> dict[str, Any] | None:
+    """A tensor of an example in the form of `spec.forms`; None where one of its parts is not printed."""
+    data_type, sizes = example.data_types.get(name), example.sizes.get(name)
+    if sizes is None or not is_data_type(data_type):
+        return None
+    strides = integers(example.tensors[name].properties.get("Strides"))
+    more = {} if strides is None else {"Strides": list(strides)}
+    return {"DataType": data_type, "Sizes": list(sizes), **more}
 
 
 def _desc(spec: OperatorSpec, fields: Mapping[str, Any]) -> OperatorDesc:
@@ -159,10 +175,10 @@ def _values(subject: PageSubject) -> Iterator[Remark]:
     """The reference computes the outputs of the examples."""
     for example, spec, fields, _ in _decided(subject):
         desc = _executable(spec, example, fields)
-        if desc is None or not _filled(spec, example, desc):
+        if desc is None or not _filled(example, desc):
             continue
-        inputs = {field.attribute: _printed(example, field.name) for field in spec.input_fields}
-        for name, (computed, is_open) in run_reference(desc, explicit(inputs)).items():
+        elements = {slot.key: _printed(example, slot.name) for slot in inputs(desc)}
+        for name, (computed, is_open) in run_reference(desc, explicit(elements)).items():
             yield from _value_remarks(spec, example, name, computed, is_open)
 
 
@@ -204,11 +220,16 @@ def _executable(spec: OperatorSpec, example: WorkedExample, fields: dict[str, An
     An output of another data type than the data gets theirs; what the errata correct on the example of this number is
     corrected. None where it is still no valid descriptor.
     """
-    data = next((f.name for f in spec.input_fields if spec.group(f) == spec.group(spec.output_fields[0])), None)
     typed = dict(fields)
-    for field in spec.output_fields:
+    for output in spec.output_fields:
+        alike = (fields[f.name] for f in spec.input_fields if spec.group(f) == spec.group(output) and f.name in fields)
+        data = next((found[0] if isinstance(found, list) else found for found in alike), None)
         if data is not None:
-            typed[field.name] = {**fields[field.name], "DataType": fields[data]["DataType"]}
+            wrong = fields[output.name]
+            right = [
+                {**tensor, "DataType": data["DataType"]} for tensor in (wrong if isinstance(wrong, list) else [wrong])
+            ]
+            typed[output.name] = right if isinstance(wrong, list) else right[0]
     known = examples().get(f"{spec.name}/{example.number}")
     corrections = {} if known is None else {n: v for n, v in known.corrections.items() if "." not in n}
     for attempt in (fields, typed, {**typed, **corrections}):
@@ -218,14 +239,14 @@ def _executable(spec: OperatorSpec, example: WorkedExample, fields: dict[str, An
     return None
 
 
-def _filled(spec: OperatorSpec, example: WorkedExample, desc: OperatorDesc) -> bool:
+def _filled(example: WorkedExample, desc: OperatorDesc) -> bool:
     """Whether every tensor is printed with as many storable elements as it has: so big is what is computed, too.
 
     Strides may still spread them over any amount of memory; that is bounded here.
     """
-    for field in spec.tensor_fields:
-        tensor = getattr(desc, field.attribute)
-        printed = None if field.name not in example.tensors else example.tensors[field.name].values
+    for slot in slots(desc):
+        tensor = slot.tensor
+        printed = None if slot.name not in example.tensors else example.tensors[slot.name].values
         if printed is None or nesting(printed.value) != tensor.sizes or tensor.data_type not in NUMPY_TYPE:
             return False
         if tensor.total_tensor_size_in_bytes > _MOST_BYTES:
@@ -240,17 +261,18 @@ def _impossible(subject: PageSubject) -> Iterator[Remark]:
     """The sizes in illustrations could be those of a tensor."""
     if subject.spec is None:
         return
-    fields = {field.name: field for field in subject.spec.tensor_fields}
+    fields = {field.name for field in subject.spec.tensor_fields}
     known = next((example for example in examples().values() if example.operator == subject.spec.name), None)
     for figure in subject.illustrations:
         if known is None or figure.tensor not in fields:
             continue
         desc: Any = known.with_types()
         ones = (1,) * len(figure.sizes)
-        for name, field in fields.items():
-            sizes = figure.sizes if name == figure.tensor else ones
-            tensor = msgspec.structs.replace(getattr(desc, field.attribute), sizes=sizes, strides=None)
-            desc = msgspec.structs.replace(desc, **{field.attribute: tensor})
+        sized = {slot.key: figure.sizes if slot.field.name == figure.tensor else ones for slot in slots(desc)}
+        for key, sizes in sized.items():
+            tensor = tensor_at(desc, key)
+            assert tensor is not None
+            desc = with_tensors(desc, {key: msgspec.structs.replace(tensor, sizes=sizes, strides=None)})
         for violation in decide(desc, HIGHEST).violations:
             if violation.where.startswith(f"{figure.tensor}.Sizes[") and violation.rule.erratum is None:
                 yield Remark(

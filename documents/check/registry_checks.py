@@ -22,6 +22,7 @@ from dml_conformance.documents.check.subject import (
     PageSubject,
     Spot,
     TableRow,
+    constant,
     level_of,
     levels_of,
     registered_types,
@@ -30,9 +31,9 @@ from dml_conformance.documents.check.subject import (
 from dml_conformance.documents.check.table_checks import counts_text, types_text
 from dml_conformance.documents.read.model import Interval
 from dml_conformance.spec.examples import Example, examples, flattened, nesting
-from dml_conformance.spec.field_kinds import UINT
+from dml_conformance.spec.field_kinds import UINT, FormError
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.operator import DATA, Field, OperatorSpec, Role, Support
+from dml_conformance.spec.operator import Field, OperatorSpec, Role, Support
 from dml_conformance.spec.operator_facts import operator_facts
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.validator import decide
@@ -303,18 +304,30 @@ def _examples(subject: PageSubject) -> Iterator[Remark]:
     One that differs in more than one or two things is another example, which a page may well have.
     """
     for example in subject.examples:
-        known = examples().get(f"{_spec(subject).name}/{example.number}")
+        spec = _spec(subject)
+        known = examples().get(f"{spec.name}/{example.number}")
         if known is None:
             continue
-        recorded = dict(_recorded(known))
+        recorded = {name: _meant(spec, name, content) for name, content in _recorded(known)}
         printed = {name: value for name, value in example.values if name in recorded}
-        differing = [name for name, value in printed.items() if value.value != recorded[name]]
+        differing = [name for name, value in printed.items() if _meant(spec, name, value.value) != recorded[name]]
         if not 0 < len(differing) <= _MOST_SLIPS or 2 * len(differing) >= len(printed):
             continue
         for name in differing:
             found, expected = _differences(printed[name].value, recorded[name])
             why = f"example {known.id} as the registry has recorded it from the published page"
             yield Remark(f"{example.number}/{name}", named(name, printed[name]), found, expected, why)
+
+
+def _meant(spec: OperatorSpec, name: str, content: Any) -> Any:
+    """A printed value, those that are spelt in several ways in one: enumerators, limits, a missing tensor."""
+    field = next((field for field in spec.fields if field.name == name), None)
+    if field is None or field.is_tensor:
+        return None if content == "none" else content
+    try:
+        return field.kind.to_json(field.kind.from_json(constant(content), name))
+    except FormError:
+        return content
 
 
 def _recorded(known: Example) -> Iterator[tuple[str, Any]]:
@@ -343,15 +356,15 @@ def _differences(found: Any, recorded: Any) -> tuple[str, str]:
 def _agreements(subject: PageSubject) -> Iterator[Remark]:
     """The constraint list has the registry's agreements."""
     spec = _spec(subject)
-    every = tuple(field.name for field in spec.tensor_fields)
-    data = tuple(field.name for field in spec.tensor_fields if spec.group(field) == DATA)
-    for prop, expected in ((DIMENSION_COUNT, every), (DATA_TYPE, data)):
+    for prop, groups in ((DIMENSION_COUNT, spec.rank_groups), (DATA_TYPE, spec.type_groups)):
         stated = [agreement for agreement in subject.agreements if agreement.property == prop]
+        known = [tuple(field.name for field in fields) for fields in groups.values()]
         for tensors in _joined(set(agreement.tensors) for agreement in stated):
-            if tensors != set(expected):
+            nearest = max(known, key=lambda names: len(tensors.intersection(names)))
+            if tensors != set(nearest):
                 first = next(agreement for agreement in stated if tensors.issuperset(agreement.tensors))
                 found = f"the same {prop} for {listed(first.tensors)}"
-                yield Remark(prop, first.quoted, found, f"for {listed(expected)}")
+                yield Remark(prop, first.quoted, found, f"for {listed(nearest)}")
 
 
 def _joined(sets: Iterable[set[str]]) -> list[set[str]]:

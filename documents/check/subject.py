@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dml_conformance.documents.check.formulas import (
     Environment,
@@ -46,6 +46,7 @@ from dml_conformance.spec.registry import operators
 
 TENSOR_TYPE, UINT_TYPE, UINT_ARRAY_TYPE = "const DML_TENSOR_DESC *", "UINT", "const UINT *"
 DIMENSION_COUNT, DATA_TYPE, SIZES = "DimensionCount", "DataType", "Sizes"
+_LIMITS = {"INT32_MIN": -(2**31), "INT32_MAX": 2**31 - 1, "UINT32_MAX": 2**32 - 1}
 PROPERTIES = (DIMENSION_COUNT, DATA_TYPE, SIZES, "Strides")
 _PROPERTY = "|".join(PROPERTIES)
 _ANNOTATION = re.compile(r"(?<!\w)_[A-Za-z]\w*_(?:\([^()]*\))?(?!\w)")
@@ -425,7 +426,8 @@ class PageSubject:
     @cached_property
     def _named(self) -> re.Pattern[str]:
         """A field, a field's property or a property; the first group is the field."""
-        names = sorted(self.field_names, key=len, reverse=True)
+        # SLICE has a field DimensionCount, too; in a text the word is the tensors' property.
+        names = sorted(set(self.field_names) - set(PROPERTIES), key=len, reverse=True)
         field = "|".join(map(re.escape, names)) or r"(?!)"
         return re.compile(rf"({field})(?:\.\s?({_PROPERTY}))?|({_PROPERTY})")
 
@@ -526,6 +528,11 @@ def _field(declaration: Declaration, section: FieldSection | None) -> PageField:
 def registered_types(spec: OperatorSpec) -> list[tuple[str, str]]:
     """The fields of an operator by the registry as (name, C type), in the order of the structure."""
     return [(field.name, field.type) for field in spec.facts.fields]
+
+
+def constant(content: Any) -> Any:
+    """What a printed value means: the number of one of C's names for limits, else the value itself."""
+    return _LIMITS.get(content, content) if isinstance(content, str) else content
 
 
 def integers(value: Value | None) -> tuple[int, ...] | None:

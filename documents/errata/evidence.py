@@ -27,7 +27,7 @@ from dml_conformance.spec.levels import Level
 from dml_conformance.spec.libraries import libraries
 from dml_conformance.spec.observations import Observation, observations
 from dml_conformance.spec.operator import Misfit, OperatorDesc, inputs, outputs, slots
-from dml_conformance.spec.registry import rules
+from dml_conformance.spec.registry import rule, rules
 from dml_conformance.spec.validator import decide
 
 
@@ -93,7 +93,10 @@ def _of_example(example: Example) -> Exhibit:
     if level is None or printed is None or corrected is None:
         return _untyped(example, descriptor)
     read = inputs(corrected)
-    computed = _computed(corrected, explicit({slot.key: example.elements(slot.name) for slot in read}))
+    printed_all = all(slot.name in example.values for slot in slots(corrected))
+    computed = (
+        _computed(corrected, explicit({slot.key: example.elements(slot.name) for slot in read})) if printed_all else {}
+    )
     return _exhibit(
         example.id,
         level,
@@ -101,7 +104,7 @@ def _of_example(example: Example) -> Exhibit:
         descriptor,
         corrections=example.corrections,
         corrected_decision=decide(corrected, level).outcome if example.corrections else None,
-        inputs={slot.name: example.values[slot.name] for slot in read},
+        inputs={slot.name: example.values[slot.name] for slot in read if slot.name in example.values},
         computed=computed,
         as_printed={name: example.values[name] for name in computed} == computed,
         library=_recorded(printed, level),
@@ -120,7 +123,7 @@ def _untyped(example: Example, descriptor: dict[str, Any]) -> Exhibit:
 
 def _of_case(case: Case) -> Exhibit:
     """A descriptor made for the erratum, executed where it brings its inputs."""
-    inputs = {
+    printed = {
         slot.name: _nested(case.data[slot.key].values, slot.tensor.sizes)
         for slot in slots(case.desc)
         if case.data is not None and slot.key in case.data
@@ -128,7 +131,7 @@ def _of_case(case: Case) -> Exhibit:
     computed = _computed(case.desc, case.data) if case.data is not None else {}
     library = _recorded(case.desc, case.level)
     return _exhibit(
-        "", case.level, case.desc, desc_to_json(case.desc), inputs=inputs, computed=computed, library=library
+        "", case.level, case.desc, desc_to_json(case.desc), inputs=printed, computed=computed, library=library
     )
 
 
@@ -141,7 +144,7 @@ def _of_observation(known: Observation) -> Iterator[Exhibit]:
 def _departure(known: Divergence) -> Departure:
     return Departure(
         **_shared(known, Departure),
-        addresses=tuple(dict.fromkeys(rules()[name].source.url for name in known.rules)),
+        addresses=tuple(dict.fromkeys(rule(name).source.url for name in known.rules)),
         exhibit=_seen(known.id, known.libraries, known.answer, known.desc, known.descriptor),
     )
 

@@ -41,7 +41,7 @@ from dml_conformance.documents.read.model import (
 )
 from dml_conformance.documents.read.shapes import shapes_in
 from dml_conformance.spec.errata import errata
-from dml_conformance.spec.registry import operator, operators
+from dml_conformance.spec.registry import families, operator
 
 FLOATS = ["FLOAT32", "FLOAT16"]
 UP_TO_32 = [*FLOATS, "INT32", "INT16", "INT8", "UINT32", "UINT16", "UINT8"]
@@ -63,7 +63,12 @@ def structs(**changes: Any) -> Callable[[Any], Any]:
     return lambda old: msgspec.structs.replace(old, **changes)
 
 
-@pytest.mark.parametrize("name", operators())
+# One operator of each family whose tables say everything, and those with a likeness of their published page.
+ONES = {family: name for name, family in families().items() if name != "FOLD" and name != "UNFOLD"}
+REPRESENTATIVES = sorted({*ONES.values(), *PUBLISHED})
+
+
+@pytest.mark.parametrize("name", REPRESENTATIVES)
 def test_a_page_that_says_what_the_registry_does_has_no_finding(name: str) -> None:
     assert check_page(page_of(name)) == []
 
@@ -617,7 +622,7 @@ def mutations(page: Page) -> Iterator[tuple[str, str, Page]]:
             yield level.level, old.tensor, change_row(page, level.level, old.tensor, tensor="KernelTensor")
 
 
-@pytest.mark.parametrize("name", operators())
+@pytest.mark.parametrize("name", REPRESENTATIVES)
 def test_every_change_of_a_cell_is_an_error_at_its_place(name: str) -> None:
     tried = 0
     for level, tensor, page in mutations(page_of(name)):

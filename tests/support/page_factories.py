@@ -349,7 +349,7 @@ def _member(operator_name: str, field: str, kind: str, line: int) -> FieldSectio
     sentence = _SENTENCES.get((operator_name, field), _SENTENCES.get(field, f"What {field} is."))
     if field == "IndicesTensor" and operator(operator_name).introduced_in.label == "3_0":
         sentence = "Negative indices are supported."
-    bounds = _RANGES.get(field)
+    bounds = _RANGES.get(field) if operator_name in PUBLISHED else None
     if (operator_name, field) == ("TILE", "OutputTensor"):
         bounds = "[0, InputTensor.DimensionCount-1]"
     return FieldSection(
@@ -388,24 +388,29 @@ def _tables(spec: OperatorSpec) -> tuple[LevelTable, ...]:
     return tuple(tables)
 
 
+def _is_right(example: Example) -> bool:
+    """Whether all that is printed of an example is true, whole and within the lowest table."""
+    whole = not example.unprinted and not any(
+        isinstance(of, list) and of and isinstance(of[0], dict) for of in example.desc.values()
+    )
+    return whole and not example.corrections and bool(example.values) and example.level == example.spec.introduced_in
+
+
 def _example(spec: OperatorSpec) -> tuple[PageExample, ...]:
     """One that is right, and that a page may number 1; none where none is known."""
     content = _EXAMPLES.get(spec.name)
     if content is None:
-        known = [example for example in examples().values() if example.operator == spec.name]
-        known = [example for example in known if not (example.errata or example.corrections or example.unprinted)]
+        known = [example for example in examples().values() if example.operator == spec.name and _is_right(example)]
         if not known:
             return ()
         content = {
-            name: (field["Sizes"], field.get("DataType"), known[0].values.get(name))
-            if isinstance(field, dict)
-            else field
-            for name, field in known[0].desc.items()
+            name: (of["Sizes"], of["DataType"], known[0].values[name]) if isinstance(of, dict) else of
+            for name, of in known[0].desc.items()
         }
     tensors = [
         example_tensor(name, *stated, line=103 + 2 * n)
-        for n, (name, stated) in enumerate(content.items())
+        for n, (name, stated) in enumerate((field.name, content.get(field.name)) for field in spec.tensor_fields)
         if isinstance(stated, tuple)
     ]
-    attributes = {name: value(v, 102) for name, v in content.items() if not isinstance(v, tuple)}
+    attributes = {name: value(v, 102) for name, v in content.items() if not isinstance(v, tuple | None)}
     return (PageExample(1, quoted("Example 1. Figures", 100), attributes, tuple(tensors), Place(101, 1), 110),)
