@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from dml_conformance.conformance.cli.options import LEVEL, OPERATOR
 from dml_conformance.conformance.cli.output import print_table
-from dml_conformance.spec.levels import Level
+from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.registry import operators as all_operators
 from strength.coverage import Coverage, gaps
 from strength.measure import EVERY_FAMILY, Plan, measure
@@ -19,7 +19,6 @@ from strength.score import PROMISED, Score
 from strength.show import as_markdown, as_text, cells, headers
 
 PAGE = Path(__file__).parents[2] / "docs" / "strength.md"
-RECORDED_SEEDS = 3
 
 
 @click.command()
@@ -47,7 +46,7 @@ RECORDED_SEEDS = 3
     "--record",
     "is_recorded",
     is_flag=True,
-    help=f"Measure everything with {RECORDED_SEEDS} seeds; write docs/strength.md and conformance/strength.json.",
+    help="Measure every operator at the newest level; write docs/strength.md and conformance/strength.json.",
 )
 @click.option("--coverage", "is_coverage", is_flag=True, help="Count what the cases reach instead.")
 def strength(
@@ -69,13 +68,13 @@ def strength(
     if is_coverage:
         raise SystemExit(_coverage(operators, levels))
     if is_recorded and (budgets or operators or levels or families):
-        raise click.UsageError("--record measures everything; leave out what selects.")
+        raise click.UsageError("--record measures every operator; leave out what selects.")
     plan = Plan(
         tuple(dict.fromkeys(operators)) or tuple(all_operators()),
-        sorted(set(levels)) or tuple(Level),
+        [HIGHEST] if is_recorded else sorted(set(levels)) or tuple(Level),
         tuple(dict.fromkeys(families)) or EVERY_FAMILY,
         tuple(name for name in PROMISED if name in (budgets or PROMISED)),
-        tuple(range(RECORDED_SEEDS if is_recorded else seeds)),
+        tuple(range(seeds)),
     )
     score = Score.of(plan, (outcome for outcomes in measure(plan, workers) for outcome in outcomes))
     for line in as_text(score):
