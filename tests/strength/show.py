@@ -52,6 +52,8 @@ What there is to reach follows from the tables and rules. A gap fails the tests.
 
 ## What this does not show
 
+* The score on record is that of the newest level, where every operator and rule is; `--level` measures another. What
+  is wrong at one level alone is found where a campaign executes that level, or a sample of it.
 * Every wrong backend is the reference with one fault. Two faults may hide each other, and a fault nobody thought of is
   not among them.
 * Backends that end their process, hang or take all memory are not here: they are run in processes of their own.
@@ -114,7 +116,7 @@ def _table_of_budgets(score: Score) -> Iterable[str]:
     seeds = ", ".join(map(str, score.seeds))
     yield (
         f"Suite version {score.suite_version}, {score.total.mutants} wrong backends, {len(score.operators)} operators, "
-        f"{len(score.levels)} feature levels, seeds {seeds}."
+        f"{len(score.levels)} feature level{'s' if len(score.levels) > 1 else ''} ({' '.join(score.levels)}), seeds {seeds}."
     )
     rows = [
         [b, f"{score.total.killed[b]:,}", f"{score.total.plantings:,}", f"{score.share(b):.2%}", f"{PROMISED[b]:.0%}"]
