@@ -38,8 +38,9 @@ class CastBuilder(Builder):
     def edges(self, ctx: Context) -> Iterator[Any]:
         for rank in ctx.ranks:
             yield self.build(ctx.of_rank(rank, rank))
+        ones = (1,) * (ctx.ranks[0] - 1)
         for length in LONG_AXES:
-            yield self.large(ctx, length)
+            yield self._build(ctx, ctx.data_types[0], ctx.types[OUTPUT][-1], (*ones, length))
 
     def _build(self, ctx: Context, data_type: DataType, other: DataType, sizes: tuple[int, ...]) -> Any:
         return self._desc(tensor(ctx, data_type, sizes), tensor(ctx, other, sizes, output=True))

@@ -17,8 +17,9 @@ from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.spec.datatypes import ALL, DataType
 from dml_conformance.spec.expectation import Expectation
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.registry import operators
+from dml_conformance.spec.registry import operators, rules
 from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import Outcome, decide
 
 # Of a floating-point type: exponent of the unit of the least numbers, digits, and its greatest exponent.
 FLOATS = {DataType.FLOAT16: (-24, 11, 15), DataType.FLOAT32: (-149, 24, 127), DataType.FLOAT64: (-1074, 53, 1023)}
@@ -130,6 +131,12 @@ def test_a_cast_to_a_wider_type_and_back_changes_nothing() -> None:
         kept = back.expected["output_tensor"].values
         is_nan = np.isnan(numbers(every, narrow)) if narrow is DataType.FLOAT16 else np.zeros(2**16, bool)
         assert (kept == every)[~is_nan].all()
+
+
+def test_its_two_types_need_not_agree() -> None:
+    assert "CAST.same-data-type" not in rules()
+    tensors = [TensorDesc.of(data_type, (2, 3)) for data_type in (DataType.FLOAT64, DataType.UINT8)]
+    assert decide(operators()["CAST"].desc(*tensors), HIGHEST).outcome is Outcome.ACCEPT
 
 
 def test_a_cast_keeps_the_order() -> None:

@@ -12,8 +12,9 @@ from dml_conformance.backends.reference.layout import NUMBERS
 from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.spec.datatypes import ALL, DataType
 from dml_conformance.spec.levels import HIGHEST
-from dml_conformance.spec.registry import operators
+from dml_conformance.spec.registry import operators, rules
 from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import Outcome, decide
 
 NAMES = ("DIAGONAL_MATRIX", "DIAGONAL_MATRIX1")
 
@@ -109,6 +110,12 @@ def test_a_value_that_a_type_does_not_have(data_type: DataType) -> None:
 def test_parts_are_those_of_the_whole(name: str) -> None:
     for run in small_runs(name, 40):
         assert (run.parts("output_tensor").values == run.expected["output_tensor"].values).all()
+
+
+def test_its_sizes_follow_from_nothing() -> None:
+    assert "DIAGONAL_MATRIX.output-sizes" not in rules()
+    for sizes in ((1, 1), (7, 2), (2, 3, 4, 5)):
+        assert decide(matrix(DataType.FLOAT32, 0, 1.0, *sizes).desc, HIGHEST).outcome is Outcome.ACCEPT
 
 
 def test_far_diagonals_do_not_come_round() -> None:
