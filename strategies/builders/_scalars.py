@@ -20,7 +20,7 @@ def any_number(ctx: Context, data_type: DataType) -> int | float:
     if data_type.limits is not None:
         low, high = data_type.limits
         ends = (high, low, high // 2 + 1, low + 1)
-        return ends[drawn] if drawn < len(ends) else ctx.chooser.integer(max(low, -100), 100)
+        return ends[drawn] if drawn < len(ends) else ctx.chooser.integer(max(low, -100), min(high, 100))
     width = data_type.size
     ends_ = (LARGEST_FLOAT[width], -LARGEST_FLOAT[width], LEAST_FLOAT[width], -0.0, float("inf"), 2049.0 + 2**11)
     return ends_[drawn] if drawn < len(ends_) else ctx.chooser.integer(-400, 400) / 4

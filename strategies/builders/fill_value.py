@@ -52,7 +52,7 @@ def _start_and_step(ctx: Context, data_type: DataType) -> tuple[int | float, ...
         return start / 4, step / 8
     low, high = data_type.limits
     if low < 0:
-        return start, step
+        return max(low, min(start, high)), step
     return start % (high + 1), step % (high + 1)
 
 
