@@ -84,6 +84,7 @@ ONE_HOT = operator_spec(
             "in each sequence along Axis the element that the index names is the second one of ValuesTensor, the last "
             "dimension running fastest, and all others are the first one, bit for bit",
             Source(PAGE, "Description"),
+            settles=("ONE_HOT-4",),
         ),
         Rule(
             "ONE_HOT.negative-indices",
