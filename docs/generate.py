@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +23,9 @@ from dml_conformance.documents.check import statements
 from dml_conformance.documents.errata import INTRODUCTION, as_markdown, errata_document
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.divergences import Divergence, divergences
-from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.observations import observations
-from dml_conformance.spec.operator import DATA, INDICES, Field, OperatorSpec, Support
-from dml_conformance.spec.registry import operators, rules
+from dml_conformance.spec.operator import OperatorSpec, Role, Support
+from dml_conformance.spec.registry import every_operator, families, operators, rule
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -65,7 +63,7 @@ def with_blocks(text: str) -> str:
 def _blocks() -> dict[str, str]:
     commands = {f"command {name}": _command(name, command) for name, command in leaf_commands()}
     return {
-        "operators": _support_table(),
+        "operators": _family_table(),
         "pytest options": _pytest_options(),
         "budgets": _budgets(),
         "divergences": _divergences(),
@@ -86,24 +84,16 @@ def _table(headers: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
 # --- operators ----------------------------------------------------------------------------------------------------
 
 
-def _support_table() -> str:
-    """Operators by the levels at which some table changes; what comes between has the column to its left."""
-    changes = sorted({level for spec in operators().values() for level in spec.tables})
-    ends = [max(level for level in Level if level < later) for later in changes[1:]] + [HIGHEST]
-    headers = [
-        first.label if first == last else f"{first} to {last}" for first, last in zip(changes, ends, strict=True)
-    ]
-    return _table(
-        ("operator", *headers), ((f"`{name}`", *(_cell(spec, at) for at in changes)) for name, spec in _specs())
+def _family_table() -> str:
+    """The families and their operators, each with the levels at which something changes for it."""
+    of_family: dict[str, list[OperatorSpec]] = {}
+    for name, spec in operators().items():
+        of_family.setdefault(families()[name], []).append(spec)
+    rows = (
+        (family.replace("_", " "), ", ".join(f"`{spec.name}` ({spec.introduced_in})" for spec in specs))
+        for family, specs in of_family.items()
     )
-
-
-def _cell(spec: OperatorSpec, level: Level) -> str:
-    table = spec.table_at(level)
-    if table is None:
-        return "–"
-    numbers = [str(len(table[group].data_types)) for group in (DATA, INDICES) if group in table]
-    return f"{_counts(table[DATA])}, {' + '.join(numbers)} types"
+    return _table(("family", "operators, with the level that each came with"), rows)
 
 
 def _specs() -> Iterator[tuple[str, OperatorSpec]]:
@@ -111,17 +101,39 @@ def _specs() -> Iterator[tuple[str, OperatorSpec]]:
 
 
 def _counts(support: Support) -> str:
+    if not support.dimension_counts:
+        return "any"
     least, most = min(support.dimension_counts), max(support.dimension_counts)
     return f"{least}D" if least == most else f"{least}D to {most}D"
 
 
 def _operators_page() -> str:
     introduction = (
-        "The operators that the suite covers, with the tables of their tensors. At a level the newest table at or "
+        "The operators that the suite judges, with the tables of their tensors. At a level the newest table at or "
         "below it holds; below the first one the operator does not exist. `dml-conformance operators --format json` "
-        "prints the same for programs, `dml-conformance spec diff 2_1 4_1` what a level changes."
+        "prints the same for programs, `dml-conformance spec diff 2_1 4_1` what a level changes. Of [the others]"
+        "(#the-others) the facts are known, and no rule of their own or value yet."
     )
-    return _page("Operators", introduction, "\n\n".join(_operator_section(spec) for _, spec in _specs()))
+    sections = (*(_operator_section(spec) for _, spec in _specs()), _others())
+    return _page("Operators", introduction, "\n\n".join(sections))
+
+
+def _others() -> str:
+    """The operators of which only the facts are known, a line each."""
+    headers = ("operator", "value", "from level", "fields", "tables from")
+    rows = (
+        (
+            f"[`{spec.name}`]({spec.source.url})",
+            str(spec.type_value),
+            spec.introduced_in.label,
+            str(len(spec.facts.fields)),
+            " ".join(level.label for level in sorted(spec.tables)),
+        )
+        for name, spec in every_operator().items()
+        if name not in operators()
+    )
+    text = "`dml-conformance check` decides what the rules that every operator has decide, by the tables of each."
+    return f"## The others\n\n{text}\n\n" + _table(headers, rows)
 
 
 def _operator_section(spec: OperatorSpec) -> str:
@@ -133,20 +145,22 @@ def _operator_section(spec: OperatorSpec) -> str:
 
 
 def _fields(spec: OperatorSpec) -> Iterator[tuple[str, str]]:
+    counts: list[str] = []
     for field in spec.fields:
-        if field.count_field:
+        if field.count_field and field.count_field not in counts:
+            counts.append(field.count_field)
             yield field.count_field, "UINT"
-        yield field.name, str(field.kind) + (", optional" if field.optional else "")
+        role = "" if field.role is Role.ATTRIBUTE else f", {field.role}"
+        yield field.name, field.kind.name + role + (", optional" if field.optional else "")
 
 
 def _table_rows(spec: OperatorSpec) -> Iterator[tuple[str, ...]]:
-    def group_of(field: Field) -> str:
-        return field.group
-
     for level, table in sorted(spec.tables.items()):
-        for group, fields in groupby(sorted(spec.tensor_fields, key=group_of), key=group_of):
-            names = ", ".join(f"`{field.name}`" for field in fields)
-            yield level.label, names, _counts(table[group]), _types(table[group].data_types)
+        alike: dict[Support, list[str]] = {}
+        for field in spec.tensor_fields:
+            alike.setdefault(table[field.name], []).append(f"`{field.name}`")
+        for support, names in alike.items():
+            yield level.label, ", ".join(names), _counts(support), _types(support.data_types) or "not said"
 
 
 def _types(data_types: frozenset[DataType]) -> str:
@@ -213,7 +227,7 @@ def _observations() -> str:
     return _table(
         ("rule", "erratum", "the library", "found by"),
         (
-            (f"`{name}`", _erratum_link(str(rules()[name].erratum)), observation.finding, observation.evidence)
+            (f"`{name}`", _erratum_link(str(rule(name).erratum)), observation.finding, observation.evidence)
             for name, observation in observations().items()
         ),
     )

@@ -21,7 +21,7 @@ from dml_conformance.documents.reference_run import explicit, run_reference
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.divergences import Divergence, divergences
 from dml_conformance.spec.errata import Erratum, errata
-from dml_conformance.spec.examples import Example, examples
+from dml_conformance.spec.examples import Example, examples, flattened
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.libraries import libraries
@@ -106,7 +106,7 @@ def _of_example(example: Example) -> Exhibit:
         corrected_decision=decide(corrected, level).outcome if example.corrections else None,
         inputs={slot.name: example.values[slot.name] for slot in read if slot.name in example.values},
         computed=computed,
-        as_printed={name: example.values[name] for name in computed} == computed,
+        as_printed=all([*flattened(example.values[name])] == [*flattened(computed[name])] for name in computed),
         library=_recorded(printed, level),
     )
 

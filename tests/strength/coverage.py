@@ -16,8 +16,9 @@ from itertools import chain, product
 
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.engine import example_cases
+from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.operator import DATA, INDICES, OperatorSpec
+from dml_conformance.spec.operator import INDICES, OperatorSpec, outputs, slots
 from dml_conformance.spec.registry import operators, rules_of
 from dml_conformance.spec.validator import Outcome
 from dml_conformance.strategies.boundaries import boundary_cases
@@ -59,10 +60,10 @@ class Coverage:
             if case.outcome is not Outcome.ACCEPT:
                 continue
             self._add(KEPT, operator, at)
-            if not case.data:
+            if case.data is None:
                 continue
             self._add(EXECUTED, operator, at, case.rule)
-            output = getattr(case.desc, spec.output_fields[0].attribute)
+            output = outputs(case.desc)[0].tensor
             kind = layout_kind(output)
             self._add(TYPES, operator, at, output.data_type.name, str(len(output.sizes)), kind)
             if spec.index is not None:
@@ -70,9 +71,9 @@ class Coverage:
                 pattern = case.data[spec.index.indices].pattern
                 self._add(INDEXED, operator, at, indices.data_type.name, pattern)
                 self._add_passed(ALONG, max(spec.index.limits(case.desc)), operator, at, indices.data_type.name)
-            for tensor_field in spec.tensor_fields:
-                total = getattr(case.desc, tensor_field.attribute).total_tensor_size_in_bytes
-                self._add_passed(WITHIN, total, operator, at, tensor_field.name)
+            for slot in slots(case.desc):
+                total = slot.tensor.total_tensor_size_in_bytes
+                self._add_passed(WITHIN, total, operator, at, slot.field.name)
 
     def _add_passed(self, facet: str, number: int, *what: str) -> None:
         for reach in REACHES:
@@ -121,8 +122,9 @@ def gaps(found: Coverage) -> list[str]:
             if not found.has(EXECUTED, operator, at, rule)
         ]
         table = spec.table_at(level)
-        types = sorted(data_type.name for data_type in table[DATA].data_types)
-        counts = sorted(map(str, table[DATA].dimension_counts))
+        output = table[spec.output_fields[0].name]
+        types = sorted(data_type.name for data_type in output.data_types)
+        counts = sorted(map(str, output.dimension_counts))
         traits = {2: types, 3: counts, 4: list(LAYOUTS)}
         for a, b in ((2, 3), (2, 4), (3, 4)):
             together = found.pairs(TYPES, operator, at, a, b)
@@ -132,7 +134,7 @@ def gaps(found: Coverage) -> list[str]:
             missing.append(f"{operator} {at}: no interleaved output")
         if spec.index is not None:
             patterns = found.pairs(INDEXED, operator, at, 2, 3)
-            for index_type in sorted(table[INDICES].data_types):
+            for index_type in sorted(_index_types(spec, level)):
                 for pattern in INDEX_PATTERNS:
                     if pattern in NEGATIVE_PATTERNS and not index_type.is_signed_integer:
                         continue
@@ -144,14 +146,19 @@ def gaps(found: Coverage) -> list[str]:
 
 
 def _gaps_of_scale(found: Coverage, spec: OperatorSpec, at: str) -> Iterator[str]:
-    table = spec.table_at(HIGHEST)
     for reach in REACHES:
-        for index_type in sorted(table[INDICES].data_types) if spec.index is not None else ():
+        for index_type in sorted(_index_types(spec, HIGHEST)) if spec.index is not None else ():
             if not found.has(ALONG, spec.name, at, index_type.name, str(reach)):
                 yield f"{spec.name} {at}: no {index_type.name} indices along an axis beyond {reach} bits"
         for tensor in spec.tensor_fields:
             if not found.has(WITHIN, spec.name, at, tensor.name, str(reach)):
                 yield f"{spec.name} {at}: no {tensor.name} beyond {reach} bits"
+
+
+def _index_types(spec: OperatorSpec, level: Level) -> frozenset[DataType]:
+    table = spec.table_at(level)
+    assert table is not None
+    return next(table[field.name].data_types for field in spec.tensor_fields if spec.group(field) == INDICES)
 
 
 def _can_be(trait: str, layout: str) -> bool:

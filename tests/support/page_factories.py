@@ -398,7 +398,7 @@ def _is_right(example: Example) -> bool:
 
 def _example(spec: OperatorSpec) -> tuple[PageExample, ...]:
     """One that is right, and that a page may number 1; none where none is known."""
-    content = _EXAMPLES.get(spec.name)
+    content, known = _EXAMPLES.get(spec.name), []
     if content is None:
         known = [example for example in examples().values() if example.operator == spec.name and _is_right(example)]
         if not known:
@@ -412,5 +412,8 @@ def _example(spec: OperatorSpec) -> tuple[PageExample, ...]:
         for n, (name, stated) in enumerate((field.name, content.get(field.name)) for field in spec.tensor_fields)
         if isinstance(stated, tuple)
     ]
+    number = 1 if spec.name in PUBLISHED else int(known[0].id.rpartition("/")[2])
     attributes = {name: value(v, 102) for name, v in content.items() if not isinstance(v, tuple | None)}
-    return (PageExample(1, quoted("Example 1. Figures", 100), attributes, tuple(tensors), Place(101, 1), 110),)
+    return (
+        PageExample(number, quoted(f"Example {number}. Figures", 100), attributes, tuple(tensors), Place(101, 1), 110),
+    )
