@@ -133,7 +133,7 @@ def _layouts(spec: OperatorSpec, level: Level) -> Iterator[Case]:
 
         def plain(name: str, ctx: Context | None = None, field: Field = field) -> tuple[Context, Case, Slot | None]:
             ctx = (ctx or _at(spec, level, name)).but(layout="packed", spread=True)
-            case = _case(spec, level, ctx, name)
+            case = _giving(spec, level, ctx, name, field)
             return ctx, case, _slot(case.desc, field)
 
         def changed(case: Case, key: str, **changes: object) -> Case:
@@ -166,6 +166,16 @@ def _layouts(spec: OperatorSpec, level: Level) -> Iterator[Case]:
             _, case, slot = plain(f"{spec.name}/{level}/owned-by-dml/{field.name}")
             if slot is not None:
                 yield changed(case, slot.key, flags=1)
+
+
+def _giving(spec: OperatorSpec, level: Level, ctx: Context, name: str, field: Field) -> Case:
+    """A case that gives a tensor, where it is optional."""
+    case = _case(spec, level, ctx, name)
+    for _ in range(SHAPES_TRIED if field.optional else 0):
+        if _slot(case.desc, field) is not None:
+            break
+        case = _case(spec, level, ctx, name)
+    return case
 
 
 def _slot(desc: OperatorDesc, field: Field) -> Slot | None:
@@ -204,7 +214,7 @@ def _least_totals(spec: OperatorSpec, level: Level) -> Iterator[Case]:
                 what = "aligned-to-an-element" if surplus is None else f"least-total/{surplus}"
                 name = f"{spec.name}/{level}/{what}/{field.name}/{width}"
                 ctx = _at(spec, level, name).but(layout="packed", spread=True).of_types(group, types)
-                case = _case(spec, level, ctx, name)
+                case = _giving(spec, level, ctx, name, field)
                 slot = _slot(case.desc, field)
                 if slot is None:
                     continue

@@ -66,6 +66,9 @@ class DiagonalMatrix1Builder(DiagonalBuilder):
             "output-sizes": self.break_sizes,
         }
 
+    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+        return self._build(ctx.but(layout="packed", data_types=ctx.data_types[:1]), sizes, has_input=True)
+
     def edges(self, ctx: Context) -> Iterator[Any]:
         for n, begin in enumerate(FAR_DIAGONALS):
             for m, end in enumerate((*FAR_DIAGONALS, -7, 5)):
