@@ -123,6 +123,10 @@ def _check_form(case: Case) -> None:
             raise NotExpressible(f"{slot.name}.Flags is {tensor.flags}; DxDispatch knows flags by their names only")
         if tensor.total_tensor_size_in_bytes == 0:
             raise NotExpressible(f"{slot.name}.TotalTensorSizeInBytes is 0, in place of which DxDispatch computes one")
+    for member in case.desc.fields:
+        owned = {_is_owned(slot) for slot in inputs(case.desc) if slot.field == member}
+        if len(owned) > 1:
+            raise NotExpressible(f"some of {member.name} are OWNED_BY_DML; DxDispatch binds all of an array at once")
 
 
 class _OutputMemory(NamedTuple):
