@@ -233,7 +233,7 @@ def test_the_page_shows_the_recorded_score() -> None:
     totals = recorded_totals()
     page = (ROOT / "docs" / "strength.md").read_text(encoding="utf-8")
     about = f"Suite version {totals.suite_version}, {totals.mutants} wrong backends, {len(operators())} operators, "
-    assert about + "1 feature level" in page
+    assert about + f"feature level {HIGHEST}" in page
     for budget, killed in totals.killed.items():
         assert f"| {budget} | {killed:,} | {totals.plantings:,} |" in page
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

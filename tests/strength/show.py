@@ -116,7 +116,7 @@ def _table_of_budgets(score: Score) -> Iterable[str]:
     seeds = ", ".join(map(str, score.seeds))
     yield (
         f"Suite version {score.suite_version}, {score.total.mutants} wrong backends, {len(score.operators)} operators, "
-        f"{len(score.levels)} feature level{'s' if len(score.levels) > 1 else ''} ({' '.join(score.levels)}), seeds {seeds}."
+        f"feature level {', '.join(score.levels)}, seed {seeds}."
     )
     rows = [
         [b, f"{score.total.killed[b]:,}", f"{score.total.plantings:,}", f"{score.share(b):.2%}", f"{PROMISED[b]:.0%}"]

@@ -19,7 +19,7 @@ from dml_conformance.backends.base import Binding
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.spec.forms import desc_from_json
 from dml_conformance.spec.levels import HIGHEST
-from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.operator import slots, split_key
 
 _TYPES = ["FLOAT16", "FLOAT32", "FLOAT64", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64"]
 _NAMES = ["UNKNOWN", *_TYPES]
@@ -175,18 +175,17 @@ class Machine:
 
     def _dispatch(self, dispatchable: dict[str, Any], bindings: dict[str, str]) -> None:
         desc = desc_from_json({key: dispatchable[key] for key in ("type", "desc")})
-        spec = spec_of(desc)
         owned = dispatchable.get("bindings", {})
-        bound = {}
-        for field in spec.tensor_fields:
-            tensor = getattr(desc, field.attribute)
+        bound: dict[str, Binding] = {}
+        for slot in slots(desc):
             # DirectML wants tensors that it owns at initialisation and nowhere else.
-            name = (owned if tensor.flags else bindings)[field.name]
-            assert field.name not in (bindings if tensor.flags else owned)
-            bound[field.attribute] = Binding(self.buffers[name], 0, len(self.buffers[name]))
-        assert set(bindings) | set(owned) == {field.name for field in spec.tensor_fields}
-        inputs = {field.attribute: bound[field.attribute] for field in spec.input_fields}
-        outputs = {field.attribute: bound[field.attribute] for field in spec.output_fields}
+            given = (owned if slot.tensor.flags else bindings)[slot.field.name]
+            assert slot.field.name not in (bindings if slot.tensor.flags else owned)
+            name = given if isinstance(given, str) else given[split_key(slot.key)[1]]
+            bound[slot.key] = Binding(self.buffers[name], 0, len(self.buffers[name]))
+        assert set(bindings) | set(owned) == {slot.field.name for slot in slots(desc)}
+        outputs = {slot.key: bound[slot.key] for slot in slots(desc) if slot.field.is_output}
+        inputs = {key: binding for key, binding in bound.items() if key not in outputs}
         ReferenceBackend().execute(desc, HIGHEST, inputs, outputs)
 
 
