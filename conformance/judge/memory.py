@@ -236,7 +236,10 @@ def make_wrong(
     """
     if expected.open is None:
         return
-    places = np.nonzero(expected.open if expected.free is None else expected.open & ~expected.free)
+    drawn = expected.open if expected.free is None else expected.open & ~expected.free
+    if expected.one_of is not None and _has_every_byte(allowed):
+        drawn = drawn & ~expected.one_of
+    places = np.nonzero(drawn)
     for _ in range(DRAWS):
         is_right = right(poison[places], expected.cut(places), data_type, allowed)
         places = tuple(along[is_right] for along in places)
@@ -248,6 +251,11 @@ def make_wrong(
         is_right = right(ends, expected.cut(places), data_type, allowed)
         poison[tuple(along[~is_right] for along in places)] = end
         places = tuple(along[is_right] for along in places)
+
+
+def _has_every_byte(allowed: Bits | None) -> bool:
+    """Whether no element can be told from those that are right: they have one byte, and any byte is right."""
+    return allowed is not None and allowed.itemsize == 1 and bool(np.bincount(allowed, minlength=256).all())
 
 
 def _ends(data_type: DataType) -> tuple[int, ...]:

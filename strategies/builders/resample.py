@@ -15,7 +15,7 @@ from typing import Any
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.field_kinds import Size2d, enumeration
-from dml_conformance.strategies.builders import LONG_AXES, Builder, four, matrix
+from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, Builder, four, matrix
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import edit, resize_at
 from dml_conformance.strategies.tensors import sizes, tensor
@@ -82,9 +82,9 @@ class ResampleBuilder(Builder):
         return self._plain(ctx, four(rows, columns), four(2 * rows, 2 * columns), (1.0, 1.0, 2.0, 2.0))
 
     def long_axis(self, ctx: Context, sizes: Sizes, place: int) -> Any:
-        """Half as many elements along the dimension."""
-        output = tuple(max(size // 2, 1) if d == place else size for d, size in enumerate(sizes))
-        scales = tuple(0.5 if d == place else 1.0 for d in range(3))
+        """A few elements out of all along the dimension."""
+        output = tuple(min(size, FAR_INDICES) if d == place else size for d, size in enumerate(sizes))
+        scales = (float32(to / of) for to, of in zip(output, sizes, strict=True))
         return self._plain(ctx, four(*sizes), four(*output), (1.0, *scales))
 
     def vast(self, ctx: Context, sizes: Sizes) -> Any:

@@ -42,7 +42,9 @@ def resample(desc: Any, tensors: Tensors) -> Tensors:
     if source.is_meta:
         return {"output_tensor": source.new_empty(sizes)}
     for d in sorted(range(source.dim()), key=lambda d: sizes[d] / source.shape[d]):
-        source = source.index_select(d, _places(desc, d, source.shape[d], sizes[d], source.device))
+        if source.shape[d] > 1:
+            source = source.index_select(d, _places(desc, d, source.shape[d], sizes[d], source.device))
+    source = source.expand(sizes)  # of dimensions with one element
     return {"output_tensor": source}
 
 
