@@ -8,7 +8,7 @@ from typing import Any
 
 from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.field_kinds import enumeration
-from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
+from dml_conformance.spec.tensor import MAX_ELEMENTS, UINT32_MAX, TensorDesc
 from dml_conformance.strategies.builders import LONG_AXES, Builder, leading_ones
 from dml_conformance.strategies.builders._indexing import last_wide
 from dml_conformance.strategies.context import Context, Impossible
@@ -56,9 +56,10 @@ class ArgReduceBuilder(Builder):
         return self._along(ctx, all_sizes, (len(all_sizes) - 3 + place,))
 
     def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
-        """The indices of one of two."""
+        """The indices of one of two, or of one where there is no room for more."""
         *_, before, count, after = leading_ones(ctx, *sizes)
-        return self._along(ctx, (2, before, count, after), (0,))
+        choices = 2 if 2 * before * count * after <= MAX_ELEMENTS else 1
+        return self._along(ctx, (choices, before, count, after), (0,))
 
     def wrapping(self, ctx: Context) -> Iterator[Any]:
         """An axis + 1 starts again at 0."""

@@ -9,6 +9,7 @@ from typing import Any
 from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operators.nonzero_coordinates import effective_rank
+from dml_conformance.spec.tensor import MAX_ELEMENTS
 from dml_conformance.spec.tensor_rules import max_dimension_count
 from dml_conformance.strategies.builders import LONG_AXES, Builder
 from dml_conformance.strategies.context import Context
@@ -52,6 +53,11 @@ class NonzeroCoordinatesBuilder(Builder):
         count = next((n for n in (2, 3) if columns % n == 0), 0)
         sizes = (rows, columns // count) if count else sizes
         yield self._packed(ctx, (1,) * (ctx.of_rank(3).ranks[-1] - 2) + sizes, count or 2)
+
+    def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+        """Single coordinates of as many elements, or more coordinates of more elements than there may be."""
+        elements = prod(sizes)
+        return super().vast(ctx, (elements,) if elements <= MAX_ELEMENTS else sizes)
 
     def _packed(self, ctx: Context, sizes: tuple[int, ...], count: int) -> Any:
         return self._build(ctx.but(layout="packed"), sizes, count, is_plain=True)

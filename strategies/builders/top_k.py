@@ -69,8 +69,11 @@ class TopKBuilder(Builder):
         return self._along(ctx, all_sizes, len(all_sizes) - 3 + place, k)
 
     def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
-        *others, k = leading_ones(ctx, *sizes)
-        return self._along(ctx, (*others, k + 1), len(others), k)
+        """All but one of the elements along the longest dimension."""
+        all_sizes = leading_ones(ctx, *sizes)
+        axis = max(range(len(all_sizes)), key=all_sizes.__getitem__)
+        k = all_sizes[axis]
+        return self._along(ctx, (*all_sizes[:axis], k + 1, *all_sizes[axis + 1 :]), axis, k)
 
     def wrapping(self, ctx: Context) -> Iterator[Any]:
         """Axis + 1 starts again at 0."""
