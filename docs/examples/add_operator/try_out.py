@@ -1,39 +1,45 @@
-"""Runs `dml-conformance` with the operator of this folder in place, as if its parts stood in the tree."""
+"""Runs `dml-conformance`, or a script, with the operator of this folder in place.
+
+python try_out.py certify --backend reference --operator ELEMENT_WISE_BIT_NOT
+python try_out.py tests/strength --operator ELEMENT_WISE_BIT_NOT --level 6_4
+
+A copy of the package gets the files of this folder, in the rooms that they lie in here.
+"""
 
 from __future__ import annotations
 
-import importlib
+import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-NAME = "SPACE_TO_DEPTH"
+ROOT = HERE.parents[2]
+PROGRAM = "from dml_conformance.conformance.cli import main; main(prog_name='dml-conformance')"
+ROOMS = ("spec", "documents", "strategies", "backends", "reports", "conformance")
 
 
 def put_in_place(folder: Path) -> None:
-    """Make the two modules importable under the names they would have, and enter the functions in their registries."""
-    for package, file in (
-        ("dml_conformance.spec.operators", "spec_module.py"),
-        ("dml_conformance.strategies.builders", "builder_module.py"),
-    ):
-        place = folder / package
-        place.mkdir()
-        shutil.copy(HERE / file, place / f"{NAME.lower()}.py")
-        importlib.import_module(package).__path__.append(str(place))
-    reference = importlib.import_module("reference_function")
-    importlib.import_module("dml_conformance.backends.reference.operators").OPERATORS[NAME] = reference.COMPUTED
-    importlib.import_module("dml_conformance.backends.reference.decisions").OPERATORS[NAME] = reference.DECIDED
-    torch = importlib.import_module("torch_function")
-    importlib.import_module("dml_conformance.backends.torch.tables").OPERATORS[NAME] = torch.ROW
+    """Make the package with the family's modules in a folder."""
+    package = folder / "dml_conformance"
+    without = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "src" / "dml_conformance", package, ignore=without)
+    for room in ROOMS:
+        shutil.copytree(ROOT / room, package / room, ignore=without, dirs_exist_ok=True)
+        if (HERE / room).is_dir():
+            shutil.copytree(HERE / room, package / room, ignore=without, dirs_exist_ok=True)
+
+
+def run(*arguments: str, folder: Path) -> int:
+    """Run a command line of `dml-conformance`, or of the script that it begins with; returns its exit code."""
+    is_script = bool(arguments) and "/" in arguments[0]
+    start = [str(ROOT / arguments[0]), *arguments[1:]] if is_script else ["-c", PROGRAM, *arguments]
+    return subprocess.call([sys.executable, *start], env={**os.environ, "PYTHONPATH": str(folder)})
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        put_in_place(Path(folder))
-        from dml_conformance.conformance.cli import main
-
-        # The backend's own process would find the tree as it is.
-        in_process = ["--in-process"] if sys.argv[1:2] == ["certify"] else []
-        main([*sys.argv[1:], *in_process], prog_name="dml-conformance")
+    with tempfile.TemporaryDirectory() as temporary:
+        put_in_place(Path(temporary))
+        sys.exit(run(*sys.argv[1:], folder=Path(temporary)))

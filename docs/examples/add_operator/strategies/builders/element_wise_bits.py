@@ -1,0 +1,44 @@
+"""Descriptors of operators on the bits of an element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dml_conformance.spec.registry import operator
+from dml_conformance.strategies.builders import LONG_AXES, Builder
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import described, resize_at
+from dml_conformance.strategies.tensors import sizes, tensor
+
+
+class BitsBuilder(Builder):
+    def __init__(self) -> None:
+        self.violations = {"output-sizes": self.break_output_sizes}
+
+    def build(self, ctx: Context) -> Any:
+        return self._build(ctx, sizes(ctx, ctx.chooser.choice(ctx.ranks), 2 if ctx.spread else 1))
+
+    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+        return self._build(ctx.but(layout="packed", data_types=ctx.data_types[:1]), sizes)
+
+    def edges(self, ctx: Context) -> Iterator[Any]:
+        for rank in ctx.ranks:
+            yield self.build(ctx.of_rank(rank, rank))
+        for length in LONG_AXES:
+            yield self._build(ctx, (1,) * (ctx.ranks[0] - 1) + (length,))
+
+    def break_output_sizes(self, ctx: Context) -> Any:
+        desc = self.build(ctx)
+        found = described(desc, "output_tensor").sizes
+        d = ctx.chooser.variant(range(len(found)))
+        other = ctx.chooser.variant([n for n in (found[d] + 1, found[d] - 1, 1) if n > 0 and n != found[d]])
+        return resize_at(desc, "output_tensor", d, other)
+
+    def _build(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+        data_type = ctx.chooser.choice(ctx.data_types)
+        tensors = (tensor(ctx, data_type, sizes), tensor(ctx, data_type, sizes, output=True))
+        return operator("ELEMENT_WISE_BIT_NOT").desc(*tensors)
+
+
+BUILDERS = {"ELEMENT_WISE_BIT_NOT": BitsBuilder()}
