@@ -17,15 +17,21 @@ from five_operators import GatherDesc, TileDesc
 
 from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.conformance.exchange.dxdispatch import NOTE
-from dml_conformance.conformance.exchange.dxdispatch.exporting import ExportedModel, NotExpressible, export, is_executed
+from dml_conformance.conformance.exchange.dxdispatch.exporting import (
+    ExportedModel,
+    NotExpressible,
+    export,
+    is_executed,
+    resource_name,
+)
 from dml_conformance.conformance.exchange.dxdispatch.importing import import_document, import_model
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType, TensorFlag
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.model_files import ModelError
-from dml_conformance.spec.operator import inputs, slots, tensor_at
-from dml_conformance.spec.registry import operators, spec_of
+from dml_conformance.spec.operator import inputs, outputs, slots, tensor_at
+from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Outcome
 from dml_conformance.strategies.boundaries import boundary_cases
@@ -107,14 +113,13 @@ def test_inline_models_have_the_published_form() -> None:
 def held_against_the_reference(case: Case, folder: Path) -> None:
     path = saved(export(case), folder)
     machine = Machine(loaded(path), folder)
-    for field in spec_of(case.desc).input_fields:
-        content = materialize(case)[field.attribute]
-        assert machine.buffers[field.name].tobytes() == content.tobytes()
-    (written,) = machine.written.values()
-    assert machine.printed == ["OutputTensor"]
-    assert written == (folder / "OutputTensor.expected.dat").read_bytes()
-    values = np.load(folder / "OutputTensor.expected.npy")
-    assert values.shape == case.desc.output_tensor.sizes  # type: ignore[attr-defined]
+    for slot in inputs(case.desc):
+        assert machine.buffers[resource_name(slot.name)].tobytes() == materialize(case)[slot.key].tobytes()
+    written = [(resource_name(slot.name), slot.tensor) for slot in outputs(case.desc)]
+    assert machine.printed == [name for name, _ in written]
+    for (name, tensor), content in zip(written, machine.written.values(), strict=True):
+        assert content == (folder / f"{name}.expected.dat").read_bytes()
+        assert np.load(folder / f"{name}.expected.npy").shape == tensor.sizes
 
 
 @pytest.mark.parametrize("data_type", ALL_TYPES, ids=lambda data_type: data_type.name)
