@@ -49,7 +49,7 @@ def TakesScaleSizeForHeightAndWidth(desc: Any, inputs: Bindings) -> Any:
 
 
 @plants("computed", families=("resample",), has=("scales",), lacks=("rounding_direction",), rules=("values",))
-def RoundsHalvesDown(desc: Any, inputs: Bindings) -> Any:
+def TakesTheLowerNeighbour(desc: Any, inputs: Bindings) -> Any:
     """Takes the lower one of two neighbours that are as near."""
     return _taken(desc, inputs, lambda coordinate: np.ceil(coordinate - 0.5))
 
