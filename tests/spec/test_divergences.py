@@ -70,6 +70,27 @@ def scatter_nd(*ranks: int, coordinates: int = 1, count: int = 1, strides: tuple
     return operators()["SCATTER_ND"].desc(tensor(*source), index, tensor(*updates), tensor(*output), 1, count)
 
 
+def slice_(size: int, count: int, offset: int, stride: int) -> Any:
+    of, output = tensor(size), tensor(count)
+    return operators()["SLICE"].desc(of, output, (offset,), (count,), (stride,))
+
+
+def slice1(count: int, window: int, stride: int) -> Any:
+    return operators()["SLICE1"].desc(tensor(9), tensor(count), (0,), (window,), (stride,))
+
+
+def slice_grad(count: int, size: int, offset: int, window: int) -> Any:
+    return operators()["SLICE_GRAD"].desc(tensor(count), tensor(size), (offset,), (window,), (1,))
+
+
+def padding(size: int, start: int, end: int, output: int) -> Any:
+    return operators()["PADDING"].desc(tensor(size), tensor(output), 0, 0.0, (start,), (end,))
+
+
+def join(of: TensorDesc) -> Any:
+    return operators()["JOIN"].desc((of,), of, 0)
+
+
 # --- libraries ----------------------------------------------------------------------------------------------------
 
 
@@ -223,6 +244,31 @@ NEIGHBOURS: list[tuple[str, OperatorDesc, bool]] = [
     ("scatter-nd-tuple-beyond-input", scatter_nd(2, 2, 2, 2, coordinates=2, count=2), True),
     ("scatter-nd-tuple-beyond-input", scatter_nd(2, 2, 2, 2, coordinates=2, count=1), False),
     ("scatter-nd-tuple-beyond-input", scatter_nd(2, 2, 2, 2, coordinates=1, count=2), False),
+    *(("slice-strides-beyond-int", slice_(1, 1, 0, stride), stride >= 2**31) for stride in (0, 1, 2**31 - 1, 2**31)),
+    # The last of five elements is four strides away, which is nothing in 32 bits, or more.
+    *(
+        ("slice-reach-in-32-bits", slice_(2, 5, offset, stride), shows)
+        for offset, stride, shows in ((0, 2**30, True), (1, 2**30, True), (2, 2**30, False), (0, 2**30 + 1, False))
+    ),
+    ("slice-reach-in-32-bits", slice_(2, 3, 0, 2**31), False),
+    *(("slice-reach-in-32-bits", slice1(5, window, 2**30), window > 0) for window in (0, 1, 2)),
+    *(
+        ("slice-grad-empty-window", slice_grad(count, 3, offset, window), shows)
+        for count, offset, window, shows in ((1, 0, 0, True), (3, 0, 0, True), (3, 1, 0, False), (1, 0, 1, False))
+    ),
+    *(
+        ("padding-sizes-in-32-bits", padding(3, start, end, output), shows)
+        for start, end, output, shows in (
+            (2**32 - 1, 0, 2, True),
+            (2**31, 2**31, 3, True),
+            (2**32 - 1, 0, 3, False),
+            (1, 1, 5, False),
+        )
+    ),
+    *(("join-input-beyond-int", join(tensor(count)), count >= 2**31) for count in (1, 2**31 - 1, 2**31, 2**32 - 1)),
+    ("join-split-whole-missing", join(tensor(1)), False),
+    ("join-split-whole-missing", replace(join(tensor(1)), output_tensor=None), True),
+    ("join-split-whole-missing", replace(join(tensor(1)), input_tensors=(), output_tensor=None), False),
 ]
 
 

@@ -25,7 +25,7 @@ from dml_conformance.conformance.judge.search import quiet_settings
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.operator import slots
 from dml_conformance.strategies import cases
 from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.cases import applicable_rules, numbered_case
@@ -44,8 +44,7 @@ class Prepared:
 
     @property
     def is_large(self) -> bool:
-        tensors = (getattr(self.case.desc, field.attribute) for field in spec_of(self.case.desc).tensor_fields)
-        sizes: list[int] = [tensor.total_tensor_size_in_bytes for tensor in tensors if tensor is not None]
+        sizes = [slot.tensor.total_tensor_size_in_bytes for slot in slots(self.case.desc)]
         return bool(self.case.data) and sum(sizes) > MOST_KEPT
 
 
