@@ -102,7 +102,7 @@ def test_workers_give_the_same() -> None:
     assert list(measure(plan, workers=2)) == list(measure(plan))
 
 
-@pytest.mark.few(0, 2)
+@pytest.mark.few(0, 4)
 @pytest.mark.parametrize("operator", operators())
 def test_a_wrong_backend_fails_by_its_own_fault(operator: str) -> None:
     """Measuring raises where one that is wrong in another way fails because its own code raises."""
@@ -124,6 +124,7 @@ def test_a_slip_in_a_wrong_backend_is_no_fault_found(monkeypatch: pytest.MonkeyP
 # --- what is derived --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(2, 8)
 @pytest.mark.parametrize("operator", operators())
 def test_a_forgotten_rule_is_forgotten_and_no_other(operator: str) -> None:
     for rule in breakable_rules(operator, HIGHEST):
@@ -152,6 +153,7 @@ def test_what_is_over_applied_refuses_some_valid_descriptors_and_not_all(operato
     assert made > 10
 
 
+@pytest.mark.few(2, 8)
 @pytest.mark.parametrize("operator", operators())
 def test_witnesses_are_valid(operator: str) -> None:
     for level in (operators()[operator].introduced_in, HIGHEST):

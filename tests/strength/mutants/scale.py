@@ -273,7 +273,7 @@ class RoundsOffsetDown(Mutant, abstract=True):
 
 
 for _to in (32, 64):
-    variant(f"ReadsAtMultiplesOf{_to}", RoundsOffsetDown, to=_to, inputs=True)
+    variant(f"ReadsAtMultiplesOf{_to}", RoundsOffsetDown, reads=True, to=_to, inputs=True)
 for _to in (32, 64):
     variant(f"WritesAtMultiplesOf{_to}", RoundsOffsetDown, to=_to, inputs=False)
 
@@ -327,7 +327,7 @@ class GroupsABatch(Mutant, abstract=True):
         raise NotImplementedError
 
 
-@plants("taken", GroupsABatch)
+@plants("taken", GroupsABatch, reads=True)
 def InputsOfTheFirstOfABatch(execution: Execution, first: Execution) -> Execution:
     """Reads the inputs of the first of those of a batch that have the same descriptor."""
     return execution._replace(inputs=first.inputs)
