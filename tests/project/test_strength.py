@@ -303,7 +303,7 @@ def run(*arguments: str) -> tuple[int, str]:
 def test_the_command_measures() -> None:
     code, text = run("--operator", "TILE", "--level", "6_4", "--family", "memory", "--budget", "quick")
     assert code == 0
-    assert "quick: 8 of 8 plantings killed (100.0%, promised 90%)" in text
+    assert "quick: 9 of 9 plantings killed (100.0%, promised 90%)" in text
 
 
 def test_what_is_recorded_is_everything() -> None:
@@ -320,7 +320,7 @@ def test_what_is_recorded_is_what_the_certificate_reads(tmp_path: Path, monkeypa
     code, _ = run("--record")
     kept = msgspec.json.decode((tmp_path / "strength.json").read_bytes(), type=Totals)
     assert code == 0
-    assert kept == Totals(suite_version(), behaviour_digest(), 8, 8, {"quick": 8, "standard": 8})
+    assert kept == Totals(suite_version(), behaviour_digest(), 9, 9, {"quick": 9, "standard": 9})
     assert "## Survivors" in (tmp_path / "strength.md").read_text(encoding="utf-8")
 
 

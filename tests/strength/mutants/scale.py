@@ -28,7 +28,6 @@ from strength.mutants.base import (
     limits,
     main_output,
     plants,
-    source,
     tensors,
     variant,
     with_enough_bytes,
@@ -175,11 +174,12 @@ class InputWraps(Mutant, abstract=True):
     since = NEWEST
     rules = ("values",)
     reads = True
-    attribute: ClassVar[str] = ""  # the first input
+    attribute: ClassVar[str] = ""  # the largest input
     least: ClassVar[int]  # bytes that start again at 0
 
     def execute(self, desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
-        for key in (key for key in inputs if key == (self.attribute or source(desc).key)):
+        largest = max(inputs, key=lambda key: inputs[key].view.size, default="")
+        for key in (key for key in inputs if key == (self.attribute or largest)):
             view = inputs[key].view
             if view.size > self.least:
                 inputs = {**inputs, key: Binding(np.resize(view[: self.least], view.size), 0, view.size)}
