@@ -287,6 +287,12 @@ def with_enough_bytes(tensor: TensorDesc, asked: int) -> TensorDesc:
     return tensor if total < asked else replace(tensor, total_tensor_size_in_bytes=max(total, least_total(tensor)))
 
 
+def with_named_type(desc: Any, taken: DataType, by: DataType) -> Any:
+    """The descriptor with another data type where an attribute names this one."""
+    named = [field.attribute for field in desc.fields if field.attribute.endswith("_data_type")]
+    return replace(desc, **{name: int(by) for name in named if getattr(desc, name) == taken})
+
+
 def rank(desc: Any) -> int:
     return len(next(slots(desc)).tensor.sizes)
 

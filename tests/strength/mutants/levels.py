@@ -12,7 +12,16 @@ from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.rules import ACCEPTANCE
 from dml_conformance.spec.tensor import TensorDesc
-from strength.mutants.base import GATHERS, REFERENCE, RejectsValid, WrongDecision, breaks_alone, plants, tensors
+from strength.mutants.base import (
+    GATHERS,
+    REFERENCE,
+    RejectsValid,
+    WrongDecision,
+    breaks_alone,
+    plants,
+    tensors,
+    with_named_type,
+)
 
 
 class DecidesByTheHighestLevel(WrongDecision):
@@ -76,6 +85,9 @@ class AcceptsFloat64AsInt64(WrongDecision):
     def shows_at(cls, operator: str, level: Level) -> bool:
         integers = _has(operator, level, DataType.INT64)
         return super().shows_at(operator, level) and integers and not _has(operator, level)
+
+    def seen(self, desc: Any) -> Any:
+        return super().seen(with_named_type(desc, DataType.FLOAT64, DataType.INT64))
 
     def tensor_seen(self, tensor: TensorDesc) -> TensorDesc:
         return replace(tensor, data_type=DataType.INT64) if tensor.data_type is DataType.FLOAT64 else tensor

@@ -28,7 +28,6 @@ from strength.mutants.base import (
     limits,
     main_output,
     plants,
-    source,
     tensors,
     variant,
     with_enough_bytes,
@@ -175,11 +174,12 @@ class InputWraps(Mutant, abstract=True):
     since = NEWEST
     rules = ("values",)
     reads = True
-    attribute: ClassVar[str] = ""  # the first input
+    attribute: ClassVar[str] = ""  # the largest input
     least: ClassVar[int]  # bytes that start again at 0
 
     def execute(self, desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
-        for key in (key for key in inputs if key == (self.attribute or source(desc).key)):
+        largest = max(inputs, key=lambda key: inputs[key].view.size, default="")
+        for key in (key for key in inputs if key == (self.attribute or largest)):
             view = inputs[key].view
             if view.size > self.least:
                 inputs = {**inputs, key: Binding(np.resize(view[: self.least], view.size), 0, view.size)}
@@ -273,7 +273,7 @@ class RoundsOffsetDown(Mutant, abstract=True):
 
 
 for _to in (32, 64):
-    variant(f"ReadsAtMultiplesOf{_to}", RoundsOffsetDown, to=_to, inputs=True)
+    variant(f"ReadsAtMultiplesOf{_to}", RoundsOffsetDown, reads=True, to=_to, inputs=True)
 for _to in (32, 64):
     variant(f"WritesAtMultiplesOf{_to}", RoundsOffsetDown, to=_to, inputs=False)
 
@@ -327,7 +327,7 @@ class GroupsABatch(Mutant, abstract=True):
         raise NotImplementedError
 
 
-@plants("taken", GroupsABatch)
+@plants("taken", GroupsABatch, reads=True)
 def InputsOfTheFirstOfABatch(execution: Execution, first: Execution) -> Execution:
     """Reads the inputs of the first of those of a batch that have the same descriptor."""
     return execution._replace(inputs=first.inputs)

@@ -11,7 +11,7 @@ from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import slots, with_tensors
 from dml_conformance.spec.registry import operators, spec_of
 from dml_conformance.spec.tensor import TensorDesc
-from strength.mutants.base import GATHERS, RejectsValid, WrongDecision, least_total, plants, tensors
+from strength.mutants.base import GATHERS, RejectsValid, WrongDecision, least_total, plants, tensors, with_named_type
 
 
 class AcceptsUint4(WrongDecision):
@@ -28,9 +28,7 @@ class AcceptsUint4(WrongDecision):
         return takes and super().shows_at(operator, level)
 
     def seen(self, desc: Any) -> Any:
-        named = [field.attribute for field in desc.fields if field.attribute.endswith("_data_type")]
-        wider = {name: int(DataType.UINT8) for name in named if getattr(desc, name) == DataType.UINT4}
-        return super().seen(replace(desc, **wider))
+        return super().seen(with_named_type(desc, DataType.UINT4, DataType.UINT8))
 
     def tensor_seen(self, tensor: TensorDesc) -> TensorDesc:
         if tensor.data_type is not DataType.UINT4:
