@@ -32,14 +32,18 @@ def put_in_place(folder: Path) -> None:
             shutil.copytree(HERE / room, package / room, ignore=without, dirs_exist_ok=True)
 
 
-def run(*arguments: str, folder: Path) -> int:
-    """Run a command line of `dml-conformance`, or of the script that it begins with; returns its exit code."""
+def command(*arguments: str) -> list[str]:
+    """A command of `dml-conformance`, or of the script that it begins with."""
     is_script = bool(arguments) and "/" in arguments[0]
-    start = [str(ROOT / arguments[0]), *arguments[1:]] if is_script else ["-c", PROGRAM, *arguments]
-    return subprocess.call([sys.executable, *start], env={**os.environ, "PYTHONPATH": str(folder)})
+    return [sys.executable, *((str(ROOT / arguments[0]),) if is_script else ("-c", PROGRAM)), *arguments[is_script:]]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """The package in a folder comes before one that is installed, in every process."""
+    return {**os.environ, "PYTHONPATH": str(folder)}
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as temporary:
         put_in_place(Path(temporary))
-        sys.exit(run(*sys.argv[1:], folder=Path(temporary)))
+        sys.exit(subprocess.call(command(*sys.argv[1:]), env=environment(Path(temporary))))  # noqa: S603

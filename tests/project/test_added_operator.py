@@ -1,0 +1,86 @@
+"""The operator that the how-to adds: certified, measured and held against the real library with its files in place."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from directml_fakes import library_or_skip
+from places import ROOT
+
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import every_operator, operators
+
+NAME = "ELEMENT_WISE_BIT_NOT"
+EXAMPLE = ROOT / "docs" / "examples" / "add_operator"
+AUDIT = f"""
+from dml_conformance.backends.directml import DirectmlBackend
+from dml_conformance.conformance import audit
+from dml_conformance.spec.registry import operator
+
+only = {{"{NAME}": operator("{NAME}")}}
+audit.operators = lambda: only
+backend = DirectmlBackend("6_2")
+level = backend.capabilities().decides_at
+found = audit.Audit(backend, backend.capabilities(), level)
+for desc in [*audit.boundary_descriptors(level), *audit.random_descriptors(level, 3000, 0)]:
+    found.look_at(desc)
+backend.close()
+assert found.standings[audit.Standing.AGREES] > 3000, found.standings
+assert not found.new, found.new
+"""
+
+
+@pytest.fixture(scope="module")
+def try_out() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("try_out", EXAMPLE / "try_out.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def tree(try_out: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tree")
+    try_out.put_in_place(folder)
+    return folder
+
+
+def ran(try_out: ModuleType, tree: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        try_out.command(*arguments), env=try_out.environment(tree), capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_product_does_not_judge_it_yet() -> None:
+    assert NAME in every_operator()
+    assert NAME not in operators(), "choose another operator for the how-to"
+
+
+@pytest.mark.parametrize("backend", ["reference", "torch:cpu"])
+def test_it_conforms(try_out: ModuleType, tree: Path, tmp_path: Path, backend: str) -> None:
+    if backend.startswith("torch"):
+        pytest.importorskip("torch")
+    what = ("--operator", NAME, "--level", "6_4", "--budget", "quick")
+    told = ran(try_out, tree, "certify", "--backend", backend, *what, "--out", str(tmp_path / "out"))
+    assert f"conformant: {backend} agrees with the specification" in told
+
+
+def test_every_fault_planted_in_it_is_found(try_out: ModuleType, tree: Path) -> None:
+    told = ran(try_out, tree, "tests/strength", "--operator", NAME, "--level", "6_4", "--budget", "standard")
+    assert "plantings killed (100.0%" in told
+
+
+@pytest.mark.directml
+def test_the_real_library_decides_as_it_does(try_out: ModuleType, tree: Path, tmp_path: Path) -> None:
+    library_or_skip(Level.L6_2)
+    script = tmp_path / "audit.py"
+    script.write_text(AUDIT)
+    ran(try_out, tree, str(script))
