@@ -33,7 +33,7 @@ class ConvertsOtherwise(WrongValues, abstract=True):
         raise NotImplementedError
 
 
-@plants("taken", ConvertsOtherwise)
+@plants("taken", ConvertsOtherwise, since="3_0")  # below it no integer has more than 16 bits
 def ThroughFloat32(numbers: Any) -> Any:
     """Converts by way of FLOAT32, which does not have all integers."""
     return numbers.astype(np.float32) if numbers.itemsize > 2 else numbers

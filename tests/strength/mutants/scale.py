@@ -155,7 +155,7 @@ def Writes65535Rows(sizes: tuple[int, ...]) -> Any:
     return np.broadcast_to(rows, sizes)
 
 
-@plants("reached", WritesAlong)
+@plants("reached", WritesAlong, lacks=("output_coordinates_tensor",))  # which has a column for each dimension
 def Writes65535Columns(sizes: tuple[int, ...]) -> Any:
     return np.broadcast_to(_first(65_535, sizes[-1]), sizes)
 
