@@ -18,13 +18,15 @@ class Totals(msgspec.Struct, frozen=True):
 
     Attributes:
         suite_version: that was measured.
-        behaviour: SHA-256 over its rules, wrong backends and cases.
+        operators: that it was measured on, at the newest level.
+        behaviour: SHA-256 over their rules, wrong backends and cases.
         mutants: wrong backends.
         plantings: combinations of wrong backend, operator and level.
         killed: by budget, in ascending order, how many of the plantings a campaign finds, whatever the seed.
     """
 
     suite_version: str
+    operators: tuple[str, ...]
     behaviour: str
     mutants: int
     plantings: int
@@ -51,6 +53,7 @@ def strength_of(budget: str) -> dict[str, Any]:
         "suite_version": totals.suite_version,
         "is_current": totals.suite_version == suite_version(),
         "budget": measured,
+        "operators": len(totals.operators),
         "mutants": totals.mutants,
         "plantings": totals.plantings,
         "killed": totals.killed[measured],

@@ -68,6 +68,7 @@ class Strength(CertificateEntry, frozen=True, kw_only=True):
         suite_version: that was measured.
         is_current: whether it was measured on the version that ran.
         budget: of the campaigns that it was measured with; `standard` stands for larger ones.
+        operators: how many it was measured on; null where that was not told.
         mutants: wrong backends.
         plantings: combinations of wrong backend, operator and level.
         killed: how many of these a campaign finds, whatever the seed.
@@ -76,6 +77,7 @@ class Strength(CertificateEntry, frozen=True, kw_only=True):
     suite_version: str
     is_current: bool
     budget: str
+    operators: Count | None = None
     mutants: Count
     plantings: Count
     killed: Count

@@ -350,8 +350,9 @@ class Campaign(msgspec.Struct, frozen=True):
             by another version, says what was tested.
         repeat: how often each case was executed, most of them exactly so often.
         strength: how many wrong backends the suite finds with such a budget: `suite_version` and `budget` that it was
-            measured with, `is_current` (whether on the version that ran), `mutants`, `plantings` (each at an
-            operator and level) and how many of these were `killed`; empty where it was not measured.
+            measured with, `is_current` (whether on the version that ran), on how many `operators`, `mutants`,
+            `plantings` (each at an operator and level) and how many of these were `killed`; empty where it was not
+            measured.
         executed: by operator the levels at which every case was executed, each standing for those with which it shares
             an epoch; at the others a sample was decided, and less executed. Empty where cases came from corpora.
         every_level: whether no level stands for others.

@@ -50,6 +50,7 @@ class _Strength(msgspec.Struct):
     mutants: int
     plantings: int
     killed: int
+    operators: int | None = None
 
 
 def check_length(where: str, text: str, most: int = LONGEST_NAME) -> None:

@@ -46,7 +46,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "strength.md"
     "--record",
     "is_recorded",
     is_flag=True,
-    help="Measure every operator at the newest level; write docs/strength.md and conformance/strength.json.",
+    help="Measure at the newest level, all operators unless some are named; write docs/strength.md and the totals.",
 )
 @click.option("--coverage", "is_coverage", is_flag=True, help="Count what the cases reach instead.")
 def strength(
@@ -67,8 +67,8 @@ def strength(
     """
     if is_coverage:
         raise SystemExit(_coverage(operators, levels))
-    if is_recorded and (budgets or operators or levels or families):
-        raise click.UsageError("--record measures every operator; leave out what selects.")
+    if is_recorded and (budgets or levels or families):
+        raise click.UsageError("--record measures all budgets and faults at one level; leave out what selects.")
     plan = Plan(
         tuple(dict.fromkeys(operators)) or tuple(all_operators()),
         [HIGHEST] if is_recorded else sorted(set(levels)) or tuple(Level),

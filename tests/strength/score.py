@@ -16,7 +16,7 @@ from dml_conformance.conformance.strength import Totals
 from dml_conformance.reports.records import Phase
 from dml_conformance.reports.release import suite_version
 from dml_conformance.spec.levels import HIGHEST
-from dml_conformance.spec.registry import operators, rules
+from dml_conformance.spec.registry import rules_of
 from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.cases import numbered_case
 from dml_conformance.strategies.scale import scale_cases
@@ -130,7 +130,12 @@ class Score:
     def totals(self) -> Totals:
         """What the product is shipped with."""
         return Totals(
-            self.suite_version, behaviour_digest(), self.total.mutants, self.total.plantings, self.total.killed
+            self.suite_version,
+            self.operators,
+            behaviour_digest(self.operators),
+            self.total.mutants,
+            self.total.plantings,
+            self.total.killed,
         )
 
 
@@ -162,26 +167,29 @@ def _row(name: str, outcomes: list[Outcome], budgets: tuple[str, ...], *, one: b
 
 
 @cache
-def behaviour_digest() -> str:
-    """SHA-256 over what a score depends on, as far as it is quickly told: rules, wrong backends and cases.
+def behaviour_digest(names: tuple[str, ...]) -> str:
+    """SHA-256 over what the score of some operators depends on, as far as it is quickly told.
+
+    That is their rules, wrong backends and cases.
 
     No text of a file is in it, so a comment or a moved line changes nothing. All are those of the highest level; at the
     levels below they follow from the same rules, and wrong backends by rule follow from rules and cases everywhere.
     """
     digest = hashlib.sha256(suite_version().encode())
-    for part in chain(sorted(rules()), _wrong_backends(), _case_digests()):
+    ids = sorted({rule.id for name in names for rule in rules_of(name)})
+    for part in chain(ids, _wrong_backends(names), _case_digests(names)):
         digest.update(part.encode() + b"\n")
     return digest.hexdigest()
 
 
-def _wrong_backends() -> Iterator[str]:
-    for operator in operators():
+def _wrong_backends(names: tuple[str, ...]) -> Iterator[str]:
+    for operator in names:
         yield from (f"{operator} {one.family} {one.mutant}" for one in planted(operator, HIGHEST, FAMILIES))
 
 
-def _case_digests() -> Iterator[str]:
+def _case_digests(names: tuple[str, ...]) -> Iterator[str]:
     """The digests of the quick budget's cases, but for search, and for all but the first of each sweep."""
-    for operator in operators():
+    for operator in names:
         yield from (case.digest for case in example_cases(operator, HIGHEST).values())
         yield from (case.digest for case in boundary_cases(operator, HIGHEST))
         yield from (case.digest for case in scale_cases(operator, HIGHEST, BUDGETS["quick"].reach))

@@ -36,7 +36,7 @@ kill, at one operator and level, of the first budget. A *witness* is the smalles
 operator, level and rule blamed, then dimensions and elements of all its tensors together, and the bytes of its
 descriptor as JSON. What fails only now and then, or after other cases, does not shrink.
 
-`python tests/strength --record --workers 2` measures the score and writes this page and the totals that certificates
+`python tests/strength --record --workers 2 [--operator NAME]...` measures the score and writes this page and the totals that certificates
 show (`conformance/strength.json`). A score is out of date when the version of the suite, a rule, a wrong backend or the
 cases have changed; a test tells.
 """
@@ -116,7 +116,7 @@ def _table_of_budgets(score: Score) -> Iterable[str]:
     seeds = ", ".join(map(str, score.seeds))
     yield (
         f"Suite version {score.suite_version}, {score.total.mutants} wrong backends, {len(score.operators)} operators, "
-        f"feature level {', '.join(score.levels)}, seed {seeds}."
+        f"feature level {', '.join(score.levels)}, seed {seeds}. The operators: {', '.join(score.operators)}."
     )
     rows = [
         [b, f"{score.total.killed[b]:,}", f"{score.total.plantings:,}", f"{score.share(b):.2%}", f"{PROMISED[b]:.0%}"]
