@@ -44,7 +44,7 @@ from dml_conformance.reports.certificate import Strength
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase
 from dml_conformance.reports.release import suite_version
 from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
-from dml_conformance.spec.registry import operators, rules
+from dml_conformance.spec.registry import operators, rules, rules_of
 from dml_conformance.spec.validator import Outcome as Decided
 from dml_conformance.spec.validator import decide
 from dml_conformance.strategies.boundaries import boundary_cases
