@@ -37,8 +37,8 @@ operator, level and rule blamed, then dimensions and elements of all its tensors
 descriptor as JSON. What fails only now and then, or after other cases, does not shrink.
 
 `python tests/strength --record --workers 2` measures the score and writes this page and the totals that certificates
-show (`conformance/strength.json`); with `--operator`, which may be repeated, of these operators alone. A score is out of
-date when the version of the suite, a rule, a wrong backend or the cases have changed; a test tells.
+show (`conformance/strength.json`); with `--operator`, which may be repeated, of these operators alone. A score is out
+of date when the version of the suite, a rule, a wrong backend or the cases have changed; a test tells.
 """
 
 _LIMITS = """
