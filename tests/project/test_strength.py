@@ -312,8 +312,8 @@ def test_the_command_measures() -> None:
     assert "quick: 9 of 9 plantings killed (100.0%, promised 90%)" in text
 
 
-def test_what_is_recorded_is_everything() -> None:
-    code, text = run("--record", "--operator", "TILE")
+def test_what_is_recorded_is_of_all_budgets_and_faults() -> None:
+    code, text = run("--record", "--family", "memory")
     assert code == 2
     assert "leave out what selects" in text
 
@@ -323,10 +323,10 @@ def test_what_is_recorded_is_what_the_certificate_reads(tmp_path: Path, monkeypa
     monkeypatch.setattr(command, "measure", lambda plan, workers: measure(few))
     monkeypatch.setattr(command, "PAGE", tmp_path / "strength.md")
     monkeypatch.setattr(totals_module, "FILE", tmp_path / "strength.json")
-    code, _ = run("--record")
+    code, _ = run("--record", "--operator", "TILE")
     kept = msgspec.json.decode((tmp_path / "strength.json").read_bytes(), type=Totals)
     assert code == 0
-    assert kept == Totals(suite_version(), behaviour_digest(), 9, 9, {"quick": 9, "standard": 9})
+    assert kept == Totals(suite_version(), ("TILE",), behaviour_digest(("TILE",)), 9, 9, {"quick": 9, "standard": 9})
     assert "## Survivors" in (tmp_path / "strength.md").read_text(encoding="utf-8")
 
 
