@@ -91,9 +91,10 @@ def _types(spec: OperatorSpec, level: Level) -> Iterator[Case]:
     every = _at(spec, level, "").types
     groups = list(every)
     pairs = [groups[n : n + 2] for n in range(max(len(groups) - 1, 1))]
-    for pair in pairs:
+    for n, pair in enumerate(pairs):
+        kind = f"types-{n}" if n else "types"
         for types in product(*(every[group] for group in pair)):
-            name = "/".join((f"{spec.name}/{level}/types", *(data_type.name for data_type in types)))
+            name = "/".join((f"{spec.name}/{level}/{kind}", *(data_type.name for data_type in types)))
             ctx = _at(spec, level, name).but(layout="packed", spread=True)
             for group, data_type in zip(pair, types, strict=True):
                 ctx = ctx.of_types(group, (data_type,))
@@ -237,9 +238,10 @@ def _broadcasting_outputs(spec: OperatorSpec, level: Level) -> Iterator[Case]:
         desc: OperatorDesc | None = of_ones(builder(spec.name).build(ctx))
         if desc is None or decide(desc, level).outcome is not Outcome.ACCEPT:
             continue
-        for output in outputs(desc):
+        for n, output in enumerate(outputs(desc)):
+            place = f"{name}/{output.name}" if n else name
             for dimension in range(len(output.tensor.sizes)):
-                case = Case.of(resize_at(desc, output.key, dimension, 2), level, origin=f"{name}/{dimension}")
+                case = Case.of(resize_at(desc, output.key, dimension, 2), level, origin=f"{place}/{dimension}")
                 if case.broken:  # attributes may be what gives the output its sizes
                     yield replace(case, rule=case.broken[0])
 

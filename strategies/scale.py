@@ -19,7 +19,7 @@ import msgspec
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import INDICES, OperatorSpec, Slot, inputs, slots, with_tensors
+from dml_conformance.spec.operator import DATA, INDICES, OperatorSpec, Slot, inputs, slots, with_tensors
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes, packed_strides
@@ -125,11 +125,12 @@ class _ScaleCases(NamedTuple):
             for index_type in self._context().index_types or (None,):
                 for pattern in self._far_patterns(index_type, bits, place):
                     seed = next(seeds)
-                    data_type = self._moved(bits, seed)
-                    desc = _thin(self.builder.long_axis(_of_type(self._context(index_type), data_type), sizes, place))
+                    ctx = _of_type(self._context(index_type), self._moved(bits, seed))
                     kind = f"/{index_type.name}/{pattern}" if index_type is not None else ""
                     name = f"axis/{length}/{PLACES[place]}{kind}"
-                    yield self._executed(name, desc, Recipe(values.RANDOM_BITS, seed), Recipe(pattern, seed))
+                    with suppress(Impossible):  # not at every place
+                        desc = _thin(self.builder.long_axis(ctx, sizes, place))
+                        yield self._executed(name, desc, Recipe(values.RANDOM_BITS, seed), Recipe(pattern, seed))
 
     def outputs(self, bits: Reach) -> Iterator[Case]:
         """Outputs of many rows and of long ones."""
@@ -169,12 +170,11 @@ class _ScaleCases(NamedTuple):
 
     def _of_width(self, width: int) -> DataType:
         """A data type of so many bytes; where there is none, the one that is nearest above it, else below."""
-        types = next(iter(self._context().types.values()))
-        return min(types, key=lambda data_type: (data_type.size < width, abs(data_type.size - width)))
+        return _nearest(self._context().types[_moved_group(self._context())], width)
 
     def _moved(self, bits: Reach, number: int) -> DataType:
         """The data type for a long axis: each in turn, and where it takes much memory the smallest."""
-        types = next(iter(self._context().types.values()))
+        types = self._context().types[_moved_group(self._context())]
         wide = [data_type for data_type in types if data_type.size > 1] or types
         return wide[number % len(wide)] if bits is Reach.BITS_16 else self._of_width(1)
 
@@ -207,7 +207,20 @@ class _ScaleCases(NamedTuple):
 
 
 def _of_type(ctx: Context, data_type: DataType) -> Context:
-    return ctx.of_types(next(iter(ctx.types)), (data_type,))
+    """With this type of what is moved, and everything but indices of about its width."""
+    moved = _moved_group(ctx)
+    for group, types in ctx.types.items():
+        if group != INDICES:
+            ctx = ctx.of_types(group, (data_type if group == moved else _nearest(types, data_type.size),))
+    return ctx
+
+
+def _moved_group(ctx: Context) -> str:
+    return DATA if DATA in ctx.types else next(iter(ctx.types))
+
+
+def _nearest(types: tuple[DataType, ...], width: int) -> DataType:
+    return min(types, key=lambda data_type: (data_type.size < width, abs(data_type.size - width)))
 
 
 def _in_domain(spec: OperatorSpec, slot: Slot, recipe: Recipe) -> Recipe:

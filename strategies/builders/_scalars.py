@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
@@ -12,6 +13,12 @@ from dml_conformance.strategies.edits import edit
 # The largest finite number, by the bytes of a float.
 LARGEST_FLOAT = {2: 65504.0, 4: float.fromhex("0x1.fffffep+127"), 8: float.fromhex("0x1.fffffffffffffp+1023")}
 LEAST_FLOAT = {2: 2.0**-24, 4: 2.0**-149, 8: 2.0**-1074}
+
+
+def float32(number: float) -> float:
+    """The nearest number that FLOAT has."""
+    nearest: float = struct.unpack("f", struct.pack("f", number))[0]
+    return nearest
 
 
 def any_number(ctx: Context, data_type: DataType) -> int | float:

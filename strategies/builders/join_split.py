@@ -86,8 +86,8 @@ class JoinSplitBuilder(Builder):
     def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         """A part of a few elements before one of many."""
         part = leading_ones(ctx, *sizes)
-        axis = len(part) - 3
-        lengths = (1, max(part[axis] - 1, 1))
+        axis = max(range(len(part)), key=part.__getitem__)
+        lengths = (1, part[axis] - 1)
         return self._of_parts(ctx.but(layout="packed"), ctx.data_types[0], part, axis, lengths)
 
     def wrapping(self, ctx: Context) -> Iterator[Any]:

@@ -11,8 +11,8 @@ from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operators.nonzero_coordinates import effective_rank
 from dml_conformance.spec.tensor import MAX_ELEMENTS
 from dml_conformance.spec.tensor_rules import max_dimension_count
-from dml_conformance.strategies.builders import LONG_AXES, Builder
-from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.builders import LONG_AXES, Builder, leading_ones, matrix
+from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.edits import resize, resize_at
 from dml_conformance.strategies.tensors import sizes, tensor
 
@@ -53,6 +53,16 @@ class NonzeroCoordinatesBuilder(Builder):
         count = next((n for n in (2, 3) if columns % n == 0), 0)
         sizes = (rows, columns // count) if count else sizes
         yield self._packed(ctx, (1,) * (ctx.of_rank(3).ranks[-1] - 2) + sizes, count or 2)
+
+    def large(self, ctx: Context, size: int) -> Any:
+        """Two coordinates of 4 bytes for each element."""
+        return self.of_sizes(ctx, leading_ones(ctx, *matrix(size, 8)))
+
+    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
+        """Very long ones are last, where an element has one coordinate and not several."""
+        if max(sizes) > 2**20 and place < 2:
+            raise Impossible
+        return super().long_axis(ctx, sizes, place)
 
     def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         """Single coordinates of as many elements, or more coordinates of more elements than there may be."""

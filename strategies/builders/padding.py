@@ -14,6 +14,7 @@ from dml_conformance.spec.field_kinds import FLOAT32_MAX, enumerations
 from dml_conformance.spec.levels import Level
 from dml_conformance.strategies.builders import LONG_AXES, Builder, four, leading_ones, matrix
 from dml_conformance.strategies.builders._arrays import break_array_lengths
+from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import SIMPLEST_FIRST, Context
 from dml_conformance.strategies.edits import edit, resize_at
 from dml_conformance.strategies.tensors import sizes, tensor
@@ -108,8 +109,9 @@ class PaddingBuilder(Builder):
     def _constants(self, data_type: DataType) -> tuple[float | int, ...]:
         """At the ends of a type's range; of PADDING also what the type does not have."""
         if not self._states_type:
-            return (10.6, -0.75, 1.0e-7, 127.9, 255.5, 65520.0, 2.0**31, -(2.0**63), FLOAT32_MAX, -math.inf, math.nan)
-        return data_type.limits or (0.1, math.nan, -math.inf)
+            fractions = map(float32, (10.6, -0.75, 1.0e-7, 127.9))
+            return (*fractions, 255.5, 65520.0, 2.0**31, -(2.0**63), FLOAT32_MAX, -math.inf, math.nan)
+        return data_type.limits or (float32(0.1), math.nan, -math.inf)
 
     def large(self, ctx: Context, size: int) -> Any:
         """A matrix with four columns more at each end of a row."""

@@ -7,7 +7,6 @@ large to execute.
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
@@ -16,17 +15,12 @@ from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.field_kinds import Size2d, enumeration
 from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, Builder, four, matrix
+from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import edit, resize_at
 from dml_conformance.strategies.tensors import sizes, tensor
 
 Sizes = tuple[int, ...]
-
-
-def float32(number: float) -> float:
-    """The nearest number that FLOAT has."""
-    nearest: float = struct.unpack("f", struct.pack("f", number))[0]
-    return nearest
 
 
 MODES = enumeration("DML_INTERPOLATION_MODE")

@@ -43,8 +43,7 @@ def existing(operator: str) -> list[Level]:
 
 def concerned(rule: Rule) -> list[str]:
     """The operators that a rule is about."""
-    subject = rule.id.partition(".")[0]
-    return [subject] if subject in operators() else list(operators())
+    return [name for name in operators() if rule in rules_of(name)]
 
 
 @pytest.mark.parametrize("rule", DESCRIPTOR_RULES, ids=lambda rule: rule.id)
