@@ -1,10 +1,12 @@
-"""The descriptor classes that tests name most, as the registry makes them."""
+"""The operators that tests of mechanisms take, and their descriptor classes as the registry makes them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from dml_conformance.spec.descriptor import descriptor_classes
+
+FIVE = ("GATHER", "TILE", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1")
 
 _CLASSES = descriptor_classes()
 GatherDesc: Any = _CLASSES["GATHER"]

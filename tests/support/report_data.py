@@ -15,6 +15,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import msgspec
+from five_operators import FIVE
 
 from dml_conformance.reports.cases import Cases
 from dml_conformance.reports.records import (
@@ -42,7 +43,6 @@ from dml_conformance.strategies.cases import any_case
 from dml_conformance.strategies.chooser import SeededChooser
 from dml_conformance.strategies.tensors import layout_kind
 
-OPERATORS = ("GATHER", "TILE", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1")
 COPY = 2.61e12  # bytes a second
 SIZES = (64 << 10, 4 << 20, 256 << 20)  # of outputs that are timed
 STARTED, FINISHED = "2025-03-04T09:30:00Z", "2025-03-04T09:31:12Z"
@@ -63,7 +63,7 @@ Backend = Callable[[Case, random.Random], Answered]
 
 
 def campaign(**changes: Any) -> Campaign:
-    names = OPERATORS
+    names = FIVE
     return msgspec.structs.replace(
         Campaign(
             backend={
@@ -144,7 +144,7 @@ def throughputs() -> tuple[Throughput, ...]:
     """A few rows for each operator, all on one device: each type at each size, with warm and with cold caches."""
     rng = random.Random(7)
     rows = []
-    for operator in OPERATORS:
+    for operator in FIVE:
         for data_type, share in (("FLOAT32", 0.72), ("FLOAT16", 0.49), ("INT8", 0.21), ("INT64", 0.88)):
             for size, caches in product(SIZES, Caches):
                 useful, launch = 2 * size, 6e-6 if caches is Caches.WARM else 2e-6
@@ -187,7 +187,7 @@ def _records(count: int, seed: int, backend: Backend) -> Iterator[Record]:
     rng = random.Random(seed)
     examples, boundaries, search = max(1, count // 100), count // 8, count // 4
     phases = [Phase.EXAMPLES] * examples + [Phase.BOUNDARIES] * boundaries + [Phase.SEARCH] * search
-    combinations = list(product(OPERATORS, Level))
+    combinations = list(product(FIVE, Level))
     for number in range(count):
         phase = phases[number] if number < len(phases) else Phase.SWEEP
         origin = f"{phase}/{number}"

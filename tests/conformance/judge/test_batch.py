@@ -115,7 +115,7 @@ def untimed(records: Sequence[Record]) -> list[Record]:
 
 @pytest.mark.parametrize("backend", [TorchBackend("cpu"), InBatches()], ids=["torch:cpu", "reference"])
 def test_an_honest_backend_gets_the_same_records(backend: TorchBackend | InBatches) -> None:
-    cases = sweep(1500)
+    cases = sweep(1500, names=tuple(operators()))
     in_batches, one_by_one = judged(backend, cases), judged(backend, cases, one_by_one=True)
     assert untimed(in_batches) == untimed(one_by_one)
     assert {record.verdict for record in in_batches} == {Verdict.PASS, Verdict.OBSERVED}
@@ -691,7 +691,7 @@ def test_torch_takes_no_empty_and_no_read_only_batch() -> None:
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 def test_cuda_gets_the_same_records_in_batches_and_one_by_one() -> None:
-    cases = sweep(1500)
+    cases = sweep(1500, names=tuple(operators()))
     backend = TorchBackend("cuda")
     in_batches = judged(backend, cases)
     assert untimed(in_batches) == untimed(judged(backend, cases, one_by_one=True))

@@ -12,7 +12,7 @@ import pytest
 
 from dml_conformance.conformance.exchange.corpus import Header
 from dml_conformance.spec.case import Case
-from dml_conformance.spec.forms import FormError
+from dml_conformance.spec.forms import FormError, _usual_readers
 from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX
 
 CASES = [case.to_json() for case in Header.of(600, 5).numbered_cases()]
@@ -81,13 +81,14 @@ def owner_of(value: Any, path: tuple[Any, ...]) -> Any:
 
 
 def test_what_a_case_writes_is_read_the_fast_way() -> None:
+    """But where an operator has other fields than tensors and numbers."""
     fast = 0
     for content in CASES:
         text = msgspec.json.encode(content)
         found = Case._from_usual_text(text)
         assert (found or Case.from_text(text)) == careful(text)
         fast += found is not None
-    assert fast > 0.95 * len(CASES)
+    assert fast > 0.95 * sum(content["type"] in _usual_readers() for content in CASES) > 200
 
 
 @pytest.mark.parametrize("n", range(0, len(CASES), 41))

@@ -192,7 +192,7 @@ def test_text_finds_traits_digests_and_what_stands_in_a_case(show: Show, single:
     record = RECORDS[7]
     text.fill(record.case[:12])
     shown(page, 1)
-    recipes = [recipe for r in RECORDS for recipe in r.case_json.get("data", {}).values()]
+    recipes = [recipe for r in RECORDS for recipe in (r.case_json.get("data") or {}).values()]
     seed = max((str(recipe.get("seed", "")) for recipe in recipes), key=len)
     text.fill(f"gather {seed}")
     wanted = [
