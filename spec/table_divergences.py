@@ -12,6 +12,7 @@ from dml_conformance.spec.datatypes import UP_TO_32_BIT, DataType
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operator import OperatorDesc, Support, desc_spec, is_whole, slots
+from dml_conformance.spec.validator import Outcome, decide
 
 
 def tables_ahead_of_their_level(desc: OperatorDesc) -> bool:
@@ -19,6 +20,11 @@ def tables_ahead_of_their_level(desc: OperatorDesc) -> bool:
     spec = desc_spec(desc)
     table = spec.table_at(HIGHEST, spec.variant(desc)) or {}
     return all(_allows(table[slot.field.name], slot.tensor) for slot in slots(desc))
+
+
+def operators_ahead_of_their_level(desc: OperatorDesc) -> bool:
+    """The level that introduces the operator does not reject it."""
+    return decide(desc, desc_spec(desc).introduced_in).outcome is not Outcome.REJECT
 
 
 def integers_beyond_the_tables(desc: OperatorDesc) -> bool:
@@ -65,6 +71,7 @@ TABLE_DIVERGENCES: Mapping[str, Callable[[Any], bool]] = {
     "DIV-" + function.__name__.replace("_", "-"): function
     for function in (
         tables_ahead_of_their_level,
+        operators_ahead_of_their_level,
         integers_beyond_the_tables,
         resample_grad_of_fewer_dimensions,
         optimizer_counts_its_steps,

@@ -23,6 +23,7 @@ def plain(name: str) -> OperatorDesc:
 # The plain descriptor of the optimizer shows the one; nothing plain has a type of a later table or of none.
 NEIGHBOURS = {
     "DIV-tables-ahead-of-their-level": DataType.FLOAT64,
+    "DIV-operators-ahead-of-their-level": DataType.UINT4,
     "DIV-integers-beyond-the-tables": DataType.FLOAT64,
     "DIV-resample-grad-of-fewer-dimensions": 5,
     "DIV-optimizer-counts-its-steps": DataType.FLOAT32,
