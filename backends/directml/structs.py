@@ -90,8 +90,9 @@ class Packer:
         try:
             at = self._struct(desc)
             OPERATOR_DESC.pack_into(self._block, OPERATOR_DESC_AT, desc.type_value, at)
-        except (struct.error, OverflowError) as error:
-            raise Unsupported(f"DirectML's structs cannot hold this descriptor: {error}") from None
+        except (struct.error, OverflowError):
+            reason = "a number does not fit its field, or there are too many"
+            raise Unsupported(f"DirectML's structs cannot hold this descriptor: {reason}") from None
         HEADER.pack_into(self._block, 0, self._end)
         return memoryview(self._block)[: self._end]
 
@@ -264,7 +265,7 @@ def scalar_bits(value: float, data_type: int) -> int:
         return 0
     if code not in "efd" and isinstance(value, float):
         if not value.is_integer():
-            raise Unsupported(f"{value} is no {DataType(data_type).name}")
+            raise Unsupported("a number has a fraction, and its type is one of integers")
         value = int(value)
     return int.from_bytes(struct.pack(f"<{code}", value), "little")
 
