@@ -234,7 +234,7 @@ def test_what_takes_too_long_together_is_told_apart(isolated: Isolated) -> None:
     assert loss.cause is LossCause.TIME_LIMIT_TOGETHER
 
 
-GOOD = [numbered_case(7, operator, LEVEL, n) for operator in operators() for n in range(20)]
+GOOD = [numbered_case(7, operator, LEVEL, n) for operator in operators() for n in range(4)]
 BAD = [awful(name) for name in ("Talks", "Declines", "RunsOut", "AnswersRubbish", "WritesToInput")]
 
 
@@ -308,13 +308,13 @@ def execute(backend: Any, case: Case) -> None:
 
 
 def test_a_descriptor_arrives_as_it_is() -> None:
-    descs = [numbered_case(3, operator, LEVEL, n).desc for operator in operators() for n in range(200)]
+    descs = [numbered_case(3, operator, LEVEL, n).desc for operator in operators() for n in range(40)]
     odd = TileDesc(TensorDesc(99, (1,)), None, (2**70, -1, "x"))  # type: ignore[arg-type]
     for desc in [*descs, odd]:
         again = descriptor(msgspec.msgpack.decode(msgspec.msgpack.encode(describe(desc)), type=type(describe(desc))))
         assert again == desc
         assert type(again) is type(desc)
-    assert any(desc.input_tensor is None for desc in descs)  # type: ignore[attr-defined]
+    assert any(None in (getattr(desc, field.attribute) for field in desc.fields if field.is_tensor) for desc in descs)
     assert not describe(odd).operator
     assert all(describe(desc).operator for desc in descs)
 

@@ -82,8 +82,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def engine_of(backend: Any, name: str, levels: tuple[Level, ...] = LEVELS) -> Engine:
-    return Engine(Judge(backend, name), ("TILE",), levels, BUDGETS["quick"], 0)
+def engine_of(backend: Any, name: str, levels: tuple[Level, ...] = LEVELS, **how: Any) -> Engine:
+    return Engine(Judge(backend, name), ("TILE",), levels, BUDGETS["quick"], 0, **how)
 
 
 @pytest.fixture
@@ -200,9 +200,9 @@ def test_what_a_search_finds_is_not_searched_for_again_though_it_was_begun(worke
                 )
         return found
 
-    engine, several = workers("reference", 3)
+    made, several = workers("reference", 3)
+    engine, plain = (engine_of(made.judge.backend, "reference", every_level=True) for _ in range(2))
     ahead = names(engine, judged(engine, several))
-    plain = engine_of(engine.judge.backend, "reference")
     assert ahead == names(plain, ((unit, records_of(plain, unit)) for unit in tasks_left(plain)))
     searched = [name for name in ahead if name.startswith("search")]
     assert searched
