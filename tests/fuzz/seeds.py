@@ -212,7 +212,7 @@ def _inline_model(case: Case) -> dict[str, object]:
         "dispatchables": {
             "one": {"type": "DML_OPERATOR_GATHER", "desc": fields},
             "two": {"type": "DML_OPERATOR_GATHER", "desc": fields},
-            "else": {"type": "DML_OPERATOR_ELEMENT_WISE_IDENTITY", "desc": {}},
+            "else": {"type": "DML_OPERATOR_OF_A_LATER_HEADER", "desc": {}},
         },
         "commands": [
             {
