@@ -234,7 +234,7 @@ def _broadcasting_outputs(spec: OperatorSpec, level: Level) -> Iterator[Case]:
     """Outputs larger than what is computed, in one dimension in which that has size 1: nothing is repeated to fit."""
     for rank in _at(spec, level, "").ranks:
         name = f"{spec.name}/{level}/broadcasting-output/{rank}"
-        ctx = _at(spec, level, name).of_rank(rank, rank).but(layout="packed")
+        ctx = _at(spec, level, name).of_rank(rank, rank).but(layout="packed", complete=True)
         desc: OperatorDesc | None = of_ones(builder(spec.name).build(ctx))
         if desc is None or decide(desc, level).outcome is not Outcome.ACCEPT:
             continue

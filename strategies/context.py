@@ -45,6 +45,7 @@ class Context(msgspec.Struct, frozen=True):
         types: data types to choose from for each group of tensors that share theirs.
         table: the level's table, of a variant where there are several.
         spread: the output has more than one element.
+        complete: every optional tensor is given.
         layout: `any` of the memory layouts, `packed` only, or `strided` only (strides given, not the packed ones
             where a tensor is large enough to have others).
     """
@@ -55,6 +56,7 @@ class Context(msgspec.Struct, frozen=True):
     types: Mapping[str, tuple[DataType, ...]]
     table: Table
     spread: bool = False
+    complete: bool = False
     layout: str = "any"
 
     @classmethod
@@ -74,7 +76,7 @@ class Context(msgspec.Struct, frozen=True):
 
     def driven_by(self, chooser: Chooser) -> Context:
         """The same choices, made by another chooser."""
-        return Context(chooser, self.level, self.ranks, self.types, self.table, self.spread, self.layout)
+        return Context(chooser, self.level, self.ranks, self.types, self.table, self.spread, self.complete, self.layout)
 
     def but(self, **changes: Any) -> Context:
         """The same with other choices; `data_types` and `index_types` change those of their groups.

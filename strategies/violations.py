@@ -250,7 +250,7 @@ def _dimension_counts(bench: _Bench, ctx: Context) -> Any:
 
 def _same_dimension_count(bench: _Bench, ctx: Context) -> Any:
     longer = tuple(rank for rank in ctx.ranks if rank + 1 in ctx.ranks)
-    desc = bench.build(ctx.but(ranks=longer))
+    desc = bench.build(ctx.but(ranks=longer, complete=True))
     alike = [fields for fields in bench.spec.rank_groups.values() if len(fields) > 1 or fields[0].kind is TENSORS]
     of_group = [[slot.key for slot in slots(desc) if slot.field in fields] for fields in alike]
     keys = [key for group in of_group if len(group) > 1 for key in group]
@@ -262,7 +262,7 @@ def _same_dimension_count(bench: _Bench, ctx: Context) -> Any:
 
 def _same_data_type(bench: _Bench, ctx: Context) -> Any:
     """Another type of the last tensor of a group; of an array also in the middle."""
-    desc = bench.build(ctx)
+    desc = bench.build(ctx.but(complete=True))
     several = [
         keys
         for fields in bench.spec.type_groups.values()

@@ -67,7 +67,7 @@ class DiagonalMatrix1Builder(DiagonalBuilder):
         }
 
     def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
-        return self._build(ctx.but(layout="packed", data_types=ctx.data_types[:1]), sizes, has_input=True)
+        return self._build(ctx.but(layout="packed", complete=True, data_types=ctx.data_types[:1]), sizes)
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         for n, begin in enumerate(FAR_DIAGONALS):
@@ -81,16 +81,15 @@ class DiagonalMatrix1Builder(DiagonalBuilder):
         """An input whose sizes are not those of the output."""
         rank = ctx.chooser.choice(ctx.ranks)
         found = sizes(ctx, rank, 2 if ctx.spread else 1)
-        desc = self._build(ctx, found, has_input=True)
+        desc = self._build(ctx.but(complete=True), found)
         key = ctx.chooser.variant(("input_tensor", "output_tensor"))
         d = ctx.chooser.variant(range(rank))
         other = ctx.chooser.variant([n for n in (found[d] + 1, found[d] - 1, 1) if n > 0 and n != found[d]])
         return resize_at(desc, key, d, other)
 
-    def _build(self, ctx: Context, sizes: tuple[int, ...], *, has_input: bool | None = None) -> Any:
+    def _build(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         data_type = ctx.chooser.choice(ctx.data_types)
-        if has_input is None:
-            has_input = ctx.chooser.variant((False, True))
+        has_input = ctx.complete or ctx.chooser.variant((False, True))
         return self._desc(
             tensor(ctx, data_type, sizes) if has_input else None,
             tensor(ctx, data_type, sizes, output=True),

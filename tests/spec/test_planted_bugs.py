@@ -138,7 +138,7 @@ def test_an_honest_backend_has_no_failure(operator: str) -> None:
             judge.judge(prepared.case).verdict for phase in Phase for prepared in at.phase(phase, CAMPAIGNS[0], 0)
         )
         assert set(verdicts) <= {Verdict.PASS, Verdict.OBSERVED}
-        assert verdicts[Verdict.PASS] > 8 * verdicts[Verdict.OBSERVED]  # RESAMPLE1's LINEAR is left open
+        assert verdicts[Verdict.PASS] > 10 * verdicts[Verdict.OBSERVED]
 
 
 # --- the right rule is blamed -----------------------------------------------------------------------------------------
@@ -163,18 +163,14 @@ def test_a_wrong_acceptance_is_blamed_on_its_rule_alone(mutant: type[Mutant]) ->
             assert broken_rules(boundaries(mutant, operator, levels[-1])) <= mutant.broken(operator)
 
 
-# The simplest DIAGONAL_MATRIX1 has no input whose sizes its output would have to repeat.
-BROADCASTING = [
-    name for name in operators() if AcceptsOutputThatBroadcasts.shows_at(name, HIGHEST) and name != "DIAGONAL_MATRIX1"
-]
+BROADCASTING = [name for name in operators() if AcceptsOutputThatBroadcasts.shows_at(name, HIGHEST)]
 
 
 @pytest.mark.few(3, 12)
 @pytest.mark.parametrize("operator", BROADCASTING)
 def test_an_output_that_broadcasts_is_found_by_the_boundaries(operator: str) -> None:
     found = broken_rules(boundaries(AcceptsOutputThatBroadcasts, operator, HIGHEST))
-    assert f"{operator}.output-sizes" in found
-    assert found <= AcceptsOutputThatBroadcasts.broken(operator)
+    assert found == {f"{operator}.output-sizes"}
 
 
 def _decides(accepted: bool) -> type[ReferenceBackend]:
