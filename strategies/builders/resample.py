@@ -121,7 +121,7 @@ class ResampleBuilder(Builder):
 
     def break_pixel_offsets(self, ctx: Context) -> Any:
         desc = self._maybe_linear(ctx, self.build(ctx))
-        name = ctx.chooser.variant(("input_pixel_offsets", "output_pixel_offsets"))
+        name = ctx.chooser.choice(("input_pixel_offsets", "output_pixel_offsets"))
         return edit(desc, **{name: _with(ctx, getattr(desc, name), (math.inf, -math.inf, math.nan))})
 
     def _maybe_linear(self, ctx: Context, desc: Any) -> Any:
