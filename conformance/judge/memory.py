@@ -237,7 +237,7 @@ def make_wrong(
     if expected.open is None:
         return
     drawn = expected.open if expected.free is None else expected.open & ~expected.free
-    if expected.one_of is not None and _has_every_byte(allowed):
+    if expected.one_of is not None and _has_every_value(allowed):
         drawn = drawn & ~expected.one_of
     places = np.nonzero(drawn)
     for _ in range(DRAWS):
@@ -253,9 +253,11 @@ def make_wrong(
         places = tuple(along[is_right] for along in places)
 
 
-def _has_every_byte(allowed: Bits | None) -> bool:
-    """Whether no element can be told from those that are right: they have one byte, and any byte is right."""
-    return allowed is not None and allowed.itemsize == 1 and bool(np.bincount(allowed, minlength=256).all())
+def _has_every_value(allowed: Bits | None) -> bool:
+    """Whether no element can be told from those that are right: all that there are of one or two bytes."""
+    if allowed is None or allowed.itemsize > 2:
+        return False
+    return bool(np.bincount(allowed, minlength=256**allowed.itemsize).all())
 
 
 def _ends(data_type: DataType) -> tuple[int, ...]:
