@@ -38,6 +38,7 @@ from dml_conformance.conformance.workers.executor import InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.reports.records import Ending
 from dml_conformance.reports.writing import OutputFolder, ReportFolder
+from dml_conformance.spec.operator import outputs, slots
 from dml_conformance.spec.registry import spec_of
 
 GOAL = Goal(50_000)
@@ -149,19 +150,20 @@ def laid_out(backend: Batched, count: int) -> list[Execution]:
     end = 0
     for each in pending:
         place = {}
-        for field in spec_of(each.case.desc).tensor_fields:
-            place[field.attribute] = Stretch.of(getattr(each.case.desc, field.attribute), end)
-            end = place[field.attribute].end
+        for slot in slots(each.case.desc):
+            place[slot.key] = Stretch.of(slot.tensor, end)
+            end = place[slot.key].end
         places.append(place)
     memory = np.zeros(end, np.uint8)
     memory[:] = np.random.default_rng(0).integers(0, 256, end, np.uint8)
     executions = []
     for each, place in zip(pending, places, strict=True):
-        bound = {attribute: stretch.binding(memory) for attribute, stretch in place.items()}
-        if "indices_tensor" in bound:
-            bound["indices_tensor"].view[:] = 0
-        outputs = {"output_tensor": bound.pop("output_tensor")}
-        executions.append(Execution(each.case.desc, each.case.level, bound, outputs))
+        bound = {key: stretch.binding(memory) for key, stretch in place.items()}
+        index = spec_of(each.case.desc).index
+        if index is not None:
+            bound[index.indices].view[:] = 0
+        written = {slot.key: bound.pop(slot.key) for slot in outputs(each.case.desc)}
+        executions.append(Execution(each.case.desc, each.case.level, bound, written))
     return executions
 
 
