@@ -19,7 +19,7 @@ import msgspec
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import DATA, INDICES, OperatorSpec, Slot, inputs, slots, with_tensors
+from dml_conformance.spec.operator import DATA, INDICES, OperatorSpec, Slot, inputs, outputs, slots, with_tensors
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes, packed_strides
@@ -57,6 +57,7 @@ OUTPUTS: Mapping[Reach, tuple[tuple[int, tuple[int, ...]], ...]] = {
     Reach.BITS_24: ((1, (66_845, 251, 1)), (1, (5_592_415, 1, 3)), (2, (1, 3, 5_592_415))),
     Reach.BITS_32: ((2, (8_555_715, 251, 1)), (1, (1, 7, 306_783_385))),
 }
+MOST_BESIDE = 2**20  # elements of an output where a long axis is not the only dimension
 MOST_DENSE = 2**20  # elements of an input that all have a place of their own
 # Not one of them a power of two, though some are but for a bit that is cut off.
 WRONG_ALIGNMENTS = (2**31 + 16, 3 * 2**30, 2**32 - 16)
@@ -118,10 +119,8 @@ class _ScaleCases(NamedTuple):
 
     def long_axes(self, bits: Reach) -> Iterator[Case]:
         """Every type of indices along axes that fewer bits cannot number, wherever they stand among the dimensions."""
-        beside = 2 if self.spec.index is not None or bits is Reach.BITS_16 else 1
         seeds = count()
         for length, place in product(AXES[bits], range(3)):
-            sizes = tuple(length if d == place else beside for d in range(3))
             for index_type in self._context().index_types or (None,):
                 for pattern in self._far_patterns(index_type, bits, place):
                     seed = next(seeds)
@@ -129,7 +128,7 @@ class _ScaleCases(NamedTuple):
                     kind = f"/{index_type.name}/{pattern}" if index_type is not None else ""
                     name = f"axis/{length}/{PLACES[place]}{kind}"
                     with suppress(Impossible):  # not at every place
-                        desc = _thin(self.builder.long_axis(ctx, sizes, place))
+                        desc = _thin(self._of_long_axis(ctx, bits, length, place))
                         yield self._executed(name, desc, Recipe(values.RANDOM_BITS, seed), Recipe(pattern, seed))
 
     def outputs(self, bits: Reach) -> Iterator[Case]:
@@ -163,6 +162,14 @@ class _ScaleCases(NamedTuple):
             desc = _with_stride(plain, slot, lambda tensor, steps: 2**bits // (tensor.data_type.size * steps) + 5)
             name = f"apart/{bits}-bits/{slot.name}"
             yield self._executed(name, desc, Recipe(values.RANDOM_BITS, seed), Recipe(values.FAR, seed))
+
+    def _of_long_axis(self, ctx: Context, bits: Reach, length: int, place: int) -> Any:
+        """A descriptor with two elements along every other dimension, or one where those are too many to move."""
+        for beside in (2, 1) if self.spec.index is not None or bits is Reach.BITS_16 else (1,):
+            desc = self.builder.long_axis(ctx, tuple(length if d == place else beside for d in range(3)), place)
+            if all(slot.tensor.element_count <= MOST_BESIDE for slot in outputs(desc)):
+                break
+        return desc
 
     def _context(self, index_type: DataType | None = None) -> Context:
         ctx = Context.at(SeededChooser(""), self.spec, self.level).but(layout="packed")
