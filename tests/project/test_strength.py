@@ -17,8 +17,8 @@ from strength.__main__ import strength
 from strength.coverage import Coverage, gaps
 from strength.measure import Outcome, Plan, Planted, measure, measure_at, planted
 from strength.mutants import FAMILIES, MUTANTS, Mutant
-from strength.mutants.shapes import RepeatsElements
 from strength.mutants.memory import LastElementUnwritten
+from strength.mutants.shapes import RepeatsElements
 from strength.rule_mutants import (
     NO_STEP,
     NOT_ALONE,

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import slow_reference as slow
-from family_cases import Run, assert_conforms, boundary_runs, numbers, small_runs, with_values
+from family_cases import Run, boundary_runs, numbers, small_runs, with_values
 from msgspec.structs import replace
 
 from dml_conformance.backends.reference.layout import NUMBERS
-from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.spec.datatypes import ALL, DataType
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.registry import operators, rules
@@ -123,11 +122,3 @@ def test_far_diagonals_do_not_come_round() -> None:
         run = matrix(DataType.INT8, 0, 1.0, 3, 3)
         moved = Run(replace(run.case, desc=replace(run.desc, offset=offset)), {})
         assert not moved.expected["output_tensor"].values.any()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_torch_conforms(name: str) -> None:
-    backend = TorchBackend("cpu")
-    for level in (operators()[name].introduced_in, HIGHEST):
-        for run in boundary_runs(name, level):
-            assert_conforms(backend, run)

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from family_cases import Run, assert_conforms, boundary_runs, numbers, small_runs, with_values
+from family_cases import Run, numbers, small_runs, with_values
 
 from dml_conformance.backends.reference.layout import NUMBERS
-from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.registry import operators
@@ -96,11 +95,3 @@ def test_parts_are_those_of_the_whole(name: str) -> None:
         assert parts.free is not None
         assert (free == parts.free).all()
         assert (whole.values == parts.values)[~free].all()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_torch_conforms(name: str) -> None:
-    backend = TorchBackend("cpu")
-    for level in (operators()[name].introduced_in, HIGHEST):
-        for run in boundary_runs(name, level):
-            assert_conforms(backend, run)

@@ -7,11 +7,9 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import pytest
 import slow_reference as slow
-from family_cases import Run, assert_conforms, boundary_runs, small_runs, with_values
+from family_cases import Run, small_runs, with_values
 
-from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.levels import HIGHEST
@@ -67,13 +65,6 @@ def test_fold_agrees_with_the_pages_formula() -> None:
             if place is not None:
                 sums[place] += number(source.element(block))
         assert output(run).view(np.float32).reshape(-1).tolist() == list(sums.values()), run.desc
-
-
-@pytest.mark.parametrize("name", ["FOLD", "UNFOLD"])
-def test_torch_agrees_with_the_reference(name: str) -> None:
-    backend = TorchBackend("cpu")
-    for run in (*small_runs(name), *boundary_runs(name, HIGHEST)):
-        assert_conforms(backend, run)
 
 
 def unfolded(values: Any, blocks: tuple[int, ...], steps: tuple[tuple[int, ...], ...]) -> Any:

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import slow_reference as slow
-from family_cases import Run, assert_conforms, boundary_runs, small_runs, with_values
+from family_cases import Run, boundary_runs, small_runs, with_values
 
-from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operator import with_tensors
@@ -72,14 +71,6 @@ def test_agrees_with_the_slow_reference(name: str) -> None:
         assert expected.free is None
         assert (expected.one_of is None) == (expected.memory == "")
     assert contested  # where the indices lie in one place of memory
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_torch_conforms(name: str) -> None:
-    backend = TorchBackend("cpu")
-    for level in (operators()[name].introduced_in, HIGHEST):
-        for run in boundary_runs(name, level):
-            assert_conforms(backend, run)
 
 
 @pytest.mark.parametrize("name", NAMES)

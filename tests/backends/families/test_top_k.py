@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import slow_reference as slow
-from family_cases import Run, assert_conforms, boundary_runs, numbers, small_runs, with_values
+from family_cases import Run, numbers, small_runs, with_values
 
-from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.levels import HIGHEST
@@ -67,14 +66,6 @@ def test_agrees_with_the_slow_reference(name: str) -> None:
                 assert found.free is None or not found.free[line].any()
     assert ordered > 200
     assert tied > 50
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_torch_conforms(name: str) -> None:
-    backend = TorchBackend("cpu")
-    for level in (operators()[name].introduced_in, HIGHEST):
-        for run in boundary_runs(name, level):
-            assert_conforms(backend, run)
 
 
 def top_k(values: np.ndarray, k: int, direction: int) -> tuple[Any, Any]:
