@@ -116,12 +116,7 @@ def _interval_text(expected: Expectation, index: Any, data_type: DataType) -> li
 
 
 def shown(elements: Bits, data_type: DataType) -> list[tuple[str, str]]:
-    """Elements as numbers in their own type, `nan` and `-0.0` included, and their bits as `shown_bits` shows them."""
+    """Elements as numbers in their own type, `nan` and `-0.0` included, and their bits as wide as the type."""
     digits = data_type.size * 2  # all at once: a NumPy scalar for each element takes ten times as long
     values = np.ascontiguousarray(elements).view(NUMPY_TYPE[data_type]).tolist()
     return [(repr(value), f"0x{bits:0{digits}x}") for value, bits in zip(values, elements.tolist(), strict=True)]
-
-
-def shown_bits(bits: Any, data_type: DataType) -> str:
-    """`0x7fc00000`, as wide as the type."""
-    return f"0x{int(bits):0{data_type.size * 2}x}"

@@ -30,7 +30,7 @@ class FoldBuilder(Builder):
     def __init__(self, name: str) -> None:
         self._desc: Any = descriptor_classes()[name]
         self._is_fold = name == "FOLD"
-        self._image, self._blocks = ("input_tensor", "output_tensor")[:: -1 if self._is_fold else 1]
+        self._blocks = "input_tensor" if self._is_fold else "output_tensor"
         self.violations = {
             "unnamed-data-types": self.break_unnamed_data_types,
             "blocks-dimension-count": self.break_blocks_dimension_count,
