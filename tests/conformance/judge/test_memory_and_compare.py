@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import math
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
 from dml_conformance.backends.poison import secret_bytes
+from dml_conformance.conformance.judge import memory as memory_module
 from dml_conformance.conformance.judge.compare import (
     EQUAL,
     NAN,
@@ -18,6 +20,7 @@ from dml_conformance.conformance.judge.compare import (
     RECORDED,
     SMALL_OUTPUT,
     compare,
+    right,
     shown,
 )
 from dml_conformance.conformance.judge.memory import (
@@ -27,6 +30,7 @@ from dml_conformance.conformance.judge.memory import (
     Stretch,
     Unwritten,
     bind_input,
+    make_wrong,
     memory_elements,
 )
 from dml_conformance.conformance.judge.memory import bind_output as bind_expected_output
@@ -247,6 +251,22 @@ def test_an_open_element_does_not_excuse_its_neighbours() -> None:
     found = compare(elements(7, 7), Expectation(elements(1, 2), is_open, "input_tensor"), DataType.FLOAT32, elements(7))
     assert [difference.coordinates for difference in found.shown] == [(1,)]
     assert found.shown[0].expected == "2.0"
+
+
+@pytest.mark.parametrize("data_type", [DataType.UINT8, DataType.FLOAT16])
+def test_poison_is_wrong_wherever_anything_is(data_type: DataType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where every value of a type is right the elements are searched for none that is wrong."""
+    every = np.arange(256**data_type.size, dtype=UNSIGNED_OF_SIZE[data_type.size])
+    expected = Expectation(np.zeros(64, every.dtype), np.arange(64) % 2 == 0, "input_tensor")
+    searched = Mock(wraps=right)
+    monkeypatch.setattr(memory_module, "right", searched)
+    found, half = np.resize(every, 64), every[: every.size // 2]
+    make_wrong(found, expected, data_type, half, None)
+    assert any(call.args[0].size for call in searched.mock_calls)
+    assert not right(found, expected, data_type, half)[::2].any()
+    searched.reset_mock()
+    make_wrong(found, expected, data_type, every, None)
+    assert not any(call.args[0].size for call in searched.mock_calls)
 
 
 def test_nan_payloads_are_compared_among_what_is_allowed() -> None:
