@@ -411,7 +411,7 @@ class ArrayKind(Kind):
         self.element = element
         self.name = f"{element.name} array"
         self.python = tuple[element.python, ...]  # type: ignore[name-defined]
-        self.expects = f"a list of {element.name}"
+        self.expects = "a list of " + ("whole numbers" if isinstance(element, WholeKind) else f"{element.name}s")
         if element.usual is not None:
             self.usual = tuple[element.usual, ...]  # type: ignore[name-defined]
 
@@ -420,8 +420,7 @@ class ArrayKind(Kind):
 
     def from_json(self, value: Any, where: str) -> tuple[Any, ...]:
         if not isinstance(value, list):
-            what = "whole numbers" if isinstance(self.element, WholeKind) else f"{self.element.name}s"
-            raise FormError(where, f"expected a list of {what}, found {kind_of(value)}")
+            raise FormError(where, f"expected {self.expects}, found {kind_of(value)}")
         return tuple([self.element.from_json(item, f"{where}[{i}]") for i, item in enumerate(value)])
 
     @property

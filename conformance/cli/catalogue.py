@@ -31,7 +31,7 @@ def operators(format_: str) -> None:
         print_json({"format": 1, "operators": [_operator_json(spec) for spec in specs]})
         return
     print_table(
-        ("operator", "introduced", "tables at", "facts", "decisions", "execution", "tensors", "summary"),
+        ("operator", "introduced", "tables at", "facts", "decisions", "execution", "summary"),
         (
             (
                 spec.name,
@@ -40,7 +40,6 @@ def operators(format_: str) -> None:
                 str(spec.facts.table_source),
                 _decided_by(spec),
                 "yes" if spec.is_complete else "-",
-                " ".join(field.name for field in spec.tensor_fields),
                 spec.summary,
             )
             for spec in specs

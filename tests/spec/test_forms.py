@@ -145,7 +145,7 @@ FAULTS: list[tuple[Any, str, str]] = [
     (changed(GATHER, "desc.Axis", True), "desc.Axis", "found True"),
     (changed(GATHER, "desc.Axis", None), "desc.Axis", "found None"),
     (changed(GATHER, "desc.Axis", "x" * 100), "desc.Axis", "x..."),
-    (changed(TILE, "desc.Repeats", DELETED), "desc.Repeats", "missing; expected a list of UINT"),
+    (changed(TILE, "desc.Repeats", DELETED), "desc.Repeats", "missing; expected a list of whole numbers"),
     (changed(TILE, "desc.Repeats", 2), "desc.Repeats", "expected a list of whole numbers, found the number 2"),
     (changed(TILE, "desc.Repeats", [-2]), "desc.Repeats[0]", "found -2"),
     (changed(TILE, "desc.RepeatsCount", 2), "desc.RepeatsCount", "is 2, but Repeats has 1 entries"),

@@ -297,7 +297,7 @@ def test_wrong_usage_gets_one_clear_line(args: tuple[str, ...], expected: str, f
 def test_operators() -> None:
     """All of the header, with what is known of each and what can be judged."""
     lines = invoke("operators").stdout.splitlines()
-    assert " ".join(lines[0].split()) == "operator introduced tables at facts decisions execution tensors summary"
+    assert " ".join(lines[0].split()) == "operator introduced tables at facts decisions execution summary"
     for line, spec in zip(lines[1:], every_operator().values(), strict=True):
         assert line.split()[:2] == [spec.name, spec.introduced_in.label]
         assert str(spec.facts.table_source) in line
