@@ -486,7 +486,7 @@ EXECUTED = {"expected": "ACCEPT", "rule": "TILE.values"}
         (EXECUTED, {"layout": "other"}, "layout: expected"),
         (EXECUTED, {"reason": "by the way"}, "reason: expected '', found 'by the way'"),
         ({"expected": "REJECT"}, {"reason": "by the way"}, "reason: expected '', found 'by the way'"),
-        ({"verdict": Verdict.OBSERVED, "answered": "reject"}, {"reason": "by the way"}, "reason: expected 'rejected'"),
+        ({"verdict": Verdict.OBSERVED, "answered": "accept"}, {"reason": "by the way"}, "reason: expected 'accepted'"),
         (EXECUTED, {"rank": 7}, "rank: expected"),
         (EXECUTED, {"reproduce": "rm -rf ~"}, "reproduce: expected ''"),
         ({"verdict": Verdict.OBSERVED}, {"verdict": Verdict.PASS}, "verdict: expected"),
