@@ -47,6 +47,7 @@ SURPLUS_BYTES = (1, 3, 4, 60, 4096)
 SHAPES_TRIED = 200  # to find a tensor that is large enough for a layout; at some levels there is none
 TIMES = 3  # that an operator is executed in a row with other data
 ALL_VALUES_BYTES = 4096  # of an output that holds every special value of a type
+LIMITS_BYTES = 16384  # of an output that holds every number at the limits of any type
 
 
 def boundary_cases(operator: str, level: Level) -> Iterator[Case]:
@@ -60,6 +61,7 @@ def boundary_cases(operator: str, level: Level) -> Iterator[Case]:
         yield from _layouts(spec, level)
         yield from _least_totals(spec, level)
         yield from _data_patterns(spec, level)
+        yield from _conversions(spec, level)
         yield from _index_patterns(spec, level)
         yield from _edges(spec, level)
         yield from _broadcasting_outputs(spec, level)
@@ -272,6 +274,21 @@ def _data_patterns(spec: OperatorSpec, level: Level) -> Iterator[Case]:
                     own = {slot.key: Recipe(pattern, 0) for slot in takes if not _is_index(spec, slot)}
                     data = recipes(ctx.chooser, desc) | own
                     yield Case.of(desc, level, data, rule=f"{spec.name}.values", origin=f"{name}/{size}")
+
+
+def _conversions(spec: OperatorSpec, level: Level) -> Iterator[Case]:
+    """Numbers at the limits of every type, from each type to each, where an operator converts."""
+    converted = [field for field in spec.input_fields if values.LIMITS in patterns(spec, field)]
+    if not converted:
+        return
+    groups = spec.group(converted[0]), spec.group(spec.output_fields[0])
+    every = _at(spec, level, "").types
+    for of, to in product(*(every[group] for group in groups)):
+        name = f"{spec.name}/{level}/conversions/{of.name}/{to.name}"
+        ctx = _at(spec, level, name).of_types(groups[0], (of,)).of_types(groups[1], (to,))
+        desc = builder(spec.name).large(ctx, LIMITS_BYTES)
+        data = recipes(ctx.chooser, desc) | {field.attribute: Recipe(values.LIMITS, 0) for field in converted}
+        yield Case.of(desc, level, data, rule=f"{spec.name}.values", origin=name)
 
 
 def _all_values(spec: OperatorSpec) -> Callable[[Context], OperatorDesc]:

@@ -33,14 +33,15 @@ UNSIGNED_OF_SIZE: Mapping[int, np.dtype] = {size: np.dtype(f"<u{size}") for size
 
 RAMP, RANDOM_BITS, SPECIAL = "ramp", "random-bits", "special"
 DATA_PATTERNS = (RAMP, RANDOM_BITS, SPECIAL)
-SMALL_INTEGERS, TRUTHS, FINITE = "small-integers", "truths", "finite"
+SMALL_INTEGERS, TRUTHS, FINITE, LIMITS = "small-integers", "truths", "finite", "limits"
 # Which values an input takes where not any bits will do; a name that `OperatorSpec.domains` has.
 DOMAINS: Mapping[str, tuple[str, ...]] = {
     "bits": DATA_PATTERNS,
     "small integers": (SMALL_INTEGERS,),  # that every type has, floats too: sums of them are exact in any order
     "truths": (TRUTHS,),  # 0, 1 and other numbers
     "finite": (RAMP, FINITE),  # neither NaN nor infinity
-    "numbers": (SMALL_INTEGERS, *DATA_PATTERNS),  # any bits too, but many that are the same number in every type
+    # Any bits too, but many that are the same number in every type, and such as other types just have or do not.
+    "numbers": (SMALL_INTEGERS, *DATA_PATTERNS, LIMITS),
     "comparable": (SMALL_INTEGERS, FINITE, RAMP, SPECIAL),  # many that are equal, and any; few that have no order
     "zeros": (SMALL_INTEGERS, TRUTHS, RAMP, SPECIAL),  # many that are 0
 }
@@ -241,8 +242,16 @@ def _overlapping(data_type: DataType, size: int, seed: int) -> Bytes:
 
 def _special(data_type: DataType, size: int, seed: int) -> Bytes:
     """The patterns that implementations get wrong, in turn, from the seed's on."""
-    table = _special_bits(data_type)
-    count = -(-size // data_type.size)
+    return _in_turn(_special_bits(data_type), size, seed)
+
+
+def _limits(data_type: DataType, size: int, seed: int) -> Bytes:
+    """Numbers that other types just have or just do not, in turn, from the seed's on."""
+    return _in_turn(_limit_numbers(data_type), size, seed)
+
+
+def _in_turn(table: npt.NDArray[Any], size: int, seed: int) -> Bytes:
+    count = -(-size // table.itemsize)
     return table[(np.arange(count) + seed) % len(table)].view(np.uint8)[:size]
 
 
@@ -253,6 +262,7 @@ _DATA: Mapping[str, Callable[[DataType, int, int], Bytes]] = {
     SMALL_INTEGERS: _small_integers,
     TRUTHS: _truths,
     FINITE: _finite,
+    LIMITS: _limits,
     OVERLAPPING: _overlapping,
 }
 
@@ -284,6 +294,25 @@ def _special_bits(data_type: DataType) -> Unsigned:
         top = 1 << (bits - 1)
         patterns = [0, 1, 2 * top - 1, top, top - 1, top + 1, 2 * top - 2, 0x55 * (2 * top // 255), top // 2 + 1]
     return np.array(patterns, dtype=np.uint64).astype(UNSIGNED_OF_SIZE[data_type.size])
+
+
+@lru_cache
+def _limit_numbers(data_type: DataType) -> npt.NDArray[Any]:
+    """Of either sign, as far as the type has them: 0, every power of two up to 2^64, and what is 1 more and less. Of
+    floats also what is a half more and less, their neighbours, powers down to 2^-26, and where FLOAT16 ends."""
+    number = NUMPY_TYPE[data_type]
+    if not data_type.is_float:
+        least, most = data_type.limits or (0, 0)
+        whole = {sign * (2**k + more) for k in range(65) for more in (-1, 0, 1) for sign in (1, -1)}
+        return np.array(sorted(n for n in whole if least <= n <= most), number)
+    powers = [2.0**k for k in range(-26, 65)]
+    beside = [power + more for power in powers if power >= 1 for more in (-1, -0.5, 0.5, 1)]
+    with np.errstate(over="ignore"):
+        positive = np.array([0.0, 65_504, 65_519, 65_520, *powers, *beside], np.float64).astype(number)
+        near = [np.nextafter(positive, number.type(end)) for end in (0, np.inf)]
+    every = np.unique(np.concatenate((positive, *near)))
+    every = every[np.isfinite(every)]
+    return np.concatenate((every, -every))
 
 
 _LISTING = (EXPLICIT, EXPLICIT_BITS)

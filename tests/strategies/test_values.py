@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,13 @@ from five_operators import GatherNdDesc, TileDesc
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.values import (
-    DATA_PATTERNS,
+    DOMAINS,
     INDEX_PATTERNS,
+    LIMITS,
     NUMPY_TYPE,
     UNSIGNED_OF_SIZE,
     buffer_size,
@@ -27,6 +30,7 @@ from dml_conformance.strategies.values import (
     random_bytes,
 )
 
+VALUE_PATTERNS = list(dict.fromkeys(pattern for patterns in DOMAINS.values() for pattern in patterns))
 MOVED = [data_type for data_type in DataType if data_type.size]
 FLOATS = [data_type for data_type in MOVED if data_type.is_float]
 INTEGERS = [data_type for data_type in MOVED if not data_type.is_float]
@@ -38,6 +42,10 @@ GOLDEN = {
     "ramp": "8c7435a7d8ae241fe641216b425b0968ffb1869d872580ea0d626493d7baa9b3",
     "random-bits": "944db8ec99d17688d942e35de1d7d578ce1dc624bf25cf9c6a023ac78909aece",
     "special": "f4b969678ab3dd7703f297a65642db53232c1e8b23fcd606cd70178953eaef33",
+    "small-integers": "cc34c2e98795ade35fad3dfd1acc4bc0ab686054402860ec7d19391dce701547",
+    "truths": "7ae93d35a52d33140437179a0daad2f240f7de9dcc2a8c25f9025a9d9c2761f9",
+    "finite": "5ff87258c4a649a50e36a59493d7e1b957b12fece586d6e28e4b87010c073a3b",
+    "limits": "cd812c280a537b3d6b09fdbf58f0588a0ebe9dc770d95e97bf3c485fab760490",
     "in-range": "5cd95fc1003bccbe2af957ef2b55b4eecd6d57fc9f046393718957393e5726f0",
     "boundary": "1b1cbf1e815258a5efe6655ee56457560d25919f2e555f30abf9a65d6bccbe09",
     "repeated": "d8fb2a45a09b758c22c60e1d3d1438b4b0f06b81315f3328dcf31176da500fcc",
@@ -69,16 +77,16 @@ def indices(
 def test_golden_bytes(pattern: str) -> None:
     """A case is a recipe: whoever runs it elsewhere must get the same bytes."""
     digest = hashlib.sha256()
-    types = MOVED if pattern in DATA_PATTERNS else INDEX_TYPES
+    types = MOVED if pattern in VALUE_PATTERNS else INDEX_TYPES
     for data_type in types:
-        strides = (7, 2) if pattern not in DATA_PATTERNS else None
+        strides = (7, 2) if pattern not in VALUE_PATTERNS else None
         tensor = TensorDesc.of(data_type, (5, 3), strides)
         for seed in (0, 1, 65535):
             digest.update(fill(tensor, Recipe(pattern, seed), (7, 3, 70_000)))
     assert digest.hexdigest() == GOLDEN[pattern], "the bytes of a pattern have changed; reported cases mean others now"
 
 
-@pytest.mark.parametrize("pattern", [*DATA_PATTERNS, *INDEX_PATTERNS])
+@pytest.mark.parametrize("pattern", [*VALUE_PATTERNS, *INDEX_PATTERNS])
 def test_a_seed_picks_a_filling(pattern: str) -> None:
     tensor = TensorDesc.of(DataType.INT32, (40,))
     fillings = {fill(tensor, Recipe(pattern, seed), (1000,)).tobytes() for seed in (0, 1, 2, 0)}
@@ -96,7 +104,7 @@ def test_random_bytes_depend_on_pattern_and_seed_alone() -> None:
 
 
 @pytest.mark.parametrize("surplus", [0, 1, 2, 3, 5])
-@pytest.mark.parametrize("pattern", [*DATA_PATTERNS, "in-range", "explicit"])
+@pytest.mark.parametrize("pattern", [*VALUE_PATTERNS, "in-range", "explicit"])
 def test_a_buffer_is_as_long_as_what_is_bound(pattern: str, surplus: int) -> None:
     """TotalTensorSizeInBytes rounded up to a multiple of 4."""
     data_type = DataType.INT64 if pattern == "in-range" else DataType.UINT16
@@ -393,7 +401,7 @@ def test_materialize_without_indices() -> None:
 
 
 def test_golden_names_every_pattern() -> None:
-    assert list(GOLDEN) == [*DATA_PATTERNS, *INDEX_PATTERNS]
+    assert set(GOLDEN) == {*VALUE_PATTERNS, *INDEX_PATTERNS}
     assert all(one != other for one, other in pairwise(GOLDEN.values()))
 
 
@@ -411,3 +419,29 @@ def test_explicit_bits_are_stored_as_they_are() -> None:
 def test_explicit_bits_have_to_fit(bits: tuple[int | float, ...]) -> None:
     with pytest.raises(ValueError, match="explicit"):
         fill(TensorDesc.of(DataType.FLOAT16, (2,)), Recipe("explicit-bits", values=bits))
+
+
+@pytest.mark.parametrize("data_type", MOVED, ids=lambda data_type: data_type.name)
+def test_limits_are_those_of_every_type_that_this_one_reaches(data_type: DataType) -> None:
+    tensor = TensorDesc.of(data_type, (2048,))
+    numbers = set(fill(tensor, Recipe(LIMITS, 0)).view(NUMPY_TYPE[data_type]).tolist())
+    for other in INTEGERS:
+        least, most = other.limits or (0, 0)
+        for number in (least - 1, least, most, most + 1):
+            if data_type.is_float:
+                with np.errstate(over="ignore"):
+                    nearest = float(NUMPY_TYPE[data_type].type(number))
+                assert nearest in numbers or not np.isfinite(nearest), (other, number)
+            elif data_type.limits and data_type.limits[0] <= number <= data_type.limits[1]:
+                assert number in numbers, (other, number)
+
+
+def test_every_type_is_cast_to_every_type_at_their_limits() -> None:
+    table = operators()["CAST"].table_at(HIGHEST)
+    pairs = set(product(table["InputTensor"].data_types, table["OutputTensor"].data_types))
+    cases = [case for case in boundary_cases("CAST", HIGHEST) if "/conversions/" in case.origin]
+    assert {(case.desc.input_tensor.data_type, case.desc.output_tensor.data_type) for case in cases} == pairs
+    for case in cases:
+        number = NUMPY_TYPE[case.desc.input_tensor.data_type]
+        every = fill(TensorDesc.of(case.desc.input_tensor.data_type, (4096,)), Recipe(LIMITS, 0))
+        assert set(materialize(case)["input_tensor"].view(number).tolist()) == set(every.view(number).tolist())

@@ -60,6 +60,16 @@ def NanTakenForZero(numbers: Any) -> Any:
     return np.nan_to_num(numbers, posinf=np.inf, neginf=-np.inf) if numbers.dtype.kind == "f" else numbers
 
 
+@plants("found", WrongValues, since="3_0", families=("cast",))
+def LowHalfSaturated(desc: Any, arrays: Arrays) -> Arrays:
+    """Converts floats to UINT64 in halves, and the lower one from the whole number (seen on an NVIDIA H200)."""
+    numbers = as_numbers(arrays["input_tensor"], desc.input_tensor.data_type)
+    found = right(desc, arrays)["output_tensor"]
+    if numbers.dtype.kind != "f" or desc.output_tensor.data_type is not DataType.UINT64:
+        return {}
+    return {"output_tensor": np.where(found >= 2**32, found | 2**32 - 1, found)}
+
+
 @plants("found", WrongValues, families=("cast",))
 def ReinterpretsBits(desc: Any, arrays: Arrays) -> Arrays:
     """Copies elements to another type of the same width."""
