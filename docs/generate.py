@@ -22,7 +22,7 @@ from dml_conformance.conformance.gate import plugin
 from dml_conformance.documents.check import statements
 from dml_conformance.documents.errata import INTRODUCTION, as_markdown, errata_document
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.divergences import Divergence, divergences
+from dml_conformance.spec.divergences import Divergence, ValueDivergence, divergences, value_divergences
 from dml_conformance.spec.observations import observations
 from dml_conformance.spec.operator import OperatorSpec, Role, Support
 from dml_conformance.spec.registry import every_operator, families, operators, rule
@@ -67,6 +67,7 @@ def _blocks() -> dict[str, str]:
         "pytest options": _pytest_options(),
         "budgets": _budgets(),
         "divergences": _divergences(),
+        "value divergences": _value_divergences(),
         "observations": _observations(),
         **commands,
     }
@@ -221,6 +222,20 @@ def _divergence(divergence: Divergence) -> str:
     descriptor = msgspec.json.encode(divergence.descriptor).decode()
     facts = f"- Rules: {rules_concerned}\n- Found by: {divergence.evidence}\n- Smallest: `{descriptor}`"
     return "\n\n".join((f"### {divergence.id}", divergence.finding, divergence.reason, facts))
+
+
+def _value_divergences() -> str:
+    return "\n\n".join(map(_value_divergence, value_divergences().values()))
+
+
+def _value_divergence(divergence: ValueDivergence) -> str:
+    rules_concerned = ", ".join(f"`{name}`" for name in divergence.rules)
+    case = msgspec.json.encode(divergence.case).decode()
+    facts = (
+        f"- Rules: {rules_concerned}\n- At fault: {divergence.fault}\n- Smallest: `{case}`, of which the library makes "
+        f"{', '.join(f'{number:.15g}' for number in divergence.computed)}"
+    )
+    return "\n\n".join((f"### {divergence.id}", f"{divergence.finding} {divergence.reason}", facts))
 
 
 def _observations() -> str:

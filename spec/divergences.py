@@ -74,10 +74,44 @@ class Divergence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return is_readable and RECOGNISED_BY[self.id](desc)
 
 
+class ValueDivergence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A valid case of which the library computes something else than the specification says.
+
+    No library executes where the specification is audited, so these are observations of single runs on a device.
+
+    Attributes:
+        id: `DIV-` and a few words.
+        rules: ids of the rules that the case fails.
+        libraries: levels of the builds that were run.
+        case: the smallest one known, in the form that `spec.case` reads.
+        computed: what the library came to, the elements of the output in row-major order.
+        finding: what the library does, in a sentence or two.
+        fault: who is thought to be wrong; `layer` is what translates Direct3D 12 for the device's driver.
+        reason: why.
+        devices: where it was seen.
+    """
+
+    id: str
+    rules: tuple[str, ...]
+    libraries: tuple[str, ...]
+    case: dict[str, Any]
+    computed: tuple[float, ...]
+    finding: str
+    fault: Literal["library", "layer", "driver"]
+    reason: str
+    devices: tuple[str, ...]
+
+
 @cache
 def divergences() -> dict[str, Divergence]:
     """All of them by id, in the order of the data file."""
     return {divergence.id: divergence for divergence in read_data("divergences", list[Divergence])}
+
+
+@cache
+def value_divergences() -> dict[str, ValueDivergence]:
+    """All of them by id, in the order of the data file."""
+    return {known.id: known for known in read_data("value_divergences", list[ValueDivergence])}
 
 
 def recognise(desc: OperatorDesc, decision: Decision, answer: str) -> Divergence | None:

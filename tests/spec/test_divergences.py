@@ -8,26 +8,37 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 from five_operators import GatherDesc, GatherNd1Desc, TileDesc
 from msgspec.structs import replace
 
+from dml_conformance.backends.base import Binding
 from dml_conformance.backends.directml.library import DISTRIBUTION, RELEASES
+from dml_conformance.backends.reference import expected_output
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import descriptor_classes
-from dml_conformance.spec.divergences import RECOGNISED_BY, Divergence, divergences, recognise
+from dml_conformance.spec.divergences import (
+    RECOGNISED_BY,
+    Divergence,
+    ValueDivergence,
+    divergences,
+    recognise,
+    value_divergences,
+)
 from dml_conformance.spec.field_kinds import ScaleBias
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.libraries import libraries
 from dml_conformance.spec.observations import CONDITIONS, Observation, observations
-from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operator import OperatorDesc, outputs
 from dml_conformance.spec.registry import every_operator, operators, rules
 from dml_conformance.spec.table_divergences import TABLE_DIVERGENCES
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import ACCEPTED, Decision, Outcome, Reading, decide
 from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.values import NUMPY_TYPE, materialize
 
 EVERY = list(divergences().values())
 OBSERVED = list(observations().values())
@@ -478,3 +489,25 @@ def test_tiled_sizes_that_are_cut_to_32_bits(size: int, repeat: int, output: int
     assert RECOGNISED_BY["DIV-tile-sizes-in-32-bits"](desc) is wraps
     known = recognise(desc, decide(desc, Level.L6_2), "accept")
     assert (known is not None and known.id == "DIV-tile-sizes-in-32-bits") is wraps
+
+
+# --- values -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("known", value_divergences().values(), ids=lambda known: known.id)
+def test_a_case_is_valid_and_the_library_wrong_about_it(known: ValueDivergence) -> None:
+    """By the specification alone; what the library computed is what somebody saw."""
+    case = Case.from_json(known.case)
+    assert case.outcome is Outcome.ACCEPT
+    assert set(known.rules) <= set(rules())
+    assert set(known.libraries) <= set(libraries())
+    bound = {key: Binding(content, 0, content.size) for key, content in materialize(case).items()}
+    (output,) = outputs(case.desc)
+    expected = expected_output(case.desc, bound)[output.key]
+    assert expected.open is None
+    computed = np.array(known.computed, NUMPY_TYPE[output.tensor.data_type]).view(expected.values.dtype)
+    assert (computed.reshape(expected.values.shape) != expected.values).any()
+    for text in (known.finding, known.reason):
+        assert text[0].isupper()
+        assert text.endswith(".")
+        assert text.isascii()
