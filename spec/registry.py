@@ -5,6 +5,7 @@ Every operator of DirectML.h is here with its facts. Those that a module in `spe
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import pkgutil
 from collections.abc import Iterator
@@ -71,12 +72,16 @@ def operator(name: str) -> OperatorSpec:
     """The operator `GATHER` or `DML_OPERATOR_GATHER`, which can be judged.
 
     Raises:
-        KeyError: no such operator here; the message lists those that are.
+        KeyError: DirectML has no such operator, or no rules of its own are stated for it yet.
     """
     short = name.removeprefix("DML_OPERATOR_")
-    if short not in operators():
-        raise KeyError(f"unknown operator {name!r}; known here: {', '.join(operators())}")
-    return operators()[short]
+    if short in operators():
+        return operators()[short]
+    listed = "`dml-conformance operators` says which are judged"
+    if short in every_operator():
+        raise KeyError(f"operator {short} is not judged yet, only its facts are known; {listed}")
+    close = difflib.get_close_matches(short, operators(), n=1)
+    raise KeyError(f"unknown operator {name!r}; {f'did you mean {close[0]}?' if close else listed}")
 
 
 def spec_of(desc: OperatorDesc) -> OperatorSpec:

@@ -31,6 +31,7 @@ from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdi
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.forms import FormError
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.registry import operators as all_operators
 from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.cases import applicable_rules, execution_rules
@@ -159,12 +160,10 @@ class ConformanceSuite:
 
     def _operators(self, config: pytest.Config) -> list[str]:
         asked = self.operators if self.operators is not None else config.getoption("--dml-operator")
-        known = all_operators()
-        names = [name.removeprefix("DML_OPERATOR_") for name in asked or known]
-        for name in names:
-            if name not in known:
-                raise pytest.UsageError(f"--dml-operator: unknown operator {name!r}; known: {', '.join(known)}")
-        return names
+        try:
+            return [operator_named(name).name for name in asked or all_operators()]
+        except KeyError as error:
+            raise pytest.UsageError(f"--dml-operator: {error.args[0]}") from None
 
 
 def check_options(config: pytest.Config, *, needs_backend: bool) -> None:
