@@ -43,7 +43,7 @@ DOMAINS: Mapping[str, tuple[str, ...]] = {
     # Any bits too, but many that are the same number in every type, and such as other types just have or do not.
     "numbers": (SMALL_INTEGERS, *DATA_PATTERNS, LIMITS),
     "comparable": (SMALL_INTEGERS, FINITE, RAMP, SPECIAL),  # many that are equal, and any; few that have no order
-    "zeros": (SMALL_INTEGERS, TRUTHS, RAMP, SPECIAL),  # many that are 0
+    "zeros": (SMALL_INTEGERS, TRUTHS, *DATA_PATTERNS),  # many that are 0, and hardly any
 }
 
 IN_RANGE, BOUNDARY, REPEATED, NEGATIVE, MIXED, OUT_OF_RANGE, FAR, FAR_NEGATIVE = (

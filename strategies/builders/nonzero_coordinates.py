@@ -65,8 +65,8 @@ class NonzeroCoordinatesBuilder(Builder):
         return super().long_axis(ctx, sizes, place)
 
     def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
-        """Single coordinates of as many elements, or more coordinates of more elements than there may be."""
-        elements = prod(sizes)
+        """Single coordinates, as many even where one element of 128 is 0; or of more elements than there may be."""
+        elements = prod(sizes) * 129 // 128
         return super().vast(ctx, (elements,) if elements <= MAX_ELEMENTS else sizes)
 
     def _packed(self, ctx: Context, sizes: tuple[int, ...], count: int) -> Any:
