@@ -255,9 +255,9 @@ def make_wrong(
 
 def _has_every_value(allowed: Bits | None) -> bool:
     """Whether no element can be told from those that are right: all that there are of one or two bytes."""
-    if allowed is None or allowed.itemsize > 2:
+    if allowed is None or allowed.itemsize > 2 or allowed.size < (every := 256**allowed.itemsize):
         return False
-    return bool(np.bincount(allowed, minlength=256**allowed.itemsize).all())
+    return bool(np.bincount(allowed, minlength=every).all())
 
 
 def _ends(data_type: DataType) -> tuple[int, ...]:
