@@ -163,7 +163,9 @@ def test_a_wrong_acceptance_is_blamed_on_its_rule_alone(mutant: type[Mutant]) ->
             assert broken_rules(boundaries(mutant, operator, levels[-1])) <= mutant.broken(operator)
 
 
-BROADCASTING = [name for name in operators() if AcceptsOutputThatBroadcasts.shows_at(name, HIGHEST)]
+BROADCASTING = [
+    name for name in AcceptsOutputThatBroadcasts.operators() if AcceptsOutputThatBroadcasts.shows_at(name, HIGHEST)
+]
 
 
 @pytest.mark.few(3, 12)
