@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from itertools import product
+from itertools import count, product
 from math import factorial
 
 from msgspec.structs import replace
@@ -271,7 +271,8 @@ def _data_patterns(spec: OperatorSpec, level: Level) -> Iterator[Case]:
                 with suppress(Impossible):
                     desc = make(ctx)
                     takes = [slot for slot in inputs(desc) if pattern in patterns(spec, slot.field)]
-                    own = {slot.key: Recipe(pattern, 0) for slot in takes if not _is_index(spec, slot)}
+                    moved = [slot for slot in takes if not _is_index(spec, slot)]
+                    own = {slot.key: Recipe(pattern, seed) for seed, slot in enumerate(moved)}
                     data = recipes(ctx.chooser, desc) | own
                     yield Case.of(desc, level, data, rule=f"{spec.name}.values", origin=f"{name}/{size}")
 
@@ -300,11 +301,14 @@ def _is_index(spec: OperatorSpec, slot: Slot) -> bool:
 
 
 def _filled(spec: OperatorSpec, desc: OperatorDesc, seed: int, indices: str) -> dict[str, Recipe]:
-    """Data with bits as different as their domain allows, and one pattern of indices."""
-    return {
-        slot.key: Recipe(indices if _is_index(spec, slot) else values.most_diverse(patterns(spec, slot.field)), seed)
-        for slot in inputs(desc)
-    }
+    """Data with bits as different as their domain allows, other bits in each input, and one pattern of indices."""
+    data, seeds = {}, count(seed)
+    for slot in inputs(desc):
+        if _is_index(spec, slot):
+            data[slot.key] = Recipe(indices, seed)
+        else:
+            data[slot.key] = Recipe(values.most_diverse(patterns(spec, slot.field)), next(seeds))
+    return data
 
 
 def _index_patterns(spec: OperatorSpec, level: Level) -> Iterator[Case]:

@@ -201,11 +201,12 @@ class _ScaleCases(NamedTuple):
                 yield msgspec.structs.replace(found, rule=found.broken[0])
 
     def _executed(self, name: str, desc: Any, data: Recipe, indices: Recipe) -> Case:
-        index = self.spec.index
-        recipes = {
-            slot.key: indices if index is not None and slot.key == index.indices else _in_domain(self.spec, slot, data)
-            for slot in inputs(desc)
-        }
+        index, seeds, recipes = self.spec.index, count(data.seed), {}
+        for slot in inputs(desc):
+            if index is not None and slot.key == index.indices:
+                recipes[slot.key] = indices
+            else:  # no two inputs have the same bits
+                recipes[slot.key] = _in_domain(self.spec, slot, Recipe(data.pattern, next(seeds)))
         about = "negative-indices" if indices.pattern == values.FAR_NEGATIVE else "values"
         rule = f"{self.spec.name}.{about}"
         assert rule in execution_rules(self.spec.name, self.level)

@@ -34,6 +34,7 @@ UNSIGNED_OF_SIZE: Mapping[int, np.dtype] = {size: np.dtype(f"<u{size}") for size
 RAMP, RANDOM_BITS, SPECIAL = "ramp", "random-bits", "special"
 DATA_PATTERNS = (RAMP, RANDOM_BITS, SPECIAL)
 SMALL_INTEGERS, TRUTHS, FINITE, LIMITS = "small-integers", "truths", "finite", "limits"
+SPECIAL_PAIRS, SHIFTS = "special-pairs", "shifts"
 # Which values an input takes where not any bits will do; a name that `OperatorSpec.domains` has.
 DOMAINS: Mapping[str, tuple[str, ...]] = {
     "bits": DATA_PATTERNS,
@@ -44,6 +45,11 @@ DOMAINS: Mapping[str, tuple[str, ...]] = {
     "numbers": (SMALL_INTEGERS, *DATA_PATTERNS, LIMITS),
     "comparable": (SMALL_INTEGERS, FINITE, RAMP, SPECIAL),  # many that are equal, and any; few that have no order
     "zeros": (SMALL_INTEGERS, TRUTHS, *DATA_PATTERNS),  # many that are 0, and hardly any
+    "operands": (SMALL_INTEGERS, RANDOM_BITS, SPECIAL_PAIRS),  # two that have all pairs of what is special
+    "compared": (FINITE, SMALL_INTEGERS, SPECIAL_PAIRS),  # two that are often equal
+    "conditions": (SPECIAL_PAIRS, TRUTHS),  # 0, 1 and other numbers, of many bits too
+    "classes": (FINITE, SPECIAL),  # many infinities and NaN among floats
+    "shifts": (SHIFTS,),  # counts of bits
 }
 
 IN_RANGE, BOUNDARY, REPEATED, NEGATIVE, MIXED, OUT_OF_RANGE, FAR, FAR_NEGATIVE = (
@@ -235,6 +241,15 @@ def _finite(data_type: DataType, size: int, seed: int) -> Bytes:
     return bits[:size]
 
 
+def _shifts(data_type: DataType, size: int, seed: int) -> Bytes:
+    """Counts below the bits of the type; of eight about one is the bits or more."""
+    bits = data_type.bits
+    drawn = random_bytes(-(-size // data_type.size), SHIFTS, seed)
+    beyond = np.array((bits, bits + 1, 2 * bits, 2**bits - 1), np.uint64)
+    counts = np.where(drawn < 224, drawn % bits, beyond[drawn % 4])
+    return counts.astype(UNSIGNED_OF_SIZE[data_type.size]).view(np.uint8)[:size]
+
+
 def _overlapping(data_type: DataType, size: int, seed: int) -> Bytes:
     """What such an input holds beyond the index tensor."""
     return random_bytes(size, OVERLAPPING, seed)
@@ -255,6 +270,16 @@ def _in_turn(table: npt.NDArray[Any], size: int, seed: int) -> Bytes:
     return table[(np.arange(count) + seed) % len(table)].view(np.uint8)[:size]
 
 
+def _special_pairs(data_type: DataType, size: int, seed: int) -> Bytes:
+    """The same patterns in turn; where the seed is odd, each as many times in a row as there are patterns.
+
+    So two operands with seeds of which one is odd have every pair of patterns, and others equal ones.
+    """
+    table = _special_bits(data_type)
+    turns = np.arange(-(-size // data_type.size)) // (len(table) if seed % 2 else 1)
+    return table[(turns + seed // 2) % len(table)].view(np.uint8)[:size]
+
+
 _DATA: Mapping[str, Callable[[DataType, int, int], Bytes]] = {
     RAMP: _ramp,
     RANDOM_BITS: _random_bits,
@@ -263,6 +288,8 @@ _DATA: Mapping[str, Callable[[DataType, int, int], Bytes]] = {
     TRUTHS: _truths,
     FINITE: _finite,
     LIMITS: _limits,
+    SPECIAL_PAIRS: _special_pairs,
+    SHIFTS: _shifts,
     OVERLAPPING: _overlapping,
 }
 

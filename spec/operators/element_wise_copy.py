@@ -4,66 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from dml_conformance.spec.operator import (
-    Misfit,
-    OperatorSpec,
-    Shapes,
-    operator_spec,
-    output_sizes_rule,
-    shapes_comparable,
-    slots,
-)
-from dml_conformance.spec.operator import inputs as inputs_of
-from dml_conformance.spec.rules import Category, Rule
-from dml_conformance.spec.sources import Source
-from dml_conformance.spec.tensor import braces
-
-
-def shape(desc: Any) -> Shapes | Misfit:
-    """The sizes that all inputs have."""
-    first, *others = inputs_of(desc)
-    for slot in others:
-        if slot.tensor.sizes != first.tensor.sizes:
-            return Misfit(
-                f"{slot.name}.Sizes", f"{braces(slot.tensor.sizes)}, {first.name} has {braces(first.tensor.sizes)}"
-            )
-    return {"output_tensor": first.tensor.sizes}
-
-
-def _copy(name: str, copied: str, **stated: Any) -> OperatorSpec:
-    page = f"ns-directml-dml_{name.lower()}_operator_desc"
-    return operator_spec(
-        name,
-        shape=shape,
-        own_rules=(output_sizes_rule(name, Source(page, "Tensor constraints"), shapes_comparable(name)),),
-        execution_rules=(
-            Rule(
-                f"{name}.values",
-                Category.EXECUTION,
-                f"every output element is {copied}, bit for bit",
-                Source(page, "Description"),
-            ),
-        ),
-        **stated,
-    )
-
+from dml_conformance.spec.operator import slots
+from dml_conformance.spec.operators._element_wise import element_wise
 
 SPECS = (
-    _copy(
+    element_wise(
         "ELEMENT_WISE_IDENTITY",
-        "the input element at its coordinates; with ScaleBias, which is arithmetic, it is not judged",
+        "every output element is the input element at its coordinates, bit for bit; with ScaleBias, which is "
+        "arithmetic, it is not judged",
         summary="copies every element",
         pseudocode="output[c...] = input[c...]",
     ),
-    _copy(
+    element_wise(
         "ACTIVATION_IDENTITY",
-        "the input element at its coordinates",
+        "every output element is the input element at its coordinates, bit for bit",
         summary="copies every element",
         pseudocode="output[c...] = input[c...]",
     ),
-    _copy(
+    element_wise(
         "ELEMENT_WISE_IF",
-        "the element of ATensor at its coordinates where ConditionTensor is not 0, else that of BTensor",
+        "every output element is the element of ATensor at its coordinates where ConditionTensor is not 0, else that "
+        "of BTensor, bit for bit",
         groups={"ConditionTensor": ""},
         domains={"ConditionTensor": "truths"},
         summary="copies every element from one of two tensors, chosen by a condition",

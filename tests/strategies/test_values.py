@@ -186,6 +186,25 @@ def test_special_values_come_in_turn_from_the_seed_on(data_type: DataType) -> No
     assert bits(data_type, "special", length, seed=3).tolist() == found[3 : 3 + length]
 
 
+@pytest.mark.parametrize("data_type", MOVED)
+def test_two_operands_have_every_pair_of_special_values(data_type: DataType) -> None:
+    length = 20 if data_type.is_float else 9
+    special = set(bits(data_type, "special", length).tolist())
+    for seeds in ((0, 1), (7, 2)):
+        operands = [bits(data_type, "special-pairs", length**2, seed).tolist() for seed in seeds]
+        assert len(set(zip(*operands, strict=True))) == length**2
+        assert {element for operand in operands for element in operand} == special
+
+
+@pytest.mark.parametrize("data_type", MOVED)
+def test_shifts_are_mostly_by_fewer_bits_than_there_are(data_type: DataType) -> None:
+    width = 8 * data_type.size
+    found = bits(data_type, "shifts", 4000).tolist()
+    assert set(range(width + 2)) <= set(found)
+    assert 2**width - 1 in found
+    assert 0.08 < sum(shift >= width for shift in found) / len(found) < 0.18
+
+
 # --- indices ----------------------------------------------------------------------------------------------------------
 
 

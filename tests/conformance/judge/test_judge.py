@@ -623,7 +623,19 @@ def test_a_case_about_no_rule_in_particular(backend: ReferenceBackend, data: boo
         (
             {"input_tensor": Recipe("in-range"), "indices_tensor": Recipe("in-range")},
             "InputTensor: unknown pattern 'in-range'; known here: "
-            + ", ".join((*DATA_PATTERNS, "small-integers", "truths", "finite", "limits", "explicit", "explicit-bits")),
+            + ", ".join(
+                (
+                    *DATA_PATTERNS,
+                    "small-integers",
+                    "truths",
+                    "finite",
+                    "limits",
+                    "special-pairs",
+                    "shifts",
+                    "explicit",
+                    "explicit-bits",
+                )
+            ),
         ),
         (
             {"input_tensor": Recipe("ramp"), "indices_tensor": Recipe("explicit", values=(1, 0.5))},

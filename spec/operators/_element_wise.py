@@ -1,0 +1,50 @@
+"""What operators share whose tensors all have the same sizes, element by element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dml_conformance.spec.operator import (
+    Misfit,
+    OperatorSpec,
+    Shapes,
+    operator_spec,
+    output_sizes_rule,
+    shapes_comparable,
+)
+from dml_conformance.spec.operator import inputs as inputs_of
+from dml_conformance.spec.rules import Category, Rule
+from dml_conformance.spec.sources import Source
+from dml_conformance.spec.tensor import braces
+
+
+def same_sizes(desc: Any) -> Shapes | Misfit:
+    """The sizes that all inputs have."""
+    first, *others = inputs_of(desc)
+    for slot in others:
+        if slot.tensor.sizes != first.tensor.sizes:
+            return Misfit(
+                f"{slot.name}.Sizes", f"{braces(slot.tensor.sizes)}, {first.name} has {braces(first.tensor.sizes)}"
+            )
+    return {"output_tensor": first.tensor.sizes}
+
+
+def element_wise(name: str, values: str, *, settles: tuple[str, ...] = (), **stated: Any) -> OperatorSpec:
+    """One such operator.
+
+    Args:
+        name: the operator's.
+        values: the statement of what every output element is.
+        settles: errata that this statement corrects.
+        stated: see `OperatorSpec`.
+    """
+    page = f"ns-directml-dml_{name.lower()}_operator_desc"
+    return operator_spec(
+        name,
+        shape=same_sizes,
+        own_rules=(output_sizes_rule(name, Source(page, "Tensor constraints"), shapes_comparable(name)),),
+        execution_rules=(
+            Rule(f"{name}.values", Category.EXECUTION, values, Source(page, "Description"), settles=settles),
+        ),
+        **stated,
+    )

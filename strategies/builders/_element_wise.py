@@ -1,0 +1,74 @@
+"""Descriptors of operators whose tensors all have the same sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dml_conformance.spec.field_kinds import EnumKind, ScaleBias
+from dml_conformance.spec.operator import slots
+from dml_conformance.spec.registry import operator
+from dml_conformance.strategies.builders import LONG_AXES, Builder
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import described, edit, resize_at
+from dml_conformance.strategies.tensors import sizes, tensor
+
+
+class ElementWiseBuilder(Builder):
+    """One such operator. An attribute with enumerators has any of them; ScaleBias is left out.
+
+    Args:
+        name: the operator's.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._spec = operator(name)
+        fields = [field for field in self._spec.fields if not field.is_tensor]
+        self._nothing: Mapping[str, Any] = {field.attribute: None for field in fields}
+        self._enumerators = {
+            field.attribute: tuple(map(int, field.kind.enum)) for field in fields if isinstance(field.kind, EnumKind)
+        }
+        self.violations = {"output-sizes": self.break_sizes}
+
+    def build(self, ctx: Context) -> Any:
+        return self._build(ctx, sizes(ctx, ctx.chooser.choice(ctx.ranks), 2 if ctx.spread else 1))
+
+    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+        plain = ctx.but(layout="packed", types={group: types[:1] for group, types in ctx.types.items()})
+        return self._build(plain, sizes)
+
+    def edges(self, ctx: Context) -> Iterator[Any]:
+        """Every dimension count, long axes, and every enumerator."""
+        for rank in ctx.ranks:
+            yield self.build(ctx.of_rank(rank, rank))
+        ones = (1,) * (ctx.ranks[0] - 1)
+        for length in LONG_AXES:
+            yield self._build(ctx, (*ones, length))
+        for attribute, enumerators in self._enumerators.items():
+            for enumerator in enumerators:
+                yield edit(self._build(ctx, (*ones, LONG_AXES[0])), **{attribute: enumerator})
+
+    def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Any]:
+        """With ScaleBias, where there is one, too: that is arithmetic, and decided on only."""
+        for desc in super().huge(ctx, sizes):
+            yield desc
+            if hasattr(desc, "scale_bias"):
+                yield edit(desc, scale_bias=ScaleBias(2.0, 1.0))
+
+    def break_sizes(self, ctx: Context) -> Any:
+        """A tensor whose sizes are not those of the others."""
+        desc = self.build(ctx)
+        key = ctx.chooser.variant([slot.key for slot in slots(desc)])
+        found = described(desc, key).sizes
+        d = ctx.chooser.variant(range(len(found)))
+        other = ctx.chooser.variant([n for n in (found[d] + 1, found[d] - 1, 1) if n > 0 and n != found[d]])
+        return resize_at(desc, key, d, other)
+
+    def _build(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+        types = {group: ctx.chooser.choice(types) for group, types in ctx.types.items()}
+        tensors = {
+            field.attribute: tensor(ctx, types[self._spec.group(field)], sizes, output=field.is_output)
+            for field in self._spec.tensor_fields
+        }
+        chosen = {attribute: ctx.chooser.choice(every) for attribute, every in self._enumerators.items()}
+        return self._spec.desc(**tensors, **{**self._nothing, **chosen})
