@@ -1,4 +1,4 @@
-"""Operators on the bits of an element: ELEMENT_WISE_BIT_NOT."""
+"""The operator that negates: ELEMENT_WISE_NEGATE."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dml_conformance.spec.operator import Shapes, operator_spec, output_sizes_ru
 from dml_conformance.spec.rules import Category, Rule
 from dml_conformance.spec.sources import Source
 
-PAGE = "ns-directml-dml_element_wise_bit_not_operator_desc"
+PAGE = "ns-directml-dml_element_wise_negate_operator_desc"
 
 
 def shape(desc: Any) -> Shapes:
@@ -18,22 +18,24 @@ def shape(desc: Any) -> Shapes:
 
 SPECS = (
     operator_spec(
-        "ELEMENT_WISE_BIT_NOT",
+        "ELEMENT_WISE_NEGATE",
         shape=shape,
         own_rules=(
             output_sizes_rule(
-                "ELEMENT_WISE_BIT_NOT", Source(PAGE, "Tensor constraints"), shapes_comparable("ELEMENT_WISE_BIT_NOT")
+                "ELEMENT_WISE_NEGATE", Source(PAGE, "Tensor constraints"), shapes_comparable("ELEMENT_WISE_NEGATE")
             ),
         ),
         execution_rules=(
             Rule(
-                "ELEMENT_WISE_BIT_NOT.values",
+                "ELEMENT_WISE_NEGATE.values",
                 Category.EXECUTION,
-                "every bit of an output element is the opposite of the input's",
+                "an output element is the input's with the opposite sign; left open are NaN, zeros and subnormals, and "
+                "the least integer of the type",
                 Source(PAGE, "Description"),
             ),
         ),
-        summary="inverts every bit",
-        pseudocode="output[c...] = ~input[c...]",
+        domains={"InputTensor": "numbers"},
+        summary="negates every element",
+        pseudocode="output[c...] = -input[c...]",
     ),
 )

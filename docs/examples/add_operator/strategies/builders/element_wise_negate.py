@@ -1,4 +1,4 @@
-"""Descriptors of operators on the bits of an element."""
+"""Descriptors of ELEMENT_WISE_NEGATE."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dml_conformance.strategies.edits import described, resize_at
 from dml_conformance.strategies.tensors import sizes, tensor
 
 
-class BitsBuilder(Builder):
+class NegateBuilder(Builder):
     def __init__(self) -> None:
         self.violations = {"output-sizes": self.break_output_sizes}
 
@@ -38,7 +38,7 @@ class BitsBuilder(Builder):
     def _build(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         data_type = ctx.chooser.choice(ctx.data_types)
         tensors = (tensor(ctx, data_type, sizes), tensor(ctx, data_type, sizes, output=True))
-        return operator("ELEMENT_WISE_BIT_NOT").desc(*tensors)
+        return operator("ELEMENT_WISE_NEGATE").desc(*tensors)
 
 
-BUILDERS = {"ELEMENT_WISE_BIT_NOT": BitsBuilder()}
+BUILDERS = {"ELEMENT_WISE_NEGATE": NegateBuilder()}
