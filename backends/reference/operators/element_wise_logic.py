@@ -17,6 +17,7 @@ from dml_conformance.spec.field_kinds import enumeration
 EITHER, POSITIVE, NEGATIVE = enumeration("DML_IS_INFINITY_MODE")
 
 Operation = Callable[[Array, Array], Mask]
+_INFINITE: dict[int, Callable[[Array], Mask]] = {EITHER: np.isinf, POSITIVE: np.isposinf, NEGATIVE: np.isneginf}
 
 
 def combine(operation: Operation, desc: Any, arrays: Arrays) -> dict[str, Array]:
@@ -53,8 +54,7 @@ def is_nan(desc: Any, arrays: Arrays) -> dict[str, Array]:
 def is_infinity(desc: Any, arrays: Arrays) -> dict[str, Array]:
     """output[c...] = isinf(input[c...]), of the sign that InfinityMode names, ? 1 : 0"""
     numbers = as_numbers(arrays["input_tensor"], desc.input_tensor.data_type)
-    is_one = {EITHER: np.isinf, POSITIVE: np.isposinf, NEGATIVE: np.isneginf}[desc.infinity_mode]
-    return _truths(desc, is_one(numbers))
+    return _truths(desc, _INFINITE[desc.infinity_mode](numbers))
 
 
 def _truths(desc: Any, found: Mask) -> dict[str, Bits]:

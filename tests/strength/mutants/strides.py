@@ -9,11 +9,14 @@ from msgspec.structs import replace
 
 from dml_conformance.backends.base import Binding
 from dml_conformance.backends.reference import layout
+from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import with_tensors
+from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
 from strength.mutants.base import (
     EXECUTED,
     Bindings,
+    Mutant,
     RejectsValid,
     bound,
     compute,
@@ -66,11 +69,21 @@ def OutputStridesIgnored(desc: Any, values: Any, output: Binding) -> None:
     layout.bits(output, replace(main_output(desc).tensor, strides=None))[...] = values
 
 
-@plants("written", rules=("EXECUTION.strides",))
-def StridesTakenForBytes(desc: Any, values: Any, output: Binding) -> None:
+class StridesTakenForBytes(Mutant):
     """Takes the output's strides for bytes; elements of one byte come out right."""
-    strides = main_output(desc).tensor.strides
-    np.ndarray(values.shape, values.dtype, output.view, strides=strides)[...] = values
+
+    rules = ("EXECUTION.strides",)
+
+    @classmethod
+    def shows_at(cls, operator: str, level: Level) -> bool:
+        spec = operators()[operator]
+        table = spec.table_at(level) or {}
+        types = frozenset().union(*(table[field.name].data_types for field in spec.output_fields if table))
+        return super().shows_at(operator, level) and any(data_type.size > 1 for data_type in types)
+
+    def written(self, desc: Any, values: Any, output: Binding) -> None:
+        strides = main_output(desc).tensor.strides
+        np.ndarray(values.shape, values.dtype, output.view, strides=strides)[...] = values
 
 
 @plants("refused", RejectsValid)
