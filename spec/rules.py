@@ -61,6 +61,7 @@ class Rule:
         needs: ids of rules without which this one has no meaning; it is skipped where one of them is broken.
         erratum: set where the pages leave open what breaking it means: the decision is then UNSPECIFIED.
         settles: errata that this rule's wording corrects.
+        also: pages that it rests on besides.
     """
 
     id: str
@@ -74,6 +75,12 @@ class Rule:
     needs: frozenset[str] = frozenset()
     erratum: str | None = None
     settles: tuple[str, ...] = ()
+    also: tuple[Source, ...] = ()
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Every page that it rests on, the one that states it first."""
+        return (self.source, *self.also)
 
     @property
     def is_descriptor_rule(self) -> bool:

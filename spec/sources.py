@@ -12,11 +12,13 @@ _T = TypeVar("_T")
 
 _SDK = "https://learn.microsoft.com/windows/win32/api/directml/"
 _GUIDE = "https://learn.microsoft.com/windows/ai/directml/"
+_DIRECT3D = "https://learn.microsoft.com/windows/win32/direct3d11/"
 
 
 @dataclass(frozen=True)
 class Source:
-    """A page, named by its file name without suffix, and the field or section on it."""
+    """A page of DirectML, or that of Direct3D's rules on numbers, named by its file name without suffix, and the field
+    or section on it."""
 
     page: str
     section: str = ""
@@ -24,6 +26,8 @@ class Source:
     @property
     def url(self) -> str:
         """The published address of the page."""
+        if self.page == FLOATING_POINT_RULES:
+            return _DIRECT3D + self.page
         is_reference = self.page[:2] in ("ns", "ne", "nf", "nn")
         return (_SDK if is_reference else _GUIDE) + self.page
 
@@ -39,6 +43,7 @@ LEVEL_HISTORY = "dml-feature-level-history"
 HELPERS = "dml-helper-functions"
 STRIDES_GUIDE = "dml-strides"
 BARRIERS_GUIDE = "dml-barriers"
+FLOATING_POINT_RULES = "floating-point-rules"  # of Direct3D 11, which DirectML's shaders run on
 CREATE_OPERATOR = "nf-directml-idmldevice-createoperator"
 
 

@@ -129,6 +129,7 @@ def rule_json(rule: Rule) -> dict[str, Any]:
         "settles": list(rule.settles),
         "source": rule.source.url,
         "section": rule.source.section,
+        "also": [source.url for source in rule.also],
     }
 
 
@@ -149,7 +150,7 @@ def _markdown(selected: Iterable[Rule]) -> list[str]:
             subject = rule.id.partition(".")[0]
             lines += [*([""] if lines else []), f"## {subject}", ""]
             lines += ["| rule | category | levels | says | source |", "|---|---|---|---|---|"]
-        source = f"[{rule.source.section or rule.source.page}]({rule.source.url})"
-        cells = (f"`{rule.id}`", str(rule.category), _levels(rule), _statement(rule), source)
+        sources = ", ".join(f"[{source.section or source.page}]({source.url})" for source in rule.sources)
+        cells = (f"`{rule.id}`", str(rule.category), _levels(rule), _statement(rule), sources)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return lines

@@ -17,8 +17,9 @@ def explain(record: Record) -> str:
     if record.rule:
         rule = rule_named(record.rule)
         lines.append(f"  the rule: {rule.statement}")
-        section = f" ({rule.source.section})" if rule.source.section else ""
-        lines.append(f"  its source: {rule.source.url}{section}")
+        for source in rule.sources:
+            section = f" ({source.section})" if source.section else ""
+            lines.append(f"  its source: {source.url}{section}")
     answered = f", the backend: {record.answered}" if record.answered else ""
     lines.append(f"  the specification: {record.expected}{answered}")
     if record.reason:

@@ -29,13 +29,16 @@ def same_sizes(desc: Any) -> Shapes | Misfit:
     return {"output_tensor": first.tensor.sizes}
 
 
-def element_wise(name: str, values: str, *, settles: tuple[str, ...] = (), **stated: Any) -> OperatorSpec:
+def element_wise(
+    name: str, values: str, *, settles: tuple[str, ...] = (), also: tuple[Source, ...] = (), **stated: Any
+) -> OperatorSpec:
     """One such operator.
 
     Args:
         name: the operator's.
         values: the statement of what every output element is.
         settles: errata that this statement corrects.
+        also: pages besides the operator's that it rests on.
         stated: see `OperatorSpec`.
     """
     page = f"ns-directml-dml_{name.lower()}_operator_desc"
@@ -44,7 +47,7 @@ def element_wise(name: str, values: str, *, settles: tuple[str, ...] = (), **sta
         shape=same_sizes,
         own_rules=(output_sizes_rule(name, Source(page, "Tensor constraints"), shapes_comparable(name)),),
         execution_rules=(
-            Rule(f"{name}.values", Category.EXECUTION, values, Source(page, "Description"), settles=settles),
+            Rule(f"{name}.values", Category.EXECUTION, values, Source(page, "Description"), settles=settles, also=also),
         ),
         **stated,
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 from dml_conformance.spec.operator import OperatorSpec
 from dml_conformance.spec.operators._element_wise import element_wise
+from dml_conformance.spec.sources import FLOATING_POINT_RULES, Source
 
 
 def _truths(name: str, when: str, *tensors: str, **stated: Any) -> OperatorSpec:
@@ -27,10 +28,11 @@ def _comparison(name: str, relation: str, symbol: str) -> OperatorSpec:
     name = f"ELEMENT_WISE_LOGICAL_{name}"
     return element_wise(
         name,
-        f"every output element is 1 where the element of ATensor is {relation} that of BTensor, else 0; as in "
-        "Direct3D a NaN is no such number, and the two zeros are equal; where it matters whether subnormal FLOAT32 "
-        "numbers are taken for 0, either is right",
+        f"every output element is 1 where the element of ATensor is {relation} that of BTensor, else 0; as Direct3D "
+        "has it, no comparison with a NaN is true, and the two zeros are equal; where it matters whether subnormal "
+        "FLOAT32 numbers count as 0, either is right",
         settles=(f"{name}-1",),
+        also=(Source(FLOATING_POINT_RULES),),
         groups={"OutputTensor": ""},
         domains={"ATensor": "compared", "BTensor": "compared"},
         summary=f"says where an element of one tensor is {relation} that of another",

@@ -104,6 +104,14 @@ def test_the_source_of_a_rule_is_a_page(rule: Rule) -> None:
     )
 
 
+def test_comparisons_rest_on_direct3ds_rules_too() -> None:
+    resting = [rule for rule in RULES if rule.also]
+    assert {rule.id.partition(".")[0] for rule in resting} >= {"ELEMENT_WISE_LOGICAL_EQUALS"}
+    page = "https://learn.microsoft.com/windows/win32/direct3d11/floating-point-rules"
+    assert all([source.url for source in rule.also] == [page] for rule in resting)
+    assert all(rule.sources == (rule.source, *rule.also) for rule in RULES)
+
+
 def test_rules_are_ordered_so_that_what_is_needed_comes_first() -> None:
     for name in operators():
         position = {rule.id: i for i, rule in enumerate(rules_of(name))}

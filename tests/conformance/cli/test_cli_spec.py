@@ -366,6 +366,7 @@ def test_rules_as_json_and_as_markdown() -> None:
     assert (shape["since"], shape["until"], shape["erratum"], shape["kind"]) == ("1_0", "2_1", "GATHER-7", "descriptor")
     limits = next(rule for rule in written if rule["id"] == "GATHER.index-dimensions-range")
     assert "GATHER-1" in limits["settles"]
+    assert limits["also"] == []
     assert "GATHER.same-dimension-count" in limits["needs"]
     lines = invoke("rules", "TILE", "--format", "md").stdout.splitlines()
     subjects = [line.removeprefix("## ") for line in lines if line.startswith("## ")]
