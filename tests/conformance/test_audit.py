@@ -36,6 +36,7 @@ from dml_conformance.spec.validator import Outcome, Reading, decide
 from dml_conformance.strategies.boundaries import boundary_cases
 
 LEVEL = Level.L6_2
+SEVERAL_EACH = 20 * len(operators())  # random descriptors: several of each operator, however many there are
 Decide = Callable[[OperatorDesc], "str | None"]
 
 
@@ -149,12 +150,12 @@ def gathers_over_two(desc: OperatorDesc) -> str | None:
 
 def test_a_library_that_is_stricter(few_boundaries: None) -> None:
     """The descriptor shown is the smallest of its kind."""
-    found = audited(FakeLibrary(but=gathers_over_two))
+    found = audited(FakeLibrary(but=gathers_over_two), SEVERAL_EACH)
     assert not found.ok
     ((what, group),) = found.new.items()
     assert (what.operator, what.specification, what.rules) == ("GATHER", Outcome.ACCEPT, ())
     assert (what.answer, what.is_observation) == ("reject", False)
-    assert group.count > 2
+    assert group.count > 1
     assert group.smallest == GatherDesc(
         TensorDesc.of(DataType.FLOAT32, (3,)),
         TensorDesc.of(DataType.UINT32, (1,)),
@@ -196,7 +197,7 @@ def test_a_new_crash_is_not_made_smaller_into_a_known_one(few_boundaries: None) 
             return None
         return "crash" if desc.axis > 1 and desc.index_dimensions > 1 else None
 
-    found = audited(FakeLibrary(but=but))
+    found = audited(FakeLibrary(but=but), SEVERAL_EACH)
     ((what, group),) = found.new.items()
     assert (what.operator, what.answer) == ("GATHER", "crash")
     assert isinstance(group.smallest, GatherDesc)
@@ -397,7 +398,9 @@ def test_the_command_lists_what_is_new_and_what_has_gone(few_boundaries: None, m
 
 def test_the_command_for_programs(few_boundaries: None, monkeypatch: pytest.MonkeyPatch) -> None:
     library = FakeLibrary(but=gathers_over_two, without=("DIV-tile-float64",))
-    written = json.loads(run("--format", "json", "--cases", "300", monkeypatch=monkeypatch, library=library).stdout)
+    written = json.loads(
+        run("--format", "json", "--cases", str(SEVERAL_EACH), monkeypatch=monkeypatch, library=library).stdout
+    )
     assert (written["format"], written["ok"], written["gone"], written["unexpected"]) == (
         1,
         False,
