@@ -49,7 +49,7 @@ from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.reports.console import Progress, Steps, print_summary
 from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.records import Campaign, Phase, Record
-from dml_conformance.reports.stream import Consumer, FanOut
+from dml_conformance.reports.stream import Consumer, FanOut, StreamError
 from dml_conformance.reports.summary import Conformance
 from dml_conformance.reports.writing import OutputFolder, ReportFolder
 from dml_conformance.spec.validator import Reading
@@ -190,10 +190,12 @@ def run(
         ]
         try:
             given_up = sweep(executor, setup, targets, consumers, blocks_of(readers, part, start))
-        except CorpusError:
+        except (CorpusError, StreamError) as error:
             for output in outputs:  # what was judged of a corpus that is damaged is worth nothing
                 output.keeps = False
-            raise
+            if isinstance(error, CorpusError):
+                raise
+            raise CorpusError(f"{', '.join(reader.file for reader in readers)}: {error}, as line 1 says") from None
     for how, count in executor.losses.items():
         echo(f"{count} worker process{'es' * (count > 1)} {how}; what was lost was judged again.", err=True)
     if not given_up:
