@@ -328,7 +328,7 @@ class Summary(Consumer):
         test = self.tests.get(key)
         if test is None:
             if record.operator not in self.campaign.operators or record.level not in self.campaign.levels:
-                raise StreamError(f"a case of {record.operator} at {record.level}, which what was asked for leaves out")
+                raise StreamError(f"a record of {record.operator} at {record.level}, which the campaign leaves out")
             test = self.tests[key] = Test()
         test.counts[verdict] += 1
         test.seconds += record.seconds

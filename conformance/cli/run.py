@@ -195,7 +195,7 @@ def run(
                 output.keeps = False
             if isinstance(error, CorpusError):
                 raise
-            raise CorpusError(f"{', '.join(reader.file for reader in readers)}: {error}, as line 1 says") from None
+            raise CorpusError(f"{', '.join(reader.file for reader in readers)}: {error}; line 1 names others") from None
     for how, count in executor.losses.items():
         echo(f"{count} worker process{'es' * (count > 1)} {how}; what was lost was judged again.", err=True)
     if not given_up:

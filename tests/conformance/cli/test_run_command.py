@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -13,9 +15,10 @@ from typing import Any
 import psutil
 import pytest
 from backend_files import write_backend
-from click.testing import Result
+from click.testing import CliRunner, Result
 from commands import PROGRAM, certificate, invoke, records_of
 
+from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.exchange.corpus import Header, Shard, corpus_lines
 from dml_conformance.conformance.exchange.corpus_files import write_corpus
 from dml_conformance.reports.release import suite_version
@@ -308,3 +311,20 @@ def test_an_interrupt(tmp_path: Path, tile: Path) -> None:
     assert "dml-conformance: interrupted; the run is incomplete" in told.decode()
     _, alive = psutil.wait_procs(family, timeout=60)
     assert not [each for each in alive if each.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_a_case_that_the_first_line_leaves_out_is_bad_input(tmp_path: Path) -> None:
+    """The last line vouches for all of them, so only the case itself is wrong."""
+    lines = []
+    for operator in ("TILE", "GATHER"):
+        path = tmp_path / operator
+        generate = ["generate", "--operator", operator, "--level", "3_0", "--cases", "2", "--output", str(path)]
+        assert CliRunner().invoke(main, generate).exit_code == 0
+        lines.append(path.read_bytes().splitlines(keepends=True))
+    begun = [lines[0][0], *lines[1][1:-1]]
+    end = {"end": {"cases": 2, "sha256": hashlib.sha256(b"".join(begun)).hexdigest()}}
+    corpus = tmp_path / "corpus"
+    corpus.write_bytes(b"".join(begun) + json.dumps(end, separators=(",", ":")).encode() + b"\n")
+    found = CliRunner().invoke(main, ["run", str(corpus), "--backend", "reference", "--in-process"])
+    assert found.exit_code == 2, found.output
+    assert f"{corpus}: a record of GATHER at 3_0" in found.output
