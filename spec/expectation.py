@@ -16,6 +16,7 @@ from dml_conformance.spec.datatypes import DataType
 
 Bits = npt.NDArray[np.unsignedinteger[Any]]
 Mask = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.float64]
 Box = tuple[Any, ...]  # along each dimension of a tensor a slice of coordinates
 
 # By bytes of an element: where a float of that width has its infinity.
@@ -31,12 +32,17 @@ class Within(NamedTuple):
         nan: True where a NaN, of whatever bits, is right; None for nowhere. Together with an empty interval a NaN is
             demanded.
         where: True for the elements that have an interval; None for all.
+        exact: of each element the exact value, as FLOAT64, that its interval lies around; None where it is no result
+            of arithmetic.
+        argument: of each element what it was computed from, as FLOAT64, where that is one number; None where not.
     """
 
     low: Bits
     high: Bits
     nan: Mask | None = None
     where: Mask | None = None
+    exact: Numbers | None = None
+    argument: Numbers | None = None
 
     def cut(self, box: Box) -> Within:
         """The intervals of some elements alone."""

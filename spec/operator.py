@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from dml_conformance.spec.accuracy import Bounds
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import (
     Field,
@@ -118,6 +119,9 @@ class OperatorSpec:
         ranks: by tensor field, the group whose DimensionCount it shares; all tensors make one unless named.
         index: how one of its tensors indexes another.
         domains: by input field, which values it takes where any bits will not do; a name of `strategies.values`.
+        bounds: by floating-point type of its output, how far from the exact value a result may be; empty where no
+            result is rounded.
+        precise: the same where implementations have mathematical libraries of full precision; see `accuracy.Profile`.
     """
 
     name: str
@@ -132,6 +136,8 @@ class OperatorSpec:
     ranks: Mapping[str, str] = dataclasses.field(default_factory=dict)
     index: IndexRule | None = None
     domains: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    bounds: Bounds = dataclasses.field(default_factory=dict)
+    precise: Bounds = dataclasses.field(default_factory=dict)
 
     @property
     def dml_name(self) -> str:

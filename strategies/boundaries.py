@@ -47,6 +47,7 @@ SURPLUS_BYTES = (1, 3, 4, 60, 4096)
 SHAPES_TRIED = 200  # to find a tensor that is large enough for a layout; at some levels there is none
 TIMES = 3  # that an operator is executed in a row with other data
 ALL_VALUES_BYTES = 4096  # of an output that holds every special value of a type
+EVERY_VALUE = 65_536  # elements of an input that holds every value of a 16-bit type
 LIMITS_BYTES = 16384  # of an output that holds every number at the limits of any type
 
 
@@ -267,7 +268,7 @@ def _data_patterns(spec: OperatorSpec, level: Level) -> Iterator[Case]:
         for data_type in _at(spec, level, "").types[group]:
             name = f"{spec.name}/{level}/values/{pattern}/{data_type.name}"
             ctx = _at(spec, level, name).but(spread=True).of_types(group, (data_type,))
-            for size, make in (("small", builder(spec.name).build), ("large", _all_values(spec))):
+            for size, make in (("small", builder(spec.name).build), ("large", _large(spec, pattern, data_type))):
                 with suppress(Impossible):
                     desc = make(ctx)
                     takes = [slot for slot in inputs(desc) if pattern in patterns(spec, slot.field)]
@@ -292,8 +293,10 @@ def _conversions(spec: OperatorSpec, level: Level) -> Iterator[Case]:
         yield Case.of(desc, level, data, rule=f"{spec.name}.values", origin=name)
 
 
-def _all_values(spec: OperatorSpec) -> Callable[[Context], OperatorDesc]:
-    return lambda ctx: builder(spec.name).large(ctx, ALL_VALUES_BYTES)
+def _large(spec: OperatorSpec, pattern: str, data_type: DataType) -> Callable[[Context], OperatorDesc]:
+    """With an output of as many elements as a pattern has values."""
+    size = EVERY_VALUE * data_type.size if pattern == values.ALL_VALUES else ALL_VALUES_BYTES
+    return lambda ctx: builder(spec.name).large(ctx, size)
 
 
 def _is_index(spec: OperatorSpec, slot: Slot) -> bool:

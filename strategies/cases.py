@@ -59,6 +59,7 @@ _NO_FOCUS = Focus()
 _FOCUS = {
     "acceptance": Focus(),
     "values": Focus(),
+    "accuracy": Focus(),
     "negative-indices": Focus((values.NEGATIVE, values.MIXED), signed=True),
     "out-of-range-indices": Focus((values.OUT_OF_RANGE,)),
     "strides": Focus(layout="strided"),

@@ -35,6 +35,7 @@ RAMP, RANDOM_BITS, SPECIAL = "ramp", "random-bits", "special"
 DATA_PATTERNS = (RAMP, RANDOM_BITS, SPECIAL)
 SMALL_INTEGERS, TRUTHS, FINITE, LIMITS = "small-integers", "truths", "finite", "limits"
 SPECIAL_PAIRS, SHIFTS = "special-pairs", "shifts"
+MODERATE, CRITICAL, ALL_VALUES = "moderate", "critical", "all-values"
 # Which values an input takes where not any bits will do; a name that `OperatorSpec.domains` has.
 DOMAINS: Mapping[str, tuple[str, ...]] = {
     "bits": DATA_PATTERNS,
@@ -50,6 +51,8 @@ DOMAINS: Mapping[str, tuple[str, ...]] = {
     "conditions": (SPECIAL_PAIRS, TRUTHS),  # 0, 1 and other numbers, of many bits too
     "classes": (FINITE, SPECIAL),  # many infinities and NaN among floats
     "shifts": (SHIFTS,),  # counts of bits
+    "reals": (MODERATE, ALL_VALUES, CRITICAL),  # arguments of a function
+    "terms": (MODERATE, RANDOM_BITS, SPECIAL_PAIRS, SMALL_INTEGERS, CRITICAL),  # of an operation on two numbers
 }
 
 IN_RANGE, BOUNDARY, REPEATED, NEGATIVE, MIXED, OUT_OF_RANGE, FAR, FAR_NEGATIVE = (
@@ -250,6 +253,40 @@ def _shifts(data_type: DataType, size: int, seed: int) -> Bytes:
     return counts.astype(UNSIGNED_OF_SIZE[data_type.size]).view(np.uint8)[:size]
 
 
+def _moderate(data_type: DataType, size: int, seed: int) -> Bytes:
+    """Of either sign, where the type has one: floats from 2^-12 to 2^6, integers of as many bits as often as others."""
+    count = -(-size // data_type.size)
+    drawn = random_bytes(8 * count, MODERATE, seed).view("<u8")
+    if not data_type.is_float:
+        kept = drawn >> (np.uint64(64) - np.uint64(1) - (drawn & np.uint64(63)) % np.uint64(data_type.bits))
+        numbers = kept.astype(UNSIGNED_OF_SIZE[data_type.size])
+        if data_type.is_signed_integer:
+            numbers = np.where(drawn >> np.uint64(8) & np.uint64(1), ~numbers + numbers.dtype.type(1), numbers)
+        return np.ascontiguousarray(numbers).view(np.uint8)[:size]
+    mantissa = MANTISSA_BITS[data_type.size]
+    bias = 2 ** (data_type.bits - 2 - mantissa) - 1
+    exponents = np.uint64(bias - 12) + (drawn & np.uint64(0xFF)) % np.uint64(18)
+    signs = (drawn >> np.uint64(8) & np.uint64(1)) << np.uint64(data_type.bits - 1)
+    bits = signs | exponents << np.uint64(mantissa) | drawn >> np.uint64(64 - mantissa)
+    moderate: Bytes = bits.astype(UNSIGNED_OF_SIZE[data_type.size]).view(np.uint8)[:size]
+    return moderate
+
+
+def _critical(data_type: DataType, size: int, seed: int) -> Bytes:
+    """Arguments at which functions turn, end, overflow or are tied, in turn, from the seed's on."""
+    return _in_turn(_critical_numbers(data_type), size, seed)
+
+
+def _all_values(data_type: DataType, size: int, seed: int) -> Bytes:
+    """Every value of a type of 8 and 16 bits, in turn from the seed's on; of a wider one every upper 16 bits."""
+    count = np.arange(seed, seed + -(-size // data_type.size), dtype=np.uint64)
+    if data_type.size > 2:
+        rest = data_type.bits - 16
+        drawn = random_bytes(8 * len(count), ALL_VALUES, seed).view("<u8")
+        count = (count & np.uint64(0xFFFF)) << np.uint64(rest) | drawn >> np.uint64(64 - rest)
+    return count.astype(UNSIGNED_OF_SIZE[data_type.size]).view(np.uint8)[:size]
+
+
 def _overlapping(data_type: DataType, size: int, seed: int) -> Bytes:
     """What such an input holds beyond the index tensor."""
     return random_bytes(size, OVERLAPPING, seed)
@@ -290,6 +327,9 @@ _DATA: Mapping[str, Callable[[DataType, int, int], Bytes]] = {
     LIMITS: _limits,
     SPECIAL_PAIRS: _special_pairs,
     SHIFTS: _shifts,
+    MODERATE: _moderate,
+    CRITICAL: _critical,
+    ALL_VALUES: _all_values,
     OVERLAPPING: _overlapping,
 }
 
@@ -340,6 +380,28 @@ def _limit_numbers(data_type: DataType) -> npt.NDArray[Any]:
     every = np.unique(np.concatenate((positive, *near)))
     every = every[np.isfinite(every)]
     return np.concatenate((every, -every))
+
+
+@lru_cache
+def _critical_numbers(data_type: DataType) -> npt.NDArray[Any]:
+    """Of either sign, with their neighbours: whole numbers and halves, multiples of an eighth of pi, where exponentials
+    and their like overflow, underflow or reach 1, where floats have no fractions left; and all that is special."""
+    number, special = NUMPY_TYPE[data_type], _special_bits(data_type).view(NUMPY_TYPE[data_type])
+    if not data_type.is_float:
+        least, most = data_type.limits or (0, 0)
+        about = {n for m in (0, least, most, least // 2, most // 2, 46341, 65536) for n in range(m - 3, m + 4)}
+        return np.array(sorted(n for n in about if least <= n <= most), number)
+    turns = [k * math.pi / 8 for k in range(1, 65)]
+    ends = [8.3, 9.01, 10.4, 11.09, 15.25, 16.64, 17.33, 44.36, 87.34, 88.38, 88.73, 89.42, 103.28, 103.98]
+    halves = [k / 2 for k in range(1, 33)]
+    last = 2.0 ** MANTISSA_BITS[data_type.size]
+    whole = [last / 2 - 0.5, last / 2 + 0.5, last - 1, last, last + 1, 2 * last]
+    small = [2.0**-k for k in range(1, 14)]
+    with np.errstate(over="ignore"):
+        found = np.array([*halves, *turns, *ends, *whole, *small, 1e3, 1e4, 6e4], np.float64).astype(number)
+    found = found[np.isfinite(found)]
+    near = np.concatenate((found, *(np.nextafter(found, number.type(end)) for end in (0, np.inf))))
+    return np.concatenate((near, -near, special))
 
 
 _LISTING = (EXPLICIT, EXPLICIT_BITS)

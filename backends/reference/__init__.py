@@ -17,6 +17,7 @@ from dml_conformance.backends.base import Answer, Binding, Bindings, Capabilitie
 from dml_conformance.backends.reference.layout import Arrays, bits
 from dml_conformance.backends.reference.operators import CUTS, OPERATORS
 from dml_conformance.backends.reference.parts import LargeExpectation, as_expectation
+from dml_conformance.spec.accuracy import DIRECTML, Profile
 from dml_conformance.spec.expectation import Expectation
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import Misfit, OperatorDesc, inputs, outputs, tensor_at
@@ -27,12 +28,13 @@ from dml_conformance.spec.validator import Outcome, decide
 __all__ = ["Expectation", "LargeExpectation", "ReferenceBackend", "expected_output", "expected_parts"]
 
 
-def expected_output(desc: OperatorDesc, bindings: Bindings) -> dict[str, Expectation]:
+def expected_output(desc: OperatorDesc, bindings: Bindings, profile: Profile = DIRECTML) -> dict[str, Expectation]:
     """What the specification expects of one execution.
 
     Args:
         desc: a descriptor that is valid.
         bindings: the bound input tensors by slot; they are not written to.
+        profile: which bounds hold for results of arithmetic.
 
     Returns:
         An `Expectation` for each output slot.
@@ -42,16 +44,18 @@ def expected_output(desc: OperatorDesc, bindings: Bindings) -> dict[str, Expecta
         TypeError, ValueError: an input does not lie inside its bound range.
     """
     found = OPERATORS[desc.operator](desc, _arrays(desc, bindings))
-    return {slot.key: as_expectation(found[slot.key], slot.tensor) for slot in outputs(desc)}
+    return {slot.key: as_expectation(found[slot.key], desc, slot.tensor, profile) for slot in outputs(desc)}
 
 
-def expected_parts(desc: OperatorDesc, bindings: Bindings) -> Mapping[str, Expectation | LargeExpectation]:
+def expected_parts(
+    desc: OperatorDesc, bindings: Bindings, profile: Profile = DIRECTML
+) -> Mapping[str, Expectation | LargeExpectation]:
     """The same, computed anew part by part where the operator can be cut."""
     cut = CUTS.get(desc.operator)
     if cut is None:
-        return expected_output(desc, bindings)
+        return expected_output(desc, bindings, profile)
     arrays, compute = _arrays(desc, bindings), OPERATORS[desc.operator]
-    return {slot.key: LargeExpectation(desc, slot, arrays, cut, compute) for slot in outputs(desc)}
+    return {slot.key: LargeExpectation(desc, slot, arrays, cut, compute, profile) for slot in outputs(desc)}
 
 
 def _arrays(desc: OperatorDesc, bindings: Bindings) -> Arrays:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from dml_conformance.backends.base import Binding
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.expectation import Bits, Expectation
+from dml_conformance.spec.expectation import Bits
 from dml_conformance.spec.tensor import TensorDesc
 
 Array = npt.NDArray[Any]
@@ -28,8 +28,8 @@ NUMBERS: dict[DataType, np.dtype[Any]] = {
 }
 
 # What an operator computes: from its descriptor and the bits of each input, by slot, those of each output; numbers of
-# the output's type stand for their bits.
-Compute = Callable[[Any, Arrays], Mapping[str, Array | Expectation]]
+# the output's type stand for their bits, and an `arithmetic.Arithmetic` for results that are rounded.
+Compute = Callable[[Any, Arrays], Mapping[str, Any]]
 
 
 def bits(binding: Binding, tensor: TensorDesc) -> Bits:

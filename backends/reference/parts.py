@@ -12,10 +12,14 @@ from typing import Any
 
 import msgspec
 
+from dml_conformance.backends.reference.arithmetic import Arithmetic, expectation
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_bits
+from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.descriptor import Slot, with_tensors
 from dml_conformance.spec.expectation import Box, Expectation
 from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.tensor import TensorDesc
 
 PART_ELEMENTS = 2**20
 
@@ -34,9 +38,13 @@ class LargeExpectation:
         arrays: the input tensors by slot; they must stay as they are.
         cut: of the operator.
         compute: of the operator.
+        profile: which bounds hold for results of arithmetic.
     """
 
-    def __init__(self, desc: OperatorDesc, output: Slot, arrays: Arrays, cut: Cut, compute: Compute) -> None:
+    def __init__(
+        self, desc: OperatorDesc, output: Slot, arrays: Arrays, cut: Cut, compute: Compute, profile: Profile
+    ) -> None:
+        self._profile = profile
         self._desc = desc
         self._output = output
         self._arrays = arrays
@@ -56,11 +64,16 @@ class LargeExpectation:
         key = self._output.key
         tensor = msgspec.structs.replace(self._output.tensor, sizes=tuple(span.stop - span.start for span in box))
         desc, arrays = self._cut(self._desc, box, self._arrays)
-        return as_expectation(self._compute(with_tensors(desc, {key: tensor}), arrays)[key], tensor)
+        desc = with_tensors(desc, {key: tensor})
+        return as_expectation(self._compute(desc, arrays)[key], desc, tensor, self._profile)
 
 
-def as_expectation(found: Any, tensor: Any) -> Expectation:
-    """What an operator's function returned for an output."""
+def as_expectation(found: Any, desc: OperatorDesc, tensor: TensorDesc, profile: Profile) -> Expectation:
+    """What an operator's function returned for an output, under the bounds of a profile."""
+    if isinstance(found, Arithmetic):
+        spec = spec_of(desc)
+        bound = profile.bound(spec.bounds, spec.precise, tensor.data_type)
+        found = expectation(found, tensor.data_type, bound, profile)
     if isinstance(found, Expectation):
         return found._replace(values=as_bits(found.values, tensor))
     return Expectation(as_bits(found, tensor))

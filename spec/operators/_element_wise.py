@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dml_conformance.spec.accuracy import Bounds
 from dml_conformance.spec.operator import (
     Misfit,
     OperatorSpec,
@@ -14,7 +15,7 @@ from dml_conformance.spec.operator import (
 )
 from dml_conformance.spec.operator import inputs as inputs_of
 from dml_conformance.spec.rules import Category, Rule
-from dml_conformance.spec.sources import Source
+from dml_conformance.spec.sources import FLOATING_POINT_RULES, Source
 from dml_conformance.spec.tensor import braces
 
 
@@ -39,7 +40,7 @@ def element_wise(
         values: the statement of what every output element is.
         settles: errata that this statement corrects.
         also: pages besides the operator's that it rests on.
-        stated: see `OperatorSpec`.
+        stated: see `OperatorSpec`; with `bounds` there is a rule that says them.
     """
     page = f"ns-directml-dml_{name.lower()}_operator_desc"
     return operator_spec(
@@ -48,6 +49,25 @@ def element_wise(
         own_rules=(output_sizes_rule(name, Source(page, "Tensor constraints"), shapes_comparable(name)),),
         execution_rules=(
             Rule(f"{name}.values", Category.EXECUTION, values, Source(page, "Description"), settles=settles, also=also),
+            *accuracy_rules(name, stated.get("bounds", {})),
         ),
         **stated,
+    )
+
+
+def accuracy_rules(name: str, bounds: Bounds) -> tuple[Rule, ...]:
+    """The rule that says how far from the exact value results may be; none where none are rounded."""
+    if all(bound.is_exact for bound in bounds.values()):
+        return ()
+    parts = "; ".join(f"{data_type.name} {bound.formula}" for data_type, bound in bounds.items())
+    grounds = " and ".join(dict.fromkeys(str(bound.ground) for bound in bounds.values()))
+    statement = f"a result is no farther from the exact value than this, where two are named the wider one: {parts}"
+    return (
+        Rule(
+            f"{name}.accuracy",
+            Category.EXECUTION,
+            f"{statement}; it rests on {grounds}",
+            Source(FLOATING_POINT_RULES),
+            settles=("ACCURACY-1",),
+        ),
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dml_conformance.spec.field_kinds import EnumKind, ScaleBias
+from dml_conformance.spec.field_kinds import SCALE_BIAS, EnumKind, ScaleBias
 from dml_conformance.spec.operator import slots
 from dml_conformance.spec.registry import operator
 from dml_conformance.strategies.builders import LONG_AXES, Builder
@@ -13,21 +13,28 @@ from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import described, edit, resize_at
 from dml_conformance.strategies.tensors import sizes, tensor
 
+# What ScaleBias is tried with; without it mostly, so that all of a function's own arguments are met.
+SCALES = (None, None, ScaleBias(1.0, 0.0), ScaleBias(-0.75, 0.5), ScaleBias(3.0, -1.25))
+
 
 class ElementWiseBuilder(Builder):
-    """One such operator. An attribute with enumerators has any of them; ScaleBias is left out.
+    """One such operator. An attribute with enumerators has any of them, ScaleBias and others what they are given.
 
     Args:
         name: the operator's.
+        attributes: what an attribute is to be tried with.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, **attributes: Sequence[Any]) -> None:
         self._spec = operator(name)
         fields = [field for field in self._spec.fields if not field.is_tensor]
-        self._nothing: Mapping[str, Any] = {field.attribute: None for field in fields}
-        self._enumerators = {
-            field.attribute: tuple(map(int, field.kind.enum)) for field in fields if isinstance(field.kind, EnumKind)
-        }
+        self._attributes: dict[str, Sequence[Any]] = {field.attribute: (None,) for field in fields}
+        for field in fields:
+            if isinstance(field.kind, EnumKind):
+                self._attributes[field.attribute] = tuple(map(int, field.kind.enum))
+            elif field.kind.name == SCALE_BIAS.name:
+                self._attributes[field.attribute] = SCALES
+        self._attributes |= attributes
         self.violations = {"output-sizes": self.break_sizes}
 
     def build(self, ctx: Context) -> Any:
@@ -38,22 +45,15 @@ class ElementWiseBuilder(Builder):
         return self._build(plain, sizes)
 
     def edges(self, ctx: Context) -> Iterator[Any]:
-        """Every dimension count, long axes, and every enumerator."""
+        """Every dimension count, long axes, and everything that an attribute is tried with."""
         for rank in ctx.ranks:
             yield self.build(ctx.of_rank(rank, rank))
         ones = (1,) * (ctx.ranks[0] - 1)
         for length in LONG_AXES:
             yield self._build(ctx, (*ones, length))
-        for attribute, enumerators in self._enumerators.items():
-            for enumerator in enumerators:
-                yield edit(self._build(ctx, (*ones, LONG_AXES[0])), **{attribute: enumerator})
-
-    def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Any]:
-        """With ScaleBias, where there is one, too: that is arithmetic, and decided on only."""
-        for desc in super().huge(ctx, sizes):
-            yield desc
-            if hasattr(desc, "scale_bias"):
-                yield edit(desc, scale_bias=ScaleBias(2.0, 1.0))
+        for attribute, every in self._attributes.items():
+            for one in every if len(every) > 1 else ():
+                yield edit(self._build(ctx, (*ones, LONG_AXES[0])), **{attribute: one})
 
     def break_sizes(self, ctx: Context) -> Any:
         """A tensor whose sizes are not those of the others."""
@@ -70,5 +70,5 @@ class ElementWiseBuilder(Builder):
             field.attribute: tensor(ctx, types[self._spec.group(field)], sizes, output=field.is_output)
             for field in self._spec.tensor_fields
         }
-        chosen = {attribute: ctx.chooser.choice(every) for attribute, every in self._enumerators.items()}
-        return self._spec.desc(**tensors, **{**self._nothing, **chosen})
+        chosen = {attribute: ctx.chooser.choice(every) for attribute, every in self._attributes.items()}
+        return self._spec.desc(**tensors, **chosen)

@@ -6,21 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from dml_conformance.backends.reference.arithmetic import Arithmetic, scaled
 from dml_conformance.backends.reference.layout import Array, Arrays, Compute, as_numbers
-from dml_conformance.backends.reference.operators._conversion import converted
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
 from dml_conformance.spec.expectation import Expectation
 
 
-def identity(desc: Any, arrays: Arrays) -> dict[str, Array | Expectation]:
-    """output[c...] = input[c...]; with ScaleBias, `x * scale + bias`, which is not judged."""
-    source, scale_bias = arrays["input_tensor"], getattr(desc, "scale_bias", None)
+def identity(desc: Any, arrays: Arrays) -> dict[str, Any]:
+    """output[c...] = input[c...]; with ScaleBias, input[c...] * Scale + Bias, which of integers and FLOAT64 is free"""
+    source, data_type = arrays["input_tensor"], desc.input_tensor.data_type
+    scale_bias = getattr(desc, "scale_bias", None)
     if scale_bias is None:
         return {"output_tensor": source}
-    data_type = desc.input_tensor.data_type
-    with np.errstate(all="ignore"):
-        scaled = as_numbers(source, data_type).astype(np.float64) * scale_bias.scale + scale_bias.bias
-    return {"output_tensor": Expectation(converted(scaled, data_type).values, free=np.ones(source.shape, np.bool_))}
+    if not data_type.is_float or data_type.size == 8:
+        return {"output_tensor": Expectation(source, free=np.ones(source.shape, np.bool_))}
+    return {"output_tensor": Arithmetic(np.positive, (as_numbers(source, data_type),), scaled(scale_bias, data_type))}
 
 
 def choose(desc: Any, arrays: Arrays) -> dict[str, Array]:

@@ -1,6 +1,8 @@
-"""What operators share that take two elements at the same coordinates."""
+"""What element-wise operators share."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from torch import Tensor
 
@@ -15,3 +17,12 @@ def operands(tensors: Tensors) -> tuple[Tensor, Tensor]:
     if a.shape != b.shape:
         raise PlanError(f"sizes {tuple(a.shape)} and {tuple(b.shape)} are not the same")
     return a, b
+
+
+def scale(desc: Any, source: Tensor) -> Tensor:
+    """`x * Scale + Bias` where the descriptor has ScaleBias; of integers what comes is left open."""
+    scale_bias = getattr(desc, "scale_bias", None)
+    if scale_bias is None or not source.is_floating_point():
+        return source
+    scaled: Tensor = source * scale_bias.scale + scale_bias.bias
+    return scaled

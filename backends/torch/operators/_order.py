@@ -7,13 +7,13 @@ from torch import Tensor
 
 from dml_conformance.backends.torch.operators._numbers import widen
 
-_UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)
+UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)
 _BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def comparable(numbers: Tensor) -> Tensor:
     """Numbers of a type that torch can compare, in the same order."""
-    return widen(numbers) if numbers.dtype in _UNSIGNED else numbers
+    return widen(numbers) if numbers.dtype in UNSIGNED else numbers
 
 
 def bits(numbers: Tensor) -> Tensor:

@@ -8,16 +8,15 @@ import torch
 
 from dml_conformance.backends.torch.memory import NUMBERS
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._element_wise import scale
 
 
 def identity(desc: Any, tensors: Tensors) -> Tensors:
     """ELEMENT_WISE_IDENTITY, ACTIVATION_IDENTITY: `output[c...] = input[c...]`, scaled where there is a ScaleBias."""
-    source, scale_bias = tensors["input_tensor"], getattr(desc, "scale_bias", None)
-    if scale_bias is None:
+    source = tensors["input_tensor"]
+    if getattr(desc, "scale_bias", None) is None:
         return {"output_tensor": source}
-    numbers = source.view(NUMBERS[desc.input_tensor.data_type])
-    scaled = numbers.to(torch.float64).mul_(scale_bias.scale).add_(scale_bias.bias)
-    return {"output_tensor": scaled.to(numbers.dtype)}
+    return {"output_tensor": scale(desc, source.view(NUMBERS[desc.input_tensor.data_type]))}
 
 
 def choose(desc: Any, tensors: Tensors) -> Tensors:

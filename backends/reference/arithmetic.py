@@ -1,0 +1,249 @@
+"""Results that are rounded: the exact value, and the interval around it that the operator's bound allows.
+
+An operator's function returns an `Arithmetic`: what is computed, and of what. It is computed here in FLOAT64, whose own
+error (a few units in its last place, 2^29 times less than those of FLOAT32) is added to what the bound allows. Where an
+argument is not known exactly (it was itself rounded, as by ScaleBias, or it is subnormal and may be taken for zero) the
+interval has the results of all that it may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise, product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array
+from dml_conformance.spec.accuracy import Bound, Profile, Subnormals
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.expectation import Bits, Expectation, Mask, Numbers, Within
+from dml_conformance.spec.field_kinds import ScaleBias
+
+# What FLOAT64's own functions may be off by, as a part of the result: some 16 units in the last place.
+OWN_ERROR = 2.0**-49
+# Where between the ends of what an argument may be it is tried, as parts of how far from the middle these are.
+BETWEEN = (-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0)
+Function = Callable[..., Numbers]
+
+
+class Arithmetic(NamedTuple):
+    """Results of arithmetic, before they are rounded.
+
+    Attributes:
+        function: of FLOAT64 arguments; gives the exact value, but for FLOAT64's own rounding.
+        arguments: numbers, each in its own type.
+        inner: what is done to the first argument before, by another rounded operation; None for nothing.
+        is_element_wise: whether each result depends on the arguments at its own place alone.
+        keeps_zero_signs: whether the sign of a result that is zero is right only as computed.
+        error: of the same arguments; how far from the exact value analysis allows a result to be, besides the bound.
+    """
+
+    function: Function
+    arguments: tuple[Array, ...]
+    inner: Inner | None = None
+    is_element_wise: bool = True
+    keeps_zero_signs: bool = False
+    error: Function | None = None
+
+
+class Inner(NamedTuple):
+    """An operation whose rounded result is the first argument of another.
+
+    Attributes:
+        function: of all arguments; gives the first one of the other operation.
+        error: of all arguments; how far from that a rounded result may be.
+        takes: how many arguments it takes; the outer function gets its result and those that are left.
+    """
+
+    function: Function
+    error: Function
+    takes: int = 1
+
+
+def scaled(scale_bias: ScaleBias | None, data_type: DataType) -> Inner | None:
+    """What ScaleBias does to an argument of a type: `x * Scale + Bias`, each step rounded, or both at once."""
+    if scale_bias is None:
+        return None
+    scale, bias = float(np.float32(scale_bias.scale)), float(np.float32(scale_bias.bias))
+    # Half a unit in the last place as a part of a number, twice: of FLOAT32 one unit is allowed, of FLOAT16 half a one,
+    # and half a one where Scale and Bias become FLOAT16.
+    info = np.finfo(NUMBERS[data_type])
+    unit, least, largest = float(info.eps), float(info.smallest_subnormal), float(info.max)
+
+    def error(x: Numbers) -> Numbers:
+        product, result = np.abs(x * scale), np.abs(x * scale + bias)
+        found = (2 * product + abs(bias)) * unit + 2 * least
+        overflows = np.maximum(product, result) > largest  # in steps of the type, but not in wider ones
+        return np.where(np.isfinite(result), np.where(overflows, np.inf, found), 0.0)
+
+    return Inner(lambda x: x * scale + bias, error)
+
+
+def expectation(found: Arithmetic, data_type: DataType, bound: Bound, profile: Profile) -> Expectation:
+    """What is right of results of a type, under a bound."""
+    with np.errstate(all="ignore"):
+        arguments = [np.asarray(argument, np.float64) for argument in found.arguments]
+        computed, *others = [_interval(found, taken, data_type, bound) for taken in _taken(found, arguments)]
+        interval = _hulls([computed, *others])
+        if found.inner is not None and bound.reach < np.inf:  # what has a period is anywhere in it
+            is_anywhere = found.inner.error(*arguments[: found.inner.takes]) > 1.0
+            interval = _hull(interval, _where(is_anywhere, bound.beyond))
+        if profile.subnormals[data_type] is not Subnormals.KEPT and (tiny := _tiny(found.arguments)) is not None:
+            interval = _flushed(found, arguments, tiny, interval, data_type, bound)
+        return _rounded(found, computed, interval, data_type, bound, profile)
+
+
+Interval = tuple[Numbers, Numbers, Mask]  # low, high, and where NaN is right; low is above high where nothing else is
+
+
+class _Computed(NamedTuple):
+    exact: Numbers
+    argument: Numbers
+    interval: Interval
+
+
+def _taken(found: Arithmetic, arguments: Sequence[Numbers]) -> Iterator[Sequence[Numbers]]:
+    """What the function is given: what its first argument is, then all that this may be.
+
+    That is both ends, some places between them for where the function turns, and -1, 0 and 1, where many end.
+    """
+    if found.inner is None:
+        yield arguments
+        return
+    taken, rest = arguments[: found.inner.takes], arguments[found.inner.takes :]
+    first, error = found.inner.function(*taken), found.inner.error(*taken)
+    yield [first, *rest]
+    for part in BETWEEN:
+        yield [np.where(error > 0, first + part * error, first), *rest]
+    for end in (-1.0, 0.0, 1.0):
+        yield [np.clip(end, first - error, first + error), *rest]
+
+
+def _interval(found: Arithmetic, arguments: Sequence[Numbers], data_type: DataType, bound: Bound) -> _Computed:
+    """From the least to the greatest number that is near enough to the value."""
+    exact = np.asarray(found.function(*arguments), np.float64)
+    argument = np.broadcast_to(arguments[0], exact.shape)
+    low = high = exact
+    if bound.argument or bound.shift:
+        away = [np.where(np.isfinite(a), bound.argument * np.abs(a) + bound.shift, 0.0) for a in arguments]
+        for signs in product((-1.0, 1.0), repeat=len(away)):
+            moved = [a + sign * by for a, sign, by in zip(arguments, signs, away, strict=True)]
+            near = np.asarray(found.function(*moved), np.float64)
+            low, high = np.fmin(low, near), np.fmax(high, near)
+    if not bound.is_exact:
+        allowed = np.maximum(bound.ulp * spacing(exact, data_type), bound.absolute) + OWN_ERROR * np.abs(exact)
+        if found.error is not None:
+            allowed = allowed + found.error(*arguments)
+        is_finite = np.isfinite(exact)
+        low, high = np.where(is_finite, low - allowed, low), np.where(is_finite, high + allowed, high)
+    if bound.reach < np.inf:
+        is_beyond = (np.abs(argument) > bound.reach) & np.isfinite(exact)
+        low, high = np.where(is_beyond, bound.beyond[0], low), np.where(is_beyond, bound.beyond[1], high)
+    return _Computed(exact, argument, _without_nan(low, high, np.isnan(exact)))
+
+
+def _without_nan(low: Numbers, high: Numbers, nan: Mask) -> Interval:
+    return np.where(nan, np.inf, low), np.where(nan, -np.inf, high), nan
+
+
+def _hulls(computed: Sequence[_Computed]) -> Interval:
+    """Of all that an argument may be; between two places that were tried there is half their difference more."""
+    interval = computed[0].interval
+    for other in computed[1:]:
+        interval = _hull(interval, other.interval)
+    if len(computed) == 1:
+        return interval
+    low, high, nan = interval
+    steps = [np.abs(one.exact - other.exact) for one, other in pairwise(computed[1 : 1 + len(BETWEEN)])]
+    more = np.max([np.where(np.isfinite(step), step, 0.0) for step in steps], axis=0) / 2
+    return np.where(np.isfinite(low), low - more, low), np.where(np.isfinite(high), high + more, high), nan
+
+
+def _where(chosen: Mask, ends: tuple[float, float]) -> Interval:
+    """An interval at some elements, nothing at the others."""
+    return _without_nan(np.where(chosen, ends[0], np.inf), np.where(chosen, ends[1], -np.inf), np.zeros_like(chosen))
+
+
+def _hull(one: Interval, other: Interval) -> Interval:
+    return np.minimum(one[0], other[0]), np.maximum(one[1], other[1]), one[2] | other[2]
+
+
+def spacing(numbers: Numbers, data_type: DataType) -> Numbers:
+    """A unit in the last place of a type at each number."""
+    info = np.finfo(NUMBERS[data_type])
+    _, exponent = np.frexp(numbers)
+    units: Numbers = np.ldexp(1.0, np.clip(exponent - 1, info.minexp, info.maxexp - 1) - info.nmant)
+    return units
+
+
+def _tiny(arguments: Sequence[Array]) -> Mask | None:
+    """Where an argument is subnormal in its type; None for nowhere."""
+    found: Mask | None = None
+    for argument in arguments:
+        if argument.dtype.kind == "f" and argument.dtype.itemsize < 8:
+            is_tiny = (argument != 0) & (np.abs(argument) < np.finfo(argument.dtype).tiny)
+            if is_tiny.any():
+                found = is_tiny if found is None else found | is_tiny
+    return found
+
+
+def _flushed(
+    found: Arithmetic, arguments: Sequence[Numbers], tiny: Mask, kept: Interval, data_type: DataType, bound: Bound
+) -> Interval:
+    """The intervals with the results of arguments that are taken for zero where they are subnormal, each or not."""
+    where: Any = np.broadcast_to(tiny, kept[0].shape) if found.is_element_wise else ...
+    wide = [np.broadcast_to(part, kept[0].shape)[where] if found.is_element_wise else part for part in arguments]
+    own = [np.broadcast_to(part, kept[0].shape)[where] if found.is_element_wise else part for part in found.arguments]
+    zeros = [
+        part if (is_tiny := _tiny([of])) is None else np.where(is_tiny, part * 0.0, part)
+        for of, part in zip(own, wide, strict=True)
+    ]
+    interval = (kept[0][where], kept[1][where], kept[2][where])
+    for choice in product(*({id(part): part for part in pair}.values() for pair in zip(wide, zeros, strict=True))):
+        interval = _hull(
+            interval, _hulls([_interval(found, taken, data_type, bound) for taken in _taken(found, choice)])
+        )
+    low, high, nan = kept[0].copy(), kept[1].copy(), kept[2].copy()
+    low[where], high[where], nan[where] = interval
+    return low, high, nan
+
+
+def _rounded(
+    found: Arithmetic, computed: _Computed, interval: Interval, data_type: DataType, bound: Bound, profile: Profile
+) -> Expectation:
+    """The numbers of a type that lie in the intervals; beyond the largest one they are infinite."""
+    target = NUMBERS[data_type]
+    info = np.finfo(target)
+    beyond = 2.0 ** float(info.maxexp)  # what would come after the largest number; infinity stands in its place
+    least, most, nan = interval
+    values = computed.exact.astype(target)
+    low = least.astype(target)
+    low = np.where(low < least, np.nextafter(low, target.type(np.inf)), low)
+    low = np.where(least <= -beyond, target.type(-np.inf), low)
+    high = most.astype(target)
+    high = np.where(high > most, np.nextafter(high, target.type(-np.inf)), high)
+    high = np.where(most >= beyond, target.type(np.inf), high)
+    if bound.overflow < 1.0:
+        high = np.where(most >= bound.overflow * beyond, target.type(np.inf), high)
+        low = np.where(least <= -bound.overflow * beyond, target.type(-np.inf), low)
+    # The nearest number is right whatever the bound: half a unit away there may be none that is nearer.
+    is_number = ~np.isnan(values) & (least <= most)
+    low = np.where(is_number & (values < low), values, low)
+    high = np.where(is_number & (values > high), values, high)
+    if profile.subnormals[data_type] is not Subnormals.KEPT:
+        normal, zero = info.tiny, target.type(0)
+        to_zero = (low <= high) & (low < normal) & (high > -normal)
+        low, high = np.where(to_zero, np.minimum(low, zero), low), np.where(to_zero, np.maximum(high, zero), high)
+    one = target.type(1)
+    low, high = np.where(least > most, one, low), np.where(least > most, -one, high)
+    where: Mask | None = None
+    if found.keeps_zero_signs:
+        where = ~((low == 0) & (high == 0)) | nan
+    any_nan = nan if nan.any() else None
+    within = Within(_bits(low), _bits(high), any_nan, where, computed.exact, computed.argument)
+    return Expectation(_bits(values), within=within)
+
+
+def _bits(numbers: Array) -> Bits:
+    return np.ascontiguousarray(numbers).view(UNSIGNED[numbers.itemsize]).reshape(numbers.shape)

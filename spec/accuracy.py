@@ -1,0 +1,128 @@
+"""How far from the exact value a result may be: bounds, and the profiles that exchange them.
+
+No page of DirectML states an accuracy (erratum ACCURACY-1), so each bound names what it rests on: Direct3D's rules on
+numbers, the tolerances of the WebNN tests, or what the real library was seen to do. A result is right where it lies
+within its operator's bound of the exact value; `backends.reference.arithmetic` makes intervals of that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dml_conformance.spec.datatypes import DataType
+
+
+class Ground(StrEnum):
+    """What a bound rests on."""
+
+    DIRECT3D = "Direct3D's floating-point rules"
+    WEBNN = "the tolerances of the WebNN tests"
+    OBSERVED = "what the real library was seen to do"
+    EXACT = "the exact result is a number of the type"
+
+
+class Subnormals(StrEnum):
+    """What becomes of subnormal numbers, as arguments and as results."""
+
+    KEPT = "kept"
+    FLUSHED = "taken for zero"
+    EITHER = "kept or taken for zero"
+
+
+@dataclass(frozen=True)
+class Bound:
+    """How far from the exact value y = f(x) a result may be: `ulp` or `absolute`, whichever is more, from some f(x').
+
+    Attributes:
+        ulp: units in the last place of y, in the result's type.
+        absolute: as a number.
+        argument: how far x' may be from x, as a part of |x|: a function that is steep there multiplies what is lost
+            where its argument is brought into the range of a table or a polynomial.
+        shift: how much farther, as a number.
+        reach: the largest |x| that this holds for.
+        beyond: the least and the greatest value that is right where |x| is larger.
+        overflow: the part of the largest number from which on infinity is right too, as where what is computed on the
+            way is that much larger.
+        ground: what it rests on.
+    """
+
+    ulp: float = 0.0
+    absolute: float = 0.0
+    argument: float = 0.0
+    shift: float = 0.0
+    reach: float = math.inf
+    beyond: tuple[float, float] = (-math.inf, math.inf)
+    overflow: float = 1.0
+    ground: Ground = Ground.OBSERVED
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether nothing but the exact value is right."""
+        return not (self.ulp or self.absolute or self.argument or self.shift)
+
+    @property
+    def formula(self) -> str:
+        """`4 ULP, of an argument that is 1.2e-07 |x| away`."""
+        if self.is_exact:
+            return "exact"
+        near = [f"{self.ulp:g} ULP"] if self.ulp else []
+        near += [f"{self.absolute:.3g}"] if self.absolute else []
+        text = " or ".join(near) or "0"
+        away = [f"{self.argument:.3g} |x|"] if self.argument else []
+        away += [f"{self.shift:.3g}"] if self.shift else []
+        if away:
+            text += f", of an argument up to {' + '.join(away)} away"
+        if self.reach < math.inf:
+            text += f", for |x| up to {self.reach:g}, beyond it from {self.beyond[0]:g} to {self.beyond[1]:g}"
+        if self.overflow < 1.0:
+            text += f", infinite from {self.overflow:g} of the largest number on"
+        return text
+
+
+# By the type of the result.
+Bounds = Mapping[DataType, Bound]
+
+EXACT: Bounds = {DataType.FLOAT32: Bound(ground=Ground.EXACT), DataType.FLOAT16: Bound(ground=Ground.EXACT)}
+
+
+def bounds(float32: Bound, float16: Bound) -> Bounds:
+    """A bound for each type of floating-point numbers that operators compute with."""
+    return {DataType.FLOAT32: float32, DataType.FLOAT16: float16}
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A set of bounds that results are held to.
+
+    Attributes:
+        name: as `--accuracy` takes it.
+        summary: whom it is for.
+        subnormals: what may become of those of each type.
+        is_precise: whether an operator's precise bounds hold where it states some.
+    """
+
+    name: str
+    summary: str
+    subnormals: Mapping[DataType, Subnormals]
+    is_precise: bool = False
+
+    def bound(self, stated: Bounds, precise: Bounds, data_type: DataType) -> Bound:
+        """Of the bounds that an operator states, the one for results of a type."""
+        return precise[data_type] if self.is_precise and data_type in precise else stated[data_type]
+
+
+DIRECTML = Profile(
+    "directml",
+    "whatever computes as well as DirectML itself does on Direct3D's floating-point rules",
+    {DataType.FLOAT32: Subnormals.EITHER, DataType.FLOAT16: Subnormals.KEPT},
+)
+PRECISE = Profile(
+    "precise",
+    "what has a mathematical library of full precision, as processors and CUDA have",
+    {DataType.FLOAT32: Subnormals.KEPT, DataType.FLOAT16: Subnormals.KEPT},
+    is_precise=True,
+)
+PROFILES = {profile.name: profile for profile in (DIRECTML, PRECISE)}

@@ -1,0 +1,93 @@
+"""Functions of one number: ELEMENT_WISE_ABS, _EXP, _SIN and their like, most of them after `x * Scale + Bias`.
+
+Bounds. Direct3D states that of RECIP and SQRT. The others were observed on the real library, whose functions are made
+of the few that shaders have: an exponential loses as much as its argument is large, what is computed as a difference
+or a polynomial has an absolute error near its zeros, and FLOAT16 is computed in FLOAT32 and rounded once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dml_conformance.spec.accuracy import EXACT, Bound, Bounds, Ground, bounds
+from dml_conformance.spec.operator import OperatorSpec
+from dml_conformance.spec.operators._element_wise import element_wise
+
+SCALED = "; with ScaleBias, of x * Scale + Bias"
+
+
+def observed(absolute: float = 0.0, ulp: float = 1.0, **more: Any) -> Bounds:
+    """Of a function that is computed in FLOAT32: rounding to FLOAT16 adds a unit in its last place."""
+    return bounds(Bound(ulp, absolute, **more), Bound(1.0, absolute, **more))
+
+
+# Of exp(x) and exp(-x): infinite where these are, though half of them is not.
+EXPONENTIAL_SUM = observed(ulp=4.0, argument=2.0**-23, overflow=0.5)
+EXPONENTIAL_DIFFERENCE = observed(2.0**-22, 4.0, argument=2.0**-23, overflow=0.5)
+PERIODIC = observed(2.0**-20, argument=2.0**-22, reach=1e4, beyond=(-1.0, 1.0))
+DIRECT3D = Bound(1.0, ground=Ground.DIRECT3D)
+# What processors' libraries and CUDA's give: at most 3 units in the last place in FLOAT32.
+FEW_ULP = bounds(Bound(4.0), Bound(1.0))
+
+
+def _function(
+    name: str, of: str, formula: str, stated: Bounds, precise: Bounds | None = None, **more: Any
+) -> OperatorSpec:
+    has_scale = name not in ("NEGATE", "SIGN", "ROUND")
+    return element_wise(
+        f"ELEMENT_WISE_{name}",
+        f"every output element is {of}{SCALED if has_scale else ''}; of a NaN it is a NaN",
+        bounds=stated,
+        precise=(precise or FEW_ULP) if stated is not EXACT else {},
+        domains={"InputTensor": "reals"},
+        summary=f"computes {of.replace('the input element', 'every element')}",
+        pseudocode=f"output[c...] = {formula}",
+        **more,
+    )
+
+
+SPECS = (
+    _function("ABS", "the absolute value of the input element", "abs(x)", EXACT),
+    _function("ACOS", "the arccosine of the input element", "acos(x)", observed(7e-5, 4.0)),
+    _function("ASIN", "the arcsine of the input element", "asin(x)", observed(7e-5, 4.0)),
+    _function("ATAN", "the arctangent of the input element", "atan(x)", bounds(Bound(4096.0), Bound(1.0))),
+    _function("CEIL", "the least whole number that is not less than the input element", "ceil(x)", EXACT),
+    _function("COS", "the cosine of the input element", "cos(x)", PERIODIC),
+    _function("EXP", "the exponential of the input element", "exp(x)", observed(ulp=4.0, argument=2.0**-23)),
+    _function("FLOOR", "the greatest whole number that is not greater than the input element", "floor(x)", EXACT),
+    _function("LOG", "the natural logarithm of the input element", "log(x)", observed(2.0**-21, 3.0)),
+    _function("RECIP", "the reciprocal of the input element", "1 / x", bounds(DIRECT3D, DIRECT3D)),
+    _function("SIN", "the sine of the input element", "sin(x)", PERIODIC),
+    _function("SQRT", "the square root of the input element", "sqrt(x)", bounds(DIRECT3D, DIRECT3D)),
+    _function(
+        "TAN",
+        "the tangent of the input element",
+        "tan(x)",
+        observed(2.0**-20, argument=2.0**-22, shift=2.0**-20, reach=1e4),
+    ),
+    _function("SIGN", "-1, 0 or 1, as the input element is less than 0, 0 or greater,", "(x > 0) - (x < 0)", EXACT),
+    _function("ERF", "the error function of the input element", "erf(x)", observed(2.0**-19)),
+    _function(
+        "SINH",
+        "the hyperbolic sine of the input element",
+        "sinh(x)",
+        EXPONENTIAL_DIFFERENCE,
+    ),
+    _function(
+        "COSH",
+        "the hyperbolic cosine of the input element",
+        "cosh(x)",
+        EXPONENTIAL_SUM,
+    ),
+    _function("TANH", "the hyperbolic tangent of the input element", "tanh(x)", observed(2.0**-20)),
+    _function("ASINH", "the inverse hyperbolic sine of the input element", "asinh(x)", observed(2.0**-21, 4.0)),
+    _function("ACOSH", "the inverse hyperbolic cosine of the input element", "acosh(x)", observed(2.0**-21, 3.0)),
+    _function("ATANH", "the inverse hyperbolic tangent of the input element", "atanh(x)", observed(2.0**-19, 4.0)),
+    _function(
+        "ROUND",
+        "the input element rounded to a whole number as RoundingMode says",
+        "round(x, RoundingMode)",
+        EXACT,
+    ),
+    _function("NEGATE", "the input element with the other sign", "-x", EXACT),
+)
