@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from dml_conformance.backends.processes.losses import LossCause
+from dml_conformance.reports.errors import MOST
 from dml_conformance.reports.malformed import MALFORMED
 from dml_conformance.reports.records import Caches, Caveat, Difference, Phase, Repeated, Verdict
 from dml_conformance.reports.summary import CellVerdict, Conformance, FailureKind, Summary
@@ -135,6 +136,7 @@ class Run(CertificateEntry, frozen=True, kw_only=True):
         seed: of everything random; the same seed makes the same cases.
         spec: what counts as the specification: `documented`, what the pages say, or `observed`, also what the library
             was seen to do where they are silent.
+        accuracy: profile whose bounds results of arithmetic were held to.
         repeat: how often each case was executed, with other poison in its outputs each time; most of them exactly so
             often.
         started: ISO 8601, UTC.
@@ -148,6 +150,7 @@ class Run(CertificateEntry, frozen=True, kw_only=True):
     budget: str
     seed: int
     spec: Literal["documented", "observed"]
+    accuracy: str = "directml"
     repeat: Count = 1
     started: str
     finished: str
@@ -404,6 +407,38 @@ class Speed(CertificateEntry, frozen=True, kw_only=True):
     caveats: list[Caveat] = []
 
 
+class ErrorShare(CertificateEntry, frozen=True, kw_only=True):
+    """How many results have an error of about the same size.
+
+    Attributes:
+        ulp: the largest error that is counted here; that of the entry before is the largest that is not.
+        count: how many results.
+    """
+
+    ulp: Positive
+    count: Count
+
+
+class Accuracy(CertificateEntry, frozen=True, kw_only=True):
+    """How far the results of an operator with one data type were from the exact values, in units in the last place.
+
+    Attributes:
+        operator: `ELEMENT_WISE_EXP`.
+        data_type: of the results.
+        results: how many; those that are finite where the exact value is.
+        largest_ulp: the largest error. Near the zeros of a function it says little, and an absolute bound counts.
+        most_ulp: what 99.9 % of the results do not exceed; the end of an entry of `errors`, or the largest.
+        errors: the histogram, from small errors to large ones.
+    """
+
+    operator: str
+    data_type: str
+    results: Count
+    largest_ulp: Annotated[float, msgspec.Meta(ge=0)]
+    most_ulp: Annotated[float, msgspec.Meta(ge=0)]
+    errors: list[ErrorShare]
+
+
 class LossCount(CertificateEntry, frozen=True, kw_only=True):
     """Processes that were lost in the same way.
 
@@ -486,6 +521,7 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
         not_judged: why cases were not supported or waived.
         failures: failed cases by kind, operator and rule, with samples.
         observed: what the backend did where the specification leaves it open.
+        accuracy: how far results of arithmetic were from the exact ones.
         throughput: the measurements, as many as there is room for.
         throughput_left_out: how many more the results have.
         lost: processes of the backend that were lost.
@@ -511,6 +547,7 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
     not_judged: list[ReasonCount]
     failures: list[Failure]
     observed: list[UnspecifiedCount]
+    accuracy: list[Accuracy] = []
     throughput: list[Speed]
     throughput_left_out: Count = 0
     lost: ProcessLosses = ProcessLosses()
@@ -588,6 +625,17 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
                     rejected=group.answers["reject"],
                 )
                 for _, group in sorted(summary.observed.items())
+            ],
+            accuracy=[
+                Accuracy(
+                    operator=operator,
+                    data_type=data_type,
+                    results=errors.count,
+                    largest_ulp=errors.largest,
+                    most_ulp=errors.quantile(MOST),
+                    errors=[ErrorShare(ulp=ulp, count=count) for ulp, count in errors.histogram().items()],
+                )
+                for (operator, data_type), errors in sorted(summary.errors.items())
             ],
             throughput=[_read_from(row, Speed, output_bytes=row.output_bytes) for row in summary.throughputs],
             throughput_left_out=summary.throughputs_left_out,

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from dml_conformance.backends.processes.losses import Loss, losses_together, lost_by_backend
+from dml_conformance.reports.errors import Errors
+from dml_conformance.spec.accuracy import DIRECTML
 from dml_conformance.spec.registry import rules_of
 from dml_conformance.spec.validator import Reading
 
@@ -102,6 +104,7 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
         waived: for the verdict waived the one that a waiver set aside; else "".
         lost: processes of the backend that were lost over the case, or over those that it was asked for with.
         repeated: of a failed execution, whether it failed again in a new process.
+        errors: of results of arithmetic, how far they were from the exact ones.
     """
 
     case: str
@@ -127,6 +130,7 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     waived: str = ""
     lost: tuple[Loss, ...] = ()
     repeated: Repeated = Repeated.NONE
+    errors: Errors | None = None
 
     @property
     def losses_forgiven(self) -> int:
@@ -173,6 +177,7 @@ class Body(msgspec.Struct, array_like=True, frozen=True):
     waived: str = ""
     lost: tuple[Loss, ...] = ()
     repeated: Repeated = Repeated.NONE
+    errors: Errors | None = None
 
 
 _ENCODER = msgspec.json.Encoder()
@@ -342,6 +347,7 @@ class Campaign(msgspec.Struct, frozen=True):
         levels: levels asked for.
         budget: quick, standard or full.
         seed: of everything random.
+        accuracy: name of the profile whose bounds results of arithmetic were held to.
         spec: what counts as the specification: `documented`, what the pages say, or `observed`, also what the library
             was seen to do where they are silent.
         started: ISO 8601, UTC.
@@ -372,6 +378,7 @@ class Campaign(msgspec.Struct, frozen=True):
     repeat: int = 1
     executed: dict[str, tuple[str, ...]] = {}
     every_level: bool = False
+    accuracy: str = DIRECTML.name
 
 
 class Ending(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ import msgspec
 
 from dml_conformance.reports.encoded import LONGEST_REASON
 from dml_conformance.reports.records import Campaign, Ending, Record, Throughput, Verdict
+from dml_conformance.spec.accuracy import PROFILES
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading
 
@@ -95,6 +96,7 @@ def check_campaign(campaign: Campaign) -> None:
         "budget",
         "started",
         "spec",
+        "accuracy",
         "executed",
     ):
         check_lengths(where, getattr(campaign, where))
@@ -110,6 +112,8 @@ def check_campaign(campaign: Campaign) -> None:
     if campaign.strength:
         msgspec.convert(campaign.strength, _Strength)
     Reading(campaign.spec)
+    if campaign.accuracy not in PROFILES:
+        raise ValueError(f"accuracy: expected one of {', '.join(PROFILES)}, found {campaign.accuracy!r}")
 
 
 def check_record(record: Record) -> None:

@@ -28,6 +28,7 @@ import msgspec
 from dml_conformance.backends.processes.losses import MOST_FORGIVEN, Loss, LossCause, lost_by_backend
 from dml_conformance.reports.digests import Digests
 from dml_conformance.reports.encoded import EncodedRecord
+from dml_conformance.reports.errors import ErrorCounts
 from dml_conformance.reports.records import (
     NOT_CONFORMANT,
     Campaign,
@@ -270,6 +271,7 @@ class Summary(Consumer):
         lost: processes of the backend by cause and how; none of one that had no process of its own.
         forgiven: how many of them the backend may have to answer for, and no case is blamed for.
         repeated: failed executions by what became of them in a new process.
+        errors: of results of arithmetic, by (operator, data type).
         digests: of the stream so far.
     """
 
@@ -290,6 +292,7 @@ class Summary(Consumer):
         self.lost: Counter[tuple[LossCause, str]] = Counter()
         self.forgiven = 0
         self.repeated: Counter[Repeated] = Counter()
+        self.errors: dict[tuple[str, str], ErrorCounts] = {}
         self.digests = Digests()
         self._test_samples = 0
 
@@ -343,6 +346,8 @@ class Summary(Consumer):
             coverage["layout"][record.layout, operator] += 1
             coverage["pattern"][record.pattern, operator] += 1
             self.shapes[record.data_type, record.rank, record.level] += 1
+        if record.errors is not None:
+            self.errors.setdefault((record.operator, record.data_type), ErrorCounts()).add(record.errors)
         if record.lost:
             self._lose(record.lost, record.losses_forgiven)
         if verdict is not Verdict.PASS:

@@ -34,7 +34,8 @@ class Within(NamedTuple):
         where: True for the elements that have an interval; None for all.
         exact: of each element the exact value, as FLOAT64, that its interval lies around; None where it is no result
             of arithmetic.
-        argument: of each element what it was computed from, as FLOAT64, where that is one number; None where not.
+        argument: of each element the first number that it was computed from, as FLOAT64; None where that was itself
+            rounded before.
     """
 
     low: Bits

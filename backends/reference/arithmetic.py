@@ -36,6 +36,7 @@ class Arithmetic(NamedTuple):
         inner: what is done to the first argument before, by another rounded operation; None for nothing.
         is_element_wise: whether each result depends on the arguments at its own place alone.
         keeps_zero_signs: whether the sign of a result that is zero is right only as computed.
+        extremes: of a function with a period, the least and the greatest value.
         error: of the same arguments; how far from the exact value analysis allows a result to be, besides the bound.
     """
 
@@ -44,6 +45,7 @@ class Arithmetic(NamedTuple):
     inner: Inner | None = None
     is_element_wise: bool = True
     keeps_zero_signs: bool = False
+    extremes: tuple[float, float] | None = None
     error: Function | None = None
 
 
@@ -86,9 +88,9 @@ def expectation(found: Arithmetic, data_type: DataType, bound: Bound, profile: P
         arguments = [np.asarray(argument, np.float64) for argument in found.arguments]
         computed, *others = [_interval(found, taken, data_type, bound) for taken in _taken(found, arguments)]
         interval = _hulls([computed, *others])
-        if found.inner is not None and bound.reach < np.inf:  # what has a period is anywhere in it
+        if found.inner is not None and found.extremes is not None:
             is_anywhere = found.inner.error(*arguments[: found.inner.takes]) > 1.0
-            interval = _hull(interval, _where(is_anywhere, bound.beyond))
+            interval = _hull(interval, _where(is_anywhere, found.extremes))
         if profile.subnormals[data_type] is not Subnormals.KEPT and (tiny := _tiny(found.arguments)) is not None:
             interval = _flushed(found, arguments, tiny, interval, data_type, bound)
         return _rounded(found, computed, interval, data_type, bound, profile)
@@ -240,8 +242,9 @@ def _rounded(
     where: Mask | None = None
     if found.keeps_zero_signs:
         where = ~((low == 0) & (high == 0)) | nan
+    argument = computed.argument if found.inner is None else None
     any_nan = nan if nan.any() else None
-    within = Within(_bits(low), _bits(high), any_nan, where, computed.exact, computed.argument)
+    within = Within(_bits(low), _bits(high), any_nan, where, computed.exact, argument)
     return Expectation(_bits(values), within=within)
 
 

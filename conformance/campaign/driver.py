@@ -210,6 +210,7 @@ def describe_campaign(engine: Engine) -> Campaign:
         budget=engine.budget.name,
         seed=engine.seed,
         spec=engine.judge.reading,
+        accuracy=engine.judge.profile.name,
         environment=environment() | beside,
         strength=strength_of(engine.budget.name),
         repeat=engine.judge.repeat,
@@ -240,6 +241,7 @@ def describe_sweep(
         budget=CORPUS_BUDGET,
         seed=headers[0].seed,
         spec=setup.reading,
+        accuracy=setup.profile.name,
         environment=environment() | {"corpus": ", ".join(digests) or "standard input", "shard": str(shard)},
         repeat=setup.repeat,
     )

@@ -21,11 +21,12 @@ from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.malformed import MALFORMED
 from dml_conformance.reports.package import SUFFIX
 from dml_conformance.reports.package.archive import take_snapshot
-from dml_conformance.reports.records import NOT_CONFORMANT, Record, Verdict
+from dml_conformance.reports.records import NOT_CONFORMANT, Campaign, Record, Verdict
 from dml_conformance.reports.store import Store, StoreError
 from dml_conformance.reports.stream import Consumer, FanOut
 from dml_conformance.reports.summary import FailureGroup, failure_kind
 from dml_conformance.reports.writing import RESULTS
+from dml_conformance.spec.accuracy import DIRECTML
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.forms import FormError
 from dml_conformance.spec.levels import Level
@@ -46,12 +47,14 @@ class NamedCase:
         case: in the documented reading.
         record: what a backend made of it, where it comes from results.
         reading: by which it was judged there.
+        accuracy: name of the profile whose bounds its results were held to there.
     """
 
     name: str
     case: Case
     record: Record | None = None
     reading: Reading | None = None
+    accuracy: str = DIRECTML.name
 
 
 def read_cases(argument: str, level: Level | None = None) -> list[NamedCase]:
@@ -111,13 +114,13 @@ def opened_results(path: Path) -> Iterator[Store]:
 
 
 def _from_results(store: Store, argument: str, number: str | None) -> list[NamedCase]:
-    reading = Reading(store.campaign.spec)
+    campaign = store.campaign
     if number is None:
         groups: dict[tuple[Any, ...], FailureGroup] = {}
         for record in store.records(verdict=NOT_CONFORMANT):
             key = failure_kind(record), record.operator, record.rule
             groups.setdefault(key, FailureGroup(*key, smallest=record)).add(record)
-        return [_named(f"{argument}#{group.smallest.case[:12]}", group.smallest, reading) for group in groups.values()]
+        return [_named(f"{argument}#{group.smallest.case[:12]}", group.smallest, campaign) for group in groups.values()]
     if _NUMBER.fullmatch(number):
         numbered = store.record_numbered(int(number))
         found = [] if numbered is None else [numbered]
@@ -133,11 +136,12 @@ def _from_results(store: Store, argument: str, number: str | None) -> list[Named
         raise FormError(argument, f"{store.path} has several such cases; give more digits")
     # A case that came twice, in two phases, is taken as it failed, if it did.
     failed = [record for record in found if record.verdict is not Verdict.PASS]
-    return [_named(argument, (failed or found)[-1], reading)]
+    return [_named(argument, (failed or found)[-1], campaign)]
 
 
-def _named(name: str, record: Record, reading: Reading) -> NamedCase:
-    return NamedCase(name, Case.from_json(record.case_json, name), record, reading)
+def _named(name: str, record: Record, campaign: Campaign) -> NamedCase:
+    case = Case.from_json(record.case_json, name)
+    return NamedCase(name, case, record, Reading(campaign.spec), campaign.accuracy)
 
 
 def _from_json(content: bytes, name: str, folder: Path, level: Level | None) -> list[NamedCase]:

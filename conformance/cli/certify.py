@@ -18,6 +18,7 @@ from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.options import (
     LEVEL,
     OPERATOR,
+    accuracy_option,
     isolation_options,
     repeat_option,
     spec_option,
@@ -44,6 +45,7 @@ from dml_conformance.reports.package.forms import Stated
 from dml_conformance.reports.stream import FanOut
 from dml_conformance.reports.summary import Summary
 from dml_conformance.reports.writing import FILES, OutputFolder, ReportFolder
+from dml_conformance.spec.accuracy import PROFILES
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators as all_operators
 from dml_conformance.spec.validator import Reading
@@ -76,6 +78,7 @@ from dml_conformance.spec.validator import Reading
 )
 @click.option("--operator", "operators", multiple=True, type=OPERATOR, help="Operator such as GATHER; may be repeated.")
 @spec_option
+@accuracy_option
 @repeat_option
 @isolation_options
 @click.option(
@@ -152,6 +155,7 @@ def certify(
     every_level: bool,
     operators: tuple[str, ...],
     spec: str,
+    accuracy: str,
     repeat: int,
     limits: Limits | None,
     worker_count: int | None,
@@ -196,7 +200,15 @@ def certify(
         claims = backend.capabilities()
         if profile_name is not None:
             claims = narrowed(claims, ClaimsProfile(profile_name))
-        judge = Judge(backend, backend_name, Reading(spec), claims=claims, digests_outputs=package, repeat=repeat)
+        judge = Judge(
+            backend,
+            backend_name,
+            Reading(spec),
+            claims=claims,
+            digests_outputs=package,
+            repeat=repeat,
+            profile=PROFILES[accuracy],
+        )
         chosen = list(Level) if all_levels else sorted(set(levels)) or [max(judge.capabilities.levels)]
         budget = BUDGETS[budget_name]
         if cases is not None:

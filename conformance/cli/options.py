@@ -147,6 +147,14 @@ spec_option = click.option(
     show_default=True,
     help="What the pages leave open stays open, or is decided as the real library was observed to.",
 )
+# A key of `spec.accuracy.PROFILES`.
+accuracy_option = click.option(
+    "--accuracy",
+    type=click.Choice(("directml", "precise")),
+    default="directml",
+    show_default=True,
+    help="How near results of arithmetic have to be: as DirectML's own, or as full-precision libraries'.",
+)
 # As a judge takes it.
 repeat_option = click.option(
     "--repeat",

@@ -23,6 +23,7 @@ from dml_conformance.conformance.judge.explain import explain
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.reports.console import Steps
 from dml_conformance.reports.records import NOT_CONFORMANT, Verdict
+from dml_conformance.spec.accuracy import PROFILES
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading
 
@@ -36,6 +37,11 @@ from dml_conformance.spec.validator import Reading
     type=click.Choice([str(reading) for reading in Reading]),
     help="As for certify; by default as recorded, or documented.",
 )
+@click.option(
+    "--accuracy",
+    type=click.Choice(list(PROFILES)),
+    help="As for certify; by default as recorded, or directml.",
+)
 @repeat_option
 @isolation_options
 @format_option("text", "json")
@@ -44,6 +50,7 @@ def replay(
     backend_name: str,
     level: Level | None,
     spec: str | None,
+    accuracy: str | None,
     repeat: int,
     limits: Limits | None,
     format_: str,
@@ -61,10 +68,15 @@ def replay(
     replayed: list[ReplayOutcome] = []
     given_up = ""
     with opened(backend_name, limits) as backend, Steps("Judging", len(named)) as steps:
-        judges = {reading: Judge(backend, backend_name, reading, repeat=repeat) for reading in Reading}
+        judges = {
+            (reading, name): Judge(backend, backend_name, reading, repeat=repeat, profile=profile)
+            for reading in Reading
+            for name, profile in PROFILES.items()
+        }
         try:
             for one in steps.over(named):
-                judge = judges[Reading(spec) if spec else one.reading or Reading.DOCUMENTED]
+                reading = Reading(spec) if spec else one.reading or Reading.DOCUMENTED
+                judge = judges[reading, accuracy or one.accuracy]
                 replayed.append(judge_again(judge, one.case, one.record))
         except GivenUp as reason:
             given_up = f"{reason}; {len(replayed)} of {len(named)} cases were judged"

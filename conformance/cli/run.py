@@ -28,6 +28,7 @@ from dml_conformance.conformance.cli.options import (
     DEVICES,
     RESOURCE,
     SHARD,
+    accuracy_option,
     isolation_options,
     repeat_option,
     spec_option,
@@ -52,6 +53,7 @@ from dml_conformance.reports.records import Campaign, Phase, Record
 from dml_conformance.reports.stream import Consumer, FanOut, StreamError
 from dml_conformance.reports.summary import Conformance
 from dml_conformance.reports.writing import OutputFolder, ReportFolder
+from dml_conformance.spec.accuracy import PROFILES
 from dml_conformance.spec.validator import Reading
 
 
@@ -93,6 +95,7 @@ from dml_conformance.spec.validator import Reading
 )
 @click.option("--shard", metavar="I/N", type=SHARD, help="Only part I of N of the cases, such as 3/16.")
 @spec_option
+@accuracy_option
 @repeat_option
 @isolation_options
 @click.option("--one-by-one", is_flag=True, help="Execute every case alone, also on a backend that takes batches.")
@@ -120,6 +123,7 @@ def run(
     resources: tuple[tuple[str, float], ...],
     shard: Shard | None,
     spec: str,
+    accuracy: str,
     repeat: int,
     limits: Limits | None,
     one_by_one: bool,
@@ -150,7 +154,7 @@ def run(
         raise click.UsageError("--resume is about a run with --out; give that too.")
     part = shard or WHOLE
     waivers = Waivers() if waivers_file is None else read_waivers(waivers_file, datetime.now(UTC).date())
-    setup = JudgeSetup(backend_names, Reading(spec), one_by_one, repeat, limits or Limits())
+    setup = JudgeSetup(backend_names, Reading(spec), one_by_one, repeat, limits or Limits(), profile=PROFILES[accuracy])
     digests = [_checked(path) for path in corpora if str(path) != STANDARD_STREAM]
     if devices is not None:
         setup = dataclasses.replace(setup, places=tuple(places_on(backend_names, devices_of(setup), devices)))

@@ -42,6 +42,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="cases that Hypothesis tries for each test, after the fixed ones (default: %(default)s)",
     )
     group.addoption(
+        "--dml-accuracy",
+        choices=("directml", "precise"),
+        default="directml",
+        help="how near results of arithmetic have to be: as DirectML's own, or as full-precision libraries' "
+        "(default: %(default)s)",
+    )
+    group.addoption(
         "--dml-failures",
         metavar="FOLDER",
         help="where failing cases that Hypothesis finds are saved; those that are there are tried first",

@@ -28,6 +28,7 @@ from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import with_losses
 from dml_conformance.conformance.judge.search import search
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.spec.accuracy import PROFILES, Profile
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.forms import FormError
 from dml_conformance.spec.levels import Level
@@ -139,7 +140,7 @@ class ConformanceSuite:
                 raise pytest.UsageError(
                     "name the backend to test: --dml-backend torch:cpu, or --dml-backend path/to/file.py:Class"
                 )
-        return _judge_of(chosen, _limits(config))
+        return _judge_of(chosen, _limits(config), PROFILES[config.getoption("--dml-accuracy")])
 
     def _chosen_levels(self, config: pytest.Config, judge: Judge) -> list[Level]:
         return self._levels(config) or [max(judge.capabilities.levels)]
@@ -243,16 +244,16 @@ class _Judged:
         return list(map(self._blame.settled, records))
 
 
-def _judge_of(chosen: Backend | type[Backend] | str, limits: Limits | None) -> _Judged:
+def _judge_of(chosen: Backend | type[Backend] | str, limits: Limits | None, profile: Profile) -> _Judged:
     """One backend for all tests of a process: making one can be slow, and one instance keeps its state."""
-    key = chosen if isinstance(chosen, str) else id(chosen), limits
+    key = chosen if isinstance(chosen, str) else id(chosen), limits, profile.name
     if key not in _JUDGES:
-        _JUDGES[key] = chosen, _Judged(_new_judge(chosen, limits))
+        _JUDGES[key] = chosen, _Judged(_new_judge(chosen, limits, profile))
     return _JUDGES[key][1]
 
 
 # What was chosen is kept beside its judge, so that its id stays its own.
-_JUDGES: dict[tuple[str | int, Limits | None], tuple[Any, _Judged]] = {}
+_JUDGES: dict[tuple[str | int, Limits | None, str], tuple[Any, _Judged]] = {}
 
 
 def close_backends() -> None:
@@ -262,19 +263,20 @@ def close_backends() -> None:
             judged.judge.backend.close()
 
 
-def _new_judge(chosen: Backend | type[Backend] | str, limits: Limits | None) -> Judge:
+def _new_judge(chosen: Backend | type[Backend] | str, limits: Limits | None, profile: Profile) -> Judge:
     if isinstance(chosen, str):
         try:
-            return Judge(load_backend(chosen) if limits is None else IsolatedBackend(chosen, limits), chosen)
+            backend = load_backend(chosen) if limits is None else IsolatedBackend(chosen, limits)
+            return Judge(backend, chosen, profile=profile)
         except BackendError as error:
             raise pytest.UsageError(f"--dml-backend: {error}") from None
     if not isinstance(chosen, type):
-        return Judge(chosen, _path_of(type(chosen)))
+        return Judge(chosen, _path_of(type(chosen)), profile=profile)
     name = _path_of(chosen)
     if limits is not None:
         with suppress(BackendError):  # it is found only here, or not to be had at all, which making it here shows best
-            return Judge(IsolatedBackend(name, limits), name)
-    return Judge(chosen(), name)
+            return Judge(IsolatedBackend(name, limits), name, profile=profile)
+    return Judge(chosen(), name, profile=profile)
 
 
 def _path_of(backend: type) -> str:

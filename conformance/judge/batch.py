@@ -19,6 +19,7 @@ import numpy as np
 from dml_conformance.backends.base import Backend, Batched, Binding, Bindings, Bytes, Execution, takes_batches
 from dml_conformance.backends.poison import secret_bytes
 from dml_conformance.backends.reference import Expectation, expected_output
+from dml_conformance.conformance.judge.accuracy import errors_of
 from dml_conformance.conformance.judge.judge import (
     OUTPUT_BOUNDS,
     Judge,
@@ -37,7 +38,9 @@ from dml_conformance.conformance.judge.memory import (
     make_wrong,
 )
 from dml_conformance.conformance.judge.output_digest import output_digest
+from dml_conformance.reports.errors import Errors
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.expectation import Bits
 from dml_conformance.spec.operator import OperatorDesc, inputs, outputs
@@ -124,7 +127,7 @@ class BatchJudge:
     def _execute(self, members: Sequence[_Member]) -> Sequence[Judgement]:
         if not members:
             return []
-        batch = _Batch(members)
+        batch = _Batch(members, self.judge.profile)
         wrong: dict[int, Judgement] = {}
         seconds = 0.0
         for execution in range(self.judge.repeat):
@@ -175,7 +178,8 @@ class BatchJudge:
         judged = self._one_by_one(members)
         if any(each.verdict in NOT_CONFORMANT for each in judged):
             return judged
-        guilty = [n for n, member in enumerate(members) if self._failure(_Batch([member])) is not None]
+        batches = (_Batch([member], self.judge.profile) for member in members)
+        guilty = [n for n, batch in enumerate(batches) if self._failure(batch) is not None]
         for n in guilty or [0]:
             what = "a batch of this case" if guilty else f"a batch of {len(members)} cases from this one on"
             reason = f"{failure.told}, on {what}; alone: {judged[n].verdict}"
@@ -203,8 +207,8 @@ class BatchJudge:
     def _judged(self, batch: _Batch, seconds: float, wrong: Mapping[int, Judgement]) -> Sequence[Judgement]:
         digests = batch.output_digests() if self.judge.digests_outputs else [""] * len(batch.members)
         passed = [
-            pending.judged(Verdict.PASS, seconds=seconds)._replace(output=digest)
-            for (pending, _), digest in zip(batch.members, digests, strict=True)
+            pending.judged(Verdict.PASS, seconds=seconds)._replace(output=digest, errors=errors)
+            for (pending, _), digest, errors in zip(batch.members, digests, batch.errors(), strict=True)
         ]
         if not wrong:
             return passed
@@ -257,8 +261,9 @@ class _Batch:
         unwritten: of the cases that were looked at alone, by number.
     """
 
-    def __init__(self, members: Sequence[_Member]) -> None:
+    def __init__(self, members: Sequence[_Member], profile: Profile) -> None:
         self.members = members
+        self._profile = profile
         self._places: list[_Place] = []
         end = 0
         for pending, _ in members:
@@ -334,6 +339,16 @@ class _Batch:
             written[slot.key] = memory._replace(binding=found)
         return judge.judge_memory(pending, seconds, read, written, self._expected[n], self.unwritten[n])
 
+    def errors(self) -> list[Errors | None]:
+        """Of each case, those of what the backend left in its outputs."""
+        return [
+            errors_of(
+                (_elements(self._found, place.outputs[slot.key], slot.tensor), wanted[slot.key], slot.tensor.data_type)
+                for slot in outputs(pending.case.desc)
+            )
+            for (pending, _), place, wanted in zip(self.members, self._places, self._expected, strict=True)
+        ]
+
     def _fill(self, member: _Member, place: _Place) -> dict[str, Expectation]:
         """Write what a case's memory should hold in the end; returns what is right there, in views of the memory."""
         desc, memory = member.pending.case.desc, self._wanted
@@ -341,7 +356,7 @@ class _Batch:
         for key, binding in bound.items():
             memory[binding.offset : binding.offset + binding.size] = member.contents[key]
             self._is_free[binding.offset : binding.offset + binding.size] = False
-        expected = expected_output(desc, bound)
+        expected = expected_output(desc, bound, self._profile)
         for slot in outputs(desc):
             stretch, tensor = place.outputs[slot.key], slot.tensor
             _elements(self._is_element.view(np.uint8), stretch, tensor)[...] = _TRUE[tensor.data_type.size]

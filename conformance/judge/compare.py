@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dml_conformance.conformance.judge.accuracy import near
 from dml_conformance.reports.records import Difference
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Bits, Expectation, Mask, in_order
@@ -21,16 +22,24 @@ NAN = "NaN"
 
 
 class OutputComparison(NamedTuple):
-    """What differs: how many elements, and the first of them in row-major order."""
+    """What differs.
+
+    Attributes:
+        wrong: how many elements.
+        shown: the first of them in row-major order.
+        inaccurate: how many of them are no more than that, being near the right value.
+    """
 
     wrong: int
     shown: tuple[Difference, ...]
+    inaccurate: int = 0
 
     def and_then(self, other: OutputComparison) -> OutputComparison:
         """This, and what differs behind it in the same output."""
         if not self.wrong or not other.wrong:
             return other if other.wrong else self
-        return OutputComparison(self.wrong + other.wrong, (self.shown + other.shown)[:RECORDED])
+        inaccurate = self.inaccurate + other.inaccurate
+        return OutputComparison(self.wrong + other.wrong, (self.shown + other.shown)[:RECORDED], inaccurate)
 
 
 EQUAL = OutputComparison(0, ())
@@ -63,9 +72,8 @@ def compare(
     begins = start or (0,) * wrong.ndim
     coordinates = zip(*((along + begin).tolist() for along, begin in zip(index, begins, strict=True)), strict=True)
     found, wanted = shown(actual[index], data_type), wanted_text(expected, index, data_type)
-    return OutputComparison(
-        count, tuple(Difference(at, *want, *got) for at, want, got in zip(coordinates, wanted, found, strict=True))
-    )
+    differences = tuple(Difference(at, *want, *got) for at, want, got in zip(coordinates, wanted, found, strict=True))
+    return OutputComparison(count, differences, int(np.count_nonzero(wrong & near(actual, expected, data_type))))
 
 
 def right(actual: Bits, expected: Expectation, data_type: DataType, allowed: Bits | None) -> Mask:

@@ -14,6 +14,7 @@ from dml_conformance.backends.base import Answer, Backend, Bindings, Bytes, Capa
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import ProcessLost, StrayWrite
 from dml_conformance.backends.reference import Expectation, LargeExpectation, expected_output, expected_parts
+from dml_conformance.conformance.judge.accuracy import errors_of
 from dml_conformance.conformance.judge.compare import EQUAL, OutputComparison, compare
 from dml_conformance.conformance.judge.memory import (
     LARGE_BYTES,
@@ -26,7 +27,9 @@ from dml_conformance.conformance.judge.memory import (
     bind_overlapping,
 )
 from dml_conformance.conformance.judge.output_digest import output_digest
+from dml_conformance.reports.errors import Errors
 from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.spec.accuracy import DIRECTML, Profile
 from dml_conformance.spec.case import Case, digest_of
 from dml_conformance.spec.divergences import recognise
 from dml_conformance.spec.operator import OperatorSpec, inputs, outputs, slots, tensor_at
@@ -34,6 +37,7 @@ from dml_conformance.spec.registry import rule as rule_named
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.rules import ACCEPTANCE, DESCRIPTOR_CATEGORIES, Category
 from dml_conformance.spec.validator import Outcome, Reading, decide
+from dml_conformance.strategies.cases import execution_rules
 from dml_conformance.strategies.tensors import layout_kind
 from dml_conformance.strategies.values import DOMAINS, OVERLAPPING, buffer_size, materialize, overlaps
 
@@ -64,6 +68,7 @@ class Judgement(NamedTuple):
     seconds: float = 0.0
     comparison: OutputComparison = EQUAL
     output: str = ""
+    errors: Errors | None = None
 
 
 class Pending(NamedTuple):
@@ -98,6 +103,7 @@ class Judge:
         claims: what the backend is held to, where that is less than all that it claims.
         digests_outputs: whether records have a digest of each executed case's outputs.
         repeat: how often each case is executed, with the same inputs and other poison; it passes if it does each time.
+        profile: the bounds that results of arithmetic are held to.
     """
 
     def __init__(
@@ -109,12 +115,14 @@ class Judge:
         claims: Capabilities | None = None,
         digests_outputs: bool = False,
         repeat: int = REPEAT,
+        profile: Profile = DIRECTML,
     ) -> None:
         self.backend = backend
         self.backend_name = backend_name
         self.reading = reading
         self.digests_outputs = digests_outputs
         self.repeat = repeat
+        self.profile = profile
         # A backend in this process gains nothing by being asked ahead.
         self.prefetches = isinstance(backend, IsolatedBackend)
         self._executed = 0
@@ -154,8 +162,9 @@ class Judge:
             case_json=content,
             differences=judged.comparison.shown,
             difference_count=judged.comparison.wrong,
-            reproduce="" if passed else reproduce_line(case, self.backend_name, self.reading),
+            reproduce="" if passed else reproduce_line(case, self.backend_name, self.reading, self.profile),
             output=judged.output,
+            errors=judged.errors,
         )
 
     def judge(self, case: Case) -> Judgement:
@@ -283,7 +292,7 @@ class Judge:
 
     def expected(self, pending: Pending, read: Bindings) -> Mapping[str, Expectation | LargeExpectation]:
         """What the outputs have to hold, by slot."""
-        return expected_results(pending, read)
+        return expected_results(pending, read, self.profile)
 
     def judge_memory(
         self,
@@ -318,13 +327,23 @@ class Judge:
             if not read[slot.key].is_unchanged:
                 reason = f"{slot.name}: the input's memory was written to"
                 return passed._replace(verdict=Verdict.FAIL, rule=INPUTS_UNCHANGED, reason=reason)
+        passed = passed._replace(
+            errors=errors_of(
+                (written[slot.key].elements[box], part, slot.tensor.data_type)
+                for slot in results
+                for box, part in expected[slot.key].parts()
+            )
+        )
         sources = {key: memory.binding for key, memory in read.items()}
         for slot in results:
             found = _compared(case, written[slot.key], expected[slot.key], sources)
             if found.wrong:
                 reason = f"{slot.name}: {found.wrong} of {slot.tensor.element_count} elements differ"
-                is_values = pending.rule in (OUTPUT_BOUNDS, INPUTS_UNCHANGED)
+                accuracy = f"{case.operator}.accuracy"
+                is_values = pending.rule in (OUTPUT_BOUNDS, INPUTS_UNCHANGED, accuracy)
                 rule = f"{case.operator}.values" if is_values else pending.rule
+                if found.inaccurate == found.wrong and accuracy in execution_rules(case.operator, case.level):
+                    rule, reason = accuracy, f"{reason} by more than they may"
                 return passed._replace(verdict=Verdict.FAIL, rule=rule, reason=reason, comparison=found)
             unwritten.look(slot.key, written[slot.key], expected[slot.key])
         return passed
@@ -396,10 +415,12 @@ class Judge:
         return "" if known is None else f"; DirectML itself does so: {known.id}"
 
 
-def expected_results(pending: Pending, read: Bindings) -> Mapping[str, Expectation | LargeExpectation]:
+def expected_results(
+    pending: Pending, read: Bindings, profile: Profile
+) -> Mapping[str, Expectation | LargeExpectation]:
     """What the outputs of a case have to hold, by slot; computed anew, part by part, where they are large."""
     compute = expected_parts if pending.needed > LARGE_BYTES else expected_output
-    return compute(pending.case.desc, read)
+    return compute(pending.case.desc, read, profile)
 
 
 def _compared(
@@ -431,12 +452,15 @@ def _overlapping(case: Case) -> list[str]:
     return [key for key, recipe in data.items() if recipe.pattern == OVERLAPPING or key == index.indices]
 
 
-def reproduce_line(case: Case, backend_name: str, reading: Reading = Reading.DOCUMENTED) -> str:
+def reproduce_line(
+    case: Case, backend_name: str, reading: Reading = Reading.DOCUMENTED, profile: Profile = DIRECTML
+) -> str:
     """One shell line that judges the case again."""
     content = case.to_json()
     del content["expect"], content["origin"]
     text = msgspec.json.encode(content).decode()
     spec = "" if reading is Reading.DOCUMENTED else f"--spec {reading} "
+    spec += "" if profile is DIRECTML else f"--accuracy {profile.name} "
     return f"dml-conformance replay {spec}--backend {shlex.quote(backend_name)} {shlex.quote(text)}"
 
 

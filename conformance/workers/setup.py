@@ -9,6 +9,7 @@ from dml_conformance.backends.base import Backend, Capabilities
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.conformance.judge.judge import REPEAT, Judge
+from dml_conformance.spec.accuracy import DIRECTML, Profile
 from dml_conformance.spec.errors import BrokenRunError
 from dml_conformance.spec.validator import Reading
 
@@ -33,6 +34,7 @@ class JudgeSetup:
             campaign has, whose cases are judged one by one; a sweep judges in the backend's own process.
         claims: what each backend is held to; empty where it is all that it claims.
         digests_outputs: as of a judge.
+        profile: the bounds that results of arithmetic are held to.
     """
 
     backends: tuple[str, ...]
@@ -44,6 +46,7 @@ class JudgeSetup:
     isolated: bool = False
     claims: tuple[Capabilities, ...] = ()
     digests_outputs: bool = False
+    profile: Profile = DIRECTML
 
     @classmethod
     def of(cls, judge: Judge, limits: Limits) -> JudgeSetup:
@@ -56,6 +59,7 @@ class JudgeSetup:
             isolated=True,
             claims=(judge.capabilities,),
             digests_outputs=judge.digests_outputs,
+            profile=judge.profile,
         )
 
     def at(self, place: int) -> JudgeSetup:
@@ -76,6 +80,7 @@ class JudgeSetup:
             claims=self.claims[number] if self.claims else None,
             digests_outputs=self.digests_outputs,
             repeat=self.repeat,
+            profile=self.profile,
         )
 
     def load(self, number: int) -> Backend:

@@ -45,6 +45,7 @@ from dml_conformance.reports.store import Store, StoreError
 from dml_conformance.reports.stream import StreamError
 from dml_conformance.reports.summary import Conformance, Summary
 from dml_conformance.reports.writing import RESULTS, OutputError, OutputFolder, ReportFolder
+from dml_conformance.spec.accuracy import PROFILES
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading
 
@@ -160,7 +161,7 @@ def _check_store(
         findings.end(cases_.CHECK, "the phases are not in order; nothing more was looked at")
         return None
     waivers = read_package_waivers(snapshot, store.campaign, today, findings)
-    judge = ReplayedJudge(claims, Reading(store.campaign.spec))
+    judge = ReplayedJudge(claims, Reading(store.campaign.spec), PROFILES[store.campaign.accuracy])
     engine = _engine(store.campaign, judge)
     check = VerdictCheck(judge, waivers, findings)
     unsure = ""

@@ -26,6 +26,7 @@ from dml_conformance.conformance.packages.verify.findings import Findings, expec
 from dml_conformance.reports.records import NOT_CONFORMANT, Record, Verdict
 from dml_conformance.reports.store import Store
 from dml_conformance.reports.writing import RESULTS
+from dml_conformance.spec.accuracy import PROFILES
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.validator import Reading
 from dml_conformance.strategies.values import EXPLICIT, MAX_SEED
@@ -69,7 +70,14 @@ def rerun_sample(rerun: Rerun, store: Store, claims: Capabilities, total: int, f
     wanted = set(chooser.sample(range(1, total + 1), max(1, round(total * rerun.share))))
     with opened(rerun.backend_name, rerun.limits) as backend:
         own = backend.capabilities()
-        judge = Judge(backend, rerun.backend_name, Reading(store.campaign.spec), claims=claims)
+        campaign = store.campaign
+        judge = Judge(
+            backend,
+            rerun.backend_name,
+            Reading(campaign.spec),
+            claims=claims,
+            profile=PROFILES[campaign.accuracy],
+        )
         try:
             for number, record in numbered(store.records()):
                 if number in wanted:

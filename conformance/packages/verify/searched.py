@@ -112,7 +112,9 @@ class _PassingJudge(Judge):
     """
 
     def __init__(self, judge: Judge, fails_after: int | None) -> None:
-        super().__init__(judge.backend, judge.backend_name, judge.reading, claims=judge.capabilities)
+        super().__init__(
+            judge.backend, judge.backend_name, judge.reading, claims=judge.capabilities, profile=judge.profile
+        )
         self.tried: list[Case] = []
         self._fails_after = fails_after
 

@@ -225,7 +225,7 @@ class VerdictCheck:
                 wrong("differences", f"expected none of a case that came to {verdict}")
             return
         bound = {key: memory.binding for key, memory in bind_inputs(pending.case, contents).items()}
-        results = expected_results(pending, bound)
+        results = expected_results(pending, bound, self._judge.profile)
         self.computed += 1
         parts = (part for slot in outputs(pending.case.desc) for _, part in results[slot.key].parts())
         digest = output_digest((part.values, part.open) for part in parts)

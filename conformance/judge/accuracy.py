@@ -1,0 +1,68 @@
+"""How accurate results are: their errors, and whether wrong ones are near enough to be called inaccurate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dml_conformance.backends.reference.arithmetic import spacing
+from dml_conformance.backends.reference.layout import NUMBERS
+from dml_conformance.reports.errors import BINS_A_POWER, LEAST_BIN, Errors
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.expectation import Bits, Expectation, Mask, Numbers
+
+# A wrong result is inaccurate where it is no farther from the exact value than so many times what the bound allows, and
+# than this part of the value, unless it is a few times that alone; another wrong result is a wrong value.
+NEAR, NEAR_PART, NEAR_TIMES = 1024.0, 1 / 64, 4.0
+
+
+def near(actual: Bits, expected: Expectation, data_type: DataType) -> Mask:
+    """Which results are near the exact value, in their intervals or not."""
+    within = expected.within
+    if within is None or within.exact is None:
+        return np.zeros(actual.shape, np.bool_)
+    number = NUMBERS[data_type]
+    with np.errstate(all="ignore"):
+        low, high = (part.view(number).astype(np.float64) for part in (within.low, within.high))
+        allowed = np.maximum(within.exact - low, high - within.exact)
+        away = np.abs(actual.view(number).astype(np.float64) - within.exact)
+        most = np.minimum(NEAR * allowed, NEAR_PART * np.abs(within.exact))
+        return np.asarray(away <= np.maximum(NEAR_TIMES * allowed, most)) & np.isfinite(allowed)
+
+
+def errors_of(parts: Iterable[tuple[Bits, Expectation, DataType]]) -> Errors | None:
+    """The errors of a case's results; None where none of them is one of arithmetic on numbers that are exact.
+
+    Args:
+        parts: elements of outputs as they are, what is right of them, and their type.
+    """
+    sizes, arguments, least = [], [], 0
+    for actual, expected, data_type in parts:
+        within = expected.within
+        if within is None or within.exact is None or within.argument is None:
+            continue
+        with np.errstate(all="ignore"):
+            found = actual.view(NUMBERS[data_type]).astype(np.float64)
+            error = np.abs(found - within.exact) / spacing(within.exact, data_type)
+        is_known, least = np.isfinite(error), int(np.finfo(NUMBERS[data_type]).minexp)
+        sizes.append(error[is_known])
+        arguments.append(within.argument[is_known])
+    if not sizes or not (error := np.concatenate(sizes)).size:
+        return None
+    with np.errstate(all="ignore"):
+        places = np.ceil(BINS_A_POWER * np.log2(error))
+    bins, counts = np.unique(np.maximum(places, LEAST_BIN).astype(np.int64), return_counts=True)
+    magnitudes = _by_magnitude(np.concatenate(arguments), error, least)
+    return Errors(float(error.max()), tuple(zip(bins.tolist(), counts.tolist(), strict=True)), magnitudes)
+
+
+def _by_magnitude(arguments: Numbers, errors: Numbers, least: int) -> tuple[tuple[int, float], ...]:
+    is_finite = np.isfinite(arguments)
+    _, exponents = np.frexp(arguments[is_finite])
+    powers = np.maximum(exponents - 1, least)
+    powers[arguments[is_finite] == 0] = least
+    known, places = np.unique(powers, return_inverse=True)
+    largest = np.zeros(len(known))
+    np.maximum.at(largest, places, errors[is_finite])
+    return tuple(zip(known.tolist(), [float(f"{one:.4g}") for one in largest.tolist()], strict=True))
