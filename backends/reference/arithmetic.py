@@ -87,7 +87,7 @@ def expectation(found: Arithmetic, data_type: DataType, bound: Bound, profile: P
     with np.errstate(all="ignore"):
         arguments = [np.asarray(argument, np.float64) for argument in found.arguments]
         computed, *others = [_interval(found, taken, data_type, bound) for taken in _taken(found, arguments)]
-        interval = _hulls([computed, *others])
+        interval = _hulls([computed, *others], found.extremes)
         if found.inner is not None and found.extremes is not None:
             is_anywhere = found.inner.error(*arguments[: found.inner.takes]) > 1.0
             interval = _hull(interval, _where(is_anywhere, found.extremes))
@@ -149,8 +149,9 @@ def _without_nan(low: Numbers, high: Numbers, nan: Mask) -> Interval:
     return np.where(nan, np.inf, low), np.where(nan, -np.inf, high), nan
 
 
-def _hulls(computed: Sequence[_Computed]) -> Interval:
-    """Of all that an argument may be; between two places that were tried there is half their difference more."""
+def _hulls(computed: Sequence[_Computed], extremes: tuple[float, float] | None) -> Interval:
+    """Of all that an argument may be; between two places that were tried there is half their difference more, and what
+    has a period may have a pole there where this is much."""
     interval = computed[0].interval
     for other in computed[1:]:
         interval = _hull(interval, other.interval)
@@ -159,7 +160,8 @@ def _hulls(computed: Sequence[_Computed]) -> Interval:
     low, high, nan = interval
     steps = [np.abs(one.exact - other.exact) for one, other in pairwise(computed[1 : 1 + len(BETWEEN)])]
     more = np.max([np.where(np.isfinite(step), step, 0.0) for step in steps], axis=0) / 2
-    return np.where(np.isfinite(low), low - more, low), np.where(np.isfinite(high), high + more, high), nan
+    wider = np.where(np.isfinite(low), low - more, low), np.where(np.isfinite(high), high + more, high), nan
+    return wider if extremes is None else _hull(wider, _where(more > 0.5, extremes))
 
 
 def _where(chosen: Mask, ends: tuple[float, float]) -> Interval:
@@ -204,7 +206,8 @@ def _flushed(
     interval = (kept[0][where], kept[1][where], kept[2][where])
     for choice in product(*({id(part): part for part in pair}.values() for pair in zip(wide, zeros, strict=True))):
         interval = _hull(
-            interval, _hulls([_interval(found, taken, data_type, bound) for taken in _taken(found, choice)])
+            interval,
+            _hulls([_interval(found, taken, data_type, bound) for taken in _taken(found, choice)], found.extremes),
         )
     low, high, nan = kept[0].copy(), kept[1].copy(), kept[2].copy()
     low[where], high[where], nan[where] = interval
