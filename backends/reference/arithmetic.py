@@ -133,6 +133,9 @@ def _interval(found: Arithmetic, arguments: Sequence[Numbers], data_type: DataTy
             moved = [a + sign * by for a, sign, by in zip(arguments, signs, away, strict=True)]
             near = np.asarray(found.function(*moved), np.float64)
             low, high = np.fmin(low, near), np.fmax(high, near)
+            if found.extremes is not None:  # where it changes its sign by more than 1 there is a pole between
+                has_pole = (np.sign(near) != np.sign(exact)) & (np.abs(near - exact) > 1.0)
+                low, high = np.where(has_pole, found.extremes[0], low), np.where(has_pole, found.extremes[1], high)
     if not bound.is_exact:
         allowed = np.maximum(bound.ulp * spacing(exact, data_type), bound.absolute) + OWN_ERROR * np.abs(exact)
         if found.error is not None:
