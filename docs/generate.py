@@ -233,7 +233,7 @@ def _value_divergence(divergence: ValueDivergence) -> str:
     case = msgspec.json.encode(divergence.case).decode()
     facts = (
         f"- Rules: {rules_concerned}\n- At fault: {divergence.fault}\n- Smallest: `{case}`, of which the library makes "
-        f"{', '.join(f'{number:.15g}' for number in divergence.computed)}"
+        f"{', '.join(f'{float(number):.15g}' for number in divergence.computed)}"
     )
     return "\n\n".join((f"### {divergence.id}", f"{divergence.finding} {divergence.reason}", facts))
 

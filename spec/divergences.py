@@ -95,7 +95,7 @@ class ValueDivergence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rules: tuple[str, ...]
     libraries: tuple[str, ...]
     case: dict[str, Any]
-    computed: tuple[float, ...]
+    computed: tuple[float | str, ...]
     finding: str
     fault: Literal["library", "layer", "driver"]
     reason: str
