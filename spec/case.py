@@ -26,11 +26,13 @@ class Recipe(msgspec.Struct, frozen=True, omit_defaults=True):
         pattern: name of a pattern in `strategies.values`.
         seed: picks one of the pattern's fillings; together they fix every byte.
         values: for the pattern `explicit`, the logical elements in row-major order; for `explicit-bits` their bits.
+        in_place: whether the output is bound to this input's memory too.
     """
 
     pattern: str
     seed: int = 0
     values: tuple[int | float, ...] = ()
+    in_place: bool = False
 
 
 class Case(msgspec.Struct, frozen=True):

@@ -37,6 +37,7 @@ from dml_conformance.spec.tensor import TensorDesc, braces
 from dml_conformance.spec.tensor_rules import (
     DESCRIPTOR_RULES,
     EXECUTION_RULES,
+    IN_PLACE,
     INPUTS_UNCHANGED,
     TENSOR_RULES,
     max_dimension_count,
@@ -219,7 +220,8 @@ class OperatorSpec:
     @cached_property
     def common_execution_rules(self) -> tuple[Rule, ...]:
         """Those of the rules for every execution that it can break: one without inputs writes to none."""
-        return tuple(rule for rule in EXECUTION_RULES if self.input_fields or rule.id != INPUTS_UNCHANGED)
+        breakable = {INPUTS_UNCHANGED: bool(self.input_fields), IN_PLACE: self.facts.in_place}
+        return tuple(rule for rule in EXECUTION_RULES if breakable.get(rule.id, True))
 
     @cached_property
     def variants(self) -> Mapping[str, Mapping[Level, Table]]:

@@ -118,6 +118,7 @@ class OperatorFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dic
         table_source: how the tables are known.
         fields: in the order of the structure.
         tables: what each level changes, from the lowest level on; the functions of REDUCE one after the other.
+        in_place: whether the page lets its output be bound to the memory of an input.
     """
 
     structure: str
@@ -126,6 +127,7 @@ class OperatorFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dic
     table_source: TableSource
     fields: tuple[FieldFacts, ...]
     tables: tuple[TableFacts, ...]
+    in_place: bool = False
 
     @cached_property
     def level(self) -> Level:

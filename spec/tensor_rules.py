@@ -269,6 +269,7 @@ DESCRIPTOR_RULES: tuple[Rule, ...] = (
 )
 
 INPUTS_UNCHANGED = "EXECUTION.inputs-unchanged"
+IN_PLACE = "EXECUTION.in-place"
 
 EXECUTION_RULES: tuple[Rule, ...] = (
     Rule(
@@ -288,5 +289,12 @@ EXECUTION_RULES: tuple[Rule, ...] = (
         Category.EXECUTION,
         "an element stands at dot(coordinates, strides) elements from the tensor's start, on inputs and outputs",
         Source(BUFFER_TENSOR_DESC, "Strides"),
+    ),
+    Rule(
+        IN_PLACE,
+        Category.EXECUTION,
+        "where an operator's page allows it, an output that is bound to the memory of an input comes out as it does "
+        "elsewhere",
+        Source("ns-directml-dml_element_wise_identity_operator_desc", "Remarks"),
     ),
 )

@@ -13,10 +13,21 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import cycle, islice
 
+from msgspec.structs import replace
+
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import INDICES, Field, OperatorDesc, OperatorSpec, inputs, slots, with_tensors
+from dml_conformance.spec.operator import (
+    INDICES,
+    Field,
+    OperatorDesc,
+    OperatorSpec,
+    inputs,
+    outputs,
+    slots,
+    with_tensors,
+)
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.registry import rules, spec_of
 from dml_conformance.spec.rules import ACCEPTANCE
@@ -41,11 +52,13 @@ class Focus:
         index_patterns: patterns for the index tensor; empty = any that is in range.
         signed: index types must be signed.
         layout: see `Context.layout`.
+        in_place: the output is bound to the memory of an input.
     """
 
     index_patterns: tuple[str, ...] = ()
     signed: bool = False
     layout: str = "any"
+    in_place: bool = False
 
     def narrow(self, ctx: Context) -> Context:
         """The context restricted to what the focus needs; raises Impossible where the level has no such thing."""
@@ -65,6 +78,7 @@ _FOCUS = {
     "strides": Focus(layout="strided"),
     "output-bounds": Focus(),
     "inputs-unchanged": Focus(),
+    "in-place": Focus(in_place=True),
 }
 
 
@@ -106,7 +120,26 @@ def make_case(chooser: Chooser, operator: str, level: Level, rule: str, origin: 
 
 def _kept(chooser: Chooser, operator: str, level: Level, rule: str, origin: str) -> Case:
     focus, desc = _built(chooser, operator, level, rule)
-    return Case(desc, level, recipes(chooser, desc, focus), rule, Outcome.ACCEPT, (), origin)
+    desc, data = _with_data(chooser, desc, focus)
+    return Case(desc, level, data, rule, Outcome.ACCEPT, (), origin)
+
+
+def _with_data(chooser: Chooser, desc: OperatorDesc, focus: Focus) -> tuple[OperatorDesc, dict[str, Recipe]]:
+    """The descriptor and its data, with what the focus asks of both; raises Impossible where that cannot be."""
+    data = recipes(chooser, desc, focus)
+    if not focus.in_place:
+        return desc, data
+    output = outputs(desc)[0]
+    alike = [
+        slot
+        for slot in inputs(desc)
+        if slot.tensor.sizes == output.tensor.sizes and slot.tensor.data_type.size == output.tensor.data_type.size
+    ]
+    if not alike:
+        raise Impossible
+    slot = chooser.choice(alike)
+    tensor = replace(output.tensor, data_type=slot.tensor.data_type)
+    return with_tensors(desc, {slot.key: tensor}), {**data, slot.key: replace(data[slot.key], in_place=True)}
 
 
 def _built(chooser: Chooser, operator: str, level: Level, rule: str) -> tuple[Focus, OperatorDesc]:
@@ -233,7 +266,7 @@ def numbered_case(seed: int, operator: str, level: Level, number: int) -> Case:
     chooser = SeededChooser(origin)
     focus, context = _narrowed(operator, level, leader.rule)
     desc = _laid_out_anew(context.driven_by(chooser), leader.desc) if place == _RELAID else leader.desc
-    data = recipes(chooser, desc, focus)
+    desc, data = _with_data(chooser, desc, focus)
     return Case(desc, level, data, leader.rule, leader.outcome, leader.broken, origin)
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.operator import inputs
+from dml_conformance.spec.operator import OperatorDesc, Slot, inputs, outputs
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc
 
@@ -147,12 +147,38 @@ def _of_inputs(case: Case, make: Callable[..., _T]) -> dict[str, _T]:
             raise ValueError(f"{slot.name}: there is no recipe for its data")
         if data[slot.key].pattern == OVERLAPPING and (is_index or index is None):
             raise ValueError(f"{slot.name}: the pattern {OVERLAPPING!r} is for an input beside an index tensor")
+        if data[slot.key].in_place:
+            _check_in_place(case.desc, slot)
         make_index = partial(make, has_duplicates=index is None or index.has_duplicates) if is_index else make
         try:
             content[slot.key] = make_index(slot.tensor, data[slot.key], limits)
         except ValueError as error:
             raise ValueError(f"{slot.name}: {error}") from None
     return content
+
+
+def in_place_input(case: Case) -> str:
+    """Key of the input whose memory the output is bound to; "" where it has its own."""
+    return next((key for key, recipe in (case.data or {}).items() if recipe.in_place), "")
+
+
+def _check_in_place(desc: OperatorDesc, slot: Slot) -> None:
+    """Raises ValueError where an output cannot be bound to the memory of this input."""
+    (output, *_), spec = outputs(desc), spec_of(desc)
+    if not spec.facts.in_place:
+        raise ValueError(f"{slot.name}: in_place: {spec.name} does not work in place by its page")
+    if not is_alike(slot.tensor, output.tensor):
+        raise ValueError(f"{slot.name}: in_place: its width, sizes, strides or bytes are not those of {output.name}")
+
+
+def is_alike(one: TensorDesc, other: TensorDesc) -> bool:
+    """Whether the elements of two tensors lie alike in memory."""
+    return (one.data_type.size, one.sizes, one.effective_strides, one.total_tensor_size_in_bytes) == (
+        other.data_type.size,
+        other.sizes,
+        other.effective_strides,
+        other.total_tensor_size_in_bytes,
+    )
 
 
 def _check(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int], *, has_duplicates: bool = True) -> None:

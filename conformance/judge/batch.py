@@ -45,7 +45,7 @@ from dml_conformance.spec.case import Case
 from dml_conformance.spec.expectation import Bits
 from dml_conformance.spec.operator import OperatorDesc, inputs, outputs
 from dml_conformance.spec.tensor import TensorDesc
-from dml_conformance.strategies.values import overlaps
+from dml_conformance.strategies.values import in_place_input, overlaps
 
 MOST_CASES = 1024  # decided on before the first of them is executed
 MOST_PREFETCHED = 64  # decided on in one go, where each is executed alone
@@ -104,7 +104,8 @@ class BatchJudge:
         self.judge.prefetch(cases)
         for count, case in enumerate(cases):
             decided = self.judge.decide(case)
-            if isinstance(decided, Pending) and (decided.needed > MOST_CASE_BYTES or overlaps(case)):
+            shares = overlaps(case) or bool(in_place_input(case))
+            if isinstance(decided, Pending) and (decided.needed > MOST_CASE_BYTES or shares):
                 decided = self.judge.execute(decided)
             if isinstance(decided, Pending):
                 if used + decided.needed > self._most_bytes:

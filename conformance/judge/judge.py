@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 import psutil
 
-from dml_conformance.backends.base import Answer, Backend, Bindings, Bytes, Capabilities, Unsupported
+from dml_conformance.backends.base import Answer, Backend, Binding, Bindings, Bytes, Capabilities, Unsupported
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import ProcessLost, StrayWrite
 from dml_conformance.backends.reference import Expectation, LargeExpectation, expected_output, expected_parts
@@ -39,7 +39,14 @@ from dml_conformance.spec.rules import ACCEPTANCE, DESCRIPTOR_CATEGORIES, Catego
 from dml_conformance.spec.validator import Outcome, Reading, decide
 from dml_conformance.strategies.cases import execution_rules
 from dml_conformance.strategies.tensors import layout_kind
-from dml_conformance.strategies.values import DOMAINS, OVERLAPPING, buffer_size, materialize, overlaps
+from dml_conformance.strategies.values import (
+    DOMAINS,
+    OVERLAPPING,
+    buffer_size,
+    in_place_input,
+    materialize,
+    overlaps,
+)
 
 # Larger cases are decided on, not executed.
 MAX_BYTES = 2**34
@@ -230,8 +237,10 @@ class Judge:
         if isinstance(contents, Judgement):
             return contents
         read = bind_inputs(case, contents)
-        del contents  # or a large case would need its memory twice
         expected = self.expected(pending, {key: memory.binding for key, memory in read.items()})
+        is_in_place = bool(in_place_input(case))
+        if not is_in_place:
+            del contents  # or a large case would need its memory twice
         unwritten = Unwritten()
         written: dict[str, OutputMemory] = {}
         first = self._execute_once(pending, read, written, expected, unwritten)
@@ -240,6 +249,8 @@ class Judge:
         self._executed += 1
         once_more = self.repeat > 1 and self._executed % ONCE_MORE == 0
         for execution in range(1, self.repeat + once_more):
+            if is_in_place:
+                read = bind_inputs(case, contents)
             again = self._execute_once(pending, read, written, expected, unwritten)
             if again.verdict is not Verdict.PASS:
                 return not_the_first(again, execution)
@@ -256,7 +267,11 @@ class Judge:
         """Execute a case into new outputs, in place of those of the execution before."""
         case = pending.case
         sources = {key: memory.binding for key, memory in read.items()}
+        overwritten = in_place_input(case)
         for slot in outputs(case.desc):
+            if overwritten:
+                written[slot.key] = OutputMemory.before_execution(sources[overwritten], slot.tensor, None)
+                continue
             written[slot.key] = bind_output(
                 slot.tensor,
                 expected[slot.key],
@@ -323,8 +338,9 @@ class Judge:
             if outside:
                 reason = f"{slot.name}: bytes changed outside the tensor, at {outside} from its start"
                 return passed._replace(verdict=Verdict.FAIL, rule=OUTPUT_BOUNDS, reason=reason)
+        overwritten = in_place_input(case)
         for slot in inputs(case.desc):
-            if not read[slot.key].is_unchanged:
+            if slot.key != overwritten and not read[slot.key].is_unchanged:
                 reason = f"{slot.name}: the input's memory was written to"
                 return passed._replace(verdict=Verdict.FAIL, rule=INPUTS_UNCHANGED, reason=reason)
         passed = passed._replace(
@@ -419,6 +435,9 @@ def expected_results(
     pending: Pending, read: Bindings, profile: Profile
 ) -> Mapping[str, Expectation | LargeExpectation]:
     """What the outputs of a case have to hold, by slot; computed anew, part by part, where they are large."""
+    if in_place_input(pending.case):  # which the execution writes over
+        read = {key: Binding(bound.buffer.copy(), bound.offset, bound.size) for key, bound in read.items()}
+        return expected_output(pending.case.desc, read, profile)
     compute = expected_parts if pending.needed > LARGE_BYTES else expected_output
     return compute(pending.case.desc, read, profile)
 

@@ -62,7 +62,7 @@ class OutputMemory(NamedTuple):
         binding: where the tensor lies.
         tensor: the tensor.
         outside: what lay before the tensor and behind it.
-        poison: what its elements were; None where they are too many to be kept.
+        poison: what its elements were; None where they are too many to be kept, or an input's.
     """
 
     binding: Binding
@@ -119,7 +119,7 @@ class Unwritten:
 
     def look(self, key: str, memory: OutputMemory, expected: Expectation | LargeExpectation) -> None:
         """Take in the output in a slot after an execution, and what was expected there."""
-        if not isinstance(expected, Expectation) or expected.open is None:
+        if not isinstance(expected, Expectation) or expected.open is None or memory.poison is None:
             return
         untouched = expected.open & (memory.elements == memory.poison)
         if expected.free is not None:
