@@ -125,20 +125,14 @@ def _kept(chooser: Chooser, operator: str, level: Level, rule: str, origin: str)
 
 
 def _with_data(chooser: Chooser, desc: OperatorDesc, focus: Focus) -> tuple[OperatorDesc, dict[str, Recipe]]:
-    """The descriptor and its data, with what the focus asks of both; raises Impossible where that cannot be."""
+    """The descriptor and its data, with what the focus asks of both."""
     data = recipes(chooser, desc, focus)
     if not focus.in_place:
         return desc, data
     output = outputs(desc)[0]
-    alike = [
-        slot
-        for slot in inputs(desc)
-        if slot.tensor.sizes == output.tensor.sizes and slot.tensor.data_type.size == output.tensor.data_type.size
-    ]
-    if not alike:
-        raise Impossible
-    slot = chooser.choice(alike)
-    tensor = replace(output.tensor, data_type=slot.tensor.data_type)
+    slot = chooser.choice([slot for slot in inputs(desc) if slot.tensor.sizes == output.tensor.sizes])
+    is_as_wide = slot.tensor.data_type.size == output.tensor.data_type.size
+    tensor = replace(output.tensor, data_type=slot.tensor.data_type) if is_as_wide else output.tensor
     return with_tensors(desc, {slot.key: tensor}), {**data, slot.key: replace(data[slot.key], in_place=True)}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -108,13 +108,14 @@ class DeviceProcess(LibraryProcess):
             ExecutionError: a library refused; if the device was lost, the process is gone.
             LibraryCrash: the process is gone.
         """
-        resources = [resource.binding for resource in (*inputs, *outputs) if resource is not None]
-        request = RunOperator(len(block), _described(inputs), _described(outputs), repeats)
-        self._send(request, [block, *(binding.buffer.data for binding in resources)])
+        buffers = {id(bound.binding.buffer): bound.binding.buffer for bound in (*inputs, *outputs) if bound is not None}
+        numbers = {identity: number for number, identity in enumerate(buffers)}
+        request = RunOperator(len(block), _described(inputs, numbers), _described(outputs, numbers), repeats)
+        self._send(request, [block, *(buffer.data for buffer in buffers.values())])
         done = self._done()
         try:
-            for binding in resources:
-                self._receiver.read_into(binding.buffer.data)
+            for buffer in buffers.values():
+                self._receiver.read_into(buffer.data)
         except EOFError:
             raise self._gone() from None
         return done.seconds
@@ -151,10 +152,11 @@ class DeviceProcess(LibraryProcess):
         return LibraryCrash(self._end())
 
 
-def _described(resources: Sequence[BoundResource | None]) -> tuple[Buffer | None, ...]:
-    return tuple(
-        None
-        if resource is None
-        else Buffer(len(resource.binding.buffer), resource.binding.offset, resource.binding.size, resource.is_owned)
-        for resource in resources
-    )
+def _described(resources: Sequence[BoundResource | None], numbers: Mapping[int, int]) -> tuple[Buffer | None, ...]:
+    """As the protocol has them; `numbers` are those of the arrays, by identity."""
+    return tuple(None if resource is None else _buffer(resource, numbers) for resource in resources)
+
+
+def _buffer(resource: BoundResource, numbers: Mapping[int, int]) -> Buffer:
+    array, offset, size = resource.binding
+    return Buffer(numbers[id(array)], len(array), offset, size, resource.is_owned)

@@ -14,8 +14,17 @@ import msgspec
 
 
 class Buffer(msgspec.Struct, frozen=True, array_like=True):
-    """A resource whose bytes follow, and the range of it that is bound: see `submission.Bound`."""
+    """A range of a resource that is bound: see `submission.Bound`.
 
+    Attributes:
+        resource: its number, in the order in which the bytes of resources follow.
+        length: bytes of the resource.
+        offset: of the range.
+        size: of the range.
+        is_owned: as there.
+    """
+
+    resource: int
     length: int
     offset: int
     size: int
@@ -44,8 +53,10 @@ class RunOperator(msgspec.Struct, frozen=True, tag=True):
     repeats: int = 0
 
     @property
-    def resources(self) -> list[Buffer]:
-        return [buffer for buffer in (*self.inputs, *self.outputs) if buffer is not None]
+    def lengths(self) -> list[int]:
+        """Of the resources, each once, in their order."""
+        buffers = (buffer for buffer in (*self.inputs, *self.outputs) if buffer is not None)
+        return [length for _, length in sorted({(buffer.resource, buffer.length) for buffer in buffers})]
 
 
 class Copy(msgspec.Struct, frozen=True, tag=True):

@@ -128,7 +128,7 @@ class Server:
         if isinstance(request, Decide | RunOperator):
             self._receiver.read_into(self._memory[: request.block])
         if isinstance(request, RunOperator):
-            resources = [bytearray(buffer.length) for buffer in request.resources]
+            resources = [bytearray(length) for length in request.lengths]
             for data in resources:
                 self._receiver.read_into(memoryview(data))
         try:
@@ -148,12 +148,10 @@ class Server:
             return self._failure(error), []
 
     def _execute(self, request: RunOperator, resources: list[bytearray]) -> list[float]:
-        contents = iter(resources)
-
         def bound(buffer: Buffer | None) -> Bound | None:
             if buffer is None:
                 return None
-            return Bound(next(contents), buffer.offset, buffer.size, buffer.is_owned)
+            return Bound(resources[buffer.resource], buffer.offset, buffer.size, buffer.is_owned)
 
         inputs, outputs = ([bound(buffer) for buffer in buffers] for buffers in (request.inputs, request.outputs))
         with Program(self._gpu, self._desc) as program, Submission(self._gpu) as submission:

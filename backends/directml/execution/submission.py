@@ -55,8 +55,8 @@ class Submission:
 
         Args:
             program: the operator; it is to live as long as this.
-            inputs: its tensors' resources in the order of its struct, None for a tensor left out. No two bindings
-                share data.
+            inputs: its tensors' resources in the order of its struct, None for a tensor left out. Bindings that share
+                data share a resource of the device.
             outputs: likewise.
 
         Raises:
@@ -108,9 +108,11 @@ class Submission:
     def _operand(self, bound: Bound | None) -> Operand | None:
         if bound is None:
             return None
-        resource = self._held.enter_context(self._gpu.buffer(len(bound.data)))
-        self._resources.append(_StagedResource(bound, resource, self._staged))
-        self._staged += aligned(len(bound.data))
+        resource = next((placed.resource for placed in self._resources if placed.bound.data is bound.data), None)
+        if resource is None:
+            resource = self._held.enter_context(self._gpu.buffer(len(bound.data)))
+            self._resources.append(_StagedResource(bound, resource, self._staged))
+            self._staged += aligned(len(bound.data))
         return Operand(BufferBinding(resource.pointer, bound.offset, bound.size), bound.is_owned)
 
     def _scratch(self, size: int) -> ctypes.Structure | None:

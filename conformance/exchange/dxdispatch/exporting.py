@@ -30,6 +30,7 @@ from dml_conformance.strategies.values import (
     OVERLAPPING,
     UNSIGNED_OF_SIZE,
     buffer_size,
+    in_place_input,
     materialize,
 )
 
@@ -169,6 +170,8 @@ class _Memory:
         for how, most in {"exported": MAX_BYTES, **({"in one file": MAX_INLINE_BYTES} if inline else {})}.items():
             if size > most:
                 raise NotExpressible(f"its tensors take {size} bytes, {how} are up to {most}")
+        if in_place_input(case):
+            raise NotExpressible("its output is bound to an input's memory")
         try:
             contents = materialize(case)
         except ValueError as error:

@@ -75,7 +75,7 @@ while (received := receiver.receive()) is not None:
     request = decode_request(received[1])
     block = bytearray(getattr(request, "block", 0))
     receiver.read_into(memoryview(block))
-    resources = [bytearray(buffer.length) for buffer in getattr(request, "resources", [])]
+    resources = [bytearray(length) for length in getattr(request, "lengths", [])]
     for data in resources:
         receiver.read_into(memoryview(data))
     {answers}
@@ -118,8 +118,18 @@ def test_what_the_worker_is_told_of_resources() -> None:
     process = fake_process("reply(ExecutionProblem(ProblemKind.FAILED, repr((request.inputs, request.outputs))))")
     with pytest.raises(ExecutionError) as told:
         process.execute(BLOCK, [resource(b"d" * 8, is_owned=True), None], [resource(b"o" * 4)])
-    inputs = (Buffer(40, 16, 8, True), None)
-    assert str(told.value) == repr((inputs, (Buffer(36, 16, 4, False),)))
+    inputs = (Buffer(0, 40, 16, 8, True), None)
+    assert str(told.value) == repr((inputs, (Buffer(1, 36, 16, 4, False),)))
+    process.close()
+
+
+def test_a_resource_that_is_bound_twice_is_sent_once() -> None:
+    process = fake_process(
+        "data, = resources; data[-1] = 65 + request.outputs[0].resource; reply(RunTimes(), *resources)"
+    )
+    both = resource(b"d" * 8)
+    process.execute(BLOCK, [both], [both])
+    assert both.binding.buffer.tobytes() == b"<" * 16 + b"d" * 8 + b">" * 15 + b"A"
     process.close()
 
 
@@ -235,17 +245,17 @@ def serve(
         Server(opened, memory, file.fileno(), replies.fileno(), DeadlineTimer()).serve()
         replies.seek(0)
         receiver = Receiver(replies.fileno(), in_turn=False)
-        resources = iter(request.resources if isinstance(request, RunOperator) else [] for request, _ in requests)
+        resources = iter(request.lengths if isinstance(request, RunOperator) else [] for request, _ in requests)
         while (received := receiver.receive()) is not None:
             reply = decode_reply(received[1])
             wanted = next(resources)
-            data = bytearray(sum(buffer.length for buffer in wanted) if isinstance(reply, RunTimes) else 0)
+            data = bytearray(sum(wanted) if isinstance(reply, RunTimes) else 0)
             receiver.read_into(memoryview(data))
             found.append((reply, bytes(data)))
     return found
 
 
-EXECUTE = RunOperator(8, (Buffer(48, 16, 16), None), (Buffer(32, 16, 16),))
+EXECUTE = RunOperator(8, (Buffer(0, 48, 16, 16), None), (Buffer(1, 32, 16, 16),))
 RESOURCES = b"<" * 16 + b"0123456789abcdef" + b">" * 16 + b"?" * 32
 
 

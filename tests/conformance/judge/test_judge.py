@@ -632,6 +632,9 @@ def test_a_case_about_no_rule_in_particular(backend: ReferenceBackend, data: boo
                     "limits",
                     "special-pairs",
                     "shifts",
+                    "moderate",
+                    "critical",
+                    "all-values",
                     "explicit",
                     "explicit-bits",
                 )

@@ -12,6 +12,7 @@ from dml_conformance.backends.base import Answer, Binding
 from dml_conformance.backends.reference import ReferenceBackend, expected_output, layout
 from dml_conformance.backends.reference.operators import OPERATORS
 from dml_conformance.backends.reference.parts import as_expectation
+from dml_conformance.spec.accuracy import DIRECTML
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorSpec, Slot, slots, tensor_at, with_tensors
@@ -33,6 +34,7 @@ EXECUTED = (
     "negative-indices",
     "out-of-range-indices",
     "EXECUTION.strides",
+    "EXECUTION.in-place",
     "EXECUTION.output-bounds",
     "EXECUTION.inputs-unchanged",
 )
@@ -229,7 +231,10 @@ def compute(desc: Any, inputs: Bindings) -> Any:
 def right(desc: Any, arrays: Arrays) -> dict[str, Any]:
     """The right elements of every output, from those of the inputs, by slot."""
     found = OPERATORS[desc.operator](desc, arrays)
-    return {slot.key: as_expectation(found[slot.key], slot.tensor).values for slot in of_role(desc, is_output=True)}
+    return {
+        slot.key: as_expectation(found[slot.key], desc, slot.tensor, DIRECTML).values
+        for slot in of_role(desc, is_output=True)
+    }
 
 
 def write(desc: Any, values: Any, output: Binding) -> None:

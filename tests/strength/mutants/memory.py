@@ -57,6 +57,14 @@ def ScribblesOnItsInput(desc: Any, level: Level, inputs: Bindings, outputs: Bind
         inputs[source(desc).key].view[0] ^= 1
 
 
+@plants("execute", reads=True, rules=("EXECUTION.in-place",))
+def ClearsTheOutputFirst(desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
+    """Zeroes the output before it reads the input, which may lie in the same memory."""
+    output = main_output(desc)
+    layout.bits(outputs[output.key], output.tensor)[...] = 0
+    execute(desc, inputs, outputs)
+
+
 @plants("execute", since="3_0", families=GATHERS, rules=("EXECUTION.inputs-unchanged",))
 def ResolvesNegativeIndicesInPlace(desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
     """Writes the places that negative indices stand for back into the index tensor."""
