@@ -114,6 +114,30 @@ class SeededChooser:
 _LEAST_POOL = 2**64
 
 
+class SimplestChooser:
+    """Of all options the simplest."""
+
+    def integer(self, low: int, high: int) -> int:
+        return low
+
+    def several(self, low: int, high: int, count: int) -> list[int]:
+        return [low] * count
+
+    def code(self, count: int) -> int:
+        return 0
+
+    def choice(self, options: Sequence[T]) -> T:
+        return options[0]
+
+    def variant(self, options: Sequence[T]) -> T:
+        if not options:
+            raise Impossible
+        return options[0]
+
+    def section(self) -> None:
+        """Nothing: there are no decisions before it."""
+
+
 class _WalkingChooser(SeededChooser):
     """Decisions from a seed, except variants: the first ones follow a path, the rest take their first option."""
 

@@ -21,7 +21,7 @@ from dml_conformance.backends.torch import batch, kernels
 from dml_conformance.backends.torch.decisions import decide, operator_of
 from dml_conformance.backends.torch.device import describe, devices_for, find_device, versions
 from dml_conformance.backends.torch.kernels import Work
-from dml_conformance.backends.torch.memory import BITS, DeviceResources, HostResources, Resources, element_type, fill
+from dml_conformance.backends.torch.memory import DeviceResources, HostResources, Resources, element_type, fill
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator, torch_operators
 from dml_conformance.backends.torch.timing import seconds, seconds_cold
 from dml_conformance.spec.descriptor import slots
@@ -81,6 +81,11 @@ class _Torch:
     def _operators(self) -> Iterable[str]:
         return torch_operators()
 
+    @property
+    def device(self) -> torch.device:
+        """Where work is done."""
+        return self._device
+
     def capabilities(self) -> Capabilities:
         found = versions(self._device)
         if not self._without_kernels:
@@ -126,6 +131,21 @@ class _Torch:
             resources.write_back(outputs.values())
         return found
 
+    def execute_on_device(self, desc: OperatorDesc, inputs: Tensors, outputs: Tensors) -> None:
+        """Do what `execute` does, on tensors that lie on the device already.
+
+        Args:
+            desc: a descriptor that `validate` accepts.
+            inputs: by slot, of the described sizes, elements of any type of their width.
+            outputs: likewise; they are written.
+        """
+        types = self._element_types(desc)
+        with torch.inference_mode():
+            sources, targets = (
+                {key: tensor.view(types[key]) for key, tensor in part.items()} for part in (inputs, outputs)
+            )
+            self._work(desc, sources, targets)()
+
     def _copy(self, size: int) -> Work:
         source = torch.ones(size, dtype=torch.uint8, device=self._device)
         target = torch.zeros_like(source)
@@ -138,14 +158,25 @@ class _Torch:
 
     def _prepare(self, desc: OperatorDesc, resources: Resources, inputs: Bindings, outputs: Bindings) -> Work:
         """Everything but the work itself: what is returned reads the inputs' views and writes the outputs'."""
-        operator = operator_of(desc)
+        types = self._element_types(desc)
         sources, targets = {}, {}
         for key, _, field, tensor in slots(desc):
             if field.is_output:
-                targets[key] = resources.view(outputs[key], tensor, BITS[tensor.data_type.size])
+                targets[key] = resources.view(outputs[key], tensor, types[key])
             else:
-                dtype = element_type(tensor, field.attribute in operator.numbers)
-                sources[key] = resources.view(inputs[key], tensor, dtype)
+                sources[key] = resources.view(inputs[key], tensor, types[key])
+        return self._work(desc, sources, targets)
+
+    def _element_types(self, desc: OperatorDesc) -> dict[str, torch.dtype]:
+        """By slot, what the operator takes the elements for: outputs are bits."""
+        numbers = operator_of(desc).numbers
+        return {
+            key: element_type(tensor, not field.is_output and field.attribute in numbers)
+            for key, _, field, tensor in slots(desc)
+        }
+
+    def _work(self, desc: OperatorDesc, sources: Tensors, targets: Mapping[str, Tensor]) -> Work:
+        operator = operator_of(desc)
         if operator.plan is not None and not self._without_kernels:
             (target,) = targets.values()
             if target.nbytes >= (self.least_bytes or 0):

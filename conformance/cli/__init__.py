@@ -18,6 +18,7 @@ COMMANDS = {
     "certify": "dml_conformance.conformance.cli.certify:certify",
     "replay": "dml_conformance.conformance.cli.replay:replay",
     "report": "dml_conformance.conformance.cli.report:report",
+    "accuracy": "dml_conformance.conformance.cli.accuracy:accuracy",
     "check": "dml_conformance.conformance.cli.check:check",
     "completion": "dml_conformance.conformance.cli.completion:completion",
     "directml": "dml_conformance.conformance.cli.directml:directml",

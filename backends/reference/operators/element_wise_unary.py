@@ -60,7 +60,7 @@ def sign(numbers: Numbers) -> Numbers:
 
 def erf(numbers: Numbers) -> Numbers:
     """2 / sqrt(pi) * the integral of exp(-t * t) from 0 to x"""
-    return np.asarray(_ERF(numbers), np.float64).reshape(np.shape(numbers))
+    return np.positive(_ERF(numbers), dtype=np.float64, casting="unsafe")
 
 
 _ERF = np.frompyfunc(math.erf, 1, 1)

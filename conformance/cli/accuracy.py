@@ -1,0 +1,231 @@
+"""`dml-conformance accuracy`: how far from the exact value the results of functions of one number are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dml_conformance.conformance.cli.errors import Exit
+from dml_conformance.conformance.cli.lines import complain, echo
+from dml_conformance.conformance.cli.options import OPERATOR, format_option
+from dml_conformance.conformance.cli.output import print_json, print_table
+from dml_conformance.spec.accuracy import DIRECTML, PROFILES, Profile
+
+if TYPE_CHECKING:
+    from dml_conformance.backends.base import Backend, Capabilities
+    from dml_conformance.conformance.accuracy import Accuracy
+    from dml_conformance.spec.datatypes import DataType
+
+# What of the errors is told besides the largest one.
+QUANTILE = 0.999
+
+
+@click.command()
+@click.option("--backend", "backend_name", required=True, metavar="NAME", help="As for certify.")
+@click.option(
+    "--operator",
+    "names",
+    multiple=True,
+    type=OPERATOR,
+    help="Operator such as ELEMENT_WISE_EXP; may be repeated. Without it all that are functions of one number.",
+)
+@click.option(
+    "--accuracy",
+    "profile",
+    type=click.Choice(tuple(PROFILES)),
+    default=DIRECTML.name,
+    show_default=True,
+    help="Profile whose bounds results are held to.",
+)
+@click.option("--exhaustive", is_flag=True, help="Try all 4,294,967,296 FLOAT32 numbers, not a sample.")
+@click.option(
+    "--per-binade",
+    type=click.IntRange(1, 2**23),
+    metavar="N",
+    help="FLOAT32 numbers to try of each exponent and sign; 8,192 if not given.",
+)
+@click.option("--binades", is_flag=True, help="Show the errors by argument too; JSON has them anyway.")
+@format_option("text", "json")
+@click.pass_context
+def accuracy(
+    context: click.Context,
+    backend_name: str,
+    names: tuple[str, ...],
+    profile: str,
+    exhaustive: bool,
+    per_binade: int | None,
+    binades: bool,
+    format_: str,
+) -> None:
+    """Measure how far from the exact values the results of functions of one number are.
+
+    All FLOAT16 numbers are tried, and FLOAT32 numbers of every exponent, with --exhaustive all. Where a torch backend
+    works on an accelerator, the numbers are made and judged there. The backend runs in this process.
+
+    Exit code 0: all results are within the bounds; 1: some are not; 2: wrong usage, or nothing can be measured; 3: the
+    backend failed, or the device does not compute what is expected.
+    """
+    if exhaustive and per_binade is not None:
+        raise click.UsageError("--exhaustive and --per-binade exclude each other; give one of them.")
+    from dml_conformance.backends.loading import load_backend
+    from dml_conformance.conformance.accuracy import SAMPLED
+
+    held_to = PROFILES[profile]
+    backend = load_backend(backend_name)
+    try:
+        sampled = None if exhaustive else per_binade or SAMPLED
+        found = list(_measured(backend, tuple(dict.fromkeys(names)), held_to, sampled))
+        claims = backend.capabilities()
+    finally:
+        close = getattr(backend, "close", None)
+        if close is not None:
+            close()
+    if not found:
+        raise click.UsageError(f"--backend {backend_name} does none of what was asked for.")
+    if format_ == "json":
+        print_json(as_json(found, claims, held_to, is_exhaustive=exhaustive))
+    else:
+        _print(found, held_to, claims, with_binades=binades)
+    context.exit(Exit.NOT_CONFORMANT if any(one.wrong for one in found) else Exit.CONFORMANT)
+
+
+def _measured(backend: Backend, names: Sequence[str], profile: Profile, sampled: int | None) -> Iterator[Accuracy]:
+    """Every operator with every type that it is measured with; what the backend refuses is told, and left out."""
+    from dml_conformance.conformance.accuracy import RefusedError, measure, works_on_device
+    from dml_conformance.reports.console import Steps
+
+    for name, data_type, count in list(_planned(backend, names, sampled)):
+        with Steps(f"{name} {data_type.name}", count, "numbers") as steps:
+            try:
+                yield measure(
+                    backend,
+                    name,
+                    data_type,
+                    profile,
+                    sampled=sampled,
+                    on_device=works_on_device(backend) and data_type.size == 4,
+                    advance=steps.advance,
+                )
+            except RefusedError as reason:
+                complain(f"left out: {reason}")
+
+
+def _planned(backend: Backend, names: Sequence[str], sampled: int | None) -> Iterator[tuple[str, DataType, int]]:
+    """What is measured, and how many numbers are tried."""
+    from dml_conformance.conformance.accuracy import TYPES, AccuracyError, function, functions, parts
+
+    claimed = backend.capabilities().operators
+    for name in names or [name for name in functions() if name in claimed]:
+        data_types = [data_type for data_type in TYPES if function(name, data_type)]
+        if not data_types:
+            raise AccuracyError(f"--operator {name}: expected a function of one number, such as ELEMENT_WISE_EXP")
+        for data_type in data_types:
+            yield name, data_type, sum(part.size for part in parts(data_type, 2**24, sampled))
+
+
+def as_json(
+    found: Sequence[Accuracy], claims: Capabilities, profile: Profile, *, is_exhaustive: bool
+) -> dict[str, Any]:
+    """The results as `accuracy --format json` prints them.
+
+    Returns:
+        `format` (1; another number when a member changes its meaning), `backend` (name, device, versions), `accuracy`,
+        `exhaustive` and `results`. A result has `operator`, `data_type`, `bound`, `tried`, `counted`, `wrong`, `worst`
+        (argument, expected, found, error), `error` (the largest, in units in the last place; at which argument; what
+        99.9 % do not exceed), `used` (the largest part of what the bound allows) and `binades` (from which argument, to
+        which, error, used). What is not finite is a text.
+    """
+    return {
+        "format": 1,
+        "backend": {"name": claims.name, "device": claims.device, "versions": dict(sorted(claims.versions.items()))},
+        "accuracy": profile.name,
+        "exhaustive": is_exhaustive,
+        "results": [_result_json(one, profile) for one in found],
+    }
+
+
+def _result_json(one: Accuracy, profile: Profile) -> dict[str, Any]:
+    from dml_conformance.spec.registry import operator
+
+    spec = operator(one.operator)
+    error, at = one.error
+    return {
+        "operator": one.operator,
+        "data_type": one.data_type.name,
+        "bound": profile.bound(spec.bounds, spec.precise, one.data_type).formula,
+        "tried": one.tried,
+        "counted": one.counted,
+        "wrong": one.wrong,
+        "worst": [
+            {
+                "argument": _number(wrong.argument),
+                "expected": wrong.expected,
+                "found": _number(wrong.found),
+                "error": _number(wrong.error),
+            }
+            for wrong in one.worst
+        ],
+        "error": {"largest": _number(error), "at": _number(at), "quantile": _number(one.quantile(QUANTILE))},
+        "used": _number(one.most_used),
+        "binades": [
+            {"from": _number(low), "to": _number(high), "error": _number(worst), "used": _number(used)}
+            for low, high, worst, used in one.binades()
+        ],
+    }
+
+
+def _number(number: float) -> float | str:
+    """As JSON has it."""
+    return number if math.isfinite(number) else str(number)
+
+
+def _print(found: Sequence[Accuracy], profile: Profile, claims: Capabilities, *, with_binades: bool) -> None:
+    print_table(
+        ("operator", "type", "tried", "wrong", "error", "at", f"{QUANTILE:.1%}", "of bound"),
+        (
+            (
+                one.operator,
+                one.data_type.name,
+                f"{one.tried:,}",
+                f"{one.wrong:,}" if one.wrong else "-",
+                f"{one.error[0]:.4g}",
+                f"{one.error[1]:.6g}",
+                f"{one.quantile(QUANTILE):.3g}",
+                f"{one.most_used:.2f}",
+            )
+            for one in found
+        ),
+        whole=8,
+    )
+    for one in found:
+        if one.wrong:
+            _print_wrong(one)
+        if with_binades:
+            _print_binades(one)
+    tried, wrong = sum(one.tried for one in found), sum(one.wrong for one in found)
+    echo()
+    echo(f"errors in units in the last place, on {claims.name} ({claims.device}), held to the profile {profile.name}")
+    echo(f"{tried:,} results, {wrong:,} wrong")
+
+
+def _print_wrong(one: Accuracy) -> None:
+    echo()
+    echo(f"{one.operator} {one.data_type.name}, the farthest of {one.wrong:,} that are wrong:")
+    print_table(
+        ("of", "expected", "found", "error"),
+        ((f"{w.argument:.9g}", w.expected, f"{w.found:.9g}", f"{w.error:.4g}") for w in one.worst),
+        whole=4,
+    )
+
+
+def _print_binades(one: Accuracy) -> None:
+    echo()
+    echo(f"{one.operator} {one.data_type.name} by argument:")
+    print_table(
+        ("from", "to", "error", "of bound"),
+        ((f"{low:.6g}", f"{high:.6g}", f"{error:.4g}", f"{used:.2f}") for low, high, error, used in one.binades()),
+        whole=4,
+    )

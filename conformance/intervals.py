@@ -1,0 +1,280 @@
+"""The reference's intervals for functions of one number, where the numbers are: in NumPy's arrays or torch's tensors.
+
+`backends.reference.arithmetic` says what is right. Here the same is computed of billions of numbers, on the device that
+they lie on; who uses it holds a sample of it against the reference. The exact function is the reference's own: what it
+calls of NumPy is called of torch (`TorchNumbers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from dml_conformance.backends.reference.arithmetic import OWN_ERROR, Arithmetic, Function
+from dml_conformance.backends.reference.layout import NUMBERS
+from dml_conformance.spec.accuracy import Bound, Profile, Subnormals
+from dml_conformance.spec.datatypes import DataType
+
+if TYPE_CHECKING:
+    import torch
+
+Numbers = Any  # an array or a tensor
+
+
+class Library(Protocol):
+    """NumPy or torch, in the names that they share, and what they do not share."""
+
+    names: Any
+
+    def cast(self, numbers: Numbers, kind: str) -> Numbers:
+        """The numbers in another type, `float64`."""
+
+    def apply(self, function: Function, numbers: Numbers) -> Numbers:
+        """A function of the reference, of FLOAT64 numbers."""
+
+    def count_up(self, start: int, end: int) -> Numbers:
+        """Whole numbers of 64 bits."""
+
+    def largest(self, numbers: Numbers, count: int) -> Numbers:
+        """The places of the largest ones, in no order."""
+
+    def histogram(self, numbers: Numbers, bins: int, least: float, most: float) -> Numbers:
+        """How many lie in each of so many bins of the same width; others are left out."""
+
+    def take(self, numbers: Numbers, places: Numbers) -> Numbers:
+        """Of each row, those at its places."""
+
+    def host(self, numbers: Numbers) -> Any:
+        """The same as an array in the host's memory."""
+
+
+class NumPy:
+    """On the host."""
+
+    names: Any = np
+
+    def cast(self, numbers: Numbers, kind: str) -> Numbers:
+        return numbers.astype(kind)
+
+    def apply(self, function: Function, numbers: Numbers) -> Numbers:
+        return np.asarray(function(numbers), np.float64)
+
+    def count_up(self, start: int, end: int) -> Numbers:
+        return np.arange(start, end, dtype=np.int64)
+
+    def largest(self, numbers: Numbers, count: int) -> Numbers:
+        return np.argsort(-numbers, kind="stable")[:count]
+
+    def histogram(self, numbers: Numbers, bins: int, least: float, most: float) -> Numbers:
+        return np.histogram(numbers, bins, (least, most))[0]
+
+    def take(self, numbers: Numbers, places: Numbers) -> Numbers:
+        return np.take_along_axis(numbers, places, 1)
+
+    def host(self, numbers: Numbers) -> Any:
+        return np.asarray(numbers)
+
+
+class Torch:
+    """On a device of torch's."""
+
+    def __init__(self, device: torch.device) -> None:
+        import torch
+
+        self.names: Any = torch
+        self._device = device
+
+    def cast(self, numbers: Numbers, kind: str) -> Numbers:
+        return numbers.to(getattr(self.names, kind))
+
+    def apply(self, function: Function, numbers: Numbers) -> Numbers:
+        found = function(TorchNumbers(numbers))
+        return _tensor(found, numbers).broadcast_to(numbers.shape).double()
+
+    def count_up(self, start: int, end: int) -> Numbers:
+        return self.names.arange(start, end, dtype=self.names.int64, device=self._device)
+
+    def largest(self, numbers: Numbers, count: int) -> Numbers:
+        return numbers.topk(min(count, len(numbers))).indices
+
+    def histogram(self, numbers: Numbers, bins: int, least: float, most: float) -> Numbers:
+        return self.names.histc(numbers, bins, least, most)
+
+    def take(self, numbers: Numbers, places: Numbers) -> Numbers:
+        return numbers.gather(1, places)
+
+    def host(self, numbers: Numbers) -> Any:
+        return numbers.cpu().numpy()
+
+
+class TorchNumbers(NDArrayOperatorsMixin):
+    """A tensor that NumPy's functions take: `np.exp` of it is `torch.exp` of the tensor.
+
+    Raises:
+        TypeError: from a function that is not known here.
+    """
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, tensor: Numbers) -> None:
+        self.tensor = tensor
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.tensor.shape)
+
+    def astype(self, dtype: Any, **_: Any) -> TorchNumbers:
+        return self if np.dtype(dtype) == bool else TorchNumbers(self.tensor.double())
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *arguments: Any, **options: Any) -> Any:
+        if method != "__call__" or not options.keys() <= {"dtype", "casting"}:
+            return NotImplemented
+        kind = options.get("dtype")
+        return self._call(ufunc.__name__.partition(" ")[0], arguments, kind is not None and np.dtype(kind) != bool)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+        return NotImplemented if options else self._call(function.__name__, arguments, False)
+
+    def _call(self, name: str, arguments: Sequence[Any], to_numbers: bool) -> Any:
+        import torch
+
+        of_torch: Callable[..., Any] | None = getattr(torch, _TORCH_NAMES.get(name, name), None)
+        if of_torch is None:
+            return NotImplemented
+        tensors = [_tensor(argument, self.tensor) for argument in arguments]
+        return TorchNumbers(of_torch(*(tensor.double() for tensor in tensors) if to_numbers else tensors))
+
+
+def _tensor(number: Any, like: Numbers) -> Numbers:
+    if isinstance(number, TorchNumbers):
+        return number.tensor
+    kind = None if isinstance(number, bool | np.bool_) else like.new_zeros(0).double().dtype
+    return like.new_full((), number, dtype=kind)
+
+
+_TORCH_NAMES = {
+    "rint": "round",
+    "power": "pow",
+    "fabs": "abs",
+    "equal": "eq",
+    "invert": "bitwise_not",
+    "clip": "clamp",
+}
+
+
+class Judged(NamedTuple):
+    """What is known of each result.
+
+    Attributes:
+        is_right: whether it lies in its interval.
+        is_counted: whether its error counts: it and the exact value are finite, the argument is within the bound's
+            reach, and neither it nor the exact value is subnormal where these may be taken for zero.
+        error: in units in the last place of the exact value; 0 where it does not count.
+        used: the part of the way from the exact value to the interval's end, likewise; more than 1 is beyond it.
+        value: the nearest number of the type.
+        low, high: the ends of the interval, as numbers of the type.
+        nan: where a NaN is right.
+    """
+
+    is_right: Numbers
+    is_counted: Numbers
+    error: Numbers
+    used: Numbers
+    value: Numbers
+    low: Numbers
+    high: Numbers
+    nan: Numbers
+
+
+class Judge:
+    """Judges the results of a function of one number.
+
+    Args:
+        library: of the numbers.
+        found: what is computed; its arguments are not looked at.
+        data_type: of argument and result.
+        bound: that the results are held to.
+        profile: that it is of.
+    """
+
+    def __init__(
+        self, library: Library, found: Arithmetic, data_type: DataType, bound: Bound, profile: Profile
+    ) -> None:
+        self._library, self._xp = library, library.names
+        self._found, self._bound = found, bound
+        self._type = data_type.name.lower()
+        self._info = np.finfo(NUMBERS[data_type])
+        self._is_flushing = profile.subnormals[data_type] is not Subnormals.KEPT
+
+    def judge(self, arguments: Numbers, results: Numbers) -> Judged:
+        xp, cast = self._xp, self._library.cast
+        x, got, smallest = cast(arguments, "float64"), cast(results, "float64"), float(self._info.tiny)
+        exact, least, most, nan = self._ends(x)
+        is_tiny = (x != 0) & (abs(x) < smallest)
+        if self._is_flushing and bool(is_tiny.any()):
+            _, low, high, other = self._ends(xp.where(is_tiny, x * 0.0, x))
+            least, most, nan = xp.minimum(least, low), xp.maximum(most, high), nan | other
+        value, low, high = self._rounded(exact, least, most)
+        is_right = xp.where(xp.isnan(got), nan, (low <= results) & (results <= high))
+        if self._found.keeps_zero_signs:
+            is_zero = (low == 0) & (high == 0) & ~nan
+            is_right &= ~is_zero | (xp.signbit(results) == xp.signbit(value))
+        is_counted = xp.isfinite(got) & xp.isfinite(exact) & (abs(x) <= self._bound.reach)
+        if self._is_flushing:
+            is_counted &= ~is_tiny & ((abs(exact) >= smallest) | (exact == 0))
+        away = got - exact
+        error = xp.where(is_counted, abs(away) / self._spacing(exact), 0.0)
+        used = xp.where(is_counted & (away != 0), away / (xp.where(away > 0, most, least) - exact), 0.0)
+        return Judged(is_right, is_counted, error, used, value, low, high, nan)
+
+    def _ends(self, x: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+        """The exact values, from where to where results are right, and where NaN is; see `arithmetic`."""
+        xp, bound, apply = self._xp, self._bound, self._library.apply
+        exact = apply(self._found.function, x)
+        low = high = exact
+        if bound.argument or bound.shift:
+            away = xp.where(xp.isfinite(x), bound.argument * abs(x) + bound.shift, 0.0)
+            for near in (apply(self._found.function, x - away), apply(self._found.function, x + away)):
+                low, high = xp.fmin(low, near), xp.fmax(high, near)
+        is_finite = xp.isfinite(exact)
+        if not bound.is_exact:
+            allowed = xp.clip(bound.ulp * self._spacing(exact), bound.absolute, None) + OWN_ERROR * abs(exact)
+            if self._found.error is not None:
+                allowed = allowed + apply(self._found.error, x)
+            low, high = xp.where(is_finite, low - allowed, low), xp.where(is_finite, high + allowed, high)
+        if bound.reach < np.inf:
+            is_beyond = (abs(x) > bound.reach) & is_finite
+            low, high = xp.where(is_beyond, bound.beyond[0], low), xp.where(is_beyond, bound.beyond[1], high)
+        nan = xp.isnan(exact)
+        return exact, xp.where(nan, np.inf, low), xp.where(nan, -np.inf, high), nan
+
+    def _spacing(self, numbers: Numbers) -> Numbers:
+        """A unit in the last place of the type at each number, by the exponents of FLOAT64."""
+        xp, info = self._xp, self._info
+        exponent = ((numbers.view(xp.int64) >> 52) & 0x7FF) - 1023
+        exponent = xp.clip(exponent, int(info.minexp), int(info.maxexp) - 1) - info.nmant
+        return ((exponent + 1023) << 52).view(xp.float64)
+
+    def _rounded(self, exact: Numbers, least: Numbers, most: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """The nearest numbers of the type, and the first and the last ones in the intervals; see `arithmetic`."""
+        xp, info, bound = self._xp, self._info, self._bound
+        beyond = 2.0 ** float(info.maxexp)
+        value, low, high = (self._library.cast(numbers, self._type) for numbers in (exact, least, most))
+        infinity = xp.full_like(value, np.inf)
+        low = xp.where(low < least, xp.nextafter(low, infinity), low)
+        high = xp.where(high > most, xp.nextafter(high, -infinity), high)
+        low = xp.where(least <= -bound.overflow * beyond, -infinity, low)
+        high = xp.where(most >= bound.overflow * beyond, infinity, high)
+        is_number = ~xp.isnan(value) & (least <= most)
+        low = xp.where(is_number & (value < low), value, low)
+        high = xp.where(is_number & (value > high), value, high)
+        zero = xp.zeros_like(value)
+        if self._is_flushing:
+            to_zero = (low <= high) & (low < info.tiny.item()) & (high > -info.tiny.item())
+            low = xp.where(to_zero, xp.minimum(low, zero), low)
+            high = xp.where(to_zero, xp.maximum(high, zero), high)
+        is_empty = least > most
+        return value, xp.where(is_empty, zero + 1, low), xp.where(is_empty, zero - 1, high)
