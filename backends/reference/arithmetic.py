@@ -180,7 +180,8 @@ def spacing(numbers: Numbers, data_type: DataType) -> Numbers:
     """A unit in the last place of a type at each number."""
     info = np.finfo(NUMBERS[data_type])
     _, exponent = np.frexp(numbers)
-    units: Numbers = np.ldexp(1.0, np.clip(exponent - 1, info.minexp, info.maxexp - 1) - info.nmant)
+    exponent = np.where(numbers == 0, info.minexp, exponent - 1)  # of 0 frexp gives that of 1/2
+    units: Numbers = np.ldexp(1.0, np.clip(exponent, info.minexp, info.maxexp - 1) - info.nmant)
     return units
 
 
