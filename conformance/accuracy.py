@@ -37,10 +37,9 @@ SAMPLED = 2**13  # FLOAT32 numbers of each binade where not all are tried
 ON_HOST, ON_DEVICE = 2**20, 2**24  # numbers at a time
 CHECKED = 1000  # of each such part, held against the reference
 WORST = 10  # results that are wrong, to be named
+SCATTER = 12345  # an odd number that numbers between steps are made with
 # Errors are counted by their logarithms, in bins of a sixteenth of a power of two.
 LEAST_LOG, MOST_LOG, BINS_A_POWER = -12, 52, 16
-# Of all mantissas, multiples of an odd number near their golden section lie evenly, however many are tried.
-GOLDEN = 0.6180339887498949
 
 
 class AccuracyError(BadInputError):
@@ -57,13 +56,15 @@ class Part(NamedTuple):
     Attributes:
         binade: the first one: sign and exponent, as they stand in the bits.
         rows: how many binades.
-        start, end: which mantissas of each, by their order.
+        start, end: which mantissas of each, counted in steps.
+        step: from one mantissa to about the next one.
     """
 
     binade: int
     rows: int
     start: int
     end: int
+    step: int = 1
 
     @property
     def size(self) -> int:
@@ -203,22 +204,22 @@ def functions() -> list[str]:
 def parts(data_type: DataType, most: int, sampled: int | None) -> Iterator[Part]:
     """The numbers of a type, at most so many at a time; of FLOAT32 so many of each binade, None for all."""
     info = np.finfo(NUMBERS[data_type])
-    binades, columns = 2 ** (int(info.nexp) + 1), 2 ** int(info.nmant)
+    binades, columns, step = 2 ** (int(info.nexp) + 1), 2 ** int(info.nmant), 1
     if sampled is not None and data_type is DataType.FLOAT32:
-        columns = min(columns, sampled)
+        columns, step = min(columns, sampled), max(1, columns // sampled)
     rows = max(1, most // columns)
     for binade in range(0, binades, rows):
         for start in range(0, columns, most):
-            yield Part(binade, min(rows, binades - binade), start, min(start + most, columns))
+            yield Part(binade, min(rows, binades - binade), start, min(start + most, columns), step)
 
 
 def numbers_of(part: Part, data_type: DataType, library: Library) -> Any:
-    """The numbers of a part, a row for each binade."""
+    """The numbers of a part, a row for each binade; between steps they lie anywhere, in each binade elsewhere."""
     xp, bits = library.names, int(np.finfo(NUMBERS[data_type]).nmant)
-    step = int(GOLDEN * 2**bits) | 1
-    mantissas = (library.count_up(part.start, part.end) * step) & (2**bits - 1)
-    binades = library.count_up(part.binade, part.binade + part.rows)
-    patterns = library.cast((binades[:, None] << bits) | mantissas, f"int{8 * data_type.size}")
+    binades = library.count_up(part.binade, part.binade + part.rows)[:, None]
+    steps = library.count_up(part.start, part.end)
+    mantissas = steps * part.step + steps * (SCATTER + 2 * binades) % part.step
+    patterns = library.cast((binades << bits) | mantissas, f"int{8 * data_type.size}")
     return patterns.view(getattr(xp, data_type.name.lower()))
 
 

@@ -241,7 +241,8 @@ class Judge:
                 low, high = xp.fmin(low, near), xp.fmax(high, near)
         is_finite = xp.isfinite(exact)
         if not bound.is_exact:
-            allowed = xp.clip(bound.ulp * self._spacing(exact), bound.absolute, None) + OWN_ERROR * abs(exact)
+            units = xp.where(exact == 0, 0.0, bound.ulp * self._spacing(exact))
+            allowed = xp.clip(units, bound.absolute, None) + OWN_ERROR * abs(exact)
             if self._found.error is not None:
                 allowed = allowed + apply(self._found.error, x)
             low, high = xp.where(is_finite, low - allowed, low), xp.where(is_finite, high + allowed, high)

@@ -137,7 +137,8 @@ def _interval(found: Arithmetic, arguments: Sequence[Numbers], data_type: DataTy
                 has_pole = (np.sign(near) != np.sign(exact)) & (np.abs(near - exact) > 1.0)
                 low, high = np.where(has_pole, found.extremes[0], low), np.where(has_pole, found.extremes[1], high)
     if not bound.is_exact:
-        allowed = np.maximum(bound.ulp * spacing(exact, data_type), bound.absolute) + OWN_ERROR * np.abs(exact)
+        units = np.where(exact == 0, 0.0, bound.ulp * spacing(exact, data_type))  # no part of 0 is more than 0
+        allowed = np.maximum(units, bound.absolute) + OWN_ERROR * np.abs(exact)
         if found.error is not None:
             allowed = allowed + found.error(*arguments)
         is_finite = np.isfinite(exact)

@@ -207,7 +207,8 @@ def _print(found: Sequence[Accuracy], profile: Profile, claims: Capabilities, *,
             _print_binades(one)
     tried, wrong = sum(one.tried for one in found), sum(one.wrong for one in found)
     echo()
-    echo(f"errors in units in the last place, on {claims.name} ({claims.device}), held to the profile {profile.name}")
+    echo(f"{claims.name} on {claims.device}")
+    echo(f"errors in units in the last place, held to the profile {profile.name}")
     echo(f"{tried:,} results, {wrong:,} wrong")
 
 

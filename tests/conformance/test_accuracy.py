@@ -1,0 +1,353 @@
+"""Measuring accuracy: what is tried, what is found wrong, and that both ways of judging come to the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dml_conformance.backends.base import Answer, Bindings, Unsupported
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.backends.reference.arithmetic import Arithmetic, expectation
+from dml_conformance.backends.reference.layout import NUMBERS
+from dml_conformance.conformance import accuracy
+from dml_conformance.conformance.accuracy import (
+    TYPES,
+    Accuracy,
+    AccuracyError,
+    Part,
+    RefusedError,
+    function,
+    functions,
+    measure,
+    numbers_of,
+    parts,
+)
+from dml_conformance.conformance.intervals import Judge, Library, NumPy, Torch, TorchNumbers
+from dml_conformance.spec.accuracy import DIRECTML, EXACT, PRECISE, PROFILES, Bound, Profile
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.errors import BrokenRunError
+from dml_conformance.spec.expectation import in_order
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.registry import operator
+
+torch = pytest.importorskip("torch")
+mpmath = pytest.importorskip("mpmath")
+
+from dml_conformance.backends.torch import TorchBackend  # noqa: E402
+
+FLOAT32, FLOAT16 = DataType.FLOAT32, DataType.FLOAT16
+HAS_CUDA = torch.cuda.is_available()
+EXP = "ELEMENT_WISE_EXP"
+BOUNDS = (
+    Bound(),
+    Bound(1.0),
+    Bound(2.0, 2.0**-18),
+    Bound(0.0, 2.0**-24),
+    Bound(4.0, argument=2.0**-20, overflow=0.5),
+    Bound(1.0, argument=2.0**-22, shift=2.0**-10, reach=50.0, beyond=(-1.0, 1.0)),
+)
+
+
+def sample(data_type: DataType, library: Library, count: int = 48) -> Any:
+    """Numbers of every binade, in one array."""
+    (part,) = parts(data_type, 2**20, count)
+    return numbers_of(part, data_type, library)
+
+
+def on_cpu() -> Torch:
+    return Torch(torch.device("cpu"))
+
+
+class Faulty(ReferenceBackend):
+    """The reference, but for one number in 65,536, of which the result is a few units in the last place away."""
+
+    def execute(self, desc: OperatorDesc, level: Level, inputs: Bindings, outputs: Bindings) -> None:
+        super().execute(desc, level, inputs, outputs)
+        width = np.dtype(f"u{desc.input_tensor.data_type.size}")  # type: ignore[attr-defined]
+        arguments, results = inputs["input_tensor"].view.view(width), outputs["output_tensor"].view.view(width)
+        results[(arguments & 0xFFFF) == 0x3C01] += 40
+
+
+class FaultyOnDevice(TorchBackend):
+    """The same where tensors are."""
+
+    def execute_on_device(
+        self, desc: OperatorDesc, inputs: Mapping[str, torch.Tensor], outputs: Mapping[str, torch.Tensor]
+    ) -> None:
+        super().execute_on_device(desc, inputs, outputs)
+        where = (inputs["input_tensor"].view(torch.int32) & 0xFFFF) == 0x3C01
+        outputs["output_tensor"].view(torch.int32)[where] += 40
+
+
+class Lazy(ReferenceBackend):
+    """It writes nothing."""
+
+    def execute(self, desc: OperatorDesc, level: Level, inputs: Bindings, outputs: Bindings) -> None:
+        pass
+
+
+# --- what is tried ----------------------------------------------------------------------------------------------------
+
+
+def test_all_numbers_of_16_bits_are_tried_once() -> None:
+    (part,) = parts(FLOAT16, 2**20, 7)
+    bits = numbers_of(part, FLOAT16, NumPy()).view(np.uint16)
+    assert sorted(bits.reshape(-1).tolist()) == list(range(2**16))
+
+
+@pytest.mark.parametrize("most", [2**20, 2**24])
+def test_the_parts_are_all_numbers_of_32_bits(most: int) -> None:
+    every = list(parts(FLOAT32, most, None))
+    assert sum(part.size for part in every) == 2**32
+    assert {part.size for part in every} == {most}
+    assert len({(part.binade, part.start) for part in every}) == len(every) == 2**32 // most
+
+
+def test_a_binade_has_each_of_its_numbers_once() -> None:
+    found = [numbers_of(Part(5, 1, start, start + 2**22), FLOAT32, NumPy()) for start in (0, 2**22)]
+    bits = np.concatenate(found, axis=1).view(np.uint32)
+    assert (bits[0] == (5 << 23) + np.arange(2**23)).all()
+
+
+def test_a_sample_has_numbers_of_every_binade() -> None:
+    bits = sample(FLOAT32, NumPy(), 16).view(np.uint32)
+    assert bits.shape == (512, 16)
+    assert (bits >> 23 == np.arange(512)[:, None]).all()
+    assert len(np.unique(bits)) == bits.size
+
+
+def test_numbers_are_the_same_on_both_ways() -> None:
+    assert (sample(FLOAT32, on_cpu()).view(torch.int32).numpy() == sample(FLOAT32, NumPy()).view(np.int32)).all()
+
+
+# --- judging ----------------------------------------------------------------------------------------------------------
+
+
+def assert_intervals_are_those_of_the_reference(
+    found: Arithmetic, data_type: DataType, bound: Bound, profile: Profile, library: Library, apart: int
+) -> None:
+    arguments = sample(data_type, library)
+    with np.errstate(all="ignore"):
+        judged = Judge(library, found, data_type, bound, profile).judge(arguments, arguments)
+    host = library.host(arguments)
+    expected = expectation(found._replace(arguments=(host,)), data_type, bound, profile)
+    within = expected.within
+    assert within is not None
+    is_nan = np.zeros(host.shape, np.bool_) if within.nan is None else within.nan
+    assert (library.host(judged.nan) == is_nan).all()
+    for own, right in ((judged.low, within.low), (judged.high, within.high)):
+        ordered = in_order(library.host(own).view(right.dtype), data_type).astype(np.int64)
+        assert (abs(ordered - in_order(right, data_type)) <= apart).all()
+    if apart == 0:
+        elements = host.view(right.dtype)
+        right_ones = within.holds(elements, data_type)
+        if within.where is not None:
+            right_ones = np.where(within.where, right_ones, elements == expected.values)
+        assert (judged.is_right == right_ones).all()
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+@pytest.mark.parametrize("data_type", TYPES, ids=lambda data_type: data_type.name)
+@pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: bound.formula)
+def test_intervals_are_those_of_the_reference(bound: Bound, data_type: DataType, profile: Profile) -> None:
+    for name in (EXP, "ELEMENT_WISE_TAN", "ELEMENT_WISE_ACOS", "ELEMENT_WISE_SQRT", "ELEMENT_WISE_RECIP"):
+        of_one = function(name, data_type)
+        assert of_one is not None
+        assert_intervals_are_those_of_the_reference(of_one.found, data_type, bound, profile, NumPy(), 0)
+
+
+def test_errors_of_analysis_are_allowed() -> None:
+    found = Arithmetic(np.exp, (np.zeros(1, np.float32),), error=lambda x: np.abs(x) * 1e-3)
+    for library, apart in ((NumPy(), 0), (on_cpu(), 1)):
+        assert_intervals_are_those_of_the_reference(found, FLOAT32, Bound(1.0, 1e-6), PRECISE, library, apart)
+
+
+@pytest.mark.parametrize("name", functions())
+def test_torch_computes_every_exact_function(name: str) -> None:
+    of_one = function(name, FLOAT32)
+    assert of_one is not None
+    with np.errstate(all="ignore"):
+        numbers = sample(FLOAT32, NumPy()).astype(np.float64)
+        right = NumPy().apply(of_one.found.function, numbers)
+    found = on_cpu().apply(of_one.found.function, torch.from_numpy(numbers)).numpy()
+    np.testing.assert_allclose(found, right, rtol=2.0**-49, atol=2.0**-1060)
+
+
+def test_torch_does_what_functions_of_the_reference_are_made_of() -> None:
+    def made_up(x: Any) -> Any:
+        soft = np.where(x > 0, np.minimum(x, 6.0) + np.log1p(np.exp(-np.abs(x))), np.expm1(x) * np.float64(0.5))
+        return np.clip(soft, -0.25, 4.0) ** 2 / (1 + np.sqrt(np.maximum(x, 0)))
+
+    numbers = np.linspace(-20, 20, 101)
+    found = on_cpu().apply(made_up, torch.from_numpy(numbers)).numpy()
+    np.testing.assert_allclose(found, made_up(numbers), rtol=1e-14, atol=1e-15)
+    with pytest.raises(TypeError):
+        np.spacing(TorchNumbers(torch.ones(1)))
+
+
+@pytest.mark.parametrize("library", [NumPy(), on_cpu()], ids=["numpy", "torch"])
+@pytest.mark.parametrize("name", ["EXP", "LOG", "SIN", "TANH", "ERF", "ATAN", "ASINH", "COSH"])
+def test_errors_are_those_of_exact_arithmetic(name: str, library: Library) -> None:
+    of_one = function(f"ELEMENT_WISE_{name}", FLOAT32)
+    assert of_one is not None
+    arguments = sample(FLOAT32, library, 2)
+    with np.errstate(all="ignore"):
+        results = library.cast(library.apply(of_one.found.function, library.cast(arguments, "float64")), "float32")
+        results = library.names.nextafter(results, library.names.zeros_like(results))
+        judged = Judge(library, of_one.found, FLOAT32, Bound(1.0), PRECISE).judge(arguments, results)
+    exact = getattr(mpmath, {"ATAN": "atan", "ASINH": "asinh"}.get(name, name.lower()))
+    tried = 0
+    with mpmath.workprec(200):
+        rows = zip(*(library.host(part).reshape(-1) for part in (arguments, results, *judged[:4])), strict=True)
+        for argument, result, is_right, is_counted, error, used in list(rows)[::3]:
+            if not is_counted or not 2.0**-126 < abs(result) < 2.0**120:
+                continue
+            value = exact(mpmath.mpf(float(argument)))
+            unit = 2.0 ** float(np.frexp(float(value))[1] - 24)
+            right = abs(mpmath.mpf(float(result)) - value) / unit
+            assert float(error) == pytest.approx(float(right), rel=1e-5, abs=1e-5)
+            assert float(used) == pytest.approx(float(right), rel=1e-5, abs=1e-5)
+            assert bool(is_right) == (right <= 1)
+            tried += 1
+    assert tried > 20
+
+
+def test_the_sign_of_zero_counts_where_it_is_kept() -> None:
+    of_one = function("ELEMENT_WISE_SQRT", FLOAT32)
+    assert of_one is not None
+    zeros = np.array([[0.0, -0.0]], np.float32)
+    judge = Judge(NumPy(), of_one.found, FLOAT32, Bound(1.0), PRECISE)
+    with np.errstate(all="ignore"):
+        assert judge.judge(zeros, zeros).is_right.all()
+        assert not judge.judge(zeros, -zeros).is_right.any()
+
+
+# --- measuring --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("on_device", [False, True], ids=["host", "device"])
+def test_torch_is_within_the_bounds(on_device: bool) -> None:
+    told: list[int] = []
+    backend = TorchBackend("cpu")
+    found = measure(backend, EXP, FLOAT32, PRECISE, sampled=64, on_device=on_device, advance=told.append)
+    assert (found.tried, sum(told), found.wrong, found.worst) == (2**15, 2**15, 0, [])
+    assert 0.5 < found.error[0] < 2.0
+    assert 0.1 < found.most_used < 0.5
+    assert found.quantile(0.5) <= found.quantile(0.999) <= found.error[0]
+
+
+def test_both_ways_find_the_same() -> None:
+    backend = TorchBackend("cpu")
+    for name in ("ELEMENT_WISE_ASINH", "ELEMENT_WISE_SIN"):
+        one, other = (measure(backend, name, FLOAT32, DIRECTML, sampled=64, on_device=way) for way in (False, True))
+        assert (one.tried, one.counted, one.wrong) == (other.tried, other.counted, other.wrong)
+        assert one.error == pytest.approx(other.error)
+        assert one.most_used == pytest.approx(other.most_used)
+        assert (np.abs(one.histogram - other.histogram) <= 2).all()
+        assert [row[:2] for row in one.binades()] == [row[:2] for row in other.binades()]
+
+
+def test_parts_come_to_the_same_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = measure(Faulty(), EXP, FLOAT16, PRECISE)
+    monkeypatch.setattr(accuracy, "ON_HOST", 2**8)
+    monkeypatch.setattr(accuracy._OnHost, "most", 2**8)
+    found = measure(Faulty(), EXP, FLOAT16, PRECISE)
+    assert (found.tried, found.wrong, found.worst) == (whole.tried, whole.wrong, whole.worst)
+    assert (found.histogram == whole.histogram).all()
+    assert found.binades() == whole.binades()
+
+
+def test_one_wrong_number_in_65536_is_found() -> None:
+    found = measure(Faulty(), EXP, FLOAT16, DIRECTML)
+    assert found.wrong == 1
+    (wrong,) = found.worst
+    assert wrong.argument == 1 + 2.0**-10
+    assert 39 < wrong.error < 41
+    assert wrong.expected == "2.72070312 to 2.72265625"
+    assert found.error == (wrong.error, wrong.argument)
+
+
+def test_wrong_numbers_of_32_bits_are_found() -> None:
+    of_device = FaultyOnDevice("cpu")
+    for backend, on_device in ((Faulty(), False), (of_device, True)):
+        found = measure(backend, "ELEMENT_WISE_RECIP", FLOAT32, PRECISE, sampled=2**11, on_device=on_device)
+        assert 5 < found.wrong < 50
+        assert len(found.worst) == min(found.wrong, 10)
+        arguments = np.array([wrong.argument for wrong in found.worst], np.float32)
+        assert (arguments.view(np.uint32) & 0xFFFF == 0x3C01).all()
+        assert [wrong.error for wrong in found.worst] == sorted((w.error for w in found.worst), reverse=True)
+
+
+def test_what_is_not_written_is_wrong() -> None:
+    found = measure(Lazy(), EXP, FLOAT16, DIRECTML)
+    assert found.wrong == 2**16 - 2 * (2**10 - 1)  # of NaN a NaN is right
+    assert found.counted == 0
+    assert found.quantile(0.5) == 0.0
+    assert found.binades() == []
+
+
+def test_an_exact_operator_has_no_error() -> None:
+    found = measure(ReferenceBackend(), "ELEMENT_WISE_ABS", FLOAT16, DIRECTML)
+    assert (found.wrong, found.error[0], found.most_used, found.quantile(1.0)) == (0, 0.0, 0.0, 0.0)
+    assert operator("ELEMENT_WISE_ABS").bounds is EXACT
+
+
+def test_intervals_that_are_not_the_references_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    apply = Torch.apply
+    monkeypatch.setattr(Torch, "apply", lambda *arguments: apply(*arguments) * (1 + 2.0**-21))
+    with pytest.raises(BrokenRunError, match=r"ELEMENT_WISE_EXP: the intervals computed for .* not the reference's"):
+        measure(TorchBackend("cpu"), EXP, FLOAT32, DIRECTML, sampled=64, on_device=True)
+
+
+def test_what_cannot_be_measured_is_told() -> None:
+    class Refusing(ReferenceBackend):
+        def validate(self, desc: OperatorDesc, level: Level) -> Answer:
+            return Answer(False, "no such type")
+
+    class Unable(ReferenceBackend):
+        def validate(self, desc: OperatorDesc, level: Level) -> Answer:
+            raise Unsupported("not here")
+
+    class Failing(ReferenceBackend):
+        def execute(self, desc: OperatorDesc, level: Level, inputs: Bindings, outputs: Bindings) -> None:
+            raise RuntimeError("lost")
+
+    with pytest.raises(AccuracyError, match="GATHER has no bounds as a function of one FLOAT32 number"):
+        measure(ReferenceBackend(), "GATHER", FLOAT32, DIRECTML)
+    with pytest.raises(RefusedError, match="refuses FLOAT16: no such type"):
+        measure(Refusing(), EXP, FLOAT16, DIRECTML)
+    with pytest.raises(RefusedError, match="refuses FLOAT16: not here"):
+        measure(Unable(), EXP, FLOAT16, DIRECTML)
+    with pytest.raises(BrokenRunError, match="the backend fails: RuntimeError: lost"):
+        measure(Failing(), EXP, FLOAT16, DIRECTML)
+
+
+def test_neighbouring_binades_with_like_errors_are_one() -> None:
+    of_16_bits = np.finfo(NUMBERS[FLOAT16])
+    found = Accuracy(EXP, FLOAT16)
+    for binade, error in ((0, 0.1), (1, 0.5), (2, 0.9), (3, 1.9), (4, 2.9), (6, 1.9), (31, 1.0), (32, 0.2)):
+        found.largest[binade], found.used[binade] = (error, 0.0), error / 2
+    assert found.binades() == [
+        (-float(of_16_bits.tiny), 2 * float(of_16_bits.tiny), 0.5, 0.25),
+        (2.0**-13, 2.0**-12, 0.9, 0.45),
+        (2.0**-12, 2.0**-10, 2.9, 1.45),
+        (2.0**-9, 2.0**-8, 1.9, 0.95),
+        (np.inf, np.inf, 1.0, 0.5),
+    ]
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not HAS_CUDA, reason="no CUDA device here")
+@pytest.mark.parametrize("name", functions())
+def test_a_device_comes_to_the_same(name: str) -> None:
+    backend = TorchBackend("cuda")
+    assert accuracy.works_on_device(backend)
+    one, other = (measure(backend, name, FLOAT32, DIRECTML, sampled=2**11, on_device=way) for way in (False, True))
+    assert (one.tried, one.counted) == (other.tried, other.counted) == (2**20, one.counted)
+    assert (one.wrong, other.wrong) == (0, 0)
+    assert one.error[0] == pytest.approx(other.error[0], rel=1e-6)
+    assert one.most_used == pytest.approx(other.most_used, rel=1e-6)
