@@ -171,7 +171,7 @@ class Judged(NamedTuple):
     Attributes:
         is_right: whether it lies in its interval.
         is_counted: whether its error counts: it and the exact value are finite, the argument is within the bound's
-            reach, and neither it nor the exact value is subnormal where these may be taken for zero.
+            reach, and no subnormal number is involved where these may be taken for zero.
         error: in units in the last place of the exact value; 0 where it does not count.
         used: the part of the way from the exact value to the interval's end, likewise; more than 1 is beyond it.
         value: the nearest number of the type.
@@ -226,8 +226,11 @@ class Judge:
         if self._is_flushing:
             is_counted &= ~is_tiny & ((abs(exact) >= smallest) | (exact == 0))
         away = got - exact
+        used = xp.where(away == 0, 0.0, away / (xp.where(away > 0, most, least) - exact))
+        if self._is_flushing:  # what is right because it was taken for zero is no error
+            is_counted &= ~(is_right & (abs(got) < smallest) & (used > 1))
         error = xp.where(is_counted, abs(away) / self._spacing(exact), 0.0)
-        used = xp.where(is_counted & (away != 0), away / (xp.where(away > 0, most, least) - exact), 0.0)
+        used = xp.where(is_counted, used, 0.0)
         return Judged(is_right, is_counted, error, used, value, low, high, nan)
 
     def _ends(self, x: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers]:

@@ -16,6 +16,8 @@ import click
 import msgspec
 from click.testing import CliRunner
 
+from dml_conformance.conformance.accuracy_page import as_markdown as as_markdown_of_bounds
+from dml_conformance.conformance.accuracy_page import read_measured
 from dml_conformance.conformance.campaign.budget import BUDGETS, MIB
 from dml_conformance.conformance.cli import main as command_line
 from dml_conformance.conformance.gate import plugin
@@ -47,6 +49,7 @@ def generated() -> dict[Path, str]:
         REFERENCE / "rules.md": _rules_page(),
         REFERENCE / "errata.md": _errata_page(),
         REFERENCE / "page-checks.md": _page_checks_page(),
+        ROOT / "docs" / "accuracy.md": _accuracy_page(),
     }
     for name in PAGES_WITH_BLOCKS:
         page = ROOT / name
@@ -201,6 +204,20 @@ def _page_checks_page() -> str:
     )
     rows = ((f"`{check.name}`", str(check.severity), check.statement) for check in statements())
     return _page("Checks of pages", introduction, _table(("check", "severity", "what should hold"), rows))
+
+
+def _accuracy_page() -> str:
+    introduction = (
+        "How wide the bounds of functions of one number are, and how much of them implementations need. In the column "
+        "of each stands its largest error in units in the last place, and the largest part of what the bound allows "
+        "that an error was; that is not where the error is largest, if the bound is wide there. The last column is how "
+        "many times as wide as needed the bound is for the one that needs most and is right; **above 4** it is too "
+        "wide.\n\nThe figures of DirectML are those of its worst results over some ranges, as `spec/data` has them; "
+        "elsewhere it may need more. The others are in `docs/measured`, as `dml-conformance accuracy --format json` "
+        "prints them ([how to](how-to/measure-accuracy.md)); `numpy` is `docs/examples/numpy_backend.py`. Operators whose results "
+        "are exact are left out."
+    )
+    return _page("Accuracy", introduction, as_markdown_of_bounds(read_measured(ROOT / "docs" / "measured")))
 
 
 # --- the real library ---------------------------------------------------------------------------------------------

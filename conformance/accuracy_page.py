@@ -1,0 +1,186 @@
+"""The page on bounds: how wide each is, and how much of it implementations need.
+
+It is made of what `dml-conformance accuracy --format json` printed (`docs/measured`), and of the errors that the real
+library was seen to make (`spec/data/observed_accuracy.json`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from dml_conformance.backends.reference.layout import NUMBERS
+from dml_conformance.conformance.accuracy import TYPES, function, functions
+from dml_conformance.conformance.intervals import Judge, NumPy
+from dml_conformance.spec.accuracy import DIRECTML, PROFILES, Bound, Profile
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.registry import operator
+from dml_conformance.spec.sources import read_data
+
+TOO_WIDE = 4.0  # times what is needed
+
+
+class Observed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The largest error that the real library was seen to make over a range.
+
+    Attributes:
+        over: the range.
+        count: of results.
+        error: in units in the last place.
+        absolute: the largest difference from the exact value, maybe at another place.
+        arguments: where the error was found.
+        found: the result there.
+    """
+
+    over: str
+    count: int
+    error: float
+    absolute: float
+    arguments: tuple[float, ...]
+    found: float
+
+
+class ObservedAccuracy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What was seen of one library on one device; `operators` by operator and data type."""
+
+    library: str
+    device: str
+    measured: str
+    method: str
+    operators: dict[str, dict[str, tuple[Observed, ...]]]
+
+
+class Largest(msgspec.Struct, frozen=True):
+    largest: float | str
+
+
+class Result(msgspec.Struct, frozen=True):
+    """Of what the command prints of an operator, what is needed here."""
+
+    operator: str
+    data_type: str
+    bound: str
+    wrong: int
+    error: Largest
+    used: float | str
+
+
+class Named(msgspec.Struct, frozen=True):
+    name: str
+    device: str
+    versions: dict[str, str]
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """What the command prints."""
+
+    backend: Named
+    accuracy: str
+    exhaustive: bool
+    results: tuple[Result, ...]
+
+    def of(self, name: str, data_type: DataType) -> Result | None:
+        key = (name, data_type.name)
+        return next((one for one in self.results if (one.operator, one.data_type) == key), None)
+
+
+@cache
+def observed_accuracy() -> ObservedAccuracy:
+    return read_data("observed_accuracy", ObservedAccuracy)
+
+
+def read_measured(folder: Path) -> list[Measured]:
+    """What is recorded in a folder, in the order of the files' names."""
+    return [msgspec.json.decode(path.read_bytes(), type=Measured) for path in sorted(folder.glob("accuracy-*.json"))]
+
+
+def as_markdown(measured: Sequence[Measured]) -> str:
+    """A table for each profile."""
+    return "\n\n".join(
+        _section(profile, [one for one in measured if one.accuracy == profile.name]) for profile in PROFILES.values()
+    )
+
+
+def _section(profile: Profile, measured: Sequence[Measured]) -> str:
+    lines = [f"## {profile.name}", "", f"{profile.summary[0].upper()}{profile.summary[1:]}.", ""]
+    lines += [f"- {_about(one)}" for one in measured]
+    if profile is DIRECTML:
+        seen = observed_accuracy()
+        lines.append(f"- DirectML: {seen.library} on {seen.device}, {seen.measured}; {seen.method}")
+    headers = ["operator", "type", "bound", *(one.backend.name for one in measured)]
+    headers += ["DirectML"] if profile is DIRECTML else []
+    rows = [[*headers, "bound / needed"], ["---"] * (len(headers) + 1), *_rows(profile, measured)]
+    lines += ["", *("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)]
+    return "\n".join(lines)
+
+
+def _about(one: Measured) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in one.backend.versions.items())
+    how = "all numbers" if one.exhaustive else "a sample of FLOAT32, all of FLOAT16"
+    return f"{one.backend.name}: {one.backend.device}, {versions}; {how}"
+
+
+def _rows(profile: Profile, measured: Sequence[Measured]) -> Iterator[list[str]]:
+    for name in functions():
+        spec = operator(name)
+        for data_type in TYPES:
+            if function(name, data_type) is None:
+                continue
+            bound = profile.bound(spec.bounds, spec.precise, data_type)
+            if bound.is_exact:
+                continue
+            cells, needed = [], [0.0]
+            for one in measured:
+                text, used = _cell(one.of(name, data_type), bound)
+                cells.append(text)
+                needed.append(used)
+            if profile is DIRECTML:
+                text, used = _observed_cell(name, data_type, bound)
+                cells.append(text)
+                needed.append(used)
+            yield [name, data_type.name, bound.formula, *cells, _ratio(max(needed))]
+
+
+def _cell(result: Result | None, bound: Bound) -> tuple[str, float]:
+    """The largest error, how much of the bound that is, and of what is right that part."""
+    if result is None:
+        return "", 0.0
+    error = float(result.error.largest)
+    if result.bound != bound.formula:
+        return f"{error:.3g}, held to another bound", 0.0
+    if result.wrong:
+        return f"{error:.3g}, {result.wrong:,} wrong", 0.0
+    used = float(result.used)
+    return f"{error:.3g} ({used:.0%})", used
+
+
+def _observed_cell(name: str, data_type: DataType, bound: Bound) -> tuple[str, float]:
+    """The same of what the real library was seen to do, at the places where its errors were the largest."""
+    seen = observed_accuracy().operators.get(name, {}).get(data_type.name, ())
+    of_one = function(name, data_type)
+    if not seen or of_one is None:
+        return "", 0.0
+    numbers = NUMBERS[data_type]
+    arguments = np.array([[one.arguments[0] for one in seen]], numbers)
+    results = np.array([[one.found for one in seen]], numbers)
+    with np.errstate(all="ignore"):
+        judged = Judge(NumPy(), of_one.found, data_type, bound, DIRECTML).judge(arguments, results)
+    if not judged.is_counted.any():
+        return "", 0.0
+    error, used = float(judged.error.max()), float(judged.used.max())
+    if bound.absolute:  # the largest difference is elsewhere, and at least this part there, if that is the wider bound
+        used = max([used, *(part for one in seen if (part := one.absolute / bound.absolute) <= 1)])
+    if not judged.is_right.all():
+        return f"{error:.3g}, {int((~judged.is_right).sum())} wrong", 0.0
+    return f"{error:.3g} ({used:.0%})", used
+
+
+def _ratio(needed: float) -> str:
+    if not needed:
+        return ""
+    ratio = 1 / needed
+    return f"**{ratio:.1f}**" if ratio > TOO_WIDE else f"{ratio:.1f}"
