@@ -214,8 +214,8 @@ def _accuracy_page() -> str:
         "many times as wide as needed the bound is for the one that needs most and is right; **above 4** it is too "
         "wide.\n\nThe figures of DirectML are those of its worst results over some ranges, as `spec/data` has them; "
         "elsewhere it may need more. The others are in `docs/measured`, as `dml-conformance accuracy --format json` "
-        "prints them ([how to](how-to/measure-accuracy.md)); `numpy` is `docs/examples/numpy_backend.py`. Operators whose results "
-        "are exact are left out."
+        "prints them ([how to](how-to/measure-accuracy.md)); `numpy` is `docs/examples/numpy_backend.py`. Operators "
+        "whose results are exact are left out."
     )
     return _page("Accuracy", introduction, as_markdown_of_bounds(read_measured(ROOT / "docs" / "measured")))
 
