@@ -118,7 +118,7 @@ def _text(record: Record) -> bytes:
         (
             record.reason,
             record.difference_count,
-            [(d.coordinates, d.expected, d.expected_bits, d.actual, d.actual_bits) for d in record.differences],
+            [(d.coordinates, d.expected, d.expected_bits, d.actual, d.actual_bits, d.ulp) for d in record.differences],
             record.reproduce,
         )
     )

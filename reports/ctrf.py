@@ -127,6 +127,7 @@ def _environment(campaign: Campaign) -> dict[str, Any]:
             "seed": str(campaign.seed),  # as text: it may have 64 bits, of which many readers keep 53
             "budget": campaign.budget,
             "spec": str(campaign.spec),
+            "accuracy": campaign.accuracy,
             "levels": list(campaign.levels),
             "operators": list(campaign.operators),
             "versions": campaign.backend.get("versions", {}),

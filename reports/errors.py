@@ -16,6 +16,9 @@ BINS_A_POWER = 4
 MOST = 0.999  # of the results: what these do not exceed is told beside the largest error
 LEAST_BIN = -5 * BINS_A_POWER  # smaller errors, and none at all, are counted here
 
+MOST_BIN = 1024 * BINS_A_POWER - 1  # larger errors are no numbers
+LARGEST_POWER = 1100  # of two, that an argument of any type may have; the least is this below 0
+
 
 class Errors(msgspec.Struct, frozen=True, omit_defaults=True):
     """The errors of the results of one case.

@@ -70,8 +70,8 @@ class HistoryRun(msgspec.Struct, frozen=True):
         outcome: conformant, not conformant or incomplete.
         suite_version: of the suite.
         versions: of the backend's libraries.
-        setup: what its cases follow from: suite, budget, seed, specification, operators, levels and what was saved.
-            Counts of runs with the same setup can be compared with each other.
+        setup: what its cases and verdicts follow from: suite, budget, seed, specification, accuracy, operators, levels
+            and what was saved. Counts of runs with the same setup can be compared with each other.
         counts: records by operator and verdict.
         throughput: median bytes per second, by what was timed.
     """
@@ -245,6 +245,7 @@ def run_of(summary: Summary) -> HistoryRun:
         f"budget {campaign.budget}",
         f"seed {campaign.seed}",
         str(campaign.spec),
+        f"accuracy {campaign.accuracy}",
         ", ".join(campaign.operators),
         ", ".join(campaign.levels),
         campaign.environment.get("saved failures", ""),

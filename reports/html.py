@@ -24,6 +24,7 @@ from markupsafe import Markup, escape
 
 from dml_conformance.backends.foreign_text import one_line, printable
 from dml_conformance.backends.processes.losses import MOST_FORGIVEN
+from dml_conformance.reports.accuracy import accuracy_results, most_text
 from dml_conformance.reports.cases import all_of, embed
 from dml_conformance.reports.coverage import by_subject, facets, rules_by_phase, types_by_rank_and_level
 from dml_conformance.reports.plots import PANEL, measurement_text, speed_tables
@@ -71,6 +72,7 @@ def report_html(report: CampaignReport) -> str:
         "verdict_meanings": VERDICT_MEANINGS,
         "most_forgiven": MOST_FORGIVEN,
         "speeds": [(label, speed_tables(summary.throughputs)) for label, summary in report.campaigns],
+        "accuracy": accuracy_results(report.campaigns),
         "caveats": [c for c in Caveat if any(c in row.caveats for s in report.summaries for row in s.throughputs)],
         "coverages": [(label, _coverage(summary)) for label, summary in report.campaigns],
     }
@@ -144,6 +146,8 @@ def _environment() -> Environment:
         size=binary_size,
         gigabytes=lambda rate, digits=4: f"{rate / 1e9:,.{digits}g}",
         brief_time=brief_seconds,
+        ulp="{:.3g}".format,
+        most=most_text,
         share_of_copy=share_of_copy,
         measurement=measurement_text,
         place="{:.1f}".format,

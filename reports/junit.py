@@ -44,6 +44,7 @@ def _properties(campaign: Campaign, outcome: str) -> ET.Element:
         ("seed", str(campaign.seed)),
         ("budget", campaign.budget),
         ("spec", campaign.spec),
+        ("accuracy", campaign.accuracy),
         ("suite-version", campaign.suite_version),
         ("outcome", outcome),
     ):

@@ -145,7 +145,7 @@ def _panel(title: str, rows: Sequence[Throughput], scale: PanelScale, kinds: Map
     lines, told = [], []
     for data_type, found in grouped(rows, attrgetter("data_type")).items():
         own = sorted(found, key=lambda row: row.output_bytes)
-        path = _path([(scale.across(row.output_bytes), scale.up(row.bytes_per_second)) for row in own])
+        path = path_through([(scale.across(row.output_bytes), scale.up(row.bytes_per_second)) for row in own])
         lines.append(Curve(kinds[_kind(own[0])], path, own))
         ends = [
             f"{rate(row.bytes_per_second)} at {binary_size(row.output_bytes)}" for row in own[:: max(len(own) - 1, 1)]
@@ -156,7 +156,7 @@ def _panel(title: str, rows: Sequence[Throughput], scale: PanelScale, kinds: Map
         (scale.across(size), scale.up(median(row.copy_bytes_per_second for row in of_size)))
         for size, of_size in sorted(grouped(rows, attrgetter("output_bytes")).items())
     ]
-    return Panel(title, f"{title}: {'; '.join(told)}", lines, _path(limit), limit[-1])
+    return Panel(title, f"{title}: {'; '.join(told)}", lines, path_through(limit), limit[-1])
 
 
 def measurement_text(row: Throughput) -> str:
@@ -166,7 +166,7 @@ def measurement_text(row: Throughput) -> str:
     return f"{data_type}, {size}: {rate(row.bytes_per_second)}, {share}, {brief_seconds(row.median_seconds)}"
 
 
-def _path(points: Sequence[tuple[float, float]]) -> str:
+def path_through(points: Sequence[tuple[float, float]]) -> str:
     """Through the points; of a single one a short stroke, which a line of no length would not be."""
     if len(points) == 1:
         ((x, y),) = points

@@ -66,6 +66,8 @@ class Difference(msgspec.Struct, frozen=True, omit_defaults=True):
         expected_bits: hexadecimal, as wide as the type; "" where open.
         actual: value as text.
         actual_bits: hexadecimal.
+        ulp: of a result of arithmetic that is finite, as the exact value is: how far it is from that, in units in its
+            last place; else null.
     """
 
     coordinates: tuple[int, ...]
@@ -73,6 +75,7 @@ class Difference(msgspec.Struct, frozen=True, omit_defaults=True):
     expected_bits: str
     actual: str
     actual_bits: str
+    ulp: float | None = None
 
 
 class Record(msgspec.Struct, frozen=True, omit_defaults=True):

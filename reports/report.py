@@ -288,6 +288,7 @@ class CampaignReport:
             "operators": (frozenset(s.campaign.operators) for s in self.summaries),
             "levels": (frozenset(s.campaign.levels) for s in self.summaries),
             "specification": (s.campaign.spec for s in self.summaries),
+            "accuracy": (s.campaign.accuracy for s in self.summaries),
             "budget": (s.campaign.budget for s in self.summaries),
             "seed": (s.campaign.seed for s in self.summaries),
             "suite version": (s.campaign.suite_version for s in self.summaries),
@@ -306,6 +307,7 @@ class CampaignReport:
     def head(self) -> list[tuple[str, list[CampaignCell]]]:
         """The facts that tell the campaigns apart."""
         outcomes = [CampaignCell(str(s.conformance), CellVerdict[s.conformance.name]) for s in self.summaries]
+        held = self._facts(lambda s: f"profile {s.campaign.accuracy}")
         rows = [
             ("Outcome", outcomes),
             ("Device", self._facts(lambda s: s.campaign.backend["device"])),
@@ -313,6 +315,7 @@ class CampaignReport:
             ("Paths", self._facts(lambda s: _listed(s.campaign.backend.get("paths", {})) or "one")),
             ("Asked for", self._facts(_asked)),
             ("Specification", self._facts(lambda s: f"as {s.campaign.spec}")),
+            *([("Accuracy", held)] if any(s.errors for s in self.summaries) else []),
             ("Budget and seed", self._facts(lambda s: f"{s.campaign.budget}, {s.campaign.seed}")),
             ("Started", self._facts(_started)),
             ("Suite", self._facts(lambda s: f"dml-conformance {s.campaign.suite_version}")),

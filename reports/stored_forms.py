@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from dml_conformance.reports.encoded import LONGEST_REASON
+from dml_conformance.reports.errors import LARGEST_POWER, LEAST_BIN, MOST_BIN, Errors
 from dml_conformance.reports.records import Campaign, Ending, Record, Throughput, Verdict
 from dml_conformance.spec.accuracy import PROFILES
 from dml_conformance.spec.levels import Level
@@ -128,6 +129,17 @@ def check_record(record: Record) -> None:
         and record.waived in ("", *Verdict)
     ):
         raise ValueError(f"not of the form of a record: case {record.case[:64]}")
+    if record.errors is not None and not _is_right(record.errors):
+        raise ValueError(f"errors that no results have: case {record.case}")
+
+
+def _is_right(errors: Errors) -> bool:
+    sizes = [errors.largest, *(largest for _, largest in errors.magnitudes)]
+    return (
+        all(0 <= size < math.inf for size in sizes)
+        and all(LEAST_BIN <= place <= MOST_BIN and count > 0 for place, count in errors.bins)
+        and all(abs(power) <= LARGEST_POWER for power, _ in errors.magnitudes)
+    )
 
 
 def check_throughput(row: Throughput) -> None:

@@ -78,11 +78,17 @@ def counts_text(counts: Mapping[Verdict, int], always: Collection[Verdict] = ())
     return ", ".join(f"{counts.get(verdict, 0):,} {verdict}" for verdict in found)
 
 
+def ulp_text(error: float) -> str:
+    """`2.5 ULP`."""
+    return f"{error:.3g} ULP"
+
+
 def difference_text(difference: Difference) -> str:
-    """`output[0,1]: expected 1.0 0x3c00, got 2.0 0x4000`."""
+    """`output[0,1]: expected 1.0 0x3c00, got 2.0 0x4000`, and of arithmetic how far that is from the exact value."""
     at = ",".join(map(str, difference.coordinates))
     expected = f"{difference.expected} {difference.expected_bits}".rstrip()
-    return f"output[{at}]: expected {expected}, got {difference.actual} {difference.actual_bits}".rstrip()
+    text = f"output[{at}]: expected {expected}, got {difference.actual} {difference.actual_bits}".rstrip()
+    return text if difference.ulp is None else f"{text}, {ulp_text(difference.ulp)} from the exact value"
 
 
 def largest_sizes(rows: Iterable[Throughput]) -> tuple[str, dict[str, list[Throughput]]]:

@@ -140,7 +140,7 @@ def _print(trend: Trend) -> None:
     )
     echo()
     for change in trend.changes:
-        kind = "" if change.same_setup else " (other cases: suite, budget, seed, operators or levels differ)"
+        kind = "" if change.same_setup else " (another setup: suite, budget, seed, accuracy, operators or levels)"
         echo(f"run {change.run}: {change.operator}: {change.before:,} failed, then {change.after:,}{kind}")
     if not trend.changes:
         echo("Verdicts: no operator's number of failed cases changed.")

@@ -31,6 +31,13 @@ def near(actual: Bits, expected: Expectation, data_type: DataType) -> Mask:
         return np.asarray(away <= np.maximum(NEAR_TIMES * allowed, most)) & np.isfinite(allowed)
 
 
+def ulps(actual: Bits, exact: Numbers, data_type: DataType) -> Numbers:
+    """How far results are from exact values, in units in the last place of these; finite where both are."""
+    with np.errstate(all="ignore"):
+        found: Numbers = np.abs(actual.view(NUMBERS[data_type]).astype(np.float64) - exact)
+        return found / spacing(exact, data_type)
+
+
 def errors_of(parts: Iterable[tuple[Bits, Expectation, DataType]]) -> Errors | None:
     """The errors of a case's results; None where none of them is one of arithmetic on numbers that are exact.
 
@@ -42,9 +49,7 @@ def errors_of(parts: Iterable[tuple[Bits, Expectation, DataType]]) -> Errors | N
         within = expected.within
         if within is None or within.exact is None or within.argument is None:
             continue
-        with np.errstate(all="ignore"):
-            found = actual.view(NUMBERS[data_type]).astype(np.float64)
-            error = np.abs(found - within.exact) / spacing(within.exact, data_type)
+        error = ulps(actual, within.exact, data_type)
         is_known, least = np.isfinite(error), int(np.finfo(NUMBERS[data_type]).minexp)
         sizes.append(error[is_known])
         arguments.append(within.argument[is_known])
@@ -65,4 +70,9 @@ def _by_magnitude(arguments: Numbers, errors: Numbers, least: int) -> tuple[tupl
     known, places = np.unique(powers, return_inverse=True)
     largest = np.zeros(len(known))
     np.maximum.at(largest, places, errors[is_finite])
-    return tuple(zip(known.tolist(), [float(f"{one:.4g}") for one in largest.tolist()], strict=True))
+    return tuple(zip(known.tolist(), [brief(one) for one in largest.tolist()], strict=True))
+
+
+def brief(error: float) -> float:
+    """An error to as many digits as are kept."""
+    return float(f"{error:.4g}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dml_conformance.conformance.judge.accuracy import near
+from dml_conformance.conformance.judge.accuracy import brief, near, ulps
 from dml_conformance.reports.records import Difference
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Bits, Expectation, Mask, in_order
@@ -72,8 +73,20 @@ def compare(
     begins = start or (0,) * wrong.ndim
     coordinates = zip(*((along + begin).tolist() for along, begin in zip(index, begins, strict=True)), strict=True)
     found, wanted = shown(actual[index], data_type), wanted_text(expected, index, data_type)
-    differences = tuple(Difference(at, *want, *got) for at, want, got in zip(coordinates, wanted, found, strict=True))
+    told = zip(coordinates, wanted, found, _ulps(actual, expected, index, data_type), strict=True)
+    differences = tuple(Difference(at, *want, *got, ulp) for at, want, got, ulp in told)
     return OutputComparison(count, differences, int(np.count_nonzero(wrong & near(actual, expected, data_type))))
+
+
+def _ulps(actual: Bits, expected: Expectation, index: Any, data_type: DataType) -> list[float | None]:
+    """How far elements are from the exact results of arithmetic; None where that is no number."""
+    found = np.ascontiguousarray(actual[index])
+    if expected.within is None or expected.within.exact is None:
+        return [None] * len(found)
+    return [
+        brief(ulp) if math.isfinite(ulp) else None
+        for ulp in ulps(found, expected.within.exact[index], data_type).tolist()
+    ]
 
 
 def right(actual: Bits, expected: Expectation, data_type: DataType, allowed: Bits | None) -> Mask:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from dml_conformance.reports.records import FEW_DIFFERENCES, Record
-from dml_conformance.reports.text import in_lines
+from dml_conformance.reports.text import in_lines, ulp_text
 from dml_conformance.spec.registry import rule as rule_named
 
 
@@ -30,7 +30,8 @@ def explain(record: Record) -> str:
     for difference in shown:
         where = ", ".join(map(str, difference.coordinates))
         wanted = difference.expected + (f" ({difference.expected_bits})" if difference.expected_bits else "")
-        lines.append(f"    at [{where}]: expected {wanted}, actual {difference.actual} ({difference.actual_bits})")
+        far = "" if difference.ulp is None else f", {ulp_text(difference.ulp)} from the exact value"
+        lines.append(f"    at [{where}]: expected {wanted}, actual {difference.actual} ({difference.actual_bits}){far}")
     hidden = record.difference_count - len(shown)
     if hidden > 0:
         lines.append(f"    and {hidden} more")

@@ -77,6 +77,7 @@ class CaseDigests:
             operators=list(campaign.operators),
             levels=list(campaign.levels),
             spec="observed" if campaign.spec == "observed" else "documented",
+            accuracy=campaign.accuracy,
             phases=[
                 PhaseCases(phase=phase, cases=self._found[phase][0], sha256=self._found[phase][1].hexdigest())
                 for phase in Phase

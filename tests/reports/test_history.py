@@ -322,7 +322,7 @@ def test_runs_of_another_setup_are_said_to_be_other(tmp_path: Path) -> None:
     with HistoryFile(tmp_path / "h.db", create=True) as history:
         history.add(summary_of(1, seed=1))
         history.add(summary_of(2, failing=2, seed=2))
-    assert "run 2: GATHER: 0 failed, then 2 (other cases:" in call("show", str(tmp_path / "h.db")).output
+    assert "run 2: GATHER: 0 failed, then 2 (another setup:" in call("show", str(tmp_path / "h.db")).output
 
 
 def test_backends_are_selected(database: str) -> None:

@@ -16,7 +16,7 @@ from dml_conformance.backends.reference import Expectation, expected_output
 from dml_conformance.conformance.exchange.dxdispatch import ACTUAL, BEFORE, EXPECTED, MODEL_FILE, NOTE, README_FILE
 from dml_conformance.conformance.judge.memory import elements_at
 from dml_conformance.reports.records import FEW_DIFFERENCES, Record
-from dml_conformance.reports.text import in_lines, pretty_json
+from dml_conformance.reports.text import difference_text, in_lines, pretty_json
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType, TensorFlag
 from dml_conformance.spec.field_kinds import TENSORS
@@ -371,9 +371,7 @@ def _what_was_seen(record: Record) -> list[str]:
     lines = [f"What the suite saw: {record.verdict}. {record.reason}".rstrip()]
     shown = record.differences[:FEW_DIFFERENCES]
     for difference in shown:
-        where = ",".join(map(str, difference.coordinates))
-        expected = f"{difference.expected} {difference.expected_bits}".strip()
-        lines.append(f"    output[{where}]: expected {expected}, got {difference.actual} {difference.actual_bits}")
+        lines.append(f"    {difference_text(difference)}")
     if record.difference_count > len(shown):
         lines.append(f"    {record.difference_count} elements differ")
     return lines

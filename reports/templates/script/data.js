@@ -9,7 +9,7 @@ const inflated = async (base64) => {
 const wholeCase = (line) => {
   const tab = line.indexOf("\t");
   const [reason, differenceCount, told, reproduce] = JSON.parse(line.slice(tab + 1));
-  const differences = told.map(([coordinates, expected, expected_bits, actual, actual_bits]) => ({ coordinates, expected, expected_bits, actual, actual_bits }));
+  const differences = told.map(([coordinates, expected, expected_bits, actual, actual_bits, ulp]) => ({ coordinates, expected, expected_bits, actual, actual_bits, ulp }));
   return { json: line.slice(0, tab), reason, differenceCount, differences, reproduce };
 };
 

@@ -146,9 +146,10 @@ const differenceTable = (tensor, differences, count) => {
   const bytes = tensor ? elementBytes(tensor.dataType) : 1n;
   const caption = differences.length < count ? `First ${differences.length} of ${counted(count, "differing element")}` : counted(count, "differing element");
   const isLong = tensor && differences.length > TABLE_ROWS;
+  const hasErrors = differences.some((d) => d.ulp !== null); // of results of arithmetic
   const list = table(
     { label: "Differing elements", caption: isLong ? undefined : caption },
-    ["Coordinates", "Expected", "Bits", "Actual", "Bits", "Element", "Byte"],
+    ["Coordinates", "Expected", "Bits", "Actual", "Bits", ...(hasErrors ? ["Error, ULP"] : []), "Element", "Byte"],
     differences.map((d) => {
       const offset = tensor ? offsetOf(d.coordinates, tensor.strides) : null;
       return [
@@ -157,6 +158,7 @@ const differenceTable = (tensor, differences, count) => {
         element("td", { class: "mono" }, d.expected_bits || "open"),
         element("td", { class: "mono actual" }, d.actual),
         element("td", { class: "mono" }, d.actual_bits),
+        hasErrors ? element("td", { class: "number" }, d.ulp === null ? "" : `${Number(d.ulp.toPrecision(3))}`) : [],
         element("td", { class: "number" }, offset ?? ""),
         element("td", { class: "number" }, offset === null ? "" : offset * bytes),
       ];
