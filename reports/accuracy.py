@@ -16,9 +16,10 @@ from dml_conformance.reports.text import ulp_text
 from dml_conformance.spec.accuracy import PROFILES, Profile
 
 MAX_ROWS = 400  # of the table: operators with two types each
-MAX_CURVES = 1000  # of all panels
+MAX_CURVES = 720  # of all panels
 MAX_OPEN = 12  # operators that are shown at once; of more each is folded away
-_POINTS, _MARKED = 64, 6  # of a curve
+_POINTS = 48  # of a curve
+_APART = 36  # units across between those that are marked
 _TICKS = 6
 _LEAST, _MOST = -1, 6  # powers of ten of ULP: what is beyond is drawn at the edge
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -162,7 +163,16 @@ def accuracy_rows(summaries: Sequence[Summary]) -> list[AccuracyRow]:
     return sorted(rows, key=lambda row: (place.get(row.operator, len(place)), row.operator, row.data_type))
 
 
+def least_accurate(summary: Summary) -> list[tuple[str, str, ErrorCounts]]:
+    """Operators and data types with their errors, the largest error first."""
+    found = [
+        (row.operator, row.data_type, errors) for row in accuracy_rows([summary]) for errors in row.errors if errors
+    ]
+    return sorted(found, key=lambda row: -row[2].largest)
+
+
 _Kind = tuple[str, str]  # label of a campaign, data type
+_Point = tuple[int, float]  # power of two, largest error
 
 
 def _drawn(row: AccuracyRow, labels: Sequence[str]) -> Iterator[tuple[_Kind, ErrorCounts]]:
@@ -189,19 +199,18 @@ def _panel(
         name = _kind_text(kind, is_single)
         points = _thinned(errors.magnitudes)
         worst = max(points, key=lambda point: point[1])
-        spread = points[:: max(len(points) // _MARKED, 1)]
         marked = [
-            (scale.across(power), scale.up(error), f"{name}, {_argument(power)}: {ulp_text(error)}")
-            for power, error in dict.fromkeys((*spread, worst))
+            (scale.across(power), scale.up(error), f"{name}, {ulp_text(error)} about 2^{power}")
+            for power, error in _spread(points, worst, scale)
         ]
         path = path_through([(scale.across(power), scale.up(error)) for power, error in points])
         lines.append(ErrorCurve(kinds[kind], path, marked))
-        told.append(f"{name} up to {ulp_text(worst[1])}, {_argument(worst[0])}")
+        told.append(f"{name} up to {ulp_text(worst[1])} about 2^{worst[0]}")
     largest = max(chain.from_iterable(errors.magnitudes.values() for _, errors in curves))
     return ErrorPanel(title, f"{title}, largest error by the size of the argument: {'; '.join(told)}", largest, lines)
 
 
-def _thinned(magnitudes: Mapping[int, float]) -> list[tuple[int, float]]:
+def _thinned(magnitudes: Mapping[int, float]) -> list[_Point]:
     """Of neighbours that would not be told apart the one with the largest error."""
     points = sorted(magnitudes.items())
     width = -(-(points[-1][0] - points[0][0] + 1) // _POINTS)
@@ -210,8 +219,13 @@ def _thinned(magnitudes: Mapping[int, float]) -> list[tuple[int, float]]:
     ]
 
 
-def _argument(power: int) -> str:
-    return f"where the argument is about 2^{power}"
+def _spread(points: Sequence[_Point], worst: _Point, scale: ErrorScale) -> list[_Point]:
+    """The worst of the points, and of the others as many as are far enough from it and from each other."""
+    found = [worst]
+    for point in points:
+        if all(abs(scale.across(point[0]) - scale.across(other[0])) >= _APART for other in found):
+            found.append(point)
+    return found
 
 
 def most_text(errors: ErrorCounts) -> str:

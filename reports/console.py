@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dml_conformance.backends.foreign_text import one_line
+from dml_conformance.reports.accuracy import least_accurate, most_text
 from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.grouping import grouped
 from dml_conformance.reports.records import (
@@ -44,6 +45,7 @@ from dml_conformance.reports.text import (
 _T = TypeVar("_T")
 
 SHOWN_FAILURES = 10
+SHOWN_INACCURATE = 10  # operators and types with the largest errors
 SHOWN_TIMED = 20  # operators whose throughput is shown
 LINE_INTERVAL = 10.0  # seconds between lines where there is no terminal
 STEP_INTERVAL = 0.25  # seconds before a loop gets a bar in a terminal, and between its updates
@@ -277,6 +279,8 @@ def print_summary(summary: Summary, console: Console | None = None, *, output: s
         parts.append(Text(f"{len(failures) - SHOWN_FAILURES} more groups of failures are in the reports."))
     if failures:
         parts.append(Text())
+    if summary.errors:
+        parts += [*_accuracy(console, summary), Text()]
     if summary.throughputs:
         parts += [*_throughput(console, summary), Text()]
     took = duration(summary.seconds)
@@ -333,6 +337,23 @@ def _legend(summary: Summary, symbols: Mapping[CellVerdict, str]) -> Text:
     found = {cell.verdict for cell in summary.matrix()}
     named = [(f"{symbols[verdict]} {verdict}", STYLES[verdict]) for verdict in CellVerdict if verdict in found]
     return Text("   ").join(Text(text, style) for text, style in named)
+
+
+def _accuracy(console: Console, summary: Summary) -> list[RenderableType]:
+    """The operators and data types with the largest errors."""
+    rows = least_accurate(summary)
+    table = Table(box=None, pad_edge=False, padding=(0, 1))
+    for name in ("operator", "type"):
+        table.add_column(name, no_wrap=True)
+    for name in ("results", "largest ULP", "99.9 % within"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for operator, data_type, errors in rows[:SHOWN_INACCURATE]:
+        figures = f"{errors.count:,}", f"{errors.largest:.3g}", most_text(errors)
+        table.add_row(_text(console, operator), _text(console, data_type), *figures)
+    parts: list[RenderableType] = [Text(f"Accuracy, largest errors first, profile {summary.campaign.accuracy}:"), table]
+    if len(rows) > SHOWN_INACCURATE:
+        parts.append(Text(f"{len(rows) - SHOWN_INACCURATE} more with smaller errors are in the reports."))
+    return parts
 
 
 def _throughput(console: Console, summary: Summary) -> list[RenderableType]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from dml_conformance.backends.foreign_text import one_line
+from dml_conformance.reports.accuracy import least_accurate, most_text
 from dml_conformance.reports.records import Record, Verdict
 from dml_conformance.reports.summary import CellVerdict, Conformance, FailureGroup, FailureKind, Summary
 from dml_conformance.reports.text import (
@@ -27,7 +28,7 @@ MAX_CHARACTERS = 60_000
 MAX_LINE = 3_000  # of a reproducing line; with more explicit values than that it is no line to copy
 MAX_REASON = 300
 SHOWN_DIFFERENCES = 3
-SHOWN_TIMED, MAX_LABEL = 20, 60
+SHOWN_TIMED, SHOWN_INACCURATE, MAX_LABEL = 20, 20, 60
 _MARKUP = re.compile(r"([\\`*{}\[\]()#+!|~<>&@$]|(?<!\w)_|_(?!\w))")
 
 
@@ -121,6 +122,7 @@ def _record_lines(record: Record) -> Iterator[str]:
 
 
 def _tail(summary: Summary) -> Iterator[str]:
+    yield from _accuracy(summary)
     sizes, rows = largest_sizes(summary.throughputs)
     if rows:
         yield f"## Throughput\n\nOutputs of {sizes}.\n"
@@ -135,6 +137,21 @@ def _tail(summary: Summary) -> Iterator[str]:
     if summary.throughputs_left_out:
         yield f"{summary.throughputs_left_out:,} more measurements are in the results alone.\n"
     yield f"Cases: {summary.total:,}, failed: {summary.failed:,}. Results digest: `{summary.digests.results}`."
+
+
+def _accuracy(summary: Summary) -> Iterator[str]:
+    rows = least_accurate(summary)
+    if not rows:
+        return
+    yield f"## Accuracy\n\nErrors in ULP, held to the bounds of profile `{summary.campaign.accuracy}`.\n"
+    yield "| operator | type | results | largest | 99.9 % within |"
+    yield "|---|---|--:|--:|--:|"
+    for operator, data_type, errors in rows[:SHOWN_INACCURATE]:
+        figures = f"{errors.count:,} | {errors.largest:.3g} | {most_text(errors)}"
+        yield f"| {_label(operator)} | {_label(data_type)} | {figures} |"
+    yield ""
+    if len(rows) > SHOWN_INACCURATE:
+        yield f"{len(rows) - SHOWN_INACCURATE} more with smaller errors are in the report.\n"
 
 
 def _label(name: str) -> str:
