@@ -12,7 +12,7 @@ from dml_conformance.reports.errors import MOST, ErrorCounts
 from dml_conformance.reports.grouping import distinct, grouped
 from dml_conformance.reports.plots import LONGEST_LABEL, MARKERS, PANEL, Tick, path_through
 from dml_conformance.reports.summary import Summary
-from dml_conformance.reports.text import ulp_text
+from dml_conformance.reports.text import figure, ulp_text
 from dml_conformance.spec.accuracy import PROFILES, Profile
 
 MAX_ROWS = 400  # of the table: operators with two types each
@@ -230,4 +230,4 @@ def _spread(points: Sequence[_Point], worst: _Point, scale: ErrorScale) -> list[
 
 def most_text(errors: ErrorCounts) -> str:
     """What nearly all results do not exceed."""
-    return f"{errors.quantile(MOST):.3g}"
+    return figure(errors.quantile(MOST))

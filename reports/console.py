@@ -37,6 +37,7 @@ from dml_conformance.reports.text import (
     counts_text,
     difference_text,
     duration,
+    figure,
     largest_sizes,
     level_ranges,
     share_of_copy,
@@ -348,7 +349,7 @@ def _accuracy(console: Console, summary: Summary) -> list[RenderableType]:
     for name in ("results", "largest ULP", "99.9 % within"):
         table.add_column(name, justify="right", no_wrap=True)
     for operator, data_type, errors in rows[:SHOWN_INACCURATE]:
-        figures = f"{errors.count:,}", f"{errors.largest:.3g}", most_text(errors)
+        figures = f"{errors.count:,}", figure(errors.largest), most_text(errors)
         table.add_row(_text(console, operator), _text(console, data_type), *figures)
     parts: list[RenderableType] = [Text(f"Accuracy, largest errors first, profile {summary.campaign.accuracy}:"), table]
     if len(rows) > SHOWN_INACCURATE:

@@ -19,6 +19,7 @@ from dml_conformance.reports.text import (
     difference_text,
     duration,
     executed_texts,
+    figure,
     largest_sizes,
     level_ranges,
     share_of_copy,
@@ -147,7 +148,7 @@ def _accuracy(summary: Summary) -> Iterator[str]:
     yield "| operator | type | results | largest | 99.9 % within |"
     yield "|---|---|--:|--:|--:|"
     for operator, data_type, errors in rows[:SHOWN_INACCURATE]:
-        figures = f"{errors.count:,} | {errors.largest:.3g} | {most_text(errors)}"
+        figures = f"{errors.count:,} | {figure(errors.largest)} | {most_text(errors)}"
         yield f"| {_label(operator)} | {_label(data_type)} | {figures} |"
     yield ""
     if len(rows) > SHOWN_INACCURATE:

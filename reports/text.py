@@ -78,9 +78,14 @@ def counts_text(counts: Mapping[Verdict, int], always: Collection[Verdict] = ())
     return ", ".join(f"{counts.get(verdict, 0):,} {verdict}" for verdict in found)
 
 
+def figure(error: float) -> str:
+    """`0.546`, `1,940`, `1.2e+09`."""
+    return f"{error:,.0f}" if 1000 <= error < 1e6 else f"{error:.3g}"
+
+
 def ulp_text(error: float) -> str:
     """`2.5 ULP`."""
-    return f"{error:.3g} ULP"
+    return f"{figure(error)} ULP"
 
 
 def difference_text(difference: Difference) -> str:

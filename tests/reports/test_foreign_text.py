@@ -92,7 +92,7 @@ def acting(value: Any, *, keep: tuple[str, ...] = ()) -> Any:
 
 
 # What is read as a level, a kind or a time; each of them is spoiled alone below.
-_FORMS = ("levels", "level", "since", "until", "spec", "kind", "decides_at", "operators", "operator", "id")
+_FORMS = ("levels", "level", "since", "until", "spec", "accuracy", "kind", "decides_at", "operators", "operator", "id")
 
 
 def spoil(path: Path) -> None:

@@ -1,0 +1,215 @@
+"""Results of arithmetic: which are inaccurate and which are wrong, under whose bounds, and what is kept of errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sweep_support import sweep
+
+from dml_conformance.backends.base import Execution
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.judge.accuracy import errors_of, near, ulps
+from dml_conformance.conformance.judge.batch import BatchJudge
+from dml_conformance.conformance.judge.compare import compare
+from dml_conformance.conformance.judge.explain import explain
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.reports.errors import LEAST_BIN
+from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Profile
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.descriptor import descriptor_classes
+from dml_conformance.spec.expectation import Expectation, Within
+from dml_conformance.spec.field_kinds import ScaleBias
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.tensor import TensorDesc
+
+LEVEL = Level.L6_4
+EXP, SIN = "ELEMENT_WISE_EXP", "ELEMENT_WISE_SIN"
+# Where an exponential may be 4 units in the last place off, and 12 more for the argument of a shader.
+EIGHTS = (8.0, 8.25, 8.5)
+
+
+class OffBackend(ReferenceBackend):
+    """The reference, so many units in the last place away from zero; alone and in batches."""
+
+    def __init__(self, ulp: int) -> None:
+        super().__init__()
+        self._ulp = ulp
+
+    def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
+        self._do(Execution(desc, level, inputs, outputs))
+
+    def execute_batch(self, executions: Sequence[Execution]) -> None:
+        for execution in executions:
+            self._do(execution)
+
+    def _do(self, execution: Execution) -> None:
+        ReferenceBackend.execute(self, *execution)
+        tensor = execution.desc.output_tensor
+        found = execution.outputs["output_tensor"].view[: tensor.element_count * tensor.data_type.size]
+        found.view(f"u{tensor.data_type.size}")[...] += self._ulp
+
+
+def case_of(
+    *values: float, operator: str = EXP, data_type: DataType = DataType.FLOAT32, scale_bias: ScaleBias | None = None
+) -> Case:
+    tensor = TensorDesc.of(data_type, (len(values),))
+    desc = descriptor_classes()[operator](tensor, tensor, scale_bias)
+    return Case.of(desc, LEVEL, {"input_tensor": Recipe("explicit", values=values)}, rule=f"{operator}.values")
+
+
+def both_ways(ulp: int, *cases: Case, profile: Profile = DIRECTML) -> list[Record]:
+    """The records of cases on a backend that is so far off: the same one by one and in batches."""
+    found = []
+    for one_by_one in (True, False):
+        judge = BatchJudge(Judge(OffBackend(ulp), "off", profile=profile), one_by_one=one_by_one)
+        found.append([msgspec.structs.replace(record, seconds=0.0) for record in judge.records(cases, Phase.SWEEP)])
+    assert found[0] == found[1]
+    return found[0]
+
+
+# --- verdicts ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data_type", "ulp", "rule"),
+    [
+        (DataType.FLOAT32, 0, ""),
+        (DataType.FLOAT32, 8, ""),
+        (DataType.FLOAT32, 100, "accuracy"),
+        (DataType.FLOAT32, 1 << 20, "values"),
+        (DataType.FLOAT16, 0, ""),
+        (DataType.FLOAT16, 10, "accuracy"),
+        (DataType.FLOAT16, 200, "values"),
+    ],
+)
+def test_a_wrong_result_near_the_right_one_is_inaccurate(data_type: DataType, ulp: int, rule: str) -> None:
+    (record,) = both_ways(ulp, case_of(*EIGHTS, data_type=data_type))
+    assert record.verdict is (Verdict.FAIL if rule else Verdict.PASS)
+    assert record.rule == f"{EXP}.{rule or 'values'}"
+    assert record.reason.endswith("by more than they may") == (rule == "accuracy")
+
+
+def test_one_far_result_makes_all_of_them_a_wrong_value() -> None:
+    """100 units in the last place are much where the results are few and small."""
+    (record,) = both_ways(100, case_of(8.0, -87.5, data_type=DataType.FLOAT16))
+    assert (record.verdict, record.rule, record.difference_count) == (Verdict.FAIL, f"{EXP}.values", 2)
+
+
+def test_the_precise_profile_is_stricter() -> None:
+    case = case_of(*EIGHTS)
+    verdicts = [both_ways(8, case, profile=profile)[0].verdict for profile in (DIRECTML, PRECISE)]
+    assert verdicts == [Verdict.PASS, Verdict.FAIL]
+    (record,) = both_ways(8, case, profile=PRECISE)
+    assert record.rule == f"{EXP}.accuracy"
+    assert "--accuracy precise" in record.reproduce
+    assert "--accuracy" not in both_ways(100, case)[0].reproduce
+
+
+def test_a_wrong_result_says_how_far_it_is_from_the_exact_value() -> None:
+    (record,) = both_ways(100, case_of(*EIGHTS))
+    for difference, value in zip(record.differences, EIGHTS, strict=True):
+        unit = 2.0 ** (math.frexp(math.exp(value))[1] - 24)
+        assert difference.ulp == pytest.approx((float(difference.actual) - math.exp(value)) / unit, rel=1e-3)
+        assert difference.expected.startswith("from ")
+    assert f", {record.differences[0].ulp:.3g} ULP from the exact value" in explain(record)
+    decoded = msgspec.json.decode(msgspec.json.encode(record), type=Record)
+    assert (decoded.differences, decoded.errors) == (record.differences, record.errors)
+
+
+def test_what_is_no_number_is_so_far_from_none() -> None:
+    exact = np.array([1.0, np.inf, np.nan, 1.0])
+    low = high = exact.astype(np.float32).view(np.uint32)
+    expected = Expectation(low, within=Within(low, high, exact=exact, argument=exact))
+    actual = np.array([np.nan, 1.0, 1.0, 1.5], np.float32).view(np.uint32)
+    shown = compare(actual, expected, DataType.FLOAT32).shown
+    assert [difference.ulp for difference in shown] == [None, None, None, 4194000.0]  # to four digits
+    told = compare(actual, Expectation(low), DataType.FLOAT32).shown
+    assert {difference.ulp for difference in told} == {None}
+    assert b"ulp" not in msgspec.json.encode(told)
+
+
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+
+def within_one(exact: Any, data_type: DataType = DataType.FLOAT32) -> Expectation:
+    """A unit in the last place to both sides is right."""
+    number = {DataType.FLOAT32: np.float32, DataType.FLOAT16: np.float16}[data_type]
+    nearest = np.asarray(exact).astype(number)
+    low, high = (np.nextafter(nearest, number(end)).view(f"u{data_type.size}") for end in (-np.inf, np.inf))
+    return Expectation(nearest.view(f"u{data_type.size}"), within=Within(low, high, exact=exact, argument=exact))
+
+
+def moved(exact: Any, ulp: Any) -> Any:
+    return exact.astype(np.float32).view(np.uint32) + np.asarray(ulp, np.uint32)
+
+
+def test_results_are_near_up_to_a_part_of_the_value_or_a_few_times_what_is_allowed() -> None:
+    exact = np.array([1.0, 1.5, 2.0])
+    expected = within_one(exact)
+    for ulp, is_near in ((0, True), (1, True), (4, True), (1000, True), (1024, True), (1025, False), (1 << 22, False)):
+        assert_array_equal(near(moved(exact, ulp), expected, DataType.FLOAT32), is_near)
+    coarse = within_one(exact, DataType.FLOAT16)
+    for ulp, is_near in ((4, True), (16, True), (33, False)):
+        actual = exact.astype(np.float16).view(np.uint16) + np.uint16(ulp)
+        assert near(actual, coarse, DataType.FLOAT16)[0] == is_near
+    assert not near(moved(exact, 0), Expectation(moved(exact, 0)), DataType.FLOAT32).any()
+
+
+def test_no_result_is_near_infinity_or_nan() -> None:
+    exact = np.array([np.inf, np.nan, -np.inf])
+    assert not near(np.array([1.0, 1.0, 1.0], np.float32).view(np.uint32), within_one(exact), DataType.FLOAT32).any()
+
+
+def test_errors_are_counted_by_their_size_and_by_that_of_the_argument() -> None:
+    exact = np.array([1.0, 1.25, 4.0, -4.5, 0.0, 2.0**-140])
+    errors = errors_of([(moved(exact, [1, 3, 0, 2, 0, 1]), within_one(exact), DataType.FLOAT32)])
+    assert errors is not None
+    assert errors.largest == 3.0
+    assert errors.bins == ((LEAST_BIN, 2), (0, 2), (4, 1), (7, 1))
+    assert errors.magnitudes == ((-126, 1.0), (0, 3.0), (2, 2.0))
+
+
+def test_errors_of_several_outputs_are_those_of_one() -> None:
+    exact = np.array([1.0, 3.0])
+    one, other = within_one(exact[:1]), within_one(exact[1:])
+    parts = [(moved(exact[:1], 2), one, DataType.FLOAT32), (moved(exact[1:], 1), other, DataType.FLOAT32)]
+    assert errors_of(parts) == errors_of([(moved(exact, [2, 1]), within_one(exact), DataType.FLOAT32)])
+    no_arithmetic = Expectation(moved(exact, 0))
+    assert errors_of([*parts, (moved(exact, 9), no_arithmetic, DataType.FLOAT32)]) == errors_of(parts)
+    assert errors_of([(moved(exact, 9), no_arithmetic, DataType.FLOAT32)]) is None
+
+
+def test_results_that_are_no_numbers_have_no_error() -> None:
+    exact = np.array([np.inf, np.nan, 1.0])
+    actual = np.array([1.0, 1.0, np.nan], np.float32).view(np.uint32)
+    assert errors_of([(actual, within_one(exact), DataType.FLOAT32)]) is None
+    assert not np.isfinite(ulps(actual, exact, DataType.FLOAT32)).any()
+
+
+@pytest.mark.parametrize("ulp", [0, 8, 100])
+def test_every_record_of_arithmetic_has_its_errors_right_or_wrong(ulp: int) -> None:
+    (record,) = both_ways(ulp, case_of(*EIGHTS))
+    assert record.errors is not None
+    assert sum(count for _, count in record.errors.bins) == len(EIGHTS)
+    assert record.errors.largest == pytest.approx(ulp, abs=0.5)
+    assert [power for power, _ in record.errors.magnitudes] == [3]
+
+
+def test_any_case_has_the_same_errors_one_by_one_and_in_a_batch() -> None:
+    records = both_ways(0, *sweep(60, names=(EXP, SIN)), case_of(*EIGHTS))
+    assert {record.verdict for record in records} <= {Verdict.PASS, Verdict.OBSERVED}
+    assert sum(record.errors is not None for record in records) > 5
+
+
+def test_what_scale_bias_rounded_before_is_not_counted() -> None:
+    (record,) = both_ways(0, case_of(*EIGHTS, scale_bias=ScaleBias(0.5, 1.0)))
+    assert record.verdict is Verdict.PASS
+    assert record.errors is None
