@@ -32,7 +32,8 @@ class Erratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One known fault of the pages.
 
     Attributes:
-        id: stable; `GATHER-1`, `TENSOR-1` for what concerns every tensor, `LEVEL-1` for what concerns the levels.
+        id: stable; `GATHER-1`, `TENSOR-1` for what concerns every tensor, `LEVEL-1` for what concerns the levels,
+            `ACCURACY-1` for what concerns all arithmetic.
         operators: names of the operators concerned; empty = all.
         concerns: what it would leave unclear.
         kind: range, formula, example, label, prose, missing, table, level, type.

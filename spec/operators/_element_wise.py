@@ -48,7 +48,14 @@ def element_wise(
         shape=same_sizes,
         own_rules=(output_sizes_rule(name, Source(page, "Tensor constraints"), shapes_comparable(name)),),
         execution_rules=(
-            Rule(f"{name}.values", Category.EXECUTION, values, Source(page, "Description"), settles=settles, also=also),
+            Rule(
+                f"{name}.values",
+                Category.EXECUTION,
+                values,
+                Source(page, "Description"),
+                settles=(*settles, *(("ACCURACY-2", "ACCURACY-3") if "bounds" in stated else ())),
+                also=also,
+            ),
             *accuracy_rules(name, stated.get("bounds", {})),
         ),
         **stated,

@@ -13,6 +13,7 @@ from dml_conformance.spec.accuracy import EXACT, Bound, Bounds, Ground, bounds
 from dml_conformance.spec.operator import OperatorSpec
 from dml_conformance.spec.operators._element_wise import element_wise
 
+LEAST = "left open are the least number of a signed integer type"
 SCALED = "; with ScaleBias, of x * Scale + Bias"
 
 
@@ -31,12 +32,18 @@ FEW_ULP = bounds(Bound(4.0), Bound(1.0))
 
 
 def _function(
-    name: str, of: str, formula: str, stated: Bounds, precise: Bounds | None = None, **more: Any
+    name: str,
+    of: str,
+    formula: str,
+    stated: Bounds,
+    precise: Bounds | None = None,
+    nan: str = "of a NaN it is a NaN",
+    **more: Any,
 ) -> OperatorSpec:
     has_scale = name not in ("NEGATE", "SIGN", "ROUND")
     return element_wise(
         f"ELEMENT_WISE_{name}",
-        f"every output element is {of}{SCALED if has_scale else ''}; of a NaN it is a NaN",
+        f"every output element is {of}{SCALED if has_scale else ''}; {nan}",
         bounds=stated,
         precise=(precise or FEW_ULP) if stated is not EXACT else {},
         domains={"InputTensor": "reals"},
@@ -47,7 +54,14 @@ def _function(
 
 
 SPECS = (
-    _function("ABS", "the absolute value of the input element", "abs(x)", EXACT),
+    _function(
+        "ABS",
+        "the absolute value of the input element",
+        "abs(x)",
+        EXACT,
+        nan=f"of a NaN it is a NaN; {LEAST}, and integers with ScaleBias",
+        settles=("ELEMENT_WISE_ABS-1", "ELEMENT_WISE_ABS-2"),
+    ),
     _function("ACOS", "the arccosine of the input element", "acos(x)", observed(7e-5, 4.0)),
     _function("ASIN", "the arcsine of the input element", "asin(x)", observed(7e-5, 4.0)),
     _function("ATAN", "the arctangent of the input element", "atan(x)", bounds(Bound(4096.0), Bound(1.0))),
@@ -55,7 +69,14 @@ SPECS = (
     _function("COS", "the cosine of the input element", "cos(x)", PERIODIC),
     _function("EXP", "the exponential of the input element", "exp(x)", observed(ulp=4.0, argument=2.0**-23)),
     _function("FLOOR", "the greatest whole number that is not greater than the input element", "floor(x)", EXACT),
-    _function("LOG", "the natural logarithm of the input element", "log(x)", observed(2.0**-21, 3.0)),
+    _function(
+        "LOG",
+        "the natural logarithm of the input element",
+        "log(x)",
+        observed(2.0**-21, 3.0),
+        nan="of a NaN or a negative number it is a NaN",
+        settles=("ELEMENT_WISE_LOG-1",),
+    ),
     _function("RECIP", "the reciprocal of the input element", "1 / x", bounds(DIRECT3D, DIRECT3D)),
     _function("SIN", "the sine of the input element", "sin(x)", PERIODIC),
     _function("SQRT", "the square root of the input element", "sqrt(x)", bounds(DIRECT3D, DIRECT3D)),
@@ -65,7 +86,14 @@ SPECS = (
         "tan(x)",
         observed(2.0**-20, argument=2.0**-22, shift=2.0**-20, reach=1e4),
     ),
-    _function("SIGN", "-1, 0 or 1, as the input element is less than 0, 0 or greater,", "(x > 0) - (x < 0)", EXACT),
+    _function(
+        "SIGN",
+        "-1, 0 or 1, as the input element is less than 0, neither or greater",
+        "(x > 0) - (x < 0)",
+        EXACT,
+        nan="of a NaN it is 0",
+        settles=("ELEMENT_WISE_SIGN-1",),
+    ),
     _function("ERF", "the error function of the input element", "erf(x)", observed(2.0**-19)),
     _function(
         "SINH",
@@ -89,5 +117,12 @@ SPECS = (
         "round(x, RoundingMode)",
         EXACT,
     ),
-    _function("NEGATE", "the input element with the other sign", "-x", EXACT),
+    _function(
+        "NEGATE",
+        "the input element with the other sign",
+        "-x",
+        EXACT,
+        nan=f"of a NaN it is a NaN; {LEAST}",
+        settles=("ELEMENT_WISE_NEGATE-1",),
+    ),
 )

@@ -210,7 +210,8 @@ NEIGHBOURS: list[tuple[str, OperatorDesc, bool]] = [
     ),
     ("gather-scalar-index-any-first-size", gather((1, 1), (1, 1), (1, 2), 0, 0), False),
     *(
-        ("scale-bias-of-64-bits", described("ELEMENT_WISE_IDENTITY", *(tensor(1, data_type=kind),) * 2, scaled), shows)
+        ("scale-bias-of-64-bits", described(f"ELEMENT_WISE_{name}", *(tensor(1, data_type=kind),) * 2, scaled), shows)
+        for name in ("ABS", "IDENTITY")
         for kind, scaled, shows in (
             (DataType.INT64, ScaleBias(1.0, 1.0), True),
             (DataType.INT64, ScaleBias(1.0, -0.0), False),
