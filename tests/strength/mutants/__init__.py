@@ -6,6 +6,7 @@ None names an operator where what it needs of one can be said: a bug of axes sho
 from __future__ import annotations
 
 from strength.mutants import (
+    arithmetic,
     axes,
     bits,
     bounds,
@@ -42,6 +43,7 @@ FAMILIES = tuple(
         numbers,
         selection,
         element_wise,
+        arithmetic,
         decisions,
         levels,
         memory,
