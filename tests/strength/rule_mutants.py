@@ -32,7 +32,7 @@ from dml_conformance.strategies.builders import LARGEST, builder
 from dml_conformance.strategies.chooser import SeededChooser, every_variant
 from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.violations import breakable_rules, violate
-from strength.mutants import Mutant, bounds, indices, memory, strides
+from strength.mutants import Mutant, arithmetic, bounds, indices, memory, strides
 from strength.steps import dangers, is_a_step_from_valid, steps
 
 FORGETS, LOOSENS, OVER_APPLIES = "forgets", "loosens", "over-applies"
@@ -132,6 +132,7 @@ class Derived:
 # What forgetting a rule of execution comes to, and overdoing it; by the last part of the rule's id.
 # Of several the first that can be planted in the operator.
 OF_EXECUTION: Mapping[str, tuple[tuple[type[Mutant], ...], type[Mutant] | None]] = {
+    "accuracy": ((arithmetic.ResultsRoundedToBfloat16,), None),
     "values": ((memory.WritesNothing,), None),
     "negative-indices": ((indices.NegativeIndexOutOfRange,), indices.ZeroTakenForNegative),
     "out-of-range-indices": (

@@ -13,6 +13,7 @@ from dml_conformance.backends.reference.layout import NUMBERS, as_bits, as_numbe
 from dml_conformance.backends.reference.operators import OPERATORS
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import ScaleBias, enumeration
+from dml_conformance.spec.registry import rules
 from strength.mutants.base import Arrays, WrongValues, main_output, plants, right
 
 HALVES_TO_EVEN, TOWARD_ZERO, TOWARD_INFINITY = enumeration("DML_ROUNDING_MODE")
@@ -40,13 +41,13 @@ class OtherNumbers(WrongValues, abstract=True):
         return tuple(name for name, short in every if short not in cls.but and (short in cls.names or not cls.names))
 
     def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        found = OPERATORS[desc.operator](desc, arrays)["output_tensor"]
-        data_type = desc.output_tensor.data_type
+        every, output = OPERATORS[desc.operator](desc, arrays), main_output(desc)
+        found, data_type = every[output.key], output.tensor.data_type
         if not isinstance(found, Arithmetic):
             return {}
         with np.errstate(all="ignore"):
             computed = np.asarray(self.computed(found, data_type)).astype(NUMBERS[data_type])
-        return {"output_tensor": as_bits(computed, desc.output_tensor)}
+        return {output.key: as_bits(computed, output.tensor)}
 
     def computed(self, found: Arithmetic, data_type: DataType) -> Any:
         """The results, which are then rounded to the type."""
@@ -123,14 +124,24 @@ def SecondHalfNotComputed(numbers: Any, data_type: DataType) -> Any:
     return kept.reshape(numbers.shape)
 
 
-@plants("result", OtherNumbers, but=("SIGN",))
+class ResultsAreNotNear(OtherNumbers, abstract=True):
+    """Gives up digits, of any operator whose results are rounded at all."""
+
+    families, rules = (), ("accuracy",)
+
+    @classmethod
+    def operators(cls) -> tuple[str, ...]:
+        return tuple(name for name in super().operators() if f"{name}.accuracy" in rules())
+
+
+@plants("result", ResultsAreNotNear)
 def ResultsRoundedToBfloat16(numbers: Any, data_type: DataType) -> Any:
     wide = numbers.astype(np.float32).view(np.uint32).astype(np.uint64)
     rounded = (wide + 0x7FFF + (wide >> 16 & 1) & 0xFFFF_0000).astype(np.uint32).view(np.float32)
     return np.where(np.isfinite(numbers), rounded, numbers)
 
 
-@plants("result", OtherNumbers, but=("SIGN",))
+@plants("result", ResultsAreNotNear)
 def Float32TruncatedToFloat16(numbers: Any, data_type: DataType) -> Any:
     """Keeps the digits of FLOAT32 results that FLOAT16 has."""
     bits = numbers.view(f"u{numbers.itemsize}")
@@ -484,9 +495,9 @@ def IntegersInverted(desc: Any, numbers: Any) -> Any:
 
 
 @plants("integers", OtherIntegers, names=("SIGN",))
-def UnsignedTakenForSigned(desc: Any, numbers: Any) -> Any:
-    signs = np.sign(numbers.view(f"i{numbers.itemsize}")).astype(np.int64)
-    return signs & np.iinfo(numbers.dtype).max if numbers.dtype.kind == "u" else signs
+def SignsOfUnsignedNumbers(desc: Any, numbers: Any) -> Any:
+    """Gives -1 for an unsigned number whose top bit is set."""
+    return np.sign(numbers.view(f"i{numbers.itemsize}")).view(numbers.dtype)
 
 
 @plants("integers", OtherIntegers, names=("SIGN",))
