@@ -51,7 +51,7 @@ DOMAINS: Mapping[str, tuple[str, ...]] = {
     "conditions": (SPECIAL_PAIRS, TRUTHS),  # 0, 1 and other numbers, of many bits too
     "classes": (FINITE, SPECIAL),  # many infinities and NaN among floats
     "shifts": (SHIFTS,),  # counts of bits
-    "reals": (MODERATE, ALL_VALUES, CRITICAL),  # arguments of a function
+    "reals": (ALL_VALUES, MODERATE, CRITICAL),  # arguments of a function
     "terms": (MODERATE, RANDOM_BITS, SPECIAL_PAIRS, SMALL_INTEGERS, CRITICAL),  # of an operation on two numbers
 }
 

@@ -87,7 +87,7 @@ def expectation(found: Arithmetic, data_type: DataType, bound: Bound, profile: P
     with np.errstate(all="ignore"):
         arguments = [np.asarray(argument, np.float64) for argument in found.arguments]
         computed, *others = [_interval(found, taken, data_type, bound) for taken in _taken(found, arguments)]
-        interval = _hulls([computed, *others], found.extremes)
+        interval = _hulls([computed, *others], bound, found.extremes)
         if found.inner is not None and found.extremes is not None:
             is_anywhere = found.inner.error(*arguments[: found.inner.takes]) > 1.0
             interval = _hull(interval, _where(is_anywhere, found.extremes))
@@ -101,14 +101,14 @@ Interval = tuple[Numbers, Numbers, Mask]  # low, high, and where NaN is right; l
 
 class _Computed(NamedTuple):
     exact: Numbers
-    argument: Numbers
+    argument: Numbers | None
     interval: Interval
 
 
 def _taken(found: Arithmetic, arguments: Sequence[Numbers]) -> Iterator[Sequence[Numbers]]:
     """What the function is given: what its first argument is, then all that this may be.
 
-    That is both ends, some places between them for where the function turns, and -1, 0 and 1, where many end.
+    That is both ends, some places between them for where the function turns, and -1, zeros and 1, where many end.
     """
     if found.inner is None:
         yield arguments
@@ -117,15 +117,15 @@ def _taken(found: Arithmetic, arguments: Sequence[Numbers]) -> Iterator[Sequence
     first, error = found.inner.function(*taken), found.inner.error(*taken)
     yield [first, *rest]
     for part in BETWEEN:
-        yield [np.where(error > 0, first + part * error, first), *rest]
-    for end in (-1.0, 0.0, 1.0):
+        yield [np.where(error > 0, first + part * error, first) if part else first, *rest]
+    for end in (-1.0, -0.0, 0.0, 1.0):
         yield [np.clip(end, first - error, first + error), *rest]
 
 
 def _interval(found: Arithmetic, arguments: Sequence[Numbers], data_type: DataType, bound: Bound) -> _Computed:
     """From the least to the greatest number that is near enough to the value."""
     exact = np.asarray(found.function(*arguments), np.float64)
-    argument = np.broadcast_to(arguments[0], exact.shape)
+    argument = np.broadcast_to(arguments[0], exact.shape) if found.is_element_wise else None
     low = high = exact
     if bound.argument or bound.shift:
         away = [np.where(np.isfinite(a), bound.argument * np.abs(a) + bound.shift, 0.0) for a in arguments]
@@ -143,7 +143,7 @@ def _interval(found: Arithmetic, arguments: Sequence[Numbers], data_type: DataTy
             allowed = allowed + found.error(*arguments)
         is_finite = np.isfinite(exact)
         low, high = np.where(is_finite, low - allowed, low), np.where(is_finite, high + allowed, high)
-    if bound.reach < np.inf:
+    if bound.reach < np.inf and argument is not None:
         is_beyond = (np.abs(argument) > bound.reach) & np.isfinite(exact)
         low, high = np.where(is_beyond, bound.beyond[0], low), np.where(is_beyond, bound.beyond[1], high)
     return _Computed(exact, argument, _without_nan(low, high, np.isnan(exact)))
@@ -153,24 +153,20 @@ def _without_nan(low: Numbers, high: Numbers, nan: Mask) -> Interval:
     return np.where(nan, np.inf, low), np.where(nan, -np.inf, high), nan
 
 
-def _hulls(computed: Sequence[_Computed], extremes: tuple[float, float] | None) -> Interval:
-    """Of all that an argument may be; between two places that were tried there is half their difference more, and what
-    has a period may have a pole there where this is much."""
+def _hulls(computed: Sequence[_Computed], bound: Bound, extremes: tuple[float, float] | None) -> Interval:
+    """Of all that an argument may be; between two places that were tried there is half their difference more, unless
+    the function is exact: those turn at the places alone. What has a period may have a pole there where this is much.
+    """
     interval = computed[0].interval
     for other in computed[1:]:
         interval = _hull(interval, other.interval)
-    if len(computed) == 1:
+    if len(computed) == 1 or bound.is_exact:
         return interval
     low, high, nan = interval
     steps = [np.abs(one.exact - other.exact) for one, other in pairwise(computed[1 : 1 + len(BETWEEN)])]
     more = np.max([np.where(np.isfinite(step), step, 0.0) for step in steps], axis=0) / 2
     wider = np.where(np.isfinite(low), low - more, low), np.where(np.isfinite(high), high + more, high), nan
     return wider if extremes is None else _hull(wider, _where(more > 0.5, extremes))
-
-
-def _where(chosen: Mask, ends: tuple[float, float]) -> Interval:
-    """An interval at some elements, nothing at the others."""
-    return _without_nan(np.where(chosen, ends[0], np.inf), np.where(chosen, ends[1], -np.inf), np.zeros_like(chosen))
 
 
 def _hull(one: Interval, other: Interval) -> Interval:
@@ -212,7 +208,7 @@ def _flushed(
     for choice in product(*({id(part): part for part in pair}.values() for pair in zip(wide, zeros, strict=True))):
         interval = _hull(
             interval,
-            _hulls([_interval(found, taken, data_type, bound) for taken in _taken(found, choice)], found.extremes),
+            _hulls([_interval(found, taken, data_type, bound) for taken in _taken(found, choice)], bound, found.extremes),
         )
     low, high, nan = kept[0].copy(), kept[1].copy(), kept[2].copy()
     low[where], high[where], nan[where] = interval
