@@ -32,7 +32,7 @@ FEW_ULP = bounds(Bound(4.0), Bound(1.0))
 FEW_ULP_OF_SUMS = bounds(Bound(4.0, overflow=0.5), Bound(1.0))  # of exp(x) and exp(-x), as above
 ROUNDED = bounds(DIRECT3D, DIRECT3D)
 # As torch computes it in FLOAT16: by a polynomial whose error is absolute.
-ERROR_FUNCTION = bounds(Bound(2.0), Bound(1.0, 2.0**-21))
+ERROR_FUNCTION = bounds(Bound(2.0), Bound(1.0, 2.0**-20))
 
 
 def _function(

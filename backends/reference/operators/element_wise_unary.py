@@ -34,7 +34,7 @@ def compute_any(function: Function, desc: Any, arrays: Arrays) -> dict[str, Any]
     found: Array = function(numbers).astype(numbers.dtype)
     least, most = data_type.limits or (0, 0)
     is_free = np.full(numbers.shape, getattr(desc, "scale_bias", None) is not None)
-    if function is not np.sign and least == -most - 1:
+    if function is not sign and least == -most - 1:
         is_free |= numbers == least
     return {
         "output_tensor": Expectation(found.view(arrays["input_tensor"].dtype), free=is_free if is_free.any() else None)

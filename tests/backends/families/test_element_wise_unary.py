@@ -1,0 +1,452 @@
+"""Functions of one number: ELEMENT_WISE_ABS, _EXP, _SIN and their like.
+
+The second reference computes with mpmath in 200 bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from family_cases import Run, assert_conforms, executed, is_right, small_runs, with_values
+
+from dml_conformance.backends.reference import expected_output
+from dml_conformance.backends.reference.arithmetic import OWN_ERROR
+from dml_conformance.backends.torch import TorchBackend
+from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Profile
+from dml_conformance.spec.case import Recipe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.expectation import Expectation
+from dml_conformance.spec.field_kinds import ScaleBias, enumeration
+from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.operators.element_wise_unary import SPECS
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.values import fill
+
+pytestmark = pytest.mark.filterwarnings("ignore:(overflow|invalid value) encountered")
+HALVES_TO_EVEN, TOWARD_ZERO, TOWARD_INFINITY = (int(mode) for mode in enumeration("DML_ROUNDING_MODE"))
+FLOAT32, FLOAT16 = np.float32, np.float16
+INF, NAN = math.inf, math.nan
+CONTEXT = mpmath.mp.clone()
+CONTEXT.prec = 200
+# Of numbers that the function is defined of; its ends, infinities and NaN are in the table below.
+SLOW: dict[str, Callable[[Any], Any]] = {
+    "ABS": abs,
+    "ACOS": CONTEXT.acos,
+    "ACOSH": CONTEXT.acosh,
+    "ASIN": CONTEXT.asin,
+    "ASINH": CONTEXT.asinh,
+    "ATAN": CONTEXT.atan,
+    "ATANH": CONTEXT.atanh,
+    "CEIL": CONTEXT.ceil,
+    "COS": CONTEXT.cos,
+    "COSH": CONTEXT.cosh,
+    "ERF": CONTEXT.erf,
+    "EXP": CONTEXT.exp,
+    "FLOOR": CONTEXT.floor,
+    "LOG": CONTEXT.log,
+    "NEGATE": lambda x: -x,
+    "RECIP": lambda x: 1 / x,
+    "ROUND": CONTEXT.nint,
+    "SIGN": CONTEXT.sign,
+    "SIN": CONTEXT.sin,
+    "SINH": CONTEXT.sinh,
+    "SQRT": CONTEXT.sqrt,
+    "TAN": CONTEXT.tan,
+    "TANH": CONTEXT.tanh,
+}
+ROUNDED = [
+    spec.name.removeprefix("ELEMENT_WISE_") for spec in SPECS if f"{spec.name}.accuracy" in {r.id for r in spec.rules}
+]
+DEFINED: dict[str, Callable[[Any], Any]] = {
+    "ACOS": lambda x: abs(x) <= 1,
+    "ASIN": lambda x: abs(x) <= 1,
+    "ATANH": lambda x: abs(x) < 1,
+    "ACOSH": lambda x: x >= 1,
+    "LOG": lambda x: x > 0,
+    "SQRT": lambda x: x >= 0,
+    "RECIP": lambda x: x != 0,
+}
+# Of -inf, -2, -1, -0, 0, 1, 2 and inf.
+ENDS: dict[str, tuple[float, ...]] = {
+    "ABS": (INF, 2, 1, 0, 0, 1, 2, INF),
+    "ACOS": (NAN, NAN, math.pi, math.pi / 2, math.pi / 2, 0, NAN, NAN),
+    "ACOSH": (NAN, NAN, NAN, NAN, NAN, 0, 1.3169578969248166, INF),
+    "ASIN": (NAN, NAN, -math.pi / 2, 0, 0, math.pi / 2, NAN, NAN),
+    "ASINH": (-INF, -1.4436354751788103, -0.881373587019543, 0, 0, 0.881373587019543, 1.4436354751788103, INF),
+    "ATAN": (
+        -math.pi / 2,
+        -1.1071487177940904,
+        -math.pi / 4,
+        0,
+        0,
+        math.pi / 4,
+        1.1071487177940904,
+        math.pi / 2,
+    ),
+    "ATANH": (NAN, NAN, -INF, 0, 0, INF, NAN, NAN),
+    "CEIL": (-INF, -2, -1, 0, 0, 1, 2, INF),
+    "COS": (NAN, -0.4161468365471424, 0.5403023058681398, 1, 1, 0.5403023058681398, -0.4161468365471424, NAN),
+    "COSH": (INF, 3.7621956910836314, 1.5430806348152437, 1, 1, 1.5430806348152437, 3.7621956910836314, INF),
+    "ERF": (-1, -0.9953222650189527, -0.8427007929497149, 0, 0, 0.8427007929497149, 0.9953222650189527, 1),
+    "EXP": (0, 0.1353352832366127, 0.36787944117144233, 1, 1, math.e, 7.38905609893065, INF),
+    "FLOOR": (-INF, -2, -1, 0, 0, 1, 2, INF),
+    "LOG": (NAN, NAN, NAN, -INF, -INF, 0, 0.6931471805599453, INF),
+    "NEGATE": (INF, 2, 1, 0, 0, -1, -2, -INF),
+    "RECIP": (0, -0.5, -1, -INF, INF, 1, 0.5, 0),
+    "ROUND": (-INF, -2, -1, 0, 0, 1, 2, INF),
+    "SIGN": (-1, -1, -1, 0, 0, 1, 1, 1),
+    "SIN": (NAN, -0.9092974268256817, -0.8414709848078965, 0, 0, 0.8414709848078965, 0.9092974268256817, NAN),
+    "SINH": (-INF, -3.626860407847019, -1.1752011936438014, 0, 0, 1.1752011936438014, 3.626860407847019, INF),
+    "SQRT": (NAN, NAN, NAN, -0.0, 0, 1, 1.4142135623730951, INF),
+    "TAN": (NAN, 2.185039863261519, -1.5574077246549023, 0, 0, 1.5574077246549023, -2.185039863261519, NAN),
+    "TANH": (-1, -0.9640275800758169, -0.7615941559557649, 0, 0, 0.7615941559557649, 0.9640275800758169, 1),
+}
+
+
+def run_of(name: str, x: Any, **attributes: Any) -> Run:
+    """The operator on these numbers, packed."""
+    spec = operators()[f"ELEMENT_WISE_{name}"]
+    tensor = TensorDesc.of(DataType[x.dtype.name.upper()], x.shape)
+    given = {field.attribute: None for field in spec.fields if not field.is_tensor}
+    if name == "ROUND":
+        given["rounding_mode"] = HALVES_TO_EVEN
+    return with_values(spec.desc(tensor, tensor, **{**given, **attributes}), HIGHEST, input_tensor=x)
+
+
+def expected(name: str, x: Any, profile: Profile = DIRECTML, **attributes: Any) -> Expectation:
+    run = run_of(name, x, **attributes)
+    return expected_output(run.desc, run.bindings, profile)["output_tensor"]
+
+
+def interval(found: Expectation, kind: Any) -> tuple[Any, Any, Any]:
+    """Of each element the least and the greatest number that is right, and whether a NaN is."""
+    assert found.within is not None
+    nan = np.zeros(found.values.shape, bool) if found.within.nan is None else found.within.nan
+    return found.within.low.view(kind).astype(float), found.within.high.view(kind).astype(float), nan
+
+
+def holds(name: str, x: Any, results: Any, profile: Profile = DIRECTML, **attributes: Any) -> Any:
+    """Which of these results are right."""
+    data_type = DataType[x.dtype.name.upper()]
+    bits = np.asarray(results).astype(x.dtype).view(f"u{x.dtype.itemsize}")
+    return is_right(expected(name, x, profile, **attributes), bits, data_type)
+
+
+def arguments(name: str, kind: Any, count: int) -> Any:
+    """Numbers of any size that the function is defined of, and many beside those where it turns or ends."""
+    random = np.random.default_rng([*name.encode(), np.dtype(kind).itemsize])
+    width = 8 * np.dtype(kind).itemsize
+    exponents, signs = random.uniform(-30, 30, count), random.choice((-1, 1), count)
+    drawn = [
+        random.integers(0, 2**width, count).astype(f"u{width // 8}").view(kind),
+        (signs * 2.0**exponents).astype(kind),
+        random.uniform(-12, 12, count).astype(kind),
+        random.uniform(-1, 1, count).astype(kind),
+        np.array([k * math.pi / 2 for k in range(-20, 21)], kind),
+        np.array([s * (1 + d) for s in (-1, 1) for d in (2**-3, 2**-9, 2**-23, -(2**-9), -(2**-23))], kind),
+    ]
+    every = np.concatenate(drawn)
+    every = every[np.isfinite(every)]
+    defined = DEFINED.get(name)
+    return every if defined is None else every[defined(every)]
+
+
+# --- what is computed -------------------------------------------------------------------------------------------------
+
+
+def test_every_operator_of_the_family_is_here() -> None:
+    names = {spec.name for spec in SPECS}
+    assert {f"ELEMENT_WISE_{name}" for name in SLOW} == {f"ELEMENT_WISE_{name}" for name in ENDS} == names
+    assert len(ROUNDED) == 17
+
+
+@pytest.mark.parametrize("kind", [FLOAT32, FLOAT16])
+@pytest.mark.parametrize("name", SLOW)
+def test_exact_values_are_those_of_200_bits(name: str, kind: Any) -> None:
+    """But for the few units of FLOAT64 that are counted in."""
+    x = arguments(name, kind, 60)
+    within = expected(name, x).within
+    assert within is not None
+    assert within.exact is not None
+    assert len(x) > 50
+    for argument, exact in zip(x.tolist(), within.exact.tolist(), strict=True):
+        slow = SLOW[name](CONTEXT.mpf(argument))
+        if abs(slow) >= 2.0**1000 or 0 < abs(slow) < 2.0**-1000:  # FLOAT64 has no such number; the type has none either
+            assert exact in (0.0, INF, -INF) or abs(slow - exact) < 2.0**-900 * max(1, abs(slow) ** 2), argument
+        else:
+            assert abs(slow - CONTEXT.mpf(exact)) <= OWN_ERROR * abs(slow), argument
+
+
+@pytest.mark.parametrize("kind", [FLOAT32, FLOAT16])
+@pytest.mark.parametrize("name", ENDS)
+def test_ends_zeros_and_infinities(name: str, kind: Any) -> None:
+    x = np.array([-INF, -2, -1, -0.0, 0, 1, 2, INF], kind)
+    assert holds(name, x, ENDS[name]).all()
+    exact = np.array(ENDS[name]).astype(kind)
+    wrong = np.where(np.isnan(exact), 1, np.where(np.isinf(exact), np.finfo(kind).max, NAN))
+    opposite = np.where(exact == 0, 0.125, -exact)
+    assert not holds(name, x, wrong).any()
+    assert not holds(name, x, opposite)[~np.isnan(exact)].any()
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_a_nan_gives_a_nan_of_any_bits_but_of_its_sign_0(name: str) -> None:
+    x = np.array([0x7E00, 0x7C01, 0xFFFF], np.uint16).view(FLOAT16)
+    assert holds(name, x, np.array([NAN, -NAN, NAN])).all() != (name == "SIGN")
+    assert holds(name, x, np.zeros(3)).all() == (name == "SIGN")
+
+
+# --- how near ---------------------------------------------------------------------------------------------------------
+
+
+def slow_limits(name: str, argument: float, bound: Any, unit: float) -> tuple[Any, Any]:
+    """The least and the greatest value that a bound allows, in 200 bits."""
+    x = CONTEXT.mpf(argument)
+    away = CONTEXT.mpf(bound.argument) * abs(x) + CONTEXT.mpf(bound.shift)
+    found = [SLOW[name](x + sign * away) for sign in (-1, 0, 1)]
+    allowed = max(CONTEXT.mpf(bound.ulp) * unit, CONTEXT.mpf(bound.absolute))
+    return min(found) - allowed, max(found) + allowed
+
+
+def unit_of(number: float, kind: Any) -> float:
+    """The distance of the numbers between two powers of two."""
+    info = np.finfo(kind)
+    return 2.0 ** (max(math.frexp(number)[1] - 1, info.minexp) - info.nmant)
+
+
+@pytest.mark.parametrize("profile", [DIRECTML, PRECISE], ids=lambda profile: profile.name)
+@pytest.mark.parametrize("kind", [FLOAT32, FLOAT16])
+@pytest.mark.parametrize("name", ROUNDED)
+def test_intervals_end_where_the_bound_does(name: str, kind: Any, profile: Profile) -> None:
+    """The last number inside is right, the next one is not; the nearest one always is."""
+    spec = operators()[f"ELEMENT_WISE_{name}"]
+    bound = profile.bound(spec.bounds, spec.precise, DataType[np.dtype(kind).name.upper()])
+    x = arguments(name, kind, 12)
+    x = x[(np.abs(x) >= np.finfo(kind).tiny) & (np.abs(x) <= min(bound.reach, 1e5))]
+    low, high, nan = interval(expected(name, x, profile), kind)
+    assert not nan.any()
+    seen = 0
+    for argument, least, most in zip(x.tolist(), low, high, strict=True):
+        exact = SLOW[name](CONTEXT.mpf(argument))
+        nearest = float(kind(float(exact))) if abs(exact) < np.finfo(kind).max else None
+        if nearest is None or abs(exact) < 8 * np.finfo(kind).tiny or abs(exact) > np.finfo(kind).max / 4:
+            continue
+        assert least <= nearest <= most, argument
+        below, above = slow_limits(name, argument, bound, unit_of(float(exact), kind))
+        slack = 2 * OWN_ERROR * max(abs(below), abs(above))
+        assert below - slack <= least or least == nearest, argument
+        assert most <= above + slack or most == nearest, argument
+        if least > np.finfo(kind).tiny or most < -np.finfo(kind).tiny:  # else zero is in it, as what is flushed
+            assert float(np.nextafter(kind(least), kind(-INF))) <= below + slack, argument
+            assert float(np.nextafter(kind(most), kind(INF))) >= above - slack, argument
+            seen += 1
+    assert seen > 5
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_results_of_float16_are_rounded_once(name: str) -> None:
+    """Every number of the type: what is computed in FLOAT64 and rounded is right, what is three steps away is not."""
+    x = np.arange(2**16, dtype=np.uint16).view(FLOAT16)
+    found = expected(name, x, PRECISE)
+    assert found.within is not None
+    assert found.within.exact is not None
+    nearest = found.within.exact.astype(FLOAT16)
+    is_number = (np.abs(nearest) > 1e-3) & (np.abs(nearest) < 6e4)
+    away = nearest
+    for _ in range(3):
+        away = np.nextafter(away, FLOAT16(INF))
+    assert is_right(found, nearest.view(np.uint16), DataType.FLOAT16).all()
+    assert not is_right(found, away.view(np.uint16), DataType.FLOAT16)[is_number].any()
+
+
+def test_beyond_its_reach_a_sine_is_between_minus_1_and_1() -> None:
+    x = np.array([9_999, 10_001], FLOAT32)
+    low, high, _ = interval(expected("SIN", x), FLOAT32)
+    assert high[0] - low[0] < 0.01
+    assert (low[1], high[1]) == (-1, 1)
+    _, precise, _ = interval(expected("SIN", x, PRECISE), FLOAT32)
+    assert precise[1] - math.sin(10_001) < 1e-6
+    assert not holds("TAN", x[1:], [NAN]).any()
+
+
+def test_sums_of_exponentials_overflow_where_what_they_are_made_of_does() -> None:
+    x = np.array([88.0, 89.0, 89.5], FLOAT32)
+    for name, profile in ((name, profile) for name in ("SINH", "COSH") for profile in (DIRECTML, PRECISE)):
+        assert holds(name, x, [INF] * 3, profile).tolist() == [False, True, True]
+        assert holds(name, x, [SLOW[name](n) for n in (88, 89, 89)], profile).tolist() == [True, True, False]
+    assert holds("EXP", x, [INF] * 3).tolist() == [False, True, True]
+
+
+# --- subnormal numbers ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "kept", "flushed"),
+    [
+        ("ABS", -1e-40, 1e-40, 0.0),
+        ("NEGATE", 1e-40, -1e-40, 0.0),
+        ("SIGN", -1e-40, -1.0, 0.0),
+        ("CEIL", 1e-40, 1.0, 0.0),
+        ("FLOOR", -1e-40, -1.0, 0.0),
+        ("RECIP", -1e-40, -INF, -INF),
+        ("RECIP", 2e38, 5e-39, 0.0),
+        ("RECIP", 2.0**-127, 2.0**127, INF),
+        ("LOG", 1e-40, -92.10340371976183, -INF),
+        ("SQRT", 2.0**-130, 2.0**-65, 0.0),
+        ("SIN", 1e-40, 1e-40, 0.0),
+        ("EXP", -100.0, 3.720075976020836e-44, 0.0),
+    ],
+)
+def test_of_float32_they_may_be_flushed(name: str, argument: float, kept: float, flushed: float) -> None:
+    x = np.array([argument], FLOAT32)
+    for profile in (DIRECTML, PRECISE):
+        assert holds(name, x, [kept], profile).all()
+        is_same = kept == flushed or name == "SIN"  # which has an absolute error
+        assert holds(name, x, [flushed], profile).all() == (is_same or profile is DIRECTML) or name == "SIN"
+    assert not holds("SIGN", x, [2.0]).any()
+
+
+def test_of_float16_they_are_kept() -> None:
+    x = np.array([6e-8, -6e-5], FLOAT16)
+    for name in ("ABS", "NEGATE", "SIGN", "TAN", "SQRT", "ATAN"):
+        assert not holds(name, x, [0, 0])[1]
+    assert holds("SIGN", x, [1, -1]).all()
+    assert not holds("SIGN", x, [0, 0]).any()
+
+
+# --- ScaleBias --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [FLOAT32, FLOAT16])
+@pytest.mark.parametrize("name", [name for name in SLOW if name not in ("NEGATE", "ROUND", "SIGN")])
+def test_scale_bias_may_be_rounded_in_steps_or_at_once(name: str, kind: Any) -> None:
+    x = arguments(name, kind, 100)
+    x = x[np.abs(x) < 100]
+    seen = 0
+    for scale, bias in ((3.0, -1.25), (-0.75, 0.5), (0.1, 0.3)):
+        scale_bias = ScaleBias(scale, bias)
+        in_steps = x * kind(scale) + kind(bias)
+        at_once = (x.astype(float) * float(np.float32(scale)) + float(np.float32(bias))).astype(kind)
+        for scaled in (in_steps, at_once):
+            plain = expected(name, scaled, PRECISE)
+            assert holds(name, x, plain.values.view(kind), scale_bias=scale_bias).all()
+        afterwards = expected(name, x, PRECISE).values.view(kind) * kind(scale) + kind(bias)
+        seen += int((~holds(name, x, afterwards, scale_bias=scale_bias)).sum())
+    assert seen > 20
+
+
+def test_scale_bias_of_1_and_0_is_nearly_as_if_it_were_not_there() -> None:
+    x = arguments("EXP", FLOAT32, 100)
+    plain = expected("EXP", x, PRECISE).values.view(FLOAT32)
+    assert holds("EXP", x, plain, scale_bias=ScaleBias(1.0, 0.0)).all()
+    assert not holds("EXP", x, plain * FLOAT32(1.01), scale_bias=ScaleBias(1.0, 0.0))[np.abs(x) < 50].any()
+
+
+# --- whole numbers and integers ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [FLOAT32, FLOAT16])
+@pytest.mark.parametrize(
+    ("mode", "rounded"),
+    [
+        (HALVES_TO_EVEN, (-2, -2, -2, -0.0, 0, 0, 2, 2, 4)),
+        (TOWARD_ZERO, (-2, -1, -1, -0.0, 0, 0, 1, 2, 3)),
+        (TOWARD_INFINITY, (-3, -2, -2, -1, 0, 1, 2, 3, 4)),
+    ],
+)
+def test_modes_of_rounding(kind: Any, mode: int, rounded: tuple[float, ...]) -> None:
+    x = np.array([-2.5, -1.75, -1.5, -0.5, 0.25, 0.5, 1.5, 2.5, 3.5], kind)
+    found = expected("ROUND", x, rounding_mode=mode)
+    assert found.values.view(kind).tolist() == list(rounded)
+    largest = np.array([np.nextafter(kind(0.5), kind(0)), 2.0 ** np.finfo(kind).nmant - 0.5], kind)
+    whole = expected("ROUND", largest, rounding_mode=mode).values.view(kind)
+    assert whole[0] == 0
+    assert whole[1] == {HALVES_TO_EVEN: 2.0 ** np.finfo(kind).nmant, TOWARD_ZERO: 2.0 ** np.finfo(kind).nmant - 1}.get(
+        mode, 2.0 ** np.finfo(kind).nmant
+    )
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int16, np.int32, np.int64])
+def test_integers_but_the_least_have_an_absolute_value_and_an_opposite(kind: Any) -> None:
+    info = np.iinfo(kind)
+    x = np.array([info.min, info.min + 1, -1, 0, 1, info.max - 1, info.max], kind)
+    for name, slow in (("ABS", abs), ("NEGATE", lambda n: -n)):
+        found = expected(name, x)
+        assert found.free is not None
+        assert found.free.tolist() == [True] + [False] * 6
+        assert found.values.view(kind)[1:].tolist() == [slow(n) for n in x.tolist()[1:]]
+    assert expected("SIGN", x).values.view(kind).tolist() == [-1, -1, -1, 0, 1, 1, 1]
+    assert expected("SIGN", x).free is None
+    unsigned = x.view(f"u{x.itemsize}")
+    assert expected("SIGN", unsigned).values.tolist() == [1, 1, 1, 0, 1, 1, 1]
+
+
+def test_what_scale_bias_makes_of_integers_is_open() -> None:
+    found = expected("ABS", np.array([-3, 4], np.int32), scale_bias=ScaleBias(0.5, 0.0))
+    assert found.free is not None
+    assert found.free.all()
+
+
+# --- those that compute in full precision -----------------------------------------------------------------------------
+
+
+def float32_arguments() -> Any:
+    """65,536 numbers, one with each upper half."""
+    return fill(TensorDesc.of(DataType.FLOAT32, (2**16,)), Recipe("all-values", 1)).view("<f4")
+
+
+NUMPY = {
+    "ACOS": np.arccos,
+    "ACOSH": np.arccosh,
+    "ASIN": np.arcsin,
+    "ASINH": np.arcsinh,
+    "ATAN": np.arctan,
+    "ATANH": np.arctanh,
+    "COS": np.cos,
+    "COSH": np.cosh,
+    "EXP": np.exp,
+    "LOG": np.log,
+    "RECIP": np.reciprocal,
+    "SIN": np.sin,
+    "SINH": np.sinh,
+    "SQRT": np.sqrt,
+    "TAN": np.tan,
+    "TANH": np.tanh,
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_torch_and_numpy_keep_the_precise_bounds(name: str) -> None:
+    """Of all FLOAT16 numbers and of as many FLOAT32 ones; and torch gives the same as a backend."""
+    for x in (np.arange(2**16, dtype=np.uint16).view(FLOAT16), float32_arguments()):
+        data_type = DataType[x.dtype.name.upper()]
+        run = run_of(name, x)
+        right = expected_output(run.desc, run.bindings, PRECISE)["output_tensor"]
+        found = executed(TorchBackend("cpu"), run)["output_tensor"]
+        assert is_right(right, found, data_type).all(), x[~is_right(right, found, data_type)][:5]
+        if name in NUMPY and x.dtype == FLOAT32:
+            with np.errstate(all="ignore"):
+                computed = NUMPY[name](x).view(np.uint32)
+            assert is_right(right, computed, data_type).all(), x[~is_right(right, computed, data_type)][:5]
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_what_is_computed_in_bfloat16_is_not_precise(name: str) -> None:
+    x = float32_arguments()
+    run = run_of(name, x)
+    right = expected_output(run.desc, run.bindings, PRECISE)["output_tensor"]
+    rounded = torch.from_numpy(right.values.view(FLOAT32).copy()).bfloat16().float().numpy().view(np.uint32)
+    assert (~is_right(right, rounded, DataType.FLOAT32)).mean() > 0.05
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_torch_conforms(name: str) -> None:
+    for run in small_runs(f"ELEMENT_WISE_{name}", 12):
+        assert_conforms(TorchBackend("cpu"), run)
