@@ -14,7 +14,7 @@ from places import ROOT
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import every_operator, operators
 
-NAME = "ELEMENT_WISE_NEGATE"
+NAME = "ACTIVATION_RELU_GRAD"
 EXAMPLE = ROOT / "docs" / "examples" / "add_operator"
 AUDIT = f"""
 from dml_conformance.backends.directml import DirectmlBackend

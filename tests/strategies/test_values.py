@@ -48,6 +48,9 @@ GOLDEN = {
     "limits": "cd812c280a537b3d6b09fdbf58f0588a0ebe9dc770d95e97bf3c485fab760490",
     "special-pairs": "898a45a4f729c8884620593143aef539ece77efbbbd8bb3010c8da8555016e8b",
     "shifts": "5ea0e5a7c2ab132aeb76a2d23952e69567e20cc4556a9bc37cd7678b8b38be79",
+    "moderate": "3932f80175c2b5d2f8538f95368994db6d3a25cc62b9b579cae96d0e1cd01a9c",
+    "critical": "40dcb618b9651286c6bd0bcbba2b1162fa28358b1d79e41eb3e0be51a4654f42",
+    "all-values": "46e1bd237d32c0807eab1188b147b2217191ab9045ad8b2e9e966aa8c0266c93",
     "in-range": "5cd95fc1003bccbe2af957ef2b55b4eecd6d57fc9f046393718957393e5726f0",
     "boundary": "1b1cbf1e815258a5efe6655ee56457560d25919f2e555f30abf9a65d6bccbe09",
     "repeated": "d8fb2a45a09b758c22c60e1d3d1438b4b0f06b81315f3328dcf31176da500fcc",
@@ -466,3 +469,64 @@ def test_every_type_is_cast_to_every_type_at_their_limits() -> None:
         number = NUMPY_TYPE[case.desc.input_tensor.data_type]
         every = fill(TensorDesc.of(case.desc.input_tensor.data_type, (4096,)), Recipe(LIMITS, 0))
         assert set(materialize(case)["input_tensor"].view(number).tolist()) == set(every.view(number).tolist())
+
+
+# --- arguments of functions -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("data_type", MOVED, ids=lambda data_type: data_type.name)
+def test_all_values_are_all_of_8_and_16_bits_and_all_upper_halves(data_type: DataType) -> None:
+    found = bits(data_type, "all-values", 65_536, 7)
+    upper = found >> found.dtype.type(max(0, data_type.bits - 16))
+    assert len(np.unique(upper)) == 2 ** min(16, data_type.bits)
+    if data_type.size > 2:
+        assert len(np.unique(found & found.dtype.type(0xFFFF))) > 30_000
+
+
+@pytest.mark.parametrize("data_type", MOVED, ids=lambda data_type: data_type.name)
+def test_moderate_numbers_are_of_every_size(data_type: DataType) -> None:
+    found = fill(TensorDesc.of(data_type, (20_000,)), Recipe("moderate")).view(NUMPY_TYPE[data_type])[:20_000]
+    if data_type.is_float:
+        assert np.abs(found).min() >= 2.0**-12
+        assert np.abs(found).max() < 2.0**6
+        assert len(np.unique(np.frexp(found)[1])) == 18
+        assert 0.4 < np.signbit(found).mean() < 0.6
+    else:
+        widths = {abs(int(number)).bit_length() for number in found}
+        assert set(range(1, data_type.bits - data_type.is_signed_integer + 1)) <= widths
+        assert (found < 0).any() == data_type.is_signed_integer
+
+
+@pytest.mark.parametrize("data_type", FLOATS, ids=lambda data_type: data_type.name)
+def test_critical_numbers_are_halves_turns_and_ends_with_their_neighbours(data_type: DataType) -> None:
+    kind = NUMPY_TYPE[data_type].type
+    found = fill(TensorDesc.of(data_type, (4096,)), Recipe("critical")).view(NUMPY_TYPE[data_type])
+    for number in (0.5, 1.0, 2.5, np.pi / 2, np.pi, 8 * np.pi, 11.09, 10_000.0):
+        number = kind(number)
+        for near in (number, np.nextafter(number, kind(0)), np.nextafter(number, kind(np.inf))):
+            assert near in found, number
+            assert -near in found, number
+    assert np.isnan(found).any()
+    assert np.isinf(found).any()
+    assert (found == 0).any()
+
+
+FUNCTIONS = [name for name, spec in operators().items() if set(spec.domains.values()) == {"reals"}]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_one_number_meet_all_values_of_8_and_16_bits(name: str) -> None:
+    spec = operators()[name]
+    table = spec.table_at(HIGHEST)
+    assert table is not None
+    wanted = {data_type for data_type in table["InputTensor"].data_types if data_type.size <= 2}
+    met = set()
+    for case in boundary_cases(name, HIGHEST):
+        if "/values/all-values/" not in case.origin:
+            continue
+        data_type = case.desc.input_tensor.data_type
+        if case.origin.endswith("/large") and data_type in wanted:
+            elements = np.unique(materialize(case)["input_tensor"].view(UNSIGNED_OF_SIZE[data_type.size]))
+            if len(elements) == 2**data_type.bits:
+                met.add(data_type)
+    assert met == wanted

@@ -1,7 +1,7 @@
 """Runs `dml-conformance`, or a script, with the operator of this folder in place.
 
-python try_out.py certify --backend reference --operator ELEMENT_WISE_NEGATE
-python try_out.py tests/strength --operator ELEMENT_WISE_NEGATE --level 6_4
+python try_out.py certify --backend reference --operator ACTIVATION_RELU_GRAD
+python try_out.py tests/strength --operator ACTIVATION_RELU_GRAD --level 6_4
 
 A copy of the package gets the files of this folder, in the rooms that they lie in here.
 """

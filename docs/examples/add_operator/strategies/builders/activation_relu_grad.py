@@ -1,4 +1,4 @@
-"""Descriptors of ELEMENT_WISE_NEGATE."""
+"""Descriptors of ACTIVATION_RELU_GRAD."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dml_conformance.strategies.edits import described, resize_at
 from dml_conformance.strategies.tensors import sizes, tensor
 
 
-class NegateBuilder(Builder):
+class ReluGradBuilder(Builder):
     def __init__(self) -> None:
         self.violations = {"output-sizes": self.break_output_sizes}
 
@@ -30,15 +30,16 @@ class NegateBuilder(Builder):
 
     def break_output_sizes(self, ctx: Context) -> Any:
         desc = self.build(ctx)
-        found = described(desc, "output_tensor").sizes
+        key = ctx.chooser.variant(["input_tensor", "input_gradient_tensor", "output_gradient_tensor"])
+        found = described(desc, key).sizes
         d = ctx.chooser.variant(range(len(found)))
         other = ctx.chooser.variant([n for n in (found[d] + 1, found[d] - 1, 1) if n > 0 and n != found[d]])
-        return resize_at(desc, "output_tensor", d, other)
+        return resize_at(desc, key, d, other)
 
     def _build(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         data_type = ctx.chooser.choice(ctx.data_types)
-        tensors = (tensor(ctx, data_type, sizes), tensor(ctx, data_type, sizes, output=True))
-        return operator("ELEMENT_WISE_NEGATE").desc(*tensors)
+        tensors = (tensor(ctx, data_type, sizes, output=is_output) for is_output in (False, False, True))
+        return operator("ACTIVATION_RELU_GRAD").desc(*tensors)
 
 
-BUILDERS = {"ELEMENT_WISE_NEGATE": NegateBuilder()}
+BUILDERS = {"ACTIVATION_RELU_GRAD": ReluGradBuilder()}

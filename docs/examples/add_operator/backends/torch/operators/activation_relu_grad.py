@@ -1,0 +1,20 @@
+"""DML_OPERATOR_ACTIVATION_RELU_GRAD."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+
+
+def relu_grad(desc: Any, tensors: Tensors) -> Tensors:
+    """`output[c...] = input[c...] > 0 ? gradient[c...] : 0`."""
+    source, gradient = tensors["input_tensor"], tensors["input_gradient_tensor"]
+    if source.shape != gradient.shape:
+        raise PlanError(f"sizes {tuple(source.shape)} and {tuple(gradient.shape)} are not the same")
+    return {"output_gradient_tensor": torch.where(source > 0, gradient, torch.zeros_like(gradient))}
+
+
+OPERATORS = {"ACTIVATION_RELU_GRAD": TorchOperator(relu_grad, numbers=frozenset({"input_tensor"}))}
