@@ -8,6 +8,8 @@ import torch
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
 
+TENSORS = ("input_tensor", "input_gradient_tensor", "output_gradient_tensor")
+
 
 def relu_grad(desc: Any, tensors: Tensors) -> Tensors:
     """`output[c...] = input[c...] > 0 ? gradient[c...] : 0`."""
@@ -17,4 +19,4 @@ def relu_grad(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_gradient_tensor": torch.where(source > 0, gradient, torch.zeros_like(gradient))}
 
 
-OPERATORS = {"ACTIVATION_RELU_GRAD": TorchOperator(relu_grad, numbers=frozenset({"input_tensor"}))}
+OPERATORS = {"ACTIVATION_RELU_GRAD": TorchOperator(relu_grad, agree=(TENSORS,), numbers=frozenset({"input_tensor"}))}
