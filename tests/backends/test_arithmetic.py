@@ -283,3 +283,15 @@ def test_an_inner_operation_may_take_several_arguments() -> None:
     assert high >= 35.0
     assert low > 22.0
     assert high < 38.0
+
+
+def test_at_a_pole_there_is_no_limit() -> None:
+    """Of what may lie on either side of it."""
+    x = float(np.float32(math.pi / 2))
+    poles = one(np.tan, x, extremes=(-INF, INF))
+    assert of(poles, Bound(1.0, shift=1e-6)) == numbers(-INF, INF)
+    assert of(poles, ONE)[0][1] < -2e7
+    inner = scaled(ScaleBias(1.0, 0.0), FLOAT32)
+    assert of(poles._replace(inner=inner), ONE) == numbers(-INF, INF)
+    away = of(one(np.tan, 1.5, extremes=(-INF, INF), inner=inner), Bound(1.0, shift=1e-6))
+    assert 14.1 < away[0][0] < away[0][1] < 14.2
