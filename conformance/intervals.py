@@ -242,6 +242,9 @@ class Judge:
             away = xp.where(xp.isfinite(x), bound.argument * abs(x) + bound.shift, 0.0)
             for near in (apply(self._found.function, x - away), apply(self._found.function, x + away)):
                 low, high = xp.fmin(low, near), xp.fmax(high, near)
+                if (extremes := self._found.extremes) is not None:
+                    has_pole = (xp.sign(near) != xp.sign(exact)) & (abs(near - exact) > 1.0)
+                    low, high = xp.where(has_pole, extremes[0], low), xp.where(has_pole, extremes[1], high)
         is_finite = xp.isfinite(exact)
         if not bound.is_exact:
             units = xp.where(exact == 0, 0.0, bound.ulp * self._spacing(exact))

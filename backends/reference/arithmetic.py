@@ -90,7 +90,7 @@ def expectation(found: Arithmetic, data_type: DataType, bound: Bound, profile: P
         interval = _hulls([computed, *others], bound, found.extremes)
         if found.inner is not None and found.extremes is not None:
             is_anywhere = found.inner.error(*arguments[: found.inner.takes]) > 1.0
-            interval = _hull(interval, _where(is_anywhere, found.extremes))
+            interval = _anywhere(interval, is_anywhere, found.extremes)
         if profile.subnormals[data_type] is not Subnormals.KEPT and (tiny := _tiny(found.arguments)) is not None:
             interval = _flushed(found, arguments, tiny, interval, data_type, bound)
         return _rounded(found, computed, interval, data_type, bound, profile)
@@ -125,7 +125,8 @@ def _taken(found: Arithmetic, arguments: Sequence[Numbers]) -> Iterator[Sequence
 def _interval(found: Arithmetic, arguments: Sequence[Numbers], data_type: DataType, bound: Bound) -> _Computed:
     """From the least to the greatest number that is near enough to the value."""
     exact = np.asarray(found.function(*arguments), np.float64)
-    argument = np.broadcast_to(arguments[0], exact.shape) if found.is_element_wise else None
+    is_like = found.is_element_wise or arguments[0].shape == exact.shape
+    argument = np.broadcast_to(arguments[0], exact.shape) if is_like else None
     low = high = exact
     if bound.argument or bound.shift:
         away = [np.where(np.isfinite(a), bound.argument * np.abs(a) + bound.shift, 0.0) for a in arguments]
@@ -166,7 +167,13 @@ def _hulls(computed: Sequence[_Computed], bound: Bound, extremes: tuple[float, f
     steps = [np.abs(one.exact - other.exact) for one, other in pairwise(computed[1 : 1 + len(BETWEEN)])]
     more = np.max([np.where(np.isfinite(step), step, 0.0) for step in steps], axis=0) / 2
     wider = np.where(np.isfinite(low), low - more, low), np.where(np.isfinite(high), high + more, high), nan
-    return wider if extremes is None else _hull(wider, _where(more > 0.5, extremes))
+    return wider if extremes is None else _anywhere(wider, more > 0.5, extremes)
+
+
+def _anywhere(interval: Interval, chosen: Mask, extremes: tuple[float, float]) -> Interval:
+    """The intervals, at some elements from one extreme to the other."""
+    low, high, nan = interval
+    return np.where(chosen, extremes[0], low), np.where(chosen, extremes[1], high), nan
 
 
 def _hull(one: Interval, other: Interval) -> Interval:
@@ -208,7 +215,9 @@ def _flushed(
     for choice in product(*({id(part): part for part in pair}.values() for pair in zip(wide, zeros, strict=True))):
         interval = _hull(
             interval,
-            _hulls([_interval(found, taken, data_type, bound) for taken in _taken(found, choice)], bound, found.extremes),
+            _hulls(
+                [_interval(found, taken, data_type, bound) for taken in _taken(found, choice)], bound, found.extremes
+            ),
         )
     low, high, nan = kept[0].copy(), kept[1].copy(), kept[2].copy()
     low[where], high[where], nan[where] = interval

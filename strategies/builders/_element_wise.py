@@ -43,9 +43,8 @@ class ElementWiseBuilder(Builder):
     def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         plain = ctx.but(layout="packed", types={group: types[:1] for group, types in ctx.types.items()})
         desc = self._build(plain, sizes)
-        return (
-            edit(desc, scale_bias=None) if "scale_bias" in self._attributes else desc
-        )  # all of a function's arguments
+        # Without ScaleBias all of a function's arguments are met as they are.
+        return edit(desc, scale_bias=None) if "scale_bias" in self._attributes else desc
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Every dimension count, long axes, and everything that an attribute is tried with."""

@@ -241,8 +241,8 @@ def test_scale_bias_has_numbers_of_float32() -> None:
     assert inner.function(np.array([1.0])).tolist() == [float(np.float32(0.1))]
 
 
-def of_scaled(function: Function, x: float, scale: float, bias: float, bound: Bound = EXACT) -> Any:
-    return of(one(function, x, inner=scaled(ScaleBias(scale, bias), FLOAT32)), bound)[0]
+def of_scaled(function: Function, x: float, scale: float, bias: float, bound: Bound = EXACT, **more: Any) -> Any:
+    return of(one(function, x, inner=scaled(ScaleBias(scale, bias), FLOAT32), **more), bound)[0]
 
 
 def test_a_function_of_what_was_rounded_has_the_results_of_all_that_it_may_be() -> None:
@@ -270,7 +270,7 @@ def test_a_product_that_overflows_may_be_infinite_and_no_nan() -> None:
 
 def test_of_what_has_a_period_and_is_not_known_to_one_every_value_is_right() -> None:
     bound = Bound(1.0, reach=1e30, beyond=(-1.0, 1.0))
-    far, near = (of_scaled(np.sin, x, 1.0, 1.0, bound) for x in (1e9, 1e3))
+    far, near = (of_scaled(np.sin, x, 1.0, 1.0, bound, extremes=(-1.0, 1.0)) for x in (1e9, 1e3))
     assert far == (-1.0, 1.0, False)
     assert near[1] - near[0] < 1e-2
 
