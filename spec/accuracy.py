@@ -46,6 +46,7 @@ class Bound:
         beyond: the least and the greatest value that is right where |x| is larger.
         overflow: the part of the largest number from which on infinity is right too, as where what is computed on the
             way is that much larger.
+        steps: what may be rounded on the way besides, in words; how far off that is, the operator's function says.
         ground: what it rests on.
     """
 
@@ -56,12 +57,13 @@ class Bound:
     reach: float = math.inf
     beyond: tuple[float, float] = (-math.inf, math.inf)
     overflow: float = 1.0
+    steps: str = ""
     ground: Ground = Ground.OBSERVED
 
     @property
     def is_exact(self) -> bool:
         """Whether nothing but the exact value is right."""
-        return not (self.ulp or self.absolute or self.argument or self.shift)
+        return not (self.ulp or self.absolute or self.argument or self.shift or self.steps)
 
     @property
     def formula(self) -> str:
@@ -75,6 +77,8 @@ class Bound:
         away += [f"{self.shift:.3g}"] if self.shift else []
         if away:
             text += f", of an argument up to {' + '.join(away)} away"
+        if self.steps:
+            text += f", of {self.steps}"
         if self.reach < math.inf:
             text += f", for |x| up to {self.reach:g}, beyond it from {self.beyond[0]:g} to {self.beyond[1]:g}"
         if self.overflow < 1.0:

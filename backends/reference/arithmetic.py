@@ -38,6 +38,8 @@ class Arithmetic(NamedTuple):
         keeps_zero_signs: whether the sign of a result that is zero is right only as computed.
         extremes: of a function with a period, the least and the greatest value.
         error: of the same arguments; how far from the exact value analysis allows a result to be, besides the bound.
+        also: functions of the same arguments whose results are right too, and what lies between.
+        steps: the same, where the bound has steps that are rounded on the way.
     """
 
     function: Function
@@ -47,6 +49,8 @@ class Arithmetic(NamedTuple):
     keeps_zero_signs: bool = False
     extremes: tuple[float, float] | None = None
     error: Function | None = None
+    also: tuple[Function, ...] = ()
+    steps: tuple[Function, ...] = ()
 
 
 class Inner(NamedTuple):
@@ -84,6 +88,8 @@ def scaled(scale_bias: ScaleBias | None, data_type: DataType) -> Inner | None:
 
 def expectation(found: Arithmetic, data_type: DataType, bound: Bound, profile: Profile) -> Expectation:
     """What is right of results of a type, under a bound."""
+    if bound.steps:
+        found = found._replace(also=(*found.also, *found.steps))
     with np.errstate(all="ignore"):
         arguments = [np.asarray(argument, np.float64) for argument in found.arguments]
         computed, *others = [_interval(found, taken, data_type, bound) for taken in _taken(found, arguments)]
@@ -123,8 +129,19 @@ def _taken(found: Arithmetic, arguments: Sequence[Numbers]) -> Iterator[Sequence
 
 
 def _interval(found: Arithmetic, arguments: Sequence[Numbers], data_type: DataType, bound: Bound) -> _Computed:
-    """From the least to the greatest number that is near enough to the value."""
-    exact = np.asarray(found.function(*arguments), np.float64)
+    """From the least to the greatest number that is near enough to the value, or to one that is right too."""
+    computed = _around(found.function, found, arguments, data_type, bound)
+    interval = computed.interval
+    for function in found.also:
+        interval = _hull(interval, _around(function, found, arguments, data_type, bound).interval)
+    return computed._replace(interval=interval)
+
+
+def _around(
+    function: Function, found: Arithmetic, arguments: Sequence[Numbers], data_type: DataType, bound: Bound
+) -> _Computed:
+    """The same of one function."""
+    exact = np.asarray(function(*arguments), np.float64)
     is_like = found.is_element_wise or arguments[0].shape == exact.shape
     argument = np.broadcast_to(arguments[0], exact.shape) if is_like else None
     low = high = exact
@@ -132,7 +149,7 @@ def _interval(found: Arithmetic, arguments: Sequence[Numbers], data_type: DataTy
         away = [np.where(np.isfinite(a), bound.argument * np.abs(a) + bound.shift, 0.0) for a in arguments]
         for signs in product((-1.0, 1.0), repeat=len(away)):
             moved = [a + sign * by for a, sign, by in zip(arguments, signs, away, strict=True)]
-            near = np.asarray(found.function(*moved), np.float64)
+            near = np.asarray(function(*moved), np.float64)
             low, high = np.fmin(low, near), np.fmax(high, near)
             if found.extremes is not None:  # where it changes its sign by more than 1 there is a pole between
                 has_pole = (np.sign(near) != np.sign(exact)) & (np.abs(near - exact) > 1.0)

@@ -1,0 +1,166 @@
+"""Arithmetic on two numbers: ELEMENT_WISE_ADD, _DIVIDE, _MAX, _MODULUS_FLOOR, _ATAN_YX and their like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from dml_conformance.backends.reference.arithmetic import Arithmetic, Function, Inner, spacing
+from dml_conformance.backends.reference.layout import NUMBERS, Array, Arrays, Compute, as_numbers
+from dml_conformance.backends.reference.parts import Cut, cut_elementwise
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.expectation import Expectation, Mask, Numbers, Within
+
+Found = dict[str, Any]
+# A unit in the last place of a reciprocal less, and more; the same of what is computed from it.
+WAYS = (-1.0, 1.0)
+# Together with what lies between, anything.
+ENDS = (-np.inf, np.inf, np.nan)
+
+
+def compute(function: Function, desc: Any, arrays: Arrays) -> Found:
+    """output[c...] = function(a[c...], b[c...]); integers keep the low bits of what is exact"""
+    a, b = _operands(desc, arrays)
+    return {"output_tensor": Arithmetic(function, (a, b)) if a.dtype.kind == "f" else function(a, b)}
+
+
+def difference_square(desc: Any, arrays: Arrays) -> Found:
+    """output[c...] = (a[c...] - b[c...]) * (a[c...] - b[c...])"""
+    data_type = desc.a_tensor.data_type
+    a, b = _operands(desc, arrays)
+    if not data_type.is_float:
+        return {"output_tensor": np.square(a - b)}
+    difference = Inner(np.subtract, lambda a, b: _unit(a - b, data_type), takes=2)
+    return {"output_tensor": Arithmetic(np.square, (a, b), difference)}
+
+
+def mean(desc: Any, arrays: Arrays) -> Found:
+    """output[c...] = (a[c...] + b[c...]) / 2; of integers with a negative odd sum either of the nearest, and free where
+    the sum overflows"""
+    a, b = _operands(desc, arrays)
+    if a.dtype.kind == "f":
+        return {"output_tensor": Arithmetic(lambda a, b: (a + b) / 2, (a, b))}
+    total = a.astype(np.int64) + b.astype(np.int64)  # of 32 bits at most
+    low, high = (total // 2).astype(a.dtype), np.trunc(total / 2).astype(a.dtype)
+    is_free = total != a + b
+    within = Within(_bits(low), _bits(high), where=(low != high) & ~is_free)
+    return {"output_tensor": Expectation(_bits(high), free=is_free, within=within)}
+
+
+def extreme(functions: tuple[Function, Function], desc: Any, arrays: Arrays) -> Found:
+    """output[c...] = a[c...] or b[c...]; where one is a NaN, the other or a NaN"""
+    of_numbers, of_nan = functions
+    a, b = _operands(desc, arrays)
+    if a.dtype.kind == "f":
+        return {"output_tensor": Arithmetic(of_numbers, (a, b), also=(of_nan,))}
+    return {"output_tensor": of_numbers(a, b)}
+
+
+def divide(desc: Any, arrays: Arrays) -> Found:
+    """output[c...] = a[c...] / b[c...], that of integers toward 0"""
+    data_type = desc.a_tensor.data_type
+    a, b = _operands(desc, arrays)
+    if data_type.is_float:
+        steps = tuple(partial(quotient, way, data_type) for way in WAYS)
+        return {"output_tensor": Arithmetic(np.divide, (a, b), steps=steps)}
+    return _where_defined(lambda a, b: a // b + ((a % b != 0) & ((a < 0) != (b < 0))), a, b)
+
+
+def modulus(rounding: Function, remainder: Function, desc: Any, arrays: Arrays) -> Found:
+    """output[c...] = a[c...] - b[c...] * rounding(a[c...] / b[c...])"""
+    data_type = desc.a_tensor.data_type
+    a, b = _operands(desc, arrays)
+    if not data_type.is_float:
+        return _where_defined(remainder, a, b)
+    steps = tuple(partial(_remainder, rounding, ways, data_type) for ways in product(WAYS, WAYS))
+    also = tuple(partial(_remainder_or, end, remainder, data_type) for end in ENDS)
+    return {"output_tensor": Arithmetic(remainder, (a, b), also=also, steps=steps)}
+
+
+def atan_yx(desc: Any, arrays: Arrays) -> Found:
+    """output[c...] = atan2(a[c...], b[c...]); anything where both are 0, or infinite"""
+    data_type = desc.a_tensor.data_type
+    steps = tuple(partial(_angle, way, data_type) for way in WAYS)
+    also = tuple(partial(_angle_or, end) for end in ENDS)
+    return {"output_tensor": Arithmetic(np.arctan2, _operands(desc, arrays), also=also, steps=steps)}
+
+
+def quotient(way: float, data_type: DataType, a: Numbers, b: Numbers) -> Numbers:
+    """a * (1 / b), with a reciprocal that is a unit in its last place less or more, and no subnormal FLOAT32 number"""
+    exact = np.reciprocal(b)
+    info = np.finfo(NUMBERS[data_type])
+    magnitude = np.abs(exact) + way * spacing(exact, data_type)
+    if data_type is DataType.FLOAT32:
+        magnitude = np.where(magnitude < info.tiny, 0.0, magnitude)
+    magnitude = np.where(magnitude > info.max, np.inf, magnitude)
+    is_given = (b == 0) | ~np.isfinite(b)
+    return a * np.where(is_given, exact, np.copysign(magnitude, exact))
+
+
+def _remainder(rounding: Function, ways: tuple[float, float], data_type: DataType, a: Numbers, b: Numbers) -> Numbers:
+    """The formula with a quotient and a multiple that are a unit in their last place less or more"""
+    of_reciprocal = quotient(ways[0], data_type, a, b)
+    whole = rounding(of_reciprocal + np.sign(of_reciprocal) * ways[0] * _unit(of_reciprocal, data_type))
+    whole = np.where(np.abs(whole) > np.finfo(NUMBERS[data_type]).max, np.copysign(np.inf, whole), whole)
+    multiple = b * whole
+    return a - (multiple + ways[1] * np.where(multiple == 0, 0.0, _unit(multiple, data_type)))
+
+
+def _remainder_or(open_value: float, remainder: Function, data_type: DataType, a: Numbers, b: Numbers) -> Numbers:
+    """Open where the quotient is infinite"""
+    return np.where(np.abs(a / b) > np.finfo(NUMBERS[data_type]).max, open_value, remainder(a, b))
+
+
+def _angle(way: float, data_type: DataType, y: Numbers, x: Numbers) -> Numbers:
+    """The arctangent of such a quotient, brought into its quadrant"""
+    angle = np.arctan(np.abs(quotient(way, data_type, y, x)))
+    return np.copysign(np.where(np.signbit(x), np.pi - angle, angle), y)
+
+
+def _angle_or(open_value: float, y: Numbers, x: Numbers) -> Numbers:
+    is_open = ((y == 0) & (x == 0)) | (np.isinf(y) & np.isinf(x))
+    return np.where(is_open, open_value, np.arctan2(y, x))
+
+
+def _where_defined(function: Callable[[Array, Array], Array], a: Array, b: Array) -> Found:
+    """Of integers; free where they are divided by 0, and where the type does not have the quotient"""
+    least = np.iinfo(a.dtype).min
+    is_free: Mask = b == 0
+    if least < 0:
+        is_free = is_free | ((a == least) & (b == -1))
+    found = function(a, np.where(is_free, b.dtype.type(1), b)).astype(a.dtype)
+    return {"output_tensor": Expectation(_bits(found), free=is_free if is_free.any() else None)}
+
+
+def _operands(desc: Any, arrays: Arrays) -> tuple[Array, Array]:
+    data_type = desc.a_tensor.data_type
+    return as_numbers(arrays["a_tensor"], data_type), as_numbers(arrays["b_tensor"], data_type)
+
+
+def _unit(numbers: Numbers, data_type: DataType) -> Numbers:
+    """A unit in the last place; of what is not finite none"""
+    return np.where(np.isfinite(numbers), spacing(numbers, data_type), 0.0)
+
+
+def _bits(numbers: Array) -> Array:
+    return np.ascontiguousarray(numbers).view(f"<u{numbers.itemsize}").reshape(numbers.shape)
+
+
+OPERATORS: dict[str, Compute] = {
+    "ELEMENT_WISE_ADD": partial(compute, np.add),
+    "ELEMENT_WISE_ATAN_YX": atan_yx,
+    "ELEMENT_WISE_DIFFERENCE_SQUARE": difference_square,
+    "ELEMENT_WISE_DIVIDE": divide,
+    "ELEMENT_WISE_MAX": partial(extreme, (np.fmax, np.maximum)),
+    "ELEMENT_WISE_MEAN": mean,
+    "ELEMENT_WISE_MIN": partial(extreme, (np.fmin, np.minimum)),
+    "ELEMENT_WISE_MODULUS_FLOOR": partial(modulus, np.floor, np.mod),
+    "ELEMENT_WISE_MODULUS_TRUNCATE": partial(modulus, np.trunc, np.fmod),
+    "ELEMENT_WISE_MULTIPLY": partial(compute, np.multiply),
+    "ELEMENT_WISE_SUBTRACT": partial(compute, np.subtract),
+}
+CUTS: dict[str, Cut] = dict.fromkeys(OPERATORS, cut_elementwise)

@@ -1,0 +1,151 @@
+"""Arithmetic on two numbers: ELEMENT_WISE_ADD, _DIVIDE, _MAX, _MODULUS_FLOOR, _ATAN_YX and their like.
+
+Bounds. Direct3D states that of sums, products and quotients in FLOAT32, where it lets devices cut instead of round. So
+does the software device that the real library was observed on in FLOAT16, and another makes infinity of sums next above
+the largest number: for FLOAT16 it is the WebNN tests' unit. A quotient may be a product with the reciprocal of the
+divisor, and is so on real devices; a remainder and an angle inherit what that loses.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dml_conformance.spec.accuracy import EXACT, Bound, Bounds, Ground, bounds
+from dml_conformance.spec.operator import OperatorSpec
+from dml_conformance.spec.operators._element_wise import element_wise
+from dml_conformance.spec.sources import FLOATING_POINT_RULES, Source
+
+RECIPROCAL = "a product with the reciprocal of the divisor, itself 1 ULP off"
+SUM = bounds(Bound(1.0, ground=Ground.DIRECT3D), Bound(1.0, ground=Ground.WEBNN))
+MEAN = bounds(Bound(1.0, overflow=0.5, ground=Ground.DIRECT3D), Bound(1.0, overflow=0.5))
+QUOTIENT = Bound(1.0, steps=RECIPROCAL, ground=Ground.DIRECT3D)
+REMAINDER = Bound(1.0, steps="such a quotient, each step of the formula rounded", ground=Ground.DIRECT3D)
+ANGLE = bounds(Bound(4096.0, steps="such a quotient"), Bound(1.0))
+# What is rounded once, half a unit; the mean's sum may overflow there too.
+ROUNDED = bounds(Bound(0.5), Bound(0.5))
+ROUNDED_MEAN = bounds(Bound(1.0, overflow=0.5), Bound(1.0, overflow=0.5))
+FEW_ULP = bounds(Bound(4.0), Bound(1.0))
+
+NAN = "of a NaN it is a NaN"
+WRAPS = "; integers lose the bits that their type does not have"
+DIVISOR = (
+    "; integers are left open where the divisor is 0, and where it is -1 and the other element the least of the type"
+)
+
+
+def _operation(
+    name: str, of: str, values: str, formula: str, stated: Bounds, precise: Bounds | None = None, **more: Any
+) -> OperatorSpec:
+    return element_wise(
+        f"ELEMENT_WISE_{name}",
+        f"every output element is {of}{values}",
+        bounds=stated,
+        precise=precise or {},
+        domains={"ATensor": "terms", "BTensor": "terms"},
+        summary=f"computes {of}",
+        pseudocode=f"output[c...] = {formula}",
+        also=(Source(FLOATING_POINT_RULES),),
+        **more,
+    )
+
+
+def _extreme(name: str, greater: str) -> OperatorSpec:
+    return _operation(
+        name,
+        f"the {greater} of two elements",
+        "; where one is a NaN it is the other, as Direct3D has it, or a NaN; of two zeros it is either, and subnormal "
+        "FLOAT32 numbers may count as 0",
+        f"{name.lower()}(a[c...], b[c...])",
+        EXACT,
+        settles=("ELEMENT_WISE_MAX-1",),
+    )
+
+
+def _remainder(name: str, rounding: str, of: str) -> OperatorSpec:
+    return _operation(
+        f"MODULUS_{name}",
+        f"what is left of the element of ATensor when the multiple of BTensor's is taken away that their quotient, "
+        f"rounded toward {of}, counts",
+        "; as the quotient is one of floating-point numbers, it may be a whole number off where it is near one or has "
+        f"no room for fractions, and the multiple has an error of its own; {NAN}, and by an infinity, of which the "
+        f"formula takes away 0 times, it may be one; where the quotient is infinite it is left open{DIVISOR}",
+        f"a[c...] - b[c...] * {rounding}(a[c...] / b[c...])",
+        bounds(REMAINDER, REMAINDER),
+        bounds(Bound(1.0), Bound(1.0)),
+        settles=("ELEMENT_WISE_DIVIDE-1", "ELEMENT_WISE_MODULUS_FLOOR-1"),
+    )
+
+
+SPECS = (
+    _operation(
+        "ADD",
+        "the sum of two elements",
+        f"; {NAN}, and so it is of opposite infinities{WRAPS}",
+        "a[c...] + b[c...]",
+        SUM,
+        ROUNDED,
+        settles=("ELEMENT_WISE_ADD-1",),
+    ),
+    _operation(
+        "SUBTRACT",
+        "the element of ATensor less that of BTensor",
+        f"; {NAN}, and so it is of like infinities{WRAPS}",
+        "a[c...] - b[c...]",
+        SUM,
+        ROUNDED,
+        settles=("ELEMENT_WISE_ADD-1",),
+    ),
+    _operation(
+        "MULTIPLY",
+        "the product of two elements",
+        f"; {NAN}, and so it is of an infinity and 0{WRAPS}",
+        "a[c...] * b[c...]",
+        SUM,
+        ROUNDED,
+        settles=("ELEMENT_WISE_ADD-1",),
+    ),
+    _operation(
+        "DIVIDE",
+        "the element of ATensor divided by that of BTensor",
+        f"; {NAN}, and so it is of two zeros or two infinities; another number by 0 is infinite; where the reciprocal "
+        "of the divisor is infinite, or as a subnormal FLOAT32 number is taken for 0, it may be what comes of that; "
+        f"the quotient of integers is rounded toward 0{DIVISOR}",
+        "a[c...] / b[c...]",
+        bounds(QUOTIENT, QUOTIENT),
+        ROUNDED,
+        settles=("ELEMENT_WISE_DIVIDE-1",),
+    ),
+    _extreme("MAX", "greater"),
+    _extreme("MIN", "lesser"),
+    _operation(
+        "MEAN",
+        "half the sum of two elements",
+        f"; {NAN}, and so it is of opposite infinities; where the sum would be infinite, it may be infinite; a half of "
+        "an odd sum of integers is rounded down where the sum is positive, and either way where it is negative; where "
+        "their type does not have the sum, it is left open",
+        "(a[c...] + b[c...]) / 2",
+        MEAN,
+        ROUNDED_MEAN,
+        settles=("ELEMENT_WISE_MEAN-1",),
+    ),
+    _remainder("TRUNCATE", "trunc", "0"),
+    _remainder("FLOOR", "floor", "negative infinity"),
+    _operation(
+        "ATAN_YX",
+        "the angle from the X axis of the point whose Y is the element of ATensor and whose X is that of BTensor",
+        f", from -pi to pi; {NAN}; at the origin, for subnormal FLOAT32 numbers as for zeros, it is left open, and so "
+        "it is where both elements are infinite",
+        "atan2(a[c...], b[c...])",
+        ANGLE,
+        FEW_ULP,
+    ),
+    _operation(
+        "DIFFERENCE_SQUARE",
+        "the square of the difference of two elements",
+        f", which is rounded before it is squared; {NAN}, and so it is of like infinities{WRAPS}",
+        "(a[c...] - b[c...]) * (a[c...] - b[c...])",
+        SUM,
+        ROUNDED,
+        settles=("ELEMENT_WISE_ADD-1",),
+    ),
+)
