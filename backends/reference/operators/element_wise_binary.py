@@ -90,24 +90,27 @@ def atan_yx(desc: Any, arrays: Arrays) -> Found:
 
 
 def quotient(way: float, data_type: DataType, a: Numbers, b: Numbers) -> Numbers:
-    """a * (1 / b), with a reciprocal that is a unit in its last place less or more, and no subnormal FLOAT32 number"""
+    """a * (1 / b), with a reciprocal that is a unit in its last place less or more"""
     exact = np.reciprocal(b)
+    return a * _limited(exact + np.sign(exact) * way * _unit(exact, data_type), data_type)
+
+
+def _limited(numbers: Numbers, data_type: DataType) -> Numbers:
+    """Infinite beyond the largest number of a type, and of FLOAT32 0 below the least that is not subnormal"""
     info = np.finfo(NUMBERS[data_type])
-    magnitude = np.abs(exact) + way * spacing(exact, data_type)
-    if data_type is DataType.FLOAT32:
-        magnitude = np.where(magnitude < info.tiny, 0.0, magnitude)
-    magnitude = np.where(magnitude > info.max, np.inf, magnitude)
-    is_given = (b == 0) | ~np.isfinite(b)
-    return a * np.where(is_given, exact, np.copysign(magnitude, exact))
+    least = float(info.tiny) if data_type is DataType.FLOAT32 else 0.0
+    magnitudes = np.abs(numbers)
+    limited = np.where(magnitudes > float(info.max), np.inf, np.where(magnitudes < least, 0.0, magnitudes))
+    return np.copysign(limited, numbers)
 
 
 def _remainder(rounding: Function, ways: tuple[float, float], data_type: DataType, a: Numbers, b: Numbers) -> Numbers:
     """The formula with a quotient and a multiple that are a unit in their last place less or more"""
-    of_reciprocal = quotient(ways[0], data_type, a, b)
-    whole = rounding(of_reciprocal + np.sign(of_reciprocal) * ways[0] * _unit(of_reciprocal, data_type))
-    whole = np.where(np.abs(whole) > np.finfo(NUMBERS[data_type]).max, np.copysign(np.inf, whole), whole)
-    multiple = b * whole
-    return a - (multiple + ways[1] * np.where(multiple == 0, 0.0, _unit(multiple, data_type)))
+    found = quotient(ways[0], data_type, a, b)
+    found = _limited(found + np.sign(found) * ways[0] * _unit(found, data_type), data_type)
+    multiple = b * rounding(found)
+    multiple = multiple + ways[1] * np.where(multiple == 0, 0.0, _unit(multiple, data_type))
+    return a - _limited(multiple, data_type)
 
 
 def _remainder_or(open_value: float, remainder: Function, data_type: DataType, a: Numbers, b: Numbers) -> Numbers:
