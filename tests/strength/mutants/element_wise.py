@@ -25,6 +25,7 @@ ORDERED = (
 )
 COMPARISONS = ("LOGICAL_EQUALS", *ORDERED)
 SHIFTS = ("BIT_SHIFT_LEFT", "BIT_SHIFT_RIGHT")
+TWO_OPERANDS = ("element_wise_logic", "element_wise_bits", "element_wise_binary")
 # By bytes of an element: the bit of a NaN that makes it a quiet one.
 QUIET = {2: 1 << 9, 4: 1 << 22, 8: 1 << 51}
 
@@ -55,7 +56,7 @@ def truths(desc: Any, found: Any) -> Arrays:
 class OtherSecondOperand(Mutant, abstract=True):
     """Reads other elements of the second operand."""
 
-    families, has, rules = ("element_wise_logic", "element_wise_bits"), ("b_tensor",), EXECUTED
+    families, has, rules = TWO_OPERANDS, ("b_tensor",), EXECUTED
 
     def computed(self, desc: Any, inputs: Bindings) -> Any:
         tensor, binding = desc.b_tensor, inputs["b_tensor"]
@@ -82,7 +83,7 @@ def SecondOperandsBroadcastIgnored(tensor: Any) -> bool:
 
 
 class SecondOperandWithTheStridesOfTheFirst(Mutant):
-    families, has, rules = ("element_wise_logic", "element_wise_bits"), ("b_tensor",), EXECUTED
+    families, has, rules = TWO_OPERANDS, ("b_tensor",), EXECUTED
 
     def computed(self, desc: Any, inputs: Bindings) -> Any:
         tensor, binding = desc.b_tensor, inputs["b_tensor"]
@@ -93,7 +94,7 @@ class SecondOperandWithTheStridesOfTheFirst(Mutant):
         return rightly_computed(with_tensors(desc, {"b_tensor": packed}), {**inputs, "b_tensor": read})
 
 
-@plants("found", WrongValues, families=("element_wise_logic", "element_wise_bits"), has=("b_tensor",))
+@plants("found", WrongValues, families=TWO_OPERANDS, has=("b_tensor",))
 def FirstOperandTwice(desc: Any, arrays: Arrays) -> Arrays:
     return right(desc, {**arrays, "b_tensor": arrays["a_tensor"]})
 
