@@ -114,8 +114,10 @@ def _remainder(rounding: Function, ways: tuple[float, float], data_type: DataTyp
 
 
 def _remainder_or(open_value: float, remainder: Function, data_type: DataType, a: Numbers, b: Numbers) -> Numbers:
-    """Open where the quotient is infinite"""
-    return np.where(np.abs(a / b) > np.finfo(NUMBERS[data_type]).max, open_value, remainder(a, b))
+    """Open where the quotient is finite, but beyond the largest number"""
+    exact = a / b
+    is_open = np.isfinite(exact) & (np.abs(exact) > float(np.finfo(NUMBERS[data_type]).max))
+    return np.where(is_open, open_value, remainder(a, b))
 
 
 def _angle(way: float, data_type: DataType, y: Numbers, x: Numbers) -> Numbers:
