@@ -66,7 +66,8 @@ def _remainder(name: str, rounding: str, of: str) -> OperatorSpec:
         f"rounded toward {of}, counts",
         "; as the quotient is one of floating-point numbers, it may be a whole number off where it is near one or has "
         f"no room for fractions, and the multiple has an error of its own; {NAN}, and by an infinity, of which the "
-        f"formula takes away 0 times, it may be one; by 0 it is a NaN, and where the quotient of others overflows it is left open{DIVISOR}",
+        f"formula takes away 0 times, it may be one; by 0 it is a NaN, "
+        f"and where the quotient of others overflows it is left open{DIVISOR}",
         f"a[c...] - b[c...] * {rounding}(a[c...] / b[c...])",
         bounds(REMAINDER, REMAINDER),
         bounds(Bound(1.0), Bound(1.0)),
