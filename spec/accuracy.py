@@ -38,7 +38,7 @@ class Bound:
 
     Attributes:
         ulp: units in the last place of y, in the result's type.
-        absolute: as a number.
+        absolute: as a number, or as a part of `unit`.
         argument: how far x' may be from x, as a part of |x|: a function that is steep there multiplies what is lost
             where its argument is brought into the range of a table or a polynomial.
         shift: how much farther, as a number.
@@ -47,6 +47,7 @@ class Bound:
         overflow: the part of the largest number from which on infinity is right too, as where what is computed on the
             way is that much larger.
         steps: what may be rounded on the way besides, in words; how far off that is, the operator's function says.
+        unit: what `absolute` is a part of, in the operator's own terms, as `|Alpha|`; "" for 1.
         ground: what it rests on.
     """
 
@@ -58,6 +59,7 @@ class Bound:
     beyond: tuple[float, float] = (-math.inf, math.inf)
     overflow: float = 1.0
     steps: str = ""
+    unit: str = ""
     ground: Ground = Ground.OBSERVED
 
     @property
@@ -71,7 +73,7 @@ class Bound:
         if self.is_exact:
             return "exact"
         near = [f"{self.ulp:g} ULP"] if self.ulp else []
-        near += [f"{self.absolute:.3g}"] if self.absolute else []
+        near += [f"{self.absolute:.3g} {self.unit}".rstrip()] if self.absolute else []
         text = " or ".join(near) or "0"
         away = [f"{self.argument:.3g} |x|"] if self.argument else []
         away += [f"{self.shift:.3g}"] if self.shift else []

@@ -40,6 +40,8 @@ class Arithmetic(NamedTuple):
         error: of the same arguments; how far from the exact value analysis allows a result to be, besides the bound.
         also: functions of the same arguments whose results are right too, and what lies between.
         steps: the same, where the bound has steps that are rounded on the way.
+        unit: of the same arguments; what the bound's absolute part is a multiple of. None: of 1.
+        nan: where a NaN is right too; None for nowhere.
     """
 
     function: Function
@@ -51,6 +53,8 @@ class Arithmetic(NamedTuple):
     error: Function | None = None
     also: tuple[Function, ...] = ()
     steps: tuple[Function, ...] = ()
+    unit: Function | None = None
+    nan: Mask | None = None
 
 
 class Inner(NamedTuple):
@@ -99,6 +103,8 @@ def expectation(found: Arithmetic, data_type: DataType, bound: Bound, profile: P
             interval = _anywhere(interval, is_anywhere, found.extremes)
         if profile.subnormals[data_type] is not Subnormals.KEPT and (tiny := _tiny(found.arguments)) is not None:
             interval = _flushed(found, arguments, tiny, interval, data_type, bound)
+        if found.nan is not None:
+            interval = (*interval[:2], interval[2] | found.nan)
         return _rounded(found, computed, interval, data_type, bound, profile)
 
 
@@ -156,7 +162,8 @@ def _around(
                 low, high = np.where(has_pole, found.extremes[0], low), np.where(has_pole, found.extremes[1], high)
     if not bound.is_exact:
         units = np.where(exact == 0, 0.0, bound.ulp * spacing(exact, data_type))  # no part of 0 is more than 0
-        allowed = np.maximum(units, bound.absolute) + OWN_ERROR * np.abs(exact)
+        absolute = bound.absolute if found.unit is None else bound.absolute * found.unit(*arguments)
+        allowed = np.maximum(units, absolute) + OWN_ERROR * np.abs(exact)
         if found.error is not None:
             allowed = allowed + found.error(*arguments)
         is_finite = np.isfinite(exact)

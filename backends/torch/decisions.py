@@ -79,6 +79,9 @@ def decide(desc: OperatorDesc, level: Level) -> Answer:
         fault = _first_to_differ(tensors, fields, _data_type, lambda data_type: f"is {data_type.name}")
         if fault:
             return Answer(False, fault)
+    fault = operator.refuses(desc, level) if operator.refuses is not None else ""
+    if fault:
+        return Answer(False, fault)
     return _dry_run(operator, desc, tensors)
 
 

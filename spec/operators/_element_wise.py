@@ -31,7 +31,13 @@ def same_sizes(desc: Any) -> Shapes | Misfit:
 
 
 def element_wise(
-    name: str, values: str, *, settles: tuple[str, ...] = (), also: tuple[Source, ...] = (), **stated: Any
+    name: str,
+    values: str,
+    *,
+    settles: tuple[str, ...] = (),
+    also: tuple[Source, ...] = (),
+    more_rules: tuple[Rule, ...] = (),
+    **stated: Any,
 ) -> OperatorSpec:
     """One such operator.
 
@@ -40,13 +46,14 @@ def element_wise(
         values: the statement of what every output element is.
         settles: errata that this statement corrects.
         also: pages besides the operator's that it rests on.
+        more_rules: rules of its own besides that on sizes.
         stated: see `OperatorSpec`; with `bounds` there is a rule that says them.
     """
     page = f"ns-directml-dml_{name.lower()}_operator_desc"
     return operator_spec(
         name,
         shape=same_sizes,
-        own_rules=(output_sizes_rule(name, Source(page, "Tensor constraints"), shapes_comparable(name)),),
+        own_rules=(*more_rules, output_sizes_rule(name, Source(page, "Tensor constraints"), shapes_comparable(name))),
         execution_rules=(
             Rule(
                 f"{name}.values",

@@ -36,6 +36,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from dml_conformance.spec.levels import Level
+
 if TYPE_CHECKING:
     from dml_conformance.backends.torch.kernels.plans import Plan
 
@@ -57,6 +59,8 @@ class TorchOperator:
         ranks: groups of fields whose tensors have the same dimension count; None: all of them make one group.
         fills: whether `run` also gets the outputs that are packed, for it to fill and return, which spares a copy.
             There are none when it decides.
+        refuses: `refuses(desc, level)` says what is wrong with a descriptor that a later level takes, or "". None: no
+            attribute depends on the level.
         plan: `plan(desc, *inputs, output)`, of a kernel that does the same; see `kernels.plans`. None: there is none.
     """
 
@@ -65,6 +69,7 @@ class TorchOperator:
     numbers: frozenset[str] = frozenset()
     ranks: tuple[tuple[str, ...], ...] | None = None
     fills: bool = False
+    refuses: Callable[[Any, Level], str] | None = None
     plan: Callable[..., Plan | None] | None = None
 
     def outputs(self, desc: Any, inputs: Tensors, device: torch.device, packed: Tensors | None = None) -> Tensors:
