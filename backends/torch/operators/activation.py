@@ -55,7 +55,7 @@ def _is_too_flat(desc: Any, level: Level) -> str:
 
 
 def _hard_sigmoid(desc: Any, x: Tensor) -> Tensor:
-    return (x * desc.alpha + desc.beta).clamp(0, 1)
+    return torch.clamp(x * desc.alpha + desc.beta, 0, 1)
 
 
 _FUNCTIONS: dict[str, Function] = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from strength.mutants import (
     arithmetic,
+    activation,
     axes,
     bits,
     bounds,
@@ -46,6 +47,7 @@ FAMILIES = tuple(
         element_wise,
         arithmetic,
         element_wise_binary,
+        activation,
         decisions,
         levels,
         memory,
