@@ -52,6 +52,7 @@ DOMAINS: Mapping[str, tuple[str, ...]] = {
     "classes": (FINITE, SPECIAL),  # many infinities and NaN among floats
     "shifts": (SHIFTS,),  # counts of bits
     "reals": (ALL_VALUES, MODERATE, CRITICAL),  # arguments of a function
+    "rows": (SMALL_INTEGERS, MODERATE, FINITE, SPECIAL),  # elements along axes, few of them NaN
     "terms": (MODERATE, RANDOM_BITS, SPECIAL_PAIRS, SMALL_INTEGERS, CRITICAL),  # of an operation on two numbers
 }
 

@@ -1,0 +1,46 @@
+"""DML_OPERATOR_ACTIVATION_SOFTMAX, LOG_SOFTMAX and HARDMAX, and SOFTMAX1, LOG_SOFTMAX1 and HARDMAX1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+
+
+def along(function: Callable[[Tensor], Tensor], desc: Any, tensors: Tensors) -> Tensors:
+    """A function of rows, along Axes or the last dimension, in FLOAT32."""
+    source = tensors["input_tensor"]
+    axes = getattr(desc, "axes", (source.dim() - 1,))
+    if any(axis >= source.dim() for axis in axes):
+        raise PlanError(f"Axes are {axes}, InputTensor has {source.dim()} dimensions")
+    if not hasattr(desc, "axes") and max(source.shape[:-2], default=1) > 1:
+        raise PlanError(f"InputTensor has sizes {tuple(source.shape)}, of which more than the last two are not 1")
+    order = [d for d in range(source.dim()) if d not in axes] + sorted(set(axes))
+    if source.is_meta:
+        return {"output_tensor": torch.empty(source.shape, dtype=source.dtype, device=source.device)}
+    moved = source.float().permute(order)
+    kept = [source.shape[d] for d in order[: source.dim() - len(set(axes))]]
+    found = function(moved.reshape([*kept, -1])).reshape(moved.shape)
+    back = [order.index(d) for d in range(source.dim())]
+    return {"output_tensor": found.permute(back).to(source.dtype)}
+
+
+def _hardmax(rows: Tensor) -> Tensor:
+    return torch.zeros_like(rows).scatter(-1, rows.argmax(-1, keepdim=True), 1.0)
+
+
+_FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "SOFTMAX": partial(torch.softmax, dim=-1),
+    "LOG_SOFTMAX": partial(torch.log_softmax, dim=-1),
+    "HARDMAX": _hardmax,
+}
+OPERATORS = {
+    f"ACTIVATION_{name}{suffix}": TorchOperator(partial(along, function), numbers=frozenset({"input_tensor"}))
+    for name, function in _FUNCTIONS.items()
+    for suffix in ("", "1")
+}
