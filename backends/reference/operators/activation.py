@@ -225,8 +225,8 @@ def parametric_softplus(desc: Any, arrays: Arrays, alpha: float, beta: float) ->
 
 
 def _overflown(coefficient: float, x: Numbers) -> Numbers:
-    """Anything is right where a product is none of FLOAT32's numbers."""
-    return np.where(np.abs(coefficient * x) > float(FLOAT32.max), np.inf, 0.0)
+    """Anything is right where the product with a number is none of FLOAT32's."""
+    return np.where(np.isfinite(x) & (np.abs(coefficient * x) > float(FLOAT32.max)), np.inf, 0.0)
 
 
 def _logistic(x: Numbers) -> Numbers:

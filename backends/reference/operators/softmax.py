@@ -91,8 +91,9 @@ def hardmax(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
     ones = np.zeros(rows.shape, np.float32)
     np.put_along_axis(ones, index, 1.0, -1)
     free = np.zeros(rows.shape, np.bool_)
-    if rows.shape[-1] > 1 and (found := unordered(rows, data_type, -1)) is not None:
-        free = found.whole | (found.tiny & np.take_along_axis(found.tiny, index, -1))
+    if (found := unordered(rows, data_type, -1)) is not None:
+        is_among_several = rows.shape[-1] > 1
+        free = found.whole | (found.tiny & np.take_along_axis(found.tiny, index, -1) & is_among_several)
     back = np.argsort(order)
     numbers = ones.reshape(moved.shape).transpose(back).astype(as_numbers(source, data_type).dtype)
     free = free.reshape(moved.shape).transpose(back)
