@@ -61,7 +61,7 @@ class Rows:
 
     def log_softmax_error(self, x: Numbers) -> Numbers:
         """Of the difference, of the sum as a part of it, which its logarithm is off by, and of some steps more"""
-        return self.sum_error + EPSILON * (6.0 + self.below(x) + 2 * self.mean_below(x))
+        return np.asarray(self.sum_error + EPSILON * (6.0 + self.below(x) + 2 * self.mean_below(x)))
 
 
 def compute(desc: Any, arrays: Arrays, *, is_logarithm: bool) -> dict[str, Any]:
