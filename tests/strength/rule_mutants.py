@@ -134,7 +134,6 @@ class Derived:
 OF_EXECUTION: Mapping[str, tuple[tuple[type[Mutant], ...], type[Mutant] | None]] = {
     "accuracy": ((arithmetic.ResultsRoundedToBfloat16,), None),
     "values": ((memory.WritesNothing,), None),
-    "accuracy": ((memory.WritesNothing,), None),
     "negative-indices": ((indices.NegativeIndexOutOfRange,), indices.ZeroTakenForNegative),
     "out-of-range-indices": (
         (bounds.OutOfRangeIndexReadsBehindTheInput, bounds.OutOfRangeIndexNamesTheLast),

@@ -6,8 +6,8 @@ None names an operator where what it needs of one can be said: a bug of axes sho
 from __future__ import annotations
 
 from strength.mutants import (
-    arithmetic,
     activation,
+    arithmetic,
     axes,
     bits,
     bounds,
