@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import UINTS
 from dml_conformance.spec.operator import Misfit, OperatorDesc, inputs, outputs, tensor_at, with_tensors
 from dml_conformance.spec.registry import spec_of
-from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes
 
 D = TypeVar("D", bound=OperatorDesc)
 
@@ -30,6 +31,14 @@ def described(desc: OperatorDesc, key: str) -> TensorDesc:
 def edit_tensor(desc: D, key: str, **changes: Any) -> D:
     """The descriptor with one tensor changed; nothing else is adapted."""
     return with_tensors(desc, {key: msgspec.structs.replace(described(desc, key), **changes)})
+
+
+def with_data_type(desc: D, key: str, data_type: DataType) -> D:
+    """The descriptor with one tensor of another data type, and at least the bytes that it needs."""
+    tensor = described(desc, key)
+    least = minimum_size_in_bytes(data_type, tensor.sizes, tensor.strides)
+    total = max(least, tensor.total_tensor_size_in_bytes)
+    return edit_tensor(desc, key, data_type=data_type, total_tensor_size_in_bytes=total)
 
 
 def resized(tensor: TensorDesc, sizes: Sequence[int]) -> TensorDesc:

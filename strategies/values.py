@@ -36,6 +36,7 @@ DATA_PATTERNS = (RAMP, RANDOM_BITS, SPECIAL)
 SMALL_INTEGERS, TRUTHS, FINITE, LIMITS = "small-integers", "truths", "finite", "limits"
 SPECIAL_PAIRS, SHIFTS = "special-pairs", "shifts"
 MODERATE, CRITICAL, ALL_VALUES = "moderate", "critical", "all-values"
+SCALES = "scales"
 # Which values an input takes where not any bits will do; a name that `OperatorSpec.domains` has.
 DOMAINS: Mapping[str, tuple[str, ...]] = {
     "bits": DATA_PATTERNS,
@@ -53,6 +54,8 @@ DOMAINS: Mapping[str, tuple[str, ...]] = {
     "shifts": (SHIFTS,),  # counts of bits
     "reals": (ALL_VALUES, MODERATE, CRITICAL),  # arguments of a function
     "rows": (SMALL_INTEGERS, MODERATE, FINITE, SPECIAL),  # elements along axes, few of them NaN
+    "scales": (SCALES,),  # what numbers are quantized by
+    "zero points": (SMALL_INTEGERS, RANDOM_BITS),
     "terms": (MODERATE, RANDOM_BITS, SPECIAL_PAIRS, SMALL_INTEGERS, CRITICAL),  # of an operation on two numbers
 }
 
@@ -299,6 +302,19 @@ def _moderate(data_type: DataType, size: int, seed: int) -> Bytes:
     return moderate
 
 
+def _scales(data_type: DataType, size: int, seed: int) -> Bytes:
+    """Powers of two from 2^-4 to 2^3, and as many numbers between them; one in 16 is negative, one in 32 special."""
+    count = -(-size // data_type.size)
+    drawn = random_bytes(4 * count, SCALES, seed).view("<u4")
+    if not data_type.is_float:
+        return _numbers(drawn % 4, 1, data_type, size)
+    fractions = np.where(drawn & 1, (drawn >> 16) / 2.0**16, 0.0)
+    found = np.ldexp(1.0 + fractions, (drawn >> 1 & 7).astype(np.int32) - 4)
+    found = np.where(drawn >> 4 & 15, found, -found).astype(NUMPY_TYPE[data_type])
+    special = _special_bits(data_type).view(found.dtype)
+    return np.where(drawn >> 8 & 31, found, special[(drawn >> 16) % len(special)]).view(np.uint8)[:size]
+
+
 def _critical(data_type: DataType, size: int, seed: int) -> Bytes:
     """Arguments at which functions turn, end, overflow or are tied, in turn, from the seed's on."""
     return _in_turn(_critical_numbers(data_type), size, seed)
@@ -355,6 +371,7 @@ _DATA: Mapping[str, Callable[[DataType, int, int], Bytes]] = {
     SPECIAL_PAIRS: _special_pairs,
     SHIFTS: _shifts,
     MODERATE: _moderate,
+    SCALES: _scales,
     CRITICAL: _critical,
     ALL_VALUES: _all_values,
     OVERLAPPING: _overlapping,

@@ -27,7 +27,7 @@ from dml_conformance.spec.validator import decide
 from dml_conformance.strategies.builders import TOO_LARGE, Builder, builder
 from dml_conformance.strategies.chooser import Chooser, SeededChooser
 from dml_conformance.strategies.context import SIMPLEST_FIRST, Context, Impossible
-from dml_conformance.strategies.edits import described, edit, edit_tensor, resize
+from dml_conformance.strategies.edits import described, edit, edit_tensor, resize, with_data_type
 
 
 class _Bench(NamedTuple):
@@ -276,10 +276,7 @@ def _same_data_type(bench: _Bench, ctx: Context) -> Any:
     allowed = [t for t in SIMPLEST_FIRST if t in ctx.table[field.name].data_types and t != tensor.data_type]
     if not allowed:
         raise Impossible
-    other = ctx.chooser.variant(allowed)
-    total = minimum_size_in_bytes(other, tensor.sizes, tensor.strides)
-    total = max(total, tensor.total_tensor_size_in_bytes)
-    return edit_tensor(desc, key, data_type=other, total_tensor_size_in_bytes=total)
+    return with_data_type(desc, key, ctx.chooser.variant(allowed))
 
 
 def _output_sizes(bench: _Bench, ctx: Context) -> Any:

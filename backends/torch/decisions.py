@@ -79,8 +79,7 @@ def decide(desc: OperatorDesc, level: Level) -> Answer:
         fault = _first_to_differ(tensors, fields, _data_type, lambda data_type: f"is {data_type.name}")
         if fault:
             return Answer(False, fault)
-    fault = operator.refuses(desc, level) if operator.refuses is not None else ""
-    if fault:
+    if operator.fault is not None and (fault := operator.fault(desc, level)):
         return Answer(False, fault)
     return _dry_run(operator, desc, tensors)
 

@@ -36,7 +36,7 @@ def element_wise(
     *,
     settles: tuple[str, ...] = (),
     also: tuple[Source, ...] = (),
-    more_rules: tuple[Rule, ...] = (),
+    own_rules: tuple[Rule, ...] = (),
     **stated: Any,
 ) -> OperatorSpec:
     """One such operator.
@@ -46,14 +46,14 @@ def element_wise(
         values: the statement of what every output element is.
         settles: errata that this statement corrects.
         also: pages besides the operator's that it rests on.
-        more_rules: rules of its own besides that on sizes.
+        own_rules: of its descriptors, besides that its output has the inputs' sizes.
         stated: see `OperatorSpec`; with `bounds` there is a rule that says them.
     """
     page = f"ns-directml-dml_{name.lower()}_operator_desc"
     return operator_spec(
         name,
         shape=same_sizes,
-        own_rules=(*more_rules, output_sizes_rule(name, Source(page, "Tensor constraints"), shapes_comparable(name))),
+        own_rules=(*own_rules, output_sizes_rule(name, Source(page, "Tensor constraints"), shapes_comparable(name))),
         execution_rules=(
             Rule(
                 f"{name}.values",

@@ -176,7 +176,7 @@ SPECS = (
         composed(4.0, 2.0**-21, SCALED, "/ |Steepness|"),
         PRECISE_SCALED,
         settles=("ACTIVATION_SOFTPLUS-1",),
-        more_rules=(
+        own_rules=(
             Rule(
                 "ACTIVATION_SOFTPLUS.steepness-range",
                 Category.ATTRIBUTES,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import SCALE_BIAS, EnumKind, ScaleBias
-from dml_conformance.spec.operator import slots
+from dml_conformance.spec.operator import Field, slots
 from dml_conformance.spec.registry import operator
 from dml_conformance.strategies.builders import LONG_AXES, Builder
 from dml_conformance.strategies.context import Context
@@ -66,11 +67,24 @@ class ElementWiseBuilder(Builder):
         other = ctx.chooser.variant([n for n in (found[d] + 1, found[d] - 1, 1) if n > 0 and n != found[d]])
         return resize_at(desc, key, d, other)
 
+    def types(self, ctx: Context) -> Mapping[str, DataType]:
+        """The data type of each group."""
+        return {group: ctx.chooser.choice(types) for group, types in ctx.types.items()}
+
+    def chosen(self, ctx: Context, types: Mapping[str, DataType]) -> Mapping[str, Any]:
+        """The attributes of tensors of these types."""
+        return {attribute: ctx.chooser.choice(every) for attribute, every in self._attributes.items()}
+
+    def is_given(self, ctx: Context, field: Field) -> bool:
+        """Whether a tensor is there."""
+        return True
+
     def _build(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
-        types = {group: ctx.chooser.choice(types) for group, types in ctx.types.items()}
+        types = self.types(ctx)
         tensors = {
             field.attribute: tensor(ctx, types[self._spec.group(field)], sizes, output=field.is_output)
+            if self.is_given(ctx, field)
+            else None
             for field in self._spec.tensor_fields
         }
-        chosen = {attribute: ctx.chooser.choice(every) for attribute, every in self._attributes.items()}
-        return self._spec.desc(**tensors, **chosen)
+        return self._spec.desc(**tensors, **self.chosen(ctx, types))

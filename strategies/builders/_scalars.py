@@ -33,10 +33,10 @@ def any_number(ctx: Context, data_type: DataType) -> int | float:
     return ends_[drawn] if drawn < len(ends_) else ctx.chooser.integer(-400, 400) / 4
 
 
-def break_value_data_type(ctx: Context, desc: Any) -> Any:
+def break_value_data_type(ctx: Context, desc: Any, attribute: str = "value_data_type") -> Any:
     """The descriptor with another data type of its numbers than the output has; 1, which every type has, is all of
     them."""
     own = desc.output_tensor.data_type
     other = ctx.chooser.variant([data_type for data_type in SIMPLEST_FIRST if data_type is not own])
     numbers = {field.attribute: 1 for field in type(desc).fields if field.kind is SCALAR}
-    return edit(desc, value_data_type=int(other), **numbers)
+    return edit(desc, **{attribute: int(other)}, **numbers)

@@ -40,6 +40,7 @@ from dml_conformance.spec.levels import Level
 
 if TYPE_CHECKING:
     from dml_conformance.backends.torch.kernels.plans import Plan
+    from dml_conformance.spec.levels import Level
 
 Tensors = Mapping[str, Tensor]  # by slot key
 
@@ -57,10 +58,9 @@ class TorchOperator:
         agree: groups of fields whose tensors have the same data type.
         numbers: the fields whose tensors `run` gets in their own type.
         ranks: groups of fields whose tensors have the same dimension count; None: all of them make one group.
+        fault: `fault(desc, level)`: what is wrong with a descriptor at a level, or "". None: nothing ever is.
         fills: whether `run` also gets the outputs that are packed, for it to fill and return, which spares a copy.
             There are none when it decides.
-        refuses: `refuses(desc, level)` says what is wrong with a descriptor that a later level takes, or "". None: no
-            attribute depends on the level.
         plan: `plan(desc, *inputs, output)`, of a kernel that does the same; see `kernels.plans`. None: there is none.
     """
 
@@ -68,8 +68,8 @@ class TorchOperator:
     agree: tuple[tuple[str, ...], ...] = (("input_tensor", "output_tensor"),)
     numbers: frozenset[str] = frozenset()
     ranks: tuple[tuple[str, ...], ...] | None = None
+    fault: Callable[[Any, Level], str] | None = None
     fills: bool = False
-    refuses: Callable[[Any, Level], str] | None = None
     plan: Callable[..., Plan | None] | None = None
 
     def outputs(self, desc: Any, inputs: Tensors, device: torch.device, packed: Tensors | None = None) -> Tensors:

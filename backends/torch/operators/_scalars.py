@@ -36,7 +36,8 @@ def decides() -> bool:
     return torch.empty(0).is_meta
 
 
-def check_value_data_type(desc: Any) -> None:
-    """Raises PlanError where ValueDataType is not the output's data type."""
-    if desc.value_data_type != desc.output_tensor.data_type:
-        raise PlanError(f"ValueDataType is {desc.value_data_type}, OutputTensor has {desc.output_tensor.data_type}")
+def check_value_data_type(desc: Any, attribute: str = "value_data_type") -> None:
+    """Raises PlanError where the type of the descriptor's numbers is not the output's data type."""
+    found, wanted = getattr(desc, attribute), desc.output_tensor.data_type
+    if found != wanted:
+        raise PlanError(f"{attribute} is {found}, OutputTensor has {wanted}")

@@ -84,7 +84,7 @@ OPERATORS = {
     },
     "ACTIVATION_SHRINK": TorchOperator(shrink, numbers=_NUMBERS),
     "ACTIVATION_SOFTPLUS": TorchOperator(
-        partial(compute, lambda desc, x: functional.softplus(x, desc.steepness)), numbers=_NUMBERS, refuses=_is_too_flat
+        partial(compute, lambda desc, x: functional.softplus(x, desc.steepness)), numbers=_NUMBERS, fault=_is_too_flat
     ),
     "ACTIVATION_PARAMETERIZED_RELU": TorchOperator(
         parameterized_relu, (("input_tensor", "slope_tensor", "output_tensor"),), numbers=_NUMBERS | {"slope_tensor"}

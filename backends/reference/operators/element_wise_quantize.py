@@ -1,0 +1,100 @@
+"""ELEMENT_WISE_QUANTIZE_LINEAR and ELEMENT_WISE_DEQUANTIZE_LINEAR."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dml_conformance.backends.reference.arithmetic import Arithmetic
+from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, Arrays, Compute, as_numbers
+from dml_conformance.backends.reference.parts import Cut, cut_elementwise
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.expectation import Bits, Expectation, Mask, Numbers, Within
+
+QUOTIENT_ULP = 2.5
+FLOAT32 = np.finfo(np.float32)
+LARGEST_WHOLE = 2.0**24  # FLOAT32 has all whole numbers up to it
+
+
+def quantize(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+    """output[c...] = clamp(round(input[c...] / scale[c...]) + zero_point[c...], least, largest), ties to even"""
+    numbers, scales = _numbers(desc, arrays, "input_tensor"), _numbers(desc, arrays, "scale_tensor")
+    zero_point = _zero_points(desc, arrays)
+    data_type = desc.output_tensor.data_type
+    least, most = data_type.limits or (0, 0)
+
+    def quantized(quotient: Numbers) -> Bits:
+        whole = np.clip(np.rint(np.where(free, 0.0, quotient)) + zero_point, least, most)
+        found: Bits = whole.astype(NUMBERS[data_type]).view(UNSIGNED[data_type.size])
+        return found
+
+    with np.errstate(all="ignore"):
+        x, scale = numbers.astype(np.float64), scales.astype(np.float64)
+        quotient = x / scale
+        free = np.isnan(quotient) | _has_no_reciprocal(scales)
+        away = np.where(np.isfinite(quotient), _quotient_error(x, scale, quotient, desc.scale_tensor.data_type), 0.0)
+        one, other = quotient - away, quotient + away
+        if numbers.dtype == np.float32:
+            is_tiny = np.abs(numbers) < FLOAT32.tiny
+            one, other = np.where(is_tiny, np.minimum(one, 0.0), one), np.where(is_tiny, np.maximum(other, 0.0), other)
+    low, high = quantized(one), quantized(other)
+    within = Within(low, high, where=low != high) if (low != high).any() else None
+    return {"output_tensor": Expectation(quantized(quotient), free=free if free.any() else None, within=within)}
+
+
+def _has_no_reciprocal(scales: Array) -> Mask:
+    """Which scales are 0 or not finite, and where they or their reciprocals are subnormal."""
+    tiny = float(np.finfo(scales.dtype).tiny)
+    magnitudes = np.abs(scales)
+    return np.asarray(~((magnitudes >= tiny) & (magnitudes <= 1 / tiny)))
+
+
+def _quotient_error(x: Numbers, scale: Numbers, quotient: Numbers, data_type: DataType) -> Numbers:
+    """How far from the quotient a division may come, of numbers that are rounded to FLOAT32 before if it has not them.
+
+    A division by a power of two is exact, also as a multiplication by its reciprocal.
+    """
+    is_power = np.abs(np.frexp(scale)[0]) == 0.5
+    units = np.where(is_power, 0.0, QUOTIENT_ULP * float(np.finfo(NUMBERS[data_type]).eps))
+    rounded = np.where(x == x.astype(np.float32), 0.0, float(FLOAT32.eps) / 2)
+    return np.asarray(np.abs(quotient) * (units + rounded))
+
+
+def dequantize(desc: Any, arrays: Arrays) -> dict[str, Arithmetic]:
+    """output[c...] = (input[c...] - zero_point[c...]) * scale[c...]"""
+    numbers, scales = _numbers(desc, arrays, "input_tensor"), _numbers(desc, arrays, "scale_tensor")
+    least, most = (desc.input_tensor.data_type.limits or (0, 0)) if numbers.itemsize == 4 else (-np.inf, np.inf)
+
+    def is_open(x: Numbers, zero_point: Numbers, scale: Numbers) -> Mask:
+        return np.asarray((scale == 0) | (x - zero_point < least) | (x - zero_point > most))
+
+    def product(x: Numbers, zero_point: Numbers, scale: Numbers) -> Numbers:
+        return np.asarray((x - zero_point) * scale)
+
+    def no_number(x: Numbers, zero_point: Numbers, scale: Numbers) -> Numbers:
+        return np.where(is_open(x, zero_point, scale), np.nan, product(x, zero_point, scale))
+
+    def error(x: Numbers, zero_point: Numbers, scale: Numbers) -> Numbers:
+        largest = np.maximum(np.abs(x), np.abs(zero_point))
+        lost = np.where(largest > LARGEST_WHOLE, largest * float(FLOAT32.eps) * np.abs(scale), 0.0)
+        return np.where(is_open(x, zero_point, scale), np.inf, lost)
+
+    arguments = (numbers, _zero_points(desc, arrays), scales)
+    return {"output_tensor": Arithmetic(product, arguments, error=error, also=(no_number,))}
+
+
+def _numbers(desc: Any, arrays: Arrays, key: str) -> Array:
+    return as_numbers(arrays[key], getattr(desc, key).data_type)
+
+
+def _zero_points(desc: Any, arrays: Arrays) -> Array:
+    """Zeros where the descriptor has no ZeroPointTensor."""
+    return np.zeros(()) if desc.zero_point_tensor is None else _numbers(desc, arrays, "zero_point_tensor")
+
+
+OPERATORS: dict[str, Compute] = {
+    "ELEMENT_WISE_QUANTIZE_LINEAR": quantize,
+    "ELEMENT_WISE_DEQUANTIZE_LINEAR": dequantize,
+}
+CUTS: dict[str, Cut] = dict.fromkeys(OPERATORS, cut_elementwise)

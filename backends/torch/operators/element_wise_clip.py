@@ -1,0 +1,55 @@
+"""ELEMENT_WISE_CLIP, ELEMENT_WISE_CLIP1 and ELEMENT_WISE_THRESHOLD."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dml_conformance.backends.torch.operators import Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._element_wise import scale
+from dml_conformance.backends.torch.operators._numbers import narrow, widen
+from dml_conformance.backends.torch.operators._scalars import check_value_data_type
+
+
+def clip(desc: Any, tensors: Tensors) -> Tensors:
+    """CLIP: `clamp(input[c...], Min, Max)`."""
+    return {"output_tensor": _clamp(scale(desc, tensors["input_tensor"]), desc.min, desc.max)}
+
+
+def clip_of_type(desc: Any, tensors: Tensors) -> Tensors:
+    """CLIP1: the same, with limits of the tensors' type."""
+    check_value_data_type(desc, "min_max_data_type")
+    return clip(desc, tensors)
+
+
+def threshold(desc: Any, tensors: Tensors) -> Tensors:
+    """THRESHOLD: `max(input[c...], Min)`."""
+    return {"output_tensor": _clamp(scale(desc, tensors["input_tensor"]), desc.min, None)}
+
+
+def _clamp(source: Tensor, low: float, high: float | None) -> Tensor:
+    limits = [None if limit is None else _limit(limit, source.dtype) for limit in (low, high)]
+    if source.is_floating_point():
+        return torch.clamp(source, *limits)
+    return narrow(torch.clamp(widen(source), *limits), source.dtype)
+
+
+def _limit(limit: float, dtype: torch.dtype) -> float:
+    """The limit as torch takes it: of an integer type cut to a whole number, and as `widen` has it."""
+    if dtype.is_floating_point:
+        rounded: float = torch.tensor(limit, dtype=dtype, device="cpu").item()
+        return rounded
+    info = torch.iinfo(dtype)
+    whole = 0 if math.isnan(limit) else int(min(max(limit, info.min), info.max))
+    return whole - 2**63 if dtype is torch.uint64 else whole
+
+
+_NUMBERS = frozenset({"input_tensor"})
+OPERATORS = {
+    "ELEMENT_WISE_CLIP": TorchOperator(clip, numbers=_NUMBERS),
+    "ELEMENT_WISE_CLIP1": TorchOperator(clip_of_type, numbers=_NUMBERS),
+    "ELEMENT_WISE_THRESHOLD": TorchOperator(threshold, numbers=_NUMBERS),
+}

@@ -1,0 +1,46 @@
+"""ELEMENT_WISE_POW and ELEMENT_WISE_CONSTANT_POW."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._element_wise import scale
+from dml_conformance.backends.torch.operators._numbers import narrow, widen
+from dml_conformance.spec.levels import Level
+
+
+def power(desc: Any, tensors: Tensors) -> Tensors:
+    """POW: integers as int64, floats in their type, or where the exponents have another one in FLOAT32."""
+    base, exponent = tensors["input_tensor"], tensors["exponent_tensor"]
+    if base.shape != exponent.shape:
+        raise PlanError(f"sizes {tuple(base.shape)} and {tuple(exponent.shape)} are not the same")
+    if not base.is_floating_point():
+        whole = exponent.to(torch.int64) if exponent.is_floating_point() else widen(exponent)
+        return {"output_tensor": narrow(torch.pow(widen(base), whole), base.dtype)}
+    scaled = scale(desc, base)
+    if exponent.dtype is base.dtype:
+        return {"output_tensor": torch.pow(scaled, exponent)}
+    wide = exponent if exponent.is_floating_point() else widen(exponent)
+    return {"output_tensor": torch.pow(scaled.to(torch.float32), wide.to(torch.float32)).to(base.dtype)}
+
+
+def constant_power(desc: Any, tensors: Tensors) -> Tensors:
+    """CONSTANT_POW."""
+    return {"output_tensor": torch.pow(scale(desc, tensors["input_tensor"]), desc.exponent)}
+
+
+def _fault(desc: Any, level: Level) -> str:
+    """What is wrong with the exponents' data type."""
+    found, wanted = desc.exponent_tensor.data_type, desc.input_tensor.data_type
+    return (
+        f"ExponentTensor is {found.name}, InputTensor {wanted.name}" if level < Level.L3_0 and found != wanted else ""
+    )
+
+
+OPERATORS = {
+    "ELEMENT_WISE_POW": TorchOperator(power, numbers=frozenset({"input_tensor", "exponent_tensor"}), fault=_fault),
+    "ELEMENT_WISE_CONSTANT_POW": TorchOperator(constant_power, numbers=frozenset({"input_tensor"})),
+}

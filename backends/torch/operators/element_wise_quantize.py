@@ -1,0 +1,62 @@
+"""ELEMENT_WISE_QUANTIZE_LINEAR and ELEMENT_WISE_DEQUANTIZE_LINEAR."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dml_conformance.backends.torch.memory import NUMBERS
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._numbers import widen
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
+
+_INPUTS = frozenset({"input_tensor", "scale_tensor", "zero_point_tensor"})
+
+
+def quantize(desc: Any, tensors: Tensors) -> Tensors:
+    """QUANTIZE_LINEAR: `clamp(round(input[c...] / scale[c...]) + zero_point[c...], least, largest)`, in FLOAT32."""
+    scales = desc.input_tensor.data_type, desc.scale_tensor.data_type
+    if scales[1] != (scales[0] if scales[0].is_float else DataType.FLOAT32):
+        raise PlanError(f"{scales[0].name} is not scaled by {scales[1].name}")
+    source, scale, zero_point = _operands(tensors)
+    dtype = NUMBERS[desc.output_tensor.data_type]
+    info = torch.iinfo(dtype)
+    quotient = torch.round(source.to(torch.float32) / scale.to(torch.float32))
+    if zero_point is not None:
+        quotient = quotient + zero_point.to(torch.float32)
+    return {"output_tensor": torch.clamp(quotient.nan_to_num(0.0, torch.inf, -torch.inf), info.min, info.max).to(dtype)}
+
+
+def dequantize(desc: Any, tensors: Tensors) -> Tensors:
+    """DEQUANTIZE_LINEAR: `(input[c...] - zero_point[c...]) * scale[c...]`, in FLOAT32."""
+    source, scale, zero_point = _operands(tensors)
+    difference = widen(source) if zero_point is None else widen(source) - widen(zero_point)
+    return {"output_tensor": (difference.to(torch.float32) * scale.to(torch.float32)).to(scale.dtype)}
+
+
+def _operands(tensors: Tensors) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The inputs; PlanError where their sizes differ, which torch would broadcast."""
+    if len({tensor.shape for tensor in tensors.values()}) > 1:
+        raise PlanError(f"the inputs have different sizes: {[tuple(tensor.shape) for tensor in tensors.values()]}")
+    return tensors["input_tensor"], tensors["scale_tensor"], tensors.get("zero_point_tensor")
+
+
+def _fault(desc: Any, level: Level) -> str:
+    """Whether ZeroPointTensor is missing where it has to be there."""
+    return "ZeroPointTensor is missing" if level < Level.L6_2 and desc.zero_point_tensor is None else ""
+
+
+OPERATORS = {
+    "ELEMENT_WISE_QUANTIZE_LINEAR": TorchOperator(
+        quantize, agree=(("zero_point_tensor", "output_tensor"),), numbers=_INPUTS, fault=_fault
+    ),
+    "ELEMENT_WISE_DEQUANTIZE_LINEAR": TorchOperator(
+        dequantize,
+        agree=(("input_tensor", "zero_point_tensor"), ("scale_tensor", "output_tensor")),
+        numbers=_INPUTS,
+        fault=_fault,
+    ),
+}

@@ -1,0 +1,97 @@
+"""Descriptors of ELEMENT_WISE_CLIP, _CLIP1 and _THRESHOLD."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.operator import DATA
+from dml_conformance.spec.registry import operator
+from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder
+from dml_conformance.strategies.builders._scalars import break_value_data_type, float32
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import edit
+
+FLOATS = (
+    (0.0, 6.0),
+    (-1.0, 1.0),
+    (float32(-0.1), float32(0.3)),
+    (-math.inf, 0.75),
+    (-2.5, math.inf),
+    (2.0, -2.0),
+    (1e-7, float32(1e5)),
+    (math.nan, 1.0),
+    (-1.0, math.nan),
+)
+# As FLOAT members; an integer type has them without their fraction, or does not reach them.
+SIGNED = ((-2.75, 3.5), (0.0, 6.0), (-100.0, -3.0), (-1.0, 100.0), (3.0, -3.0))
+UNSIGNED = ((0.75, 5.5), (0.0, 6.0), (3.0, 100.0), (100.0, 200.0), (6.0, 3.0))
+
+
+def limits(data_type: DataType) -> Sequence[tuple[float, float]]:
+    """Min and Max of FLOAT members: ends of the type, some inside of it and out of order, and in the end one beyond."""
+    if data_type.limits is None:
+        return FLOATS
+    least, most = data_type.limits
+    inside = float(most // 4 * 3 // 2**24 * 2**24 or most)
+    return (*(SIGNED if least else UNSIGNED), (float(least), inside), (inside, float(2 * inside)))
+
+
+def limits_of_type(data_type: DataType) -> Sequence[tuple[float, float]]:
+    """Min and Max in the tensors' type, wide ones that are no FLOAT among them."""
+    if data_type.limits is None:
+        return FLOATS
+    least, most = data_type.limits
+    narrow = tuple((int(low), int(high)) for low, high in (SIGNED if least else UNSIGNED))
+    return (*narrow, (least, most - 1), (least + 1, most // 3), (most // 5, most), (most, least))
+
+
+class ClipBuilder(ElementWiseBuilder):
+    """One of the three.
+
+    Args:
+        name: the operator's.
+        every: what its limits may be, for a data type.
+    """
+
+    def __init__(self, name: str, every: Any = limits) -> None:
+        super().__init__(name)
+        self._limits = every
+        self._names = {field.attribute for field in operator(name).fields} & {"min", "max", "min_max_data_type"}
+
+    def chosen(self, ctx: Context, types: Mapping[str, DataType]) -> Mapping[str, Any]:
+        return {**super().chosen(ctx, types), **self._of(types[DATA], ctx.chooser.choice(self._limits(types[DATA])))}
+
+    def edges(self, ctx: Context) -> Iterator[Any]:
+        """Besides, every data type with all limits."""
+        yield from super().edges(ctx)
+        sizes = (1,) * (ctx.ranks[0] - 1) + (300,)
+        for data_type in ctx.data_types:
+            plain = ctx.but(data_types=(data_type,), layout="packed")
+            for pair in self._limits(data_type):
+                yield edit(self._build(plain, sizes), scale_bias=None, **self._of(data_type, pair))
+
+    def _of(self, data_type: DataType, pair: tuple[float, float]) -> Mapping[str, Any]:
+        low, high = pair
+        every = {"min": low, "max": high, "min_max_data_type": int(data_type)}
+        return {name: value for name, value in every.items() if name in self._names}
+
+
+class Clip1Builder(ClipBuilder):
+    """CLIP1, whose limits are of the tensors' type."""
+
+    def __init__(self) -> None:
+        super().__init__("ELEMENT_WISE_CLIP1", limits_of_type)
+        self.violations = {**self.violations, "min-max-data-type": self.break_min_max_data_type}
+
+    def break_min_max_data_type(self, ctx: Context) -> Any:
+        return break_value_data_type(ctx, self.build(ctx), "min_max_data_type")
+
+
+BUILDERS = {
+    "ELEMENT_WISE_CLIP": ClipBuilder("ELEMENT_WISE_CLIP"),
+    "ELEMENT_WISE_THRESHOLD": ClipBuilder("ELEMENT_WISE_THRESHOLD"),
+    "ELEMENT_WISE_CLIP1": Clip1Builder(),
+}
