@@ -21,6 +21,7 @@ class Aspect(StrEnum):
     DATA_TYPES = "data-types"
     DIMENSION_COUNTS = "dimension-counts"
     SHAPES = "shapes"
+    TENSORS = "tensors"  # which of them have to be there
 
 
 class OperatorIntroduction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

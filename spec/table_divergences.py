@@ -43,10 +43,6 @@ def optimizer_takes_no_fractions_of_steps(desc: Any) -> bool:
     return desc.training_step_tensor.data_type in _FLOATS
 
 
-def zero_point_is_required(desc: Any) -> bool:
-    return bool(desc.zero_point_tensor is None)
-
-
 def filter_zero_point_as_its_scale(desc: Any) -> bool:
     zero_point, scale = desc.filter_zero_point_tensor, desc.filter_scale_tensor
     return zero_point is not None and len(zero_point.sizes) != len(scale.sizes)
@@ -76,7 +72,6 @@ TABLE_DIVERGENCES: Mapping[str, Callable[[Any], bool]] = {
         resample_grad_of_fewer_dimensions,
         optimizer_counts_its_steps,
         optimizer_takes_no_fractions_of_steps,
-        zero_point_is_required,
         filter_zero_point_as_its_scale,
         quantize_dies_of_a_missing_tensor,
         attention_without_heads,

@@ -31,7 +31,7 @@ def _levels(standard: Standard) -> Iterator[Contradiction]:
             lost = sorted(_entries(spec.tables[lower]) - _entries(spec.tables[higher]))
             if lost:
                 yield Contradiction(f"{name}:table-{higher}", f"not all of {lower} is in the table of {higher}: {lost}")
-            elif spec.tables[lower] == spec.tables[higher]:
+            elif spec.tables[lower] == spec.tables[higher] and not _has_rule_at(spec, higher):
                 yield Contradiction(f"{name}:table-{higher}", f"the table of {higher} says what that of {lower} does")
     for below, level in pairwise(Level):
         if max_dimension_count(level) < max_dimension_count(below):
@@ -96,8 +96,8 @@ def _history(standard: Standard) -> Iterator[Contradiction]:
 
 def _shown_by_page(spec: OperatorSpec, aspect: Aspect, level: Level) -> bool:
     """Whether tables or rules of an operator differ at a level, in one aspect, from the level below."""
-    if aspect is Aspect.SHAPES:
-        return any(level in (rule.since, rule.until) for rule in spec.own_rules if rule.erratum is None)
+    if aspect in (Aspect.SHAPES, Aspect.TENSORS):
+        return _has_rule_at(spec, level)
     below = [lower for lower in spec.tables if lower < level]
     if level not in spec.tables or not below:
         return False
@@ -105,6 +105,11 @@ def _shown_by_page(spec: OperatorSpec, aspect: Aspect, level: Level) -> bool:
     if aspect is Aspect.DATA_TYPES:
         return any(old[name].data_types != new[name].data_types for name in new)
     return any(old[name].dimension_counts != new[name].dimension_counts for name in new)
+
+
+def _has_rule_at(spec: OperatorSpec, level: Level) -> bool:
+    """Whether a rule of an operator's own starts or ends at a level."""
+    return any(level in (rule.since, rule.until) for rule in spec.own_rules if rule.erratum is None)
 
 
 # Families whose operators copy whole elements, to places that no value of the data decides. What computes or compares

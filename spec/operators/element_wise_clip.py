@@ -5,6 +5,8 @@ Limits are FLOAT members, which become numbers of the tensors' type first; CLIP1
 
 from __future__ import annotations
 
+from typing import Any
+
 from dml_conformance.spec.accuracy import EXACT
 from dml_conformance.spec.operators._element_wise import element_wise
 from dml_conformance.spec.operators._scalars import value_data_type_rule
@@ -59,3 +61,11 @@ SPECS = (
         pseudocode="output[c...] = max(Min, min(input[c...], Max))",
     ),
 )
+
+
+def limits_of_any_type(desc: Any) -> bool:
+    """Whether CLIP1's limits are not of the tensors' type."""
+    return bool(desc.min_max_data_type != desc.output_tensor.data_type)
+
+
+DIVERGENCES = {"DIV-clip1-limits-of-any-type": limits_of_any_type}

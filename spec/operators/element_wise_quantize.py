@@ -71,7 +71,6 @@ SPECS = (
                 "ScaleTensor has the data type of InputTensor; of INT32 it is FLOAT32",
                 Source(_page(QUANTIZE), "Members, ScaleTensor"),
                 "give ScaleTensor that data type",
-                since=Level.L6_0,
                 check=_scale_data_type,
                 needs=ids(QUANTIZE, "introduced-in", "required-tensors", "data-types")
                 | {"TENSOR.type", "TENSOR.data-type"},

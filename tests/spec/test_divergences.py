@@ -220,6 +220,10 @@ NEIGHBOURS: list[tuple[str, OperatorDesc, bool]] = [
         )
     ),
     *(
+        ("clip1-limits-of-any-type", described("ELEMENT_WISE_CLIP1", tensor(1), tensor(1), None, kind, 0, 1), shows)
+        for kind, shows in ((DataType.INT32, True), (14, True), (DataType.FLOAT32, False))
+    ),
+    *(
         ("diagonal-matrix-of-64-bits", described("DIAGONAL_MATRIX", tensor(1, 1, data_type=kind), 0, 1.0), shows)
         for kind, shows in ((DataType.UINT64, True), (DataType.UINT32, False))
     ),

@@ -28,7 +28,6 @@ NEIGHBOURS = {
     "DIV-resample-grad-of-fewer-dimensions": 5,
     "DIV-optimizer-counts-its-steps": DataType.FLOAT32,
     "DIV-optimizer-takes-no-fractions-of-steps": None,
-    "DIV-zero-point-is-required": None,
     "DIV-filter-zero-point-as-its-scale": None,
     "DIV-quantize-dies-of-a-missing-tensor": None,
     "DIV-attention-without-heads": None,
