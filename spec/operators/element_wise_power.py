@@ -69,7 +69,7 @@ SPECS = (
         also=(Source(FLOATING_POINT_RULES),),
         bounds=STATED,
         precise=PRECISE,
-        domains={"InputTensor": "reals"},
+        domains={"InputTensor": "terms"},
         summary="raises every element to the same power",
         pseudocode="output[c...] = pow(input[c...], Exponent)",
     ),

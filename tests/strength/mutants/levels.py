@@ -27,7 +27,7 @@ from strength.mutants.base import (
 class DecidesByTheHighestLevel(WrongDecision):
     """Goes by the newest tables, whatever level it is asked for."""
 
-    rules = ("introduced-in", "data-types", "dimension-counts", "TENSOR.dimension-count")
+    rules = ("introduced-in", "data-types", "dimension-counts", "zero-point", "TENSOR.dimension-count")
 
     @classmethod
     def shows_at(cls, operator: str, level: Level) -> bool:
