@@ -25,7 +25,7 @@ from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes, packed_strides
 from dml_conformance.spec.validator import Outcome
 from dml_conformance.strategies import values
-from dml_conformance.strategies.builders import FAR_INDICES, Builder, builder
+from dml_conformance.strategies.builders import FAR_INDICES, Builder, builder, is_sibling
 from dml_conformance.strategies.cases import execution_rules, patterns
 from dml_conformance.strategies.chooser import SeededChooser
 from dml_conformance.strategies.context import Context, Impossible
@@ -72,7 +72,9 @@ def scale_cases(operator: str, level: Level, reach: Reach) -> Iterator[Case]:
     scale = _ScaleCases(spec, level, builder(operator))
     groups = [scale.decided(), scale.overlapping()]
     for bits in (bits for bits in Reach if bits <= reach):
-        groups += [scale.long_axes(bits), scale.outputs(bits), scale.packed_inputs(bits), scale.far_apart(bits)]
+        if bits is Reach.BITS_16 or not is_sibling(operator):
+            groups += [scale.long_axes(bits), scale.outputs(bits), scale.packed_inputs(bits)]
+        groups.append(scale.far_apart(bits))
     for group in groups:
         with suppress(Impossible):  # no tensor of this operator is as large at this level
             yield from group

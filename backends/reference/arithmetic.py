@@ -25,6 +25,7 @@ OWN_ERROR = 2.0**-49
 # Where between the ends of what an argument may be it is tried, as parts of how far from the middle these are.
 BETWEEN = (-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0)
 Function = Callable[..., Numbers]
+EVERY_FLOAT16 = np.arange(2**16, dtype=UNSIGNED[2]).view(NUMBERS[DataType.FLOAT16])
 
 
 class Arithmetic(NamedTuple):
@@ -92,6 +93,8 @@ def scaled(scale_bias: ScaleBias | None, data_type: DataType) -> Inner | None:
 
 def expectation(found: Arithmetic, data_type: DataType, bound: Bound, profile: Profile) -> Expectation:
     """What is right of results of a type, under a bound."""
+    if (places := _of_every_value(found)) is not None:
+        return expectation(found._replace(arguments=(EVERY_FLOAT16,)), data_type, bound, profile).cut((places,))
     if bound.steps:
         found = found._replace(also=(*found.also, *found.steps))
     with np.errstate(all="ignore"):
@@ -106,6 +109,15 @@ def expectation(found: Arithmetic, data_type: DataType, bound: Bound, profile: P
         if found.nan is not None:
             interval = (*interval[:2], interval[2] | found.nan)
         return _rounded(found, computed, interval, data_type, bound, profile)
+
+
+def _of_every_value(found: Arithmetic) -> Bits | None:
+    """The argument's bits where it has more elements than FLOAT16 has values: it is computed of each of these once."""
+    (first, *others) = found.arguments
+    is_alone = found.is_element_wise and not others and found.nan is None
+    if not is_alone or first.dtype != EVERY_FLOAT16.dtype or first.size <= EVERY_FLOAT16.size:
+        return None
+    return np.ascontiguousarray(first).view(UNSIGNED[2]).reshape(first.shape)
 
 
 Interval = tuple[Numbers, Numbers, Mask]  # low, high, and where NaN is right; low is above high where nothing else is

@@ -24,7 +24,11 @@ class Builder:
 
     Attributes:
         violations: for each rule of its own, by the rule's name without the operator's, how to break that rule alone.
+        shares_layouts: whether the operators of its family differ in what they make of an element alone, so that one of
+            them stands for all where only sizes and addresses matter; see `is_sibling`.
     """
+
+    shares_layouts: bool = False
 
     violations: Mapping[str, Violate] = MappingProxyType({})
 
@@ -104,6 +108,15 @@ def four(*sizes: int) -> tuple[int, ...]:
 def plainest(ctx: Context) -> Context:
     """The same types and layouts every time: of what an implementation keeps, only attributes tell two apart."""
     return ctx.but(types={group: types[:1] for group, types in ctx.types.items()}, layout="packed")
+
+
+@cache
+def is_sibling(operator: str) -> bool:
+    """Whether another operator of its family, the first one, stands for it in cases that take long to execute."""
+    family = families()[operator]
+    return builder(operator).shares_layouts and operator != next(
+        name for name, other in families().items() if other == family and builder(name).shares_layouts
+    )
 
 
 @cache

@@ -10,10 +10,11 @@ from dml_conformance.spec.field_kinds import SCALE_BIAS, EnumKind, ScaleBias
 from dml_conformance.spec.operator import Field, slots
 from dml_conformance.spec.registry import operator
 from dml_conformance.strategies.builders import LONG_AXES, Builder
-from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.edits import described, edit, resize_at
 from dml_conformance.strategies.tensors import sizes, tensor
 
+LONGEST_AXIS = 2**20
 # What ScaleBias is tried with; without it mostly, so that all of a function's own arguments are met.
 SCALES = (None, None, ScaleBias(1.0, 0.0), ScaleBias(-0.75, 0.5), ScaleBias(3.0, -1.25))
 
@@ -25,6 +26,8 @@ class ElementWiseBuilder(Builder):
         name: the operator's.
         attributes: what an attribute is to be tried with.
     """
+
+    shares_layouts = True
 
     def __init__(self, name: str, **attributes: Sequence[Any]) -> None:
         self._spec = operator(name)
@@ -46,6 +49,12 @@ class ElementWiseBuilder(Builder):
         desc = self._build(plain, sizes)
         # Without ScaleBias all of a function's arguments are met as they are.
         return edit(desc, scale_bias=None) if "scale_bias" in self._attributes else desc
+
+    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
+        """What is done element by element has no axis; those of 24 bits are left to large outputs."""
+        if sizes[place] > LONGEST_AXIS:
+            raise Impossible
+        return super().long_axis(ctx, sizes, place)
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Every dimension count, long axes, and everything that an attribute is tried with."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
+from math import prod
 from typing import Any
 
 from dml_conformance.spec.operators.softmax import SPECS
@@ -19,6 +20,8 @@ from dml_conformance.strategies.tensors import sizes, tensor
 class SoftmaxBuilder(Builder):
     """One that works along the last dimension, of two at most."""
 
+    shares_layouts = True
+
     def __init__(self, name: str) -> None:
         self._spec = operator(name)
         self.violations = {"output-sizes": self.break_sizes, "effective-rank": self.break_effective_rank}
@@ -29,9 +32,9 @@ class SoftmaxBuilder(Builder):
         return self._build(ctx, (1,) * (rank - len(found)) + found)
 
     def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
-        if max(sizes[:-2], default=1) > 1:
-            raise Impossible
-        return self._build(ctx.but(layout="packed", data_types=ctx.data_types[:1]), sizes)
+        """What stands before the last dimension is in the one before it, as many rows."""
+        folded = (*(1,) * (len(sizes) - 2), prod(sizes[:-1]), sizes[-1]) if len(sizes) > 1 else sizes
+        return self._build(ctx.but(layout="packed", data_types=ctx.data_types[:1]), folded)
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Every dimension count; long rows."""

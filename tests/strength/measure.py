@@ -22,6 +22,7 @@ from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc, slots
 from dml_conformance.spec.registry import operators as all_operators
+from dml_conformance.strategies.builders import is_sibling
 from strength.mutants import FAMILIES, MUTANTS
 from strength.rule_mutants import derived
 from strength.streams import Prepared, SharingJudge, Streams
@@ -112,14 +113,21 @@ class Planted(msgspec.Struct, frozen=True):
 
 
 def planted(operator: str, level: Level, families: Iterable[str] = EVERY_FAMILY) -> Iterator[Planted]:
-    """The backends of these families whose faults show in an operator at a level."""
-    wanted = set(families)
+    """The backends of these families whose faults show in an operator at a level.
+
+    Where another operator stands for it in what their family shares, these are faults of its own: of what it computes,
+    and of rules that name it.
+    """
+    wanted, is_alone = set(families), not is_sibling(operator)
     for mutant in MUTANTS:
-        if mutant.family() in wanted and operator in mutant.operators() and mutant.shows_at(operator, level):
+        is_planted = mutant.family() in wanted and operator in mutant.operators() and (is_alone or mutant.families)
+        if is_planted and mutant.shows_at(operator, level):
             about = " ".join((mutant.__doc__ or "").split()) if mutant.__doc__ != mutant.__base__.__doc__ else ""
             yield Planted(mutant.__name__, mutant.family(), about, mutant, mutant.decides_only())
     if BY_RULE in wanted:
         for one in derived(operator, level):
+            if not is_alone and not one.rule.startswith(f"{operator}."):
+                continue
             yield Planted(one.name, BY_RULE, one.about, one.make, one.decides_only, one.left_out)
 
 

@@ -140,6 +140,7 @@ OF_EXECUTION: Mapping[str, tuple[tuple[type[Mutant], ...], type[Mutant] | None]]
         indices.LastIndexClamped,
     ),
     "strides": ((strides.InputStridesIgnored,), strides.RowsTakenForPadded),
+    "in-place": ((memory.ClearsTheOutputFirst,), None),
     "output-bounds": ((memory.WritesPastTheEnd,), memory.LastElementUnwritten),
     "inputs-unchanged": ((memory.ScribblesOnItsInput,), None),
 }

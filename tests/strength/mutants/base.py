@@ -20,6 +20,7 @@ from dml_conformance.spec.registry import families, operators, rules, spec_of
 from dml_conformance.spec.rules import ACCEPTANCE
 from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes
 from dml_conformance.spec.validator import decide
+from dml_conformance.strategies.builders import is_sibling
 from dml_conformance.strategies.cases import applicable_rules, patterns
 from dml_conformance.strategies.values import DATA_PATTERNS
 
@@ -55,6 +56,7 @@ class Mutant(ReferenceBackend):
         reads: whether it shows in an input.
         indexes: whether it shows in what an index tensor addresses.
         moves: whether it shows in elements that are moved bit for bit, whatever they are.
+        is_large: whether it shows in the largest outputs alone, which one operator of a family may stand for.
         since: the level from which on it shows; "" = from the operator's introduction.
         until: the level from which on it no longer shows; "" = to the highest.
     """
@@ -67,6 +69,7 @@ class Mutant(ReferenceBackend):
     reads: ClassVar[bool] = False
     indexes: ClassVar[bool] = False
     moves: ClassVar[bool] = False
+    is_large: ClassVar[bool] = False
     since: ClassVar[str] = ""
     until: ClassVar[str] = ""
 
@@ -91,6 +94,7 @@ class Mutant(ReferenceBackend):
             and (not cls.reads or spec.input_fields)
             and (not cls.indexes or spec.index is not None)
             and (not cls.moves or moves_bits(spec))
+            and not (cls.is_large and is_sibling(name))
         )
 
     @classmethod
