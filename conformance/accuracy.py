@@ -191,7 +191,7 @@ def function(name: str, data_type: DataType) -> Function | None:
     bits = np.zeros(slot.tensor.sizes, UNSIGNED[data_type.size])
     (found,) = OPERATORS[name](one, {slot.key: bits}).values()
     is_one = isinstance(found, Arithmetic) and found.is_element_wise and found.inner is None
-    if not is_one or len(found.arguments) != 1 or found.arguments[0].shape != bits.shape:
+    if not is_one or found.nan is not None or len(found.arguments) != 1 or found.arguments[0].shape != bits.shape:
         return None
     return Function(desc, found)
 

@@ -235,12 +235,21 @@ class Judge:
 
     def _ends(self, x: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers]:
         """The exact values, from where to where results are right, and where NaN is; see `arithmetic`."""
+        xp, found = self._xp, self._found
+        exact, low, high, nan = self._around(found.function, x)
+        for function in (*found.also, *(found.steps if self._bound.steps else ())):
+            _, least, most, other = self._around(function, x)
+            low, high, nan = xp.minimum(low, least), xp.maximum(high, most), nan | other
+        return exact, low, high, nan
+
+    def _around(self, function: Function, x: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+        """The same of one function."""
         xp, bound, apply = self._xp, self._bound, self._library.apply
-        exact = apply(self._found.function, x)
+        exact = apply(function, x)
         low = high = exact
         if bound.argument or bound.shift:
             away = xp.where(xp.isfinite(x), bound.argument * abs(x) + bound.shift, 0.0)
-            for near in (apply(self._found.function, x - away), apply(self._found.function, x + away)):
+            for near in (apply(function, x - away), apply(function, x + away)):
                 low, high = xp.fmin(low, near), xp.fmax(high, near)
                 if (extremes := self._found.extremes) is not None:
                     has_pole = (xp.sign(near) != xp.sign(exact)) & (abs(near - exact) > 1.0)
@@ -248,7 +257,10 @@ class Judge:
         is_finite = xp.isfinite(exact)
         if not bound.is_exact:
             units = xp.where(exact == 0, 0.0, bound.ulp * self._spacing(exact))
-            allowed = xp.clip(units, bound.absolute, None) + OWN_ERROR * abs(exact)
+            absolute = xp.full_like(units, bound.absolute)
+            if self._found.unit is not None:
+                absolute = absolute * apply(self._found.unit, x)
+            allowed = xp.maximum(units, absolute) + OWN_ERROR * abs(exact)
             if self._found.error is not None:
                 allowed = allowed + apply(self._found.error, x)
             low, high = xp.where(is_finite, low - allowed, low), xp.where(is_finite, high + allowed, high)
