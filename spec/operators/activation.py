@@ -208,7 +208,7 @@ SPECS = (
         "TANH",
         "the hyperbolic tangent of the input element",
         "tanh(x)",
-        composed(1.0, 2.0**-20),
+        composed(1.0, 8e-7),
         PRECISE,
         settles=("ACTIVATION_TANH-1",),
     ),
