@@ -81,7 +81,8 @@ def accuracy_rules(name: str, bounds: Bounds) -> tuple[Rule, ...]:
             f"{name}.accuracy",
             Category.EXECUTION,
             f"{statement}; it rests on {grounds}",
-            Source(FLOATING_POINT_RULES),
+            Source(f"ns-directml-dml_{name.lower()}_operator_desc", "Description"),
             settles=("ACCURACY-1",),
+            also=(Source(FLOATING_POINT_RULES),),
         ),
     )

@@ -14,7 +14,7 @@ from dml_conformance.documents.read.model import Declaration, Page, Place
 from dml_conformance.documents.report import agreement_page
 from dml_conformance.spec.operator_facts import operator_facts
 
-CLIP = page_of_facts("ELEMENT_WISE_CLIP")
+POOLING = page_of_facts("MAX_POOLING")
 
 
 def shares(page: Page) -> dict[str, str]:
@@ -29,17 +29,17 @@ def test_a_page_that_says_what_the_facts_say_agrees_in_everything(name: str) -> 
 
 
 def test_what_differs_or_is_missing_does_not_agree() -> None:
-    declared = (*CLIP.declarations[:3], Declaration("Min", "UINT", Place(13, 3)))
+    declared = (*POOLING.declarations[:3], Declaration("Strides", "UINT", Place(13, 3)))
     tables = (
         table("1_0", [row("InputTensor", "Input", (4,), ["FLOAT32"])]),
-        table("2_1", [row("InputTensor", "Input", (4, 5), ["FLOAT32"]), *CLIP.tables[2].rows[1:]]),
+        table("3_0", [row("InputTensor", "Input", (4, 5), ["FLOAT32"]), *POOLING.tables[1].rows[1:]]),
     )
-    changed = msgspec.structs.replace(CLIP, declarations=declared, introduced_in=None, availability=(), tables=tables)
+    changed = msgspec.structs.replace(POOLING, declarations=declared, introduced_in=None, availability=(), tables=tables)
     assert shares(changed) == {
-        "fields": "4/5",
+        "fields": "4/7",
         "types": "3/4",
         "introduction": "0/1",
-        "levels": "2/4",
+        "levels": "2/3",
         "rows": "3/4",
         "dimension_counts": "2/3",
         "data_types": "1/3",
@@ -47,14 +47,14 @@ def test_what_differs_or_is_missing_does_not_agree() -> None:
 
 
 def test_the_page_has_a_line_for_every_operator_and_joins_pages_with_the_same_numbers() -> None:
-    german = msgspec.structs.replace(CLIP, language="de-DE")
-    older = msgspec.structs.replace(CLIP, language="ja-JP", tables=CLIP.tables[2:])
-    lines = agreement_page(agreements([CLIP, german, older, page_of("TILE")])).splitlines()
-    found = [line.split(" | ")[:3] for line in lines if line.startswith(("| ELEMENT_WISE_CLIP |", "| TILE", "| all"))]
+    german = msgspec.structs.replace(POOLING, language="de-DE")
+    older = msgspec.structs.replace(POOLING, language="ja-JP", tables=POOLING.tables[1:])
+    lines = agreement_page(agreements([POOLING, german, older, page_of("TILE")])).splitlines()
+    found = [line.split(" | ")[:3] for line in lines if line.startswith(("| MAX_POOLING |", "| TILE", "| all"))]
     assert found == [
-        ["| all", "", "19/19"],
-        ["| ELEMENT_WISE_CLIP", "en-US, de-DE", "5/5"],
-        ["| ELEMENT_WISE_CLIP", "ja-JP", "5/5"],
+        ["| all", "", "25/25"],
+        ["| MAX_POOLING", "en-US, de-DE", "7/7"],
+        ["| MAX_POOLING", "ja-JP", "7/7"],
         ["| TILE*", "en-US", "4/4"],
     ]
     assert sum(line.startswith("| ") for line in lines) == 177 + 1 + 3

@@ -33,6 +33,7 @@ NOT_ALONE = {
     "same-dimension-count": "all tensors must have the only dimension count of the table",
     "same-data-type": "the table has one data type",
     "output-rank": "at one dimension nothing is cropped",
+    "scale-data-type": "the table has one data type",
     "total-size-rounding": "elements of 4 bytes leave nothing to round",
 }
 

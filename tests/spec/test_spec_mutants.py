@@ -114,12 +114,13 @@ CLAIMED = {
     },
     Category.AGREEMENT: {
         *("required-tensors", "same-dimension-count", "same-dimension-count-before-4_0"),
-        *("same-data-type", "value-data-type"),
+        *("same-data-type", "value-data-type", "exponent-data-type", "min-max-data-type", "scale-data-type"),
+        "zero-point",
     },
     Category.ATTRIBUTES: {
         *("enumerators", "array-lengths", "array-counts", "axes-range", "above-0", "block-size", "dilations"),
         *("k-range", "k-of-all", "padding-value-data-type", "pixel-offsets", "scales", "scale-size"),
-        *("strides", "window-sizes"),
+        *("strides", "window-sizes", "steepness-range"),
         *("axis-range", "index-dimensions-range", "input-dimension-count", "indices-dimension-count"),
         *("batch-dimension-count", "batch-dimension-count-meaningful", "repeats-count", "repeats"),
     },
@@ -128,12 +129,12 @@ CLAIMED = {
         *("sizes-off-axis", "tuple-size", "tuple-size-meaningful", "batch-sizes"),
         *("blocks-dimension-count", "bounds", "coordinates", "divisible", "indices-along-axis", "input-sizes"),
         *("lengths-sizes", "reflection-of-one", "same-sizes", "updates-sizes", "values-count"),
-        *("window-fits", "window-range"),
+        *("window-fits", "window-range", "effective-rank"),
     },
     Category.ACCEPTANCE: {"DESCRIPTOR.acceptance"},
     Category.EXECUTION: {
-        *("EXECUTION.output-bounds", "EXECUTION.inputs-unchanged", "EXECUTION.strides"),
-        *("values", "negative-indices", "out-of-range-indices"),
+        *("EXECUTION.output-bounds", "EXECUTION.inputs-unchanged", "EXECUTION.strides", "EXECUTION.in-place"),
+        *("values", "accuracy", "negative-indices", "out-of-range-indices"),
     },
 }
 
@@ -155,7 +156,7 @@ def test_an_operator_that_reads_through_indices_has_the_rules_of_indices() -> No
     for operator in operators().values():
         named = {known.id.partition(".")[2]: known for known in operator.execution_rules}
         of_indices = {"negative-indices", "out-of-range-indices"} if operator.index is not None else set()
-        assert set(named) <= {"values"} | of_indices
+        assert set(named) <= {"values", "accuracy"} | of_indices
         if families()[operator.name].startswith("gather"):
             assert set(named) == {"values"} | of_indices
         if "out-of-range-indices" in named:
@@ -166,7 +167,7 @@ def test_an_operator_that_reads_through_indices_has_the_rules_of_indices() -> No
 
 
 def test_what_holds_for_every_execution() -> None:
-    names = ["output-bounds", "inputs-unchanged", "strides"]
+    names = ["output-bounds", "inputs-unchanged", "strides", "in-place"]
     assert [known.id for known in EXECUTION_RULES] == [f"EXECUTION.{name}" for name in names]
 
 
