@@ -43,6 +43,7 @@ class Arithmetic(NamedTuple):
         steps: the same, where the bound has steps that are rounded on the way.
         unit: of the same arguments; what the bound's absolute part is a multiple of. None: of 1.
         nan: where a NaN is right too; None for nowhere.
+        bounds_of: the operator whose bounds hold; empty for that of the descriptor.
     """
 
     function: Function
@@ -56,6 +57,7 @@ class Arithmetic(NamedTuple):
     steps: tuple[Function, ...] = ()
     unit: Function | None = None
     nan: Mask | None = None
+    bounds_of: str = ""
 
 
 class Inner(NamedTuple):
@@ -89,6 +91,21 @@ def scaled(scale_bias: ScaleBias | None, data_type: DataType) -> Inner | None:
         return np.where(np.isfinite(result), np.where(overflows, np.inf, found), 0.0)
 
     return Inner(lambda x: x * scale + bias, error)
+
+
+def chained(first: Inner, then: Inner | None) -> Inner:
+    """One inner operation and another, monotonic one of its result as one."""
+    if then is None:
+        return first
+
+    def error(*taken: Numbers) -> Numbers:
+        middle, away = first.function(*taken), first.error(*taken)
+        ends = [np.where(away > 0, middle + sign * away, middle) for sign in (-1.0, 0.0, 1.0)]
+        moved = [np.abs(then.function(end) - then.function(middle)) for end in ends]
+        found = np.max(moved, axis=0) + np.max([then.error(end) for end in ends], axis=0)
+        return np.where(np.isfinite(middle), np.where(np.isnan(found), np.inf, found), then.error(middle))
+
+    return Inner(lambda *taken: then.function(first.function(*taken)), error, takes=first.takes)
 
 
 def expectation(found: Arithmetic, data_type: DataType, bound: Bound, profile: Profile) -> Expectation:

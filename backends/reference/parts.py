@@ -18,7 +18,7 @@ from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.descriptor import Slot, with_tensors
 from dml_conformance.spec.expectation import Box, Expectation
 from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.registry import spec_of
+from dml_conformance.spec.registry import operator
 from dml_conformance.spec.tensor import TensorDesc
 
 PART_ELEMENTS = 2**20
@@ -71,7 +71,7 @@ class LargeExpectation:
 def as_expectation(found: Any, desc: OperatorDesc, tensor: TensorDesc, profile: Profile) -> Expectation:
     """What an operator's function returned for an output, under the bounds of a profile."""
     if isinstance(found, Arithmetic):
-        spec = spec_of(desc)
+        spec = operator(found.bounds_of or desc.operator)
         bound = profile.bound(spec.bounds, spec.precise, tensor.data_type)
         found = expectation(found, tensor.data_type, bound, profile)
     if isinstance(found, Expectation):

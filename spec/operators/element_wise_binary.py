@@ -1,9 +1,12 @@
 """Arithmetic on two numbers: ELEMENT_WISE_ADD, _DIVIDE, _MAX, _MODULUS_FLOOR, _ATAN_YX and their like.
 
+ADD1 is ADD of floating-point numbers with an activation function of the sum, if one is given.
+
 Bounds. Direct3D states that of sums, products and quotients in FLOAT32, where it lets devices cut instead of round. So
 does the software device that the real library was observed on in FLOAT16, and another makes infinity of sums next above
 the largest number: for FLOAT16 it is the WebNN tests' unit. A quotient may be a product with the reciprocal of the
-divisor, and is so on real devices; a remainder and an angle inherit what that loses.
+divisor, and is so on real devices; a remainder and an angle inherit what that loses. An activation of a sum has the
+bound of its own operator, of any sum that ADD may come to.
 """
 
 from __future__ import annotations
@@ -11,6 +14,13 @@ from __future__ import annotations
 from dml_conformance.spec.accuracy import EXACT, Bound, Bounds, Ground, bounds
 from dml_conformance.spec.operator import OperatorSpec
 from dml_conformance.spec.operators._element_wise import element_wise
+from dml_conformance.spec.operators._fused import (
+    FUSED_ACTIVATIONS,
+    flat_softplus,
+    fusion_rules,
+    newer_activation,
+)
+from dml_conformance.spec.rules import Rule
 from dml_conformance.spec.sources import FLOATING_POINT_RULES, Source
 
 RECIPROCAL = "a product with the reciprocal of the divisor, itself 1 ULP off"
@@ -32,7 +42,15 @@ DIVISOR = (
 
 
 def _operation(
-    name: str, of: str, values: str, formula: str, stated: Bounds, precise: Bounds | None = None, settles: int = 1
+    name: str,
+    of: str,
+    values: str,
+    formula: str,
+    stated: Bounds,
+    precise: Bounds | None = None,
+    settles: int = 1,
+    own_rules: tuple[Rule, ...] = (),
+    also: tuple[Source, ...] = (Source(FLOATING_POINT_RULES),),
 ) -> OperatorSpec:
     """One of them; its statement settles the first errata of its own."""
     return element_wise(
@@ -43,7 +61,8 @@ def _operation(
         domains={"ATensor": "terms", "BTensor": "terms"},
         summary=f"computes {of}",
         pseudocode=f"output[c...] = {formula}",
-        also=(Source(FLOATING_POINT_RULES),),
+        also=also,
+        own_rules=own_rules,
         settles=tuple(f"ELEMENT_WISE_{name}-{n}" for n in range(1, settles + 1)),
     )
 
@@ -142,4 +161,19 @@ SPECS = (
         SUM,
         ROUNDED,
     ),
+    _operation(
+        "ADD1",
+        "the sum of two elements, or with FusedActivation that activation of the sum",
+        f"; without an activation {NAN}, and so it is of opposite infinities; with one, the sum may be rounded before "
+        "or not, and right is what the rules of the activation's operator make of it, its bound in place of the sum's",
+        "activation(a[c...] + b[c...])",
+        SUM,
+        ROUNDED,
+        own_rules=fusion_rules("ELEMENT_WISE_ADD1", "ELEMENT_WISE_ADD1-2", "ELEMENT_WISE_ADD1-3"),
+        also=(FUSED_ACTIVATIONS, Source(FLOATING_POINT_RULES)),
+    ),
 )
+DIVERGENCES = {
+    "DIV-fused-activations-newer-than-the-list": newer_activation,
+    "DIV-fused-softplus-of-any-steepness": flat_softplus,
+}

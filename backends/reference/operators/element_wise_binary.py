@@ -11,6 +11,7 @@ import numpy as np
 
 from dml_conformance.backends.reference.arithmetic import Arithmetic, Function, Inner, spacing
 from dml_conformance.backends.reference.layout import NUMBERS, Array, Arrays, Compute, as_numbers
+from dml_conformance.backends.reference.operators._fused import activated
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation, Mask, Numbers, Within
@@ -36,6 +37,27 @@ def difference_square(desc: Any, arrays: Arrays) -> Found:
         return {"output_tensor": np.square(a - b)}
     difference = Inner(np.subtract, lambda a, b: _unit(a - b, data_type), takes=2)
     return {"output_tensor": Arithmetic(np.square, (a, b), difference)}
+
+
+def add_activated(desc: Any, arrays: Arrays) -> Found:
+    """output[c...] = activation(a[c...] + b[c...])"""
+    if desc.fused_activation is None:
+        return compute(np.add, desc, arrays)
+    data_type = desc.output_tensor.data_type
+    return activated(desc.fused_activation, desc.output_tensor, _sum(data_type), _operands(desc, arrays))
+
+
+def _sum(data_type: DataType) -> Inner:
+    """a + b, rounded or not; anything beyond the largest number, and a subnormal FLOAT32 number or 0"""
+    info = np.finfo(NUMBERS[data_type])
+
+    def error(a: Numbers, b: Numbers) -> Numbers:
+        total = np.abs(a + b)
+        flushed = np.where(total < float(info.tiny), total, 0.0) if data_type is DataType.FLOAT32 else 0.0
+        within = np.maximum(_unit(total, data_type), flushed)
+        return np.where(np.isfinite(total) & (total > float(info.max)), np.inf, within)
+
+    return Inner(np.add, error, takes=2)
 
 
 def mean(desc: Any, arrays: Arrays) -> Found:
@@ -157,6 +179,7 @@ def _bits(numbers: Array) -> Array:
 
 OPERATORS: dict[str, Compute] = {
     "ELEMENT_WISE_ADD": partial(compute, np.add),
+    "ELEMENT_WISE_ADD1": add_activated,
     "ELEMENT_WISE_ATAN_YX": atan_yx,
     "ELEMENT_WISE_DIFFERENCE_SQUARE": difference_square,
     "ELEMENT_WISE_DIVIDE": divide,

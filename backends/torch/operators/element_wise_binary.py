@@ -11,6 +11,7 @@ from torch import Tensor
 
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._element_wise import OPERANDS, operands
+from dml_conformance.backends.torch.operators._fused import activated, fusion_fault
 from dml_conformance.backends.torch.operators._numbers import narrow, widen
 from dml_conformance.backends.torch.operators._order import UNSIGNED, bits
 
@@ -23,6 +24,12 @@ def compute(function: Function, desc: Any, tensors: Tensors) -> Tensors:
     if a.dtype in UNSIGNED:
         return {"output_tensor": function(bits(a), bits(b))}
     return {"output_tensor": function(a, b)}
+
+
+def add_activated(desc: Any, tensors: Tensors) -> Tensors:
+    """ADD1: an activation of the sum."""
+    a, b = operands(tensors)
+    return {"output_tensor": activated(desc, a + b)}
 
 
 def compute_wide(function: Function, desc: Any, tensors: Tensors) -> Tensors:
@@ -98,4 +105,8 @@ _RUNS = {
 OPERATORS = {
     f"ELEMENT_WISE_{name}": TorchOperator(run, ((*OPERANDS, "output_tensor"),), frozenset(OPERANDS))
     for name, run in _RUNS.items()
+} | {
+    "ELEMENT_WISE_ADD1": TorchOperator(
+        add_activated, ((*OPERANDS, "output_tensor"),), frozenset(OPERANDS), fault=fusion_fault
+    )
 }
