@@ -164,6 +164,10 @@ def ones(count: int) -> TensorDesc:
     return tensor(*(1,) * count)
 
 
+def add1(activation: OperatorDesc | None) -> OperatorDesc:
+    return described("ELEMENT_WISE_ADD1", ones(1), ones(1), ones(1), activation)
+
+
 I8 = DataType.INT8
 # For each divergence, descriptors as near to it as can be, and whether they show it.
 NEIGHBOURS: list[tuple[str, OperatorDesc, bool]] = [
@@ -222,6 +226,25 @@ NEIGHBOURS: list[tuple[str, OperatorDesc, bool]] = [
     *(
         ("clip1-limits-of-any-type", described("ELEMENT_WISE_CLIP1", tensor(1), tensor(1), None, kind, 0, 1), shows)
         for kind, shows in ((DataType.INT32, True), (14, True), (DataType.FLOAT32, False))
+    ),
+    *(
+        ("fused-activations-newer-than-the-list", add1(activation), shows)
+        for activation, shows in (
+            (None, False),
+            (described("ACTIVATION_SWISH", None, None, 1.0), True),
+            (described("ACTIVATION_SWISH", ones(1), None, 1.0), False),
+            (described("ACTIVATION_RELU", None, None), False),
+            (described("ACTIVATION_PARAMETERIZED_RELU", None, None, None), False),
+        )
+    ),
+    *(
+        ("fused-softplus-of-any-steepness", add1(activation), shows)
+        for activation, shows in (
+            (None, False),
+            (described("ACTIVATION_SOFTPLUS", None, None, 0.0), True),
+            (described("ACTIVATION_SOFTPLUS", None, None, 1.0), False),
+            (described("ACTIVATION_ELU", None, None, 0.5), False),
+        )
     ),
     *(
         ("diagonal-matrix-of-64-bits", described("DIAGONAL_MATRIX", tensor(1, 1, data_type=kind), 0, 1.0), shows)

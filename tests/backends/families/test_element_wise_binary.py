@@ -15,9 +15,12 @@ from dml_conformance.backends.reference.arithmetic import spacing
 from dml_conformance.backends.reference.layout import bits
 from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.levels import HIGHEST
-from dml_conformance.spec.registry import operators
+from dml_conformance.spec.forms import desc_from_json, desc_to_json
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.operators._fused import FUSIBLE
+from dml_conformance.spec.registry import every_operator, operators
 from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import decide
 
 INF, NAN = math.inf, math.nan
 # Of numbers without limits; the quotient of integers is cut, and None is left open.
@@ -146,3 +149,125 @@ def test_integers() -> None:
     for name in ("DIVIDE", "MODULUS_FLOOR", "MODULUS_TRUNCATE"):
         ends = np.array([0, 1, 2, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 2, 2**64 - 1], np.uint64)
         assert_conforms(TorchBackend("cpu"), given(name, np.repeat(ends, 8), np.tile(ends, 8)))
+
+
+# --- ADD1 -------------------------------------------------------------------------------------------------------------
+
+# Of one number; attributes in the order of the structure.
+ACTIVATIONS: dict[str, tuple[tuple[float, ...], Callable[[float], float]]] = {
+    "CELU": ((0.5,), lambda x: max(0.0, x) + min(0.0, 0.5 * math.expm1(x / 0.5))),
+    "ELU": ((1.5,), lambda x: x if x >= 0 else 1.5 * math.expm1(x)),
+    "HARD_SIGMOID": ((0.25, 0.5), lambda x: max(0.0, min(0.25 * x + 0.5, 1.0))),
+    "IDENTITY": ((), lambda x: x),
+    "LEAKY_RELU": ((0.125,), lambda x: x if x >= 0 else 0.125 * x),
+    "LINEAR": ((-3.0, 0.5), lambda x: -3.0 * x + 0.5),
+    "PARAMETRIC_SOFTPLUS": ((3.0, 0.5), lambda x: 3.0 * math.log1p(math.exp(0.5 * x))),
+    "RELU": ((), lambda x: max(0.0, x)),
+    "SCALED_ELU": ((1.5, 2.0), lambda x: 2.0 * x if x > 0 else 3.0 * math.expm1(x)),
+    "SCALED_TANH": ((2.0, 0.5), lambda x: 2.0 * math.tanh(0.5 * x)),
+    "SHRINK": ((0.5, 1.5), lambda x: x - 0.5 if x > 1.5 else x + 0.5 if x < -1.5 else 0.0),
+    "SIGMOID": ((), lambda x: 1.0 / (1.0 + math.exp(-x))),
+    "SOFTPLUS": ((2.0,), lambda x: math.log1p(math.exp(2.0 * x)) / 2.0),
+    "SOFTSIGN": ((), lambda x: x / (1.0 + abs(x))),
+    "TANH": ((), math.tanh),
+    "THRESHOLDED_RELU": ((1.0,), lambda x: x if x > 1.0 else 0.0),
+}
+TORCH = TorchBackend("cpu")
+
+
+def activation(name: str, *attributes: float, **tensors: Any) -> Any:
+    described = every_operator()[name if name.startswith("ELEMENT") else f"ACTIVATION_{name}"].desc
+    fields = [field.attribute for field in described.fields]
+    given_last = zip(fields[len(fields) - len(attributes) :], attributes, strict=True)
+    return described(**{**dict.fromkeys(fields), **dict(given_last), **tensors})
+
+
+def fused(name: str, *attributes: float, a: Any, b: Any, kind: Any = np.float32) -> Run:
+    run = given("ADD", np.array(a, kind), np.array(b, kind))
+    chosen = activation(name, *attributes)
+    desc = operators()["ELEMENT_WISE_ADD1"].desc(*(run.desc.a_tensor,) * 3, chosen)
+    return with_values(desc, HIGHEST, a_tensor=np.array(a, kind), b_tensor=np.array(b, kind))
+
+
+def allows(run: Run, *results: float) -> list[bool]:
+    """Which results of its one element are right."""
+    data_type = run.desc.output_tensor.data_type
+    kind = np.dtype(data_type.name.lower())
+    found = [np.array([result], kind).view(f"u{kind.itemsize}") for result in results]
+    return [bool(is_right(run.expected["output_tensor"], result, data_type).all()) for result in found]
+
+
+def test_every_activation_that_can_be_fused_is_here() -> None:
+    assert {f"ACTIVATION_{name}" for name in ACTIVATIONS} == FUSIBLE
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16])
+@pytest.mark.parametrize("name", ACTIVATIONS, ids=str.lower)
+def test_an_activation_is_of_the_sum(name: str, kind: Any) -> None:
+    attributes, function = ACTIVATIONS[name]
+    terms = (-2.75, -1.5, -0.25, 0.0, 0.125, 1.25, 3.5)
+    a, b = np.repeat(terms, len(terms)), np.tile(terms, len(terms))
+    run = fused(name, *attributes, a=a, b=b, kind=kind)
+    exact = [function(x + y) for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+    found = numbers(run.expected["output_tensor"].values, run.desc.output_tensor.data_type)
+    assert np.allclose(found.astype(np.float64), exact, rtol=2e-6 if kind is np.float32 else 2e-3, atol=1e-6)
+    assert_conforms(TORCH, run)
+    for x, y in ((0.75, 1.5), (-2.5, 0.75), (2.5, -3.75)):
+        one = fused(name, *attributes, a=[x], b=[y], kind=kind)
+        right = function(x + y)
+        assert allows(one, right, right * 1.02 + 0.01, NAN) == [True, False, False]
+
+
+def test_edges_of_sums_that_are_activated() -> None:
+    half = np.float16
+    for kind in (np.float32, half):
+        assert allows(fused("TANH", a=[INF], b=[-INF], kind=kind), NAN, 0) == [True, False]
+        assert allows(fused("RELU", a=[NAN], b=[1], kind=kind), NAN, 0, 1) == [True, True, False]
+        assert allows(fused("THRESHOLDED_RELU", 0.5, a=[NAN], b=[1], kind=kind), 0, NAN) == [True, False]
+        assert allows(fused("IDENTITY", a=[1], b=[2], kind=kind), 3, 0) == [True, False]
+        assert allows(fused("RELU", a=[-1], b=[-2], kind=kind), 0, -3) == [True, False]
+    # The sum is infinite in FLOAT16, or is not where more bits are computed.
+    beyond: Any = {"a": [60000], "b": [60000], "kind": half}
+    assert allows(fused("LINEAR", 0.25, 0.0, **beyond), 30000, INF, NAN) == [True, True, False]
+    assert allows(fused("LINEAR", 0.0, 1.0, **beyond), 1, NAN) == [True, True]
+    assert allows(fused("SIGMOID", **beyond), 1, NAN) == [True, False]
+    assert allows(fused("SOFTSIGN", **beyond), 1, NAN) == [True, True]
+    # 2049 is not a FLOAT16 number: 2048 and 2050 are next to it.
+    near: Any = {"a": [2048], "b": [1], "kind": half}
+    assert allows(fused("LINEAR", 1.0, -2048.0, **near), 0, 1, 2, 32, -32) == [True, True, True, False, False]
+    # Nothing says what an activation makes of coefficients that are not finite.
+    assert all(allows(fused("ELU", INF, a=[-1], b=[0]), 0, 1, NAN))
+    # A subnormal sum of normal numbers may be flushed.
+    least = 2.0**-126
+    assert allows(fused("LINEAR", 2.0**24, 0.0, a=[1.5 * least], b=[-least]), 2.0**-103, 0, 1) == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("level", "chosen", "rule"),
+    [
+        ("6_4", None, ""),
+        ("2_0", activation("RELU"), ""),
+        ("2_0", activation("SHRINK", 0.0, 0.5), ""),
+        ("2_1", activation("CELU", 1.0), "fused-activation"),
+        ("3_0", activation("CELU", 1.0), ""),
+        ("6_4", activation("GELU"), "fused-activation"),
+        ("6_4", activation("SWISH", 1.0), "fused-activation"),
+        ("6_4", activation("HARD_SWISH", 1.0, 1.0), "fused-activation"),
+        ("6_4", activation("PARAMETERIZED_RELU"), "fused-activation"),
+        ("6_4", activation("SOFTMAX"), "fused-activation"),
+        ("6_4", activation("ELEMENT_WISE_IDENTITY"), "fused-activation"),
+        ("6_4", activation("RELU", input_tensor=TensorDesc.of(DataType.FLOAT32, (1,))), "fused-activation"),
+        ("6_4", activation("RELU", output_tensor=TensorDesc.of(DataType.FLOAT32, (1,))), "fused-activation"),
+        ("6_3", activation("SOFTPLUS", 0.5), "fused-steepness"),
+        ("6_3", activation("SOFTPLUS", NAN), "fused-steepness"),
+        ("6_3", activation("SOFTPLUS", 1.0), ""),
+        ("6_4", activation("SOFTPLUS", 0.5), ""),
+    ],
+)
+def test_what_can_be_fused(level: str, chosen: Any, rule: str) -> None:
+    tensor = TensorDesc.of(DataType.FLOAT16, (1, 2, 3, 4))
+    desc = operators()["ELEMENT_WISE_ADD1"].desc(tensor, tensor, tensor, chosen)
+    at = Level.parse(level)
+    assert decide(desc, at).rules == ((f"ELEMENT_WISE_ADD1.{rule}",) if rule else ())
+    assert TORCH.validate(desc, at).accepted is not bool(rule)
+    assert desc_to_json(desc_from_json(desc_to_json(desc))) == desc_to_json(desc)

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
+from msgspec.structs import replace
 
 from dml_conformance.backends.reference.layout import as_numbers
-from strength.mutants.base import Arrays, WrongValues, plants, right
+from strength.mutants.base import Arrays, WrongDecision, WrongValues, plants, right
 
 SUMS = ("ADD", "SUBTRACT", "MULTIPLY", "DIFFERENCE_SQUARE")
 DIVISIONS = ("DIVIDE", "MODULUS_TRUNCATE", "MODULUS_FLOOR")
@@ -178,6 +179,65 @@ def SquaresBeforeItSubtracts(name: str, a: Any, b: Any, kept: Any) -> Any:
 @plants("instead", Computed, names=("DIFFERENCE_SQUARE",))
 def DifferenceNotSquared(name: str, a: Any, b: Any, kept: Any) -> Any:
     return a - b
+
+
+# --- fused activations ------------------------------------------------------------------------------------------------
+
+
+class Fused(WrongValues, abstract=True):
+    """A bug of an activation that is fused."""
+
+    has = ("fused_activation",)
+
+    def found(self, desc: Any, arrays: Arrays) -> Arrays:
+        return right(desc, arrays) if desc.fused_activation is None else self.activated(desc, arrays)
+
+    def activated(self, desc: Any, arrays: Arrays) -> Arrays:
+        """What comes out where there is an activation."""
+        raise NotImplementedError
+
+
+@plants("activated", Fused)
+def ActivationIgnored(desc: Any, arrays: Arrays) -> Arrays:
+    return right(replace(desc, fused_activation=None), arrays)
+
+
+@plants("activated", Fused)
+def ActivationBeforeTheSum(desc: Any, arrays: Arrays) -> Arrays:
+    """Computes the activation of ATensor, and adds BTensor to that."""
+    zeros = {**arrays, "b_tensor": np.zeros_like(arrays["b_tensor"])}
+    activated = right(desc, zeros)["output_tensor"]
+    return right(replace(desc, fused_activation=None), {**arrays, "a_tensor": activated})
+
+
+@plants("activated", Fused)
+def ActivationTwice(desc: Any, arrays: Arrays) -> Arrays:
+    once = right(desc, arrays)["output_tensor"]
+    return right(desc, {"a_tensor": once, "b_tensor": np.zeros_like(once)})
+
+
+@plants("activated", Fused)
+def AttributesOfTheActivationIgnored(desc: Any, arrays: Arrays) -> Arrays:
+    """Has 1 in the place of each."""
+    activation = desc.fused_activation
+    ones = {field.attribute: 1.0 for field in activation.fields if not field.is_tensor}
+    return right(replace(desc, fused_activation=replace(activation, **ones)), arrays)
+
+
+@plants("seen", WrongDecision, has=("fused_activation",), rules=("fused-activation",))
+def TensorsOfTheActivationIgnored(desc: Any) -> Any:
+    """Fuses an activation that has tensors."""
+    activation = desc.fused_activation
+    if activation is None:
+        return desc
+    nulls = {field.attribute: None for field in activation.fields if field.is_tensor}
+    return replace(desc, fused_activation=replace(activation, **nulls))
+
+
+@plants("seen", WrongDecision, has=("fused_activation",), rules=("fused-activation",))
+def ActivationNotLookedAt(desc: Any) -> Any:
+    """Fuses every operator."""
+    return replace(desc, fused_activation=None)
 
 
 # --- integers ---------------------------------------------------------------------------------------------------------
