@@ -188,6 +188,7 @@ class Fused(WrongValues, abstract=True):
     """A bug of an activation that is fused."""
 
     has = ("fused_activation",)
+    families = ("element_wise_binary",)
 
     def found(self, desc: Any, arrays: Arrays) -> Arrays:
         return right(desc, arrays) if desc.fused_activation is None else self.activated(desc, arrays)
@@ -224,7 +225,7 @@ def AttributesOfTheActivationIgnored(desc: Any, arrays: Arrays) -> Arrays:
     return right(replace(desc, fused_activation=replace(activation, **ones)), arrays)
 
 
-@plants("seen", WrongDecision, has=("fused_activation",), rules=("fused-activation",))
+@plants("seen", WrongDecision, has=Fused.has, families=Fused.families, rules=("fused-activation",))
 def TensorsOfTheActivationIgnored(desc: Any) -> Any:
     """Fuses an activation that has tensors."""
     activation = desc.fused_activation
@@ -234,7 +235,7 @@ def TensorsOfTheActivationIgnored(desc: Any) -> Any:
     return replace(desc, fused_activation=replace(activation, **nulls))
 
 
-@plants("seen", WrongDecision, has=("fused_activation",), rules=("fused-activation",))
+@plants("seen", WrongDecision, has=Fused.has, families=Fused.families, rules=("fused-activation",))
 def ActivationNotLookedAt(desc: Any) -> Any:
     """Fuses every operator."""
     return replace(desc, fused_activation=None)
