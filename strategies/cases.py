@@ -124,13 +124,16 @@ def _kept(chooser: Chooser, operator: str, level: Level, rule: str, origin: str)
     return Case(desc, level, data, rule, Outcome.ACCEPT, (), origin)
 
 
-def _with_data(chooser: Chooser, desc: OperatorDesc, focus: Focus) -> tuple[OperatorDesc, dict[str, Recipe]]:
-    """The descriptor and its data, with what the focus asks of both."""
+def _with_data(
+    chooser: Chooser, desc: OperatorDesc, focus: Focus, overwritten: str = ""
+) -> tuple[OperatorDesc, dict[str, Recipe]]:
+    """The descriptor and its data, with what the focus asks of both; in place of the input that is named, or of any."""
     data = recipes(chooser, desc, focus)
     if not focus.in_place:
         return desc, data
     output = outputs(desc)[0]
-    slot = chooser.choice([slot for slot in inputs(desc) if slot.tensor.sizes == output.tensor.sizes])
+    alike = [slot for slot in inputs(desc) if slot.tensor.sizes == output.tensor.sizes]
+    slot = chooser.choice([slot for slot in alike if overwritten in ("", slot.key)])
     is_as_wide = slot.tensor.data_type.size == output.tensor.data_type.size
     tensor = replace(output.tensor, data_type=slot.tensor.data_type) if is_as_wide else output.tensor
     return with_tensors(desc, {slot.key: tensor}), {**data, slot.key: replace(data[slot.key], in_place=True)}
@@ -260,7 +263,8 @@ def numbered_case(seed: int, operator: str, level: Level, number: int) -> Case:
     chooser = SeededChooser(origin)
     focus, context = _narrowed(operator, level, leader.rule)
     desc = _laid_out_anew(context.driven_by(chooser), leader.desc) if place == _RELAID else leader.desc
-    desc, data = _with_data(chooser, desc, focus)
+    overwritten = next((key for key, recipe in leader.data.items() if recipe.in_place), "")
+    desc, data = _with_data(chooser, desc, focus, overwritten)
     return Case(desc, level, data, leader.rule, leader.outcome, leader.broken, origin)
 
 

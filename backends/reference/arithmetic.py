@@ -286,6 +286,7 @@ def _rounded(
     beyond = 2.0 ** float(info.maxexp)  # what would come after the largest number; infinity stands in its place
     least, most, nan = interval
     values = computed.exact.astype(target)
+    values = np.where(np.isnan(values), target.type(np.nan), values)  # whatever NaN is computed, the same one
     low = least.astype(target)
     low = np.where(low < least, np.nextafter(low, target.type(np.inf)), low)
     low = np.where(least <= -beyond, target.type(-np.inf), low)

@@ -261,9 +261,11 @@ def _lost_types(subject: PageSubject) -> Iterator[Remark]:
 
 @CHECKS.add("table-idle", Severity.WARNING, "a level has a table of its own where it changed something")
 def _same_tables(subject: PageSubject) -> Iterator[Remark]:
-    """Every table adds something to the one below."""
+    """Every table adds something to the one below, if no rule of the operator's own starts or ends with it."""
+    rules = () if subject.spec is None else subject.spec.own_rules
     for lower, higher in _pairs(subject):
-        if _content(lower) == _content(higher):
+        has_rule = any(higher.level in (rule.since, rule.until) for rule in rules)
+        if _content(lower) == _content(higher) and not has_rule:
             found = f"the table of {higher.label} says what that of {lower.label} does"
             yield Remark(higher.label, higher.heading, found, "what the level changed, or no table")
 

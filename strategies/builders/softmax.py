@@ -44,8 +44,8 @@ class SoftmaxBuilder(Builder):
             yield self._build(ctx, (1,) * (ctx.ranks[0] - 1) + (length,))
 
     def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
-        if place != len(sizes) - 1:
-            raise Impossible
+        if place != len(sizes) - 1 and sizes[place] > max(LONG_AXES[0], *sizes[place + 1 :]):
+            raise Impossible  # it works along the last dimension alone
         return super().long_axis(ctx, sizes, place)
 
     def break_sizes(self, ctx: Context) -> Any:

@@ -34,7 +34,9 @@ def test_what_differs_or_is_missing_does_not_agree() -> None:
         table("1_0", [row("InputTensor", "Input", (4,), ["FLOAT32"])]),
         table("3_0", [row("InputTensor", "Input", (4, 5), ["FLOAT32"]), *POOLING.tables[1].rows[1:]]),
     )
-    changed = msgspec.structs.replace(POOLING, declarations=declared, introduced_in=None, availability=(), tables=tables)
+    changed = msgspec.structs.replace(
+        POOLING, declarations=declared, introduced_in=None, availability=(), tables=tables
+    )
     assert shares(changed) == {
         "fields": "4/7",
         "types": "3/4",

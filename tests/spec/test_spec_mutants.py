@@ -120,7 +120,7 @@ CLAIMED = {
     Category.ATTRIBUTES: {
         *("enumerators", "array-lengths", "array-counts", "axes-range", "above-0", "block-size", "dilations"),
         *("k-range", "k-of-all", "padding-value-data-type", "pixel-offsets", "scales", "scale-size"),
-        *("strides", "window-sizes", "steepness-range"),
+        *("strides", "window-sizes", "steepness-range", "fused-activation", "fused-steepness"),
         *("axis-range", "index-dimensions-range", "input-dimension-count", "indices-dimension-count"),
         *("batch-dimension-count", "batch-dimension-count-meaningful", "repeats-count", "repeats"),
     },
@@ -288,6 +288,9 @@ _OF_ATTRIBUTES = {
     "scales",
     "pixel-offsets",
     "strides",
+    "steepness-range",
+    "fused-activation",
+    "fused-steepness",
 }
 _OF_ATTRIBUTES |= {"scale-size", "window-sizes", "block-size", "array-counts"}
 _SHAPES = CLAIMED[Category.SHAPE] | CLAIMED[Category.ATTRIBUTES] - _OF_ATTRIBUTES

@@ -115,13 +115,11 @@ class Planted(msgspec.Struct, frozen=True):
 def planted(operator: str, level: Level, families: Iterable[str] = EVERY_FAMILY) -> Iterator[Planted]:
     """The backends of these families whose faults show in an operator at a level.
 
-    Where another operator stands for it in what their family shares, these are faults of its own: of what it computes,
-    and of rules that name it.
+    Where another operator stands for it in what their family shares, those by rule are of rules that name it.
     """
     wanted, is_alone = set(families), not is_sibling(operator)
     for mutant in MUTANTS:
-        is_planted = mutant.family() in wanted and operator in mutant.operators() and (is_alone or mutant.families)
-        if is_planted and mutant.shows_at(operator, level):
+        if mutant.family() in wanted and operator in mutant.operators() and mutant.shows_at(operator, level):
             about = " ".join((mutant.__doc__ or "").split()) if mutant.__doc__ != mutant.__base__.__doc__ else ""
             yield Planted(mutant.__name__, mutant.family(), about, mutant, mutant.decides_only())
     if BY_RULE in wanted:

@@ -214,7 +214,7 @@ class GammaIgnored(CoefficientIgnored):
     names, attribute = ("SCALED_ELU",), "gamma"
 
 
-class BiasIgnored(CoefficientIgnored):
+class ShrinkBiasIgnored(CoefficientIgnored):
     names, attribute, usual = ("SHRINK",), "bias", 0.0
 
 
@@ -226,7 +226,7 @@ class SteepnessIgnored(CoefficientIgnored):
     names, attribute = ("SOFTPLUS",), "steepness"
 
 
-class ScaleIgnored(CoefficientIgnored):
+class SwishScaleIgnored(CoefficientIgnored):
     names, attribute = ("SWISH",), "sigmoid_input_scale"
 
 
@@ -342,7 +342,7 @@ def TheFirstSlopeForAll(x: Any, desc: Any, numbers: Any) -> Any:
 class SlopesTakenForPacked(Mutant):
     """Reads the slopes without their strides."""
 
-    has, rules = ("slope_tensor",), EXECUTED
+    has, rules, families = ("slope_tensor",), EXECUTED, ("activation",)
 
     def computed(self, desc: Any, inputs: Bindings) -> Any:
         tensor, binding = desc.slope_tensor, inputs["slope_tensor"]
@@ -354,7 +354,7 @@ class SlopesTakenForPacked(Mutant):
 
 
 @other(*EXPONENTIALS)
-def ExponentialInFloat16(x: Any, desc: Any) -> Any:
+def ActivationExponentialInFloat16(x: Any, desc: Any) -> Any:
     """Rounds the exponential to FLOAT16."""
     name = desc.operator.removeprefix("ACTIVATION_")
     if name == "CELU":
@@ -397,7 +397,7 @@ class OtherIntegers(Named, abstract=True):
 
 
 @plants("of_integers", OtherIntegers, names=("RELU", "PARAMETERIZED_RELU"))
-def IntegersThroughFloat32(desc: Any, arrays: Arrays) -> Arrays:
+def ActivationThroughFloat32(desc: Any, arrays: Arrays) -> Arrays:
     """Computes in FLOAT32, which does not have all integers."""
     numbers = {key: as_numbers(array, desc.input_tensor.data_type).astype(np.float32) for key, array in arrays.items()}
     x = numbers["input_tensor"]
@@ -414,7 +414,7 @@ def IntegersTakenForUnsigned(desc: Any, arrays: Arrays) -> Arrays:
 
 
 @plants("of_integers", OtherIntegers, names=("SHRINK",))
-def UnsignedTakenForSigned(desc: Any, arrays: Arrays) -> Arrays:
+def ActivationOfUnsignedTakenForSigned(desc: Any, arrays: Arrays) -> Arrays:
     """Takes unsigned integers for signed ones."""
     source = arrays["input_tensor"]
     x = source.view(f"i{source.itemsize}").astype(np.float64)

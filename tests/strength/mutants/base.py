@@ -56,7 +56,6 @@ class Mutant(ReferenceBackend):
         reads: whether it shows in an input.
         indexes: whether it shows in what an index tensor addresses.
         moves: whether it shows in elements that are moved bit for bit, whatever they are.
-        is_large: whether it shows in the largest outputs alone, which one operator of a family may stand for.
         since: the level from which on it shows; "" = from the operator's introduction.
         until: the level from which on it no longer shows; "" = to the highest.
     """
@@ -69,7 +68,6 @@ class Mutant(ReferenceBackend):
     reads: ClassVar[bool] = False
     indexes: ClassVar[bool] = False
     moves: ClassVar[bool] = False
-    is_large: ClassVar[bool] = False
     since: ClassVar[str] = ""
     until: ClassVar[str] = ""
 
@@ -84,7 +82,10 @@ class Mutant(ReferenceBackend):
 
     @classmethod
     def operators(cls) -> tuple[str, ...]:
-        """The operators that have what its fault needs."""
+        """The operators that have what its fault needs.
+
+        Where another operator stands for one in what their family shares, the faults of that one are its own alone.
+        """
         return tuple(
             name
             for name, spec in operators().items()
@@ -94,7 +95,7 @@ class Mutant(ReferenceBackend):
             and (not cls.reads or spec.input_fields)
             and (not cls.indexes or spec.index is not None)
             and (not cls.moves or moves_bits(spec))
-            and not (cls.is_large and is_sibling(name))
+            and (cls.families or not is_sibling(name))
         )
 
     @classmethod

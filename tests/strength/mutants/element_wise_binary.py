@@ -75,7 +75,7 @@ def Float32ThroughFloat16(name: str, a: Any, b: Any, kept: Any) -> Any:
 
 
 @plants("instead", Computed, names=tuple(set(FORMULAS) - {"ATAN_YX", "DIFFERENCE_SQUARE"}), kinds="f")
-def Float16SubnormalsFlushed(name: str, a: Any, b: Any, kept: Any) -> Any:
+def SubnormalFloat16OperandsFlushed(name: str, a: Any, b: Any, kept: Any) -> Any:
     """Takes subnormal FLOAT16 numbers for 0, which they are not."""
     flushed = [np.where(np.abs(x) < 2.0**-14, x * 0, x) if x.itemsize == 2 else x for x in (a, b)]
     return FORMULAS[name](*flushed)
@@ -93,7 +93,7 @@ def ClampedToTheLargestNumber(name: str, a: Any, b: Any, kept: Any) -> Any:
 
 
 @plants("instead", Computed, names=("DIVIDE",), kinds="f")
-def ReciprocalOf12Bits(name: str, a: Any, b: Any, kept: Any) -> Any:
+def QuotientByReciprocalOf12Bits(name: str, a: Any, b: Any, kept: Any) -> Any:
     """Multiplies with what a fast instruction estimates."""
     reciprocal = 1 / b.astype(np.float32)
     return np.where(np.isfinite(kept), a * (reciprocal.view(np.uint32) & np.uint32(0xFFFF_F000)).view(np.float32), kept)
@@ -167,7 +167,7 @@ def AnglesFromZeroToTwoPi(name: str, a: Any, b: Any, kept: Any) -> Any:
 
 
 @plants("instead", Computed, names=("ATAN_YX",), kinds="f")
-def AnglesInDegrees(name: str, a: Any, b: Any, kept: Any) -> Any:
+def AnglesOfPointsInDegrees(name: str, a: Any, b: Any, kept: Any) -> Any:
     return np.degrees(kept)
 
 
@@ -258,7 +258,7 @@ def IntegersSaturate(name: str, a: Any, b: Any, kept: Any) -> Any:
 
 
 @plants("instead", Computed, names=SUMS, kinds="iu", since="3_1")
-def IntegersThroughFloat32(name: str, a: Any, b: Any, kept: Any) -> Any:
+def OperandsThroughFloat32(name: str, a: Any, b: Any, kept: Any) -> Any:
     """Computes in FLOAT32, which does not have all integers; small ones are right."""
     exact = FORMULAS[name](a.astype(np.float64), b.astype(np.float64))
     rounded = exact.astype(np.float32).astype(np.float64)

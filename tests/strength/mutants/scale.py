@@ -127,7 +127,6 @@ def _first(count: int, of: int) -> Any:
 class Writes65535BlocksOf256(WritesAPart):
     """Starts at most 65,535 blocks of 256 elements, on a packed output."""
 
-    is_large = True
     blocks = 65_535
 
     def is_beyond(self, sizes: tuple[int, ...]) -> bool:
