@@ -151,8 +151,9 @@ class TorchNumbers(NDArrayOperatorsMixin):
 def _tensor(number: Any, like: Numbers) -> Numbers:
     if isinstance(number, TorchNumbers):
         return number.tensor
-    kind = None if isinstance(number, bool | np.bool_) else like.new_zeros(0).double().dtype
-    return like.new_full((), number, dtype=kind)
+    value = number.item() if isinstance(number, np.ndarray | np.generic) else number
+    kind = None if isinstance(value, bool) else like.new_zeros(0).double().dtype
+    return like.new_full((), value, dtype=kind)
 
 
 _TORCH_NAMES = {

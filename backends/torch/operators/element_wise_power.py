@@ -28,8 +28,9 @@ def power(desc: Any, tensors: Tensors) -> Tensors:
 
 
 def constant_power(desc: Any, tensors: Tensors) -> Tensors:
-    """CONSTANT_POW."""
-    return {"output_tensor": torch.pow(scale(desc, tensors["input_tensor"]), desc.exponent)}
+    """CONSTANT_POW; in FLOAT32, as CUDA's kernel for FLOAT16 rounds on the way."""
+    scaled = scale(desc, tensors["input_tensor"])
+    return {"output_tensor": torch.pow(scaled.to(torch.float32), desc.exponent).to(scaled.dtype)}
 
 
 def _fault(desc: Any, level: Level) -> str:
