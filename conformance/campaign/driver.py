@@ -148,7 +148,7 @@ def sweep(
         ResumeError: as for `certify`.
     """
     streams = [
-        FanOut() if target.is_finished else SettledStream(Blame(name, setup.reading).settled, consumer)
+        FanOut() if target.is_finished else SettledStream(Blame(name, setup.reading, setup.profile).settled, consumer)
         for name, target, consumer in zip(setup.backends, targets, consumers, strict=True)
     ]
     for stream, target in zip(streams, targets, strict=True):

@@ -75,7 +75,7 @@ class Engine:
 
     def __post_init__(self) -> None:
         self._task_judge = TaskJudge(self.judge)
-        self._blame = Blame(self.judge.backend_name, self.judge.reading)
+        self._blame = Blame(self.judge.backend_name, self.judge.reading, self.judge.profile)
         self._repetition = Repetition(self.judge)
         claimed = self.judge.capabilities.levels
         self.plans = planned(self.operators, self.levels, claimed, every_level=self.every_level)

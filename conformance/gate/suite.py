@@ -223,7 +223,7 @@ class _Judged:
 
     def __init__(self, judge: Judge) -> None:
         self.judge = judge
-        self._blame = Blame(judge.backend_name, judge.reading)
+        self._blame = Blame(judge.backend_name, judge.reading, judge.profile)
         self._repetition = Repetition(judge)
 
     def settled(self, cases: Iterable[Case], phase: Phase) -> list[Record]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -55,11 +56,48 @@ def errors_of(parts: Iterable[tuple[Bits, Expectation, DataType]]) -> Errors | N
         arguments.append(within.argument[is_known])
     if not sizes or not (error := np.concatenate(sizes)).size:
         return None
-    with np.errstate(all="ignore"):
-        places = np.ceil(BINS_A_POWER * np.log2(error))
-    bins, counts = np.unique(np.maximum(places, LEAST_BIN).astype(np.int64), return_counts=True)
+    bins, counts = np.unique(_bins_of(error), return_counts=True)
     magnitudes = _by_magnitude(np.concatenate(arguments), error, least)
     return Errors(float(error.max()), tuple(zip(bins.tolist(), counts.tolist(), strict=True)), magnitudes)
+
+
+def _bins_of(error: Any) -> Any:
+    """The bins that errors are counted in."""
+    with np.errstate(all="ignore"):
+        places = np.ceil(BINS_A_POWER * np.log2(error))
+    return np.maximum(places, LEAST_BIN).astype(np.int64)
+
+
+class PossibleErrors:
+    """What the errors of results that are right can be. Too small ones cannot be told from these."""
+
+    def __init__(self) -> None:
+        self._least_count = self._most_count = 0
+        self._largest = 0.0
+
+    def add(self, expected: Expectation, data_type: DataType) -> None:
+        """Count what is right of elements of an output of a type."""
+        within = expected.within
+        if within is None or within.exact is None or within.argument is None:
+            return
+        low, high = (ulps(end, within.exact, data_type) for end in (within.low, within.high))
+        is_known = np.isfinite(within.exact)
+        is_sure = is_known & np.isfinite(low) & np.isfinite(high) & (True if within.nan is None else ~within.nan)
+        self._most_count += int(is_known.sum())
+        self._least_count += int(is_sure.sum())
+        farther = np.where(np.isfinite(low) & np.isfinite(high), np.fmax(low, high), np.inf)[is_known]
+        self._largest = max(self._largest, float(farther.max(initial=0.0)))
+
+    def why_not(self, errors: Errors | None) -> str:
+        """Why these cannot be the errors; "" where they can."""
+        counts = [count for _, count in errors.bins] if errors else []
+        if not self._least_count <= sum(counts) <= self._most_count or min(counts, default=1) < 1:
+            return f"{sum(counts)} results; expected from {self._least_count} to {self._most_count}"
+        if errors and not errors.largest <= self._largest:
+            return f"an error of {errors.largest:g} ULP, where up to {self._largest:g} ULP are right"
+        if errors and errors.bins and errors.bins[-1][0] != _bins_of(errors.largest):
+            return f"an error of {errors.largest:g} ULP, which no bin has counted"
+        return ""
 
 
 def _by_magnitude(arguments: Numbers, errors: Numbers, least: int) -> tuple[tuple[int, float], ...]:

@@ -17,6 +17,7 @@ from dml_conformance.reports.encoded import EncodedRecord
 from dml_conformance.reports.records import NOT_CONFORMANT, Record, Repeated, Verdict
 from dml_conformance.reports.stream import Consumer, FanOut
 from dml_conformance.reports.summary import FailureKind, failure_kind
+from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.registry import rule as rule_named
 from dml_conformance.spec.validator import Reading
@@ -31,11 +32,13 @@ class Blame:
     Args:
         backend_name: how the command line names the backend.
         reading: what counts as the specification.
+        profile: the bounds that results of arithmetic are held to.
     """
 
-    def __init__(self, backend_name: str, reading: Reading) -> None:
+    def __init__(self, backend_name: str, reading: Reading, profile: Profile) -> None:
         self._backend_name = backend_name
         self._reading = reading
+        self._profile = profile
         self._forgiven = 0
 
     def settled(self, record: Record) -> Record:
@@ -62,7 +65,9 @@ class Blame:
             answered=record.answered if was_executed else "",
             reason=reason,
             output="",
-            reproduce=reproduce_line(Case.from_json(record.case_json), self._backend_name, self._reading),
+            reproduce=reproduce_line(
+                Case.from_json(record.case_json), self._backend_name, self._reading, self._profile
+            ),
         )
 
 

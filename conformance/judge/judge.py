@@ -479,7 +479,7 @@ def reproduce_line(
     del content["expect"], content["origin"]
     text = msgspec.json.encode(content).decode()
     spec = "" if reading is Reading.DOCUMENTED else f"--spec {reading} "
-    spec += "" if profile is DIRECTML else f"--accuracy {profile.name} "
+    spec += "" if profile.name == DIRECTML.name else f"--accuracy {profile.name} "
     return f"dml-conformance replay {spec}--backend {shlex.quote(backend_name)} {shlex.quote(text)}"
 
 

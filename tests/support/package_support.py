@@ -24,6 +24,7 @@ from dml_conformance.reports.package.forms import Stated, Waiver
 from dml_conformance.reports.records import Campaign, Record
 from dml_conformance.reports.store import Store
 from dml_conformance.reports.writing import OutputFolder
+from dml_conformance.spec.accuracy import DIRECTML, Profile
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading
 
@@ -47,11 +48,13 @@ def make(
     profile: ClaimsProfile = ClaimsProfile.FULL,
     stated: Stated | None = STATED,
     reading: Reading = Reading.DOCUMENTED,
+    operator: str = "TILE",
+    accuracy: Profile = DIRECTML,
 ) -> Path:
-    """Certify a backend for TILE at level 3_0 and leave its package in a folder."""
+    """Certify a backend for one operator at level 3_0 and leave its package in a folder."""
     claims = narrowed(backend.capabilities(), profile)
-    judge = Judge(backend, "reference", reading, claims=claims, digests_outputs=True)
-    engine = Engine(judge, ("TILE",), (Level.parse("3_0"),), BUDGETS["quick"], 0)
+    judge = Judge(backend, "reference", reading, claims=claims, digests_outputs=True, profile=accuracy)
+    engine = Engine(judge, (operator,), (Level.parse("3_0"),), BUDGETS["quick"], 0)
     all_waivers = Waivers(tuple(waivers))
     with OutputFolder(folder, known=PACKAGE_FILES) as output:
         package = PackageFolder(output, profile, stated, all_waivers, key, replace=False)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from dml_conformance.backends.reference import Expectation, LargeExpectation
+from dml_conformance.conformance.judge.accuracy import PossibleErrors
 from dml_conformance.conformance.judge.blame import Blame, is_failed_execution
 from dml_conformance.conformance.judge.compare import wanted_text
 from dml_conformance.conformance.judge.judge import (
@@ -34,10 +35,12 @@ from dml_conformance.conformance.packages.waivers import Waivers, waived_reason
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.reports.writing import RESULTS
 from dml_conformance.spec.case import Case, digest_of
+from dml_conformance.spec.expectation import Bits, Mask
 from dml_conformance.spec.forms import FormError
 from dml_conformance.spec.operator import outputs
 from dml_conformance.spec.registry import rule as rule_named
 from dml_conformance.spec.registry import rules
+from dml_conformance.strategies.cases import execution_rules
 
 CHECK = "verdicts"
 
@@ -67,7 +70,7 @@ class VerdictCheck:
         self._waivers = waivers
         self._findings = findings
         self.computed = 0
-        self._blame = Blame(judge.backend_name, judge.reading)
+        self._blame = Blame(judge.backend_name, judge.reading, judge.profile)
 
     def check(self, number: int, record: Record, planned: Case | None) -> None:
         """Check one record.
@@ -199,7 +202,7 @@ class VerdictCheck:
             name = words[words.index("--backend") + 1]
         except (ValueError, IndexError):
             name = ""
-        if record.reproduce != reproduce_line(case, name, self._judge.reading):
+        if record.reproduce != reproduce_line(case, name, self._judge.reading, self._judge.profile):
             wrong("reproduce", "expected the line that runs this case again, and nothing else")
 
     def _check_executed(self, record: Record, verdict: Verdict, pending: Pending, wrong: Any) -> None:
@@ -209,7 +212,9 @@ class VerdictCheck:
             return
         allowed = {pending.rule}
         if verdict is Verdict.FAIL:
-            allowed |= {OUTPUT_BOUNDS, INPUTS_UNCHANGED, f"{record.operator}.values"}
+            results_rules = {f"{record.operator}.values", f"{record.operator}.accuracy"}
+            stated = execution_rules(record.operator, pending.case.level)
+            allowed |= {OUTPUT_BOUNDS, INPUTS_UNCHANGED} | results_rules.intersection(stated)
         if record.rule not in allowed:
             wrong("rule", expected(pending.rule, record.rule))
         contents = self._judge.contents(pending)
@@ -227,8 +232,15 @@ class VerdictCheck:
         bound = {key: memory.binding for key, memory in bind_inputs(pending.case, contents).items()}
         results = expected_results(pending, bound, self._judge.profile)
         self.computed += 1
-        parts = (part for slot in outputs(pending.case.desc) for _, part in results[slot.key].parts())
-        digest = output_digest((part.values, part.open) for part in parts)
+        possible = PossibleErrors()
+
+        def elements() -> Iterator[tuple[Bits, Mask | None]]:
+            for slot in outputs(pending.case.desc):
+                for _, part in results[slot.key].parts():
+                    possible.add(part, slot.tensor.data_type)
+                    yield part.values, part.open
+
+        digest = output_digest(elements())
         if verdict is Verdict.PASS:
             if record.output != digest:
                 wrong("output", f"a pass, but not what the case computes: {expected(digest, record.output)}")
@@ -236,6 +248,8 @@ class VerdictCheck:
                 wrong("differences", "expected none of a pass")
             if record.reason:
                 wrong("reason", expected("", record.reason))
+            if problem := possible.why_not(record.errors):
+                wrong("errors", problem)
             return
         self._check_failed(record, pending, results, digest, wrong)
 

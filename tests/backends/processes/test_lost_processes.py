@@ -33,6 +33,7 @@ from dml_conformance.reports.records import Ending, Record, Repeated, Verdict
 from dml_conformance.reports.store import Store
 from dml_conformance.reports.summary import Conformance, Summary
 from dml_conformance.reports.writing import CERTIFICATE, REPORT, RESULTS
+from dml_conformance.spec.accuracy import PRECISE
 from dml_conformance.spec.validator import Reading
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="what is done to processes here is done on POSIX")
@@ -357,11 +358,12 @@ def test_what_the_machine_does_is_no_fault_of_the_backend() -> None:
 
 def test_blame_is_the_same_where_a_run_is_given_again() -> None:
     records = [record_with(2), record_with(2), plain(), record_with(1), record_with(1), record_with(5, Verdict.FAIL)]
-    blame = Blame("mine", Reading.DOCUMENTED)
+    blame = Blame("mine", Reading.DOCUMENTED, PRECISE)
     once = [blame.settled(record) for record in records]
     assert [record.verdict for record in once] == ["pass", "crash", "pass", "pass", "crash", "fail"]
+    assert "--accuracy precise" in once[1].reproduce
     assert once[1].answered == "accept"  # it was executed
-    again = Blame("mine", Reading.DOCUMENTED)
+    again = Blame("mine", Reading.DOCUMENTED, PRECISE)
     assert [again.settled(record) for record in once] == once
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from commands import records_of
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -33,6 +34,7 @@ from dml_conformance.conformance.judge.search import search
 from dml_conformance.conformance.packages.make import manifest_of
 from dml_conformance.conformance.packages.profiles import ClaimsProfile
 from dml_conformance.conformance.packages.verify import Verification, rerun, verdicts, verify
+from dml_conformance.reports.errors import Errors
 from dml_conformance.reports.package import (
     CASES,
     LISTED,
@@ -51,6 +53,7 @@ from dml_conformance.reports.package.signature import signed as signed_content
 from dml_conformance.reports.records import Campaign, Difference, Phase, Record, Verdict
 from dml_conformance.reports.store import Store
 from dml_conformance.reports.writing import CERTIFICATE, JUNIT, REPORT, RESULTS
+from dml_conformance.spec.accuracy import PRECISE
 from dml_conformance.spec.case import Case, digest_of
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
@@ -217,6 +220,55 @@ class AcceptsZeroSizes(ReferenceBackend):
 def test_packages_of_backends_with_other_bugs_verify(tmp_path: Path, backend: ReferenceBackend) -> None:
     found = sound(make(tmp_path / "package", backend))
     assert found.outcome == "not conformant"
+
+
+@pytest.fixture(scope="module")
+def inaccurate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a backend whose exponentials of an odd number of elements are a little too large."""
+
+    def move(desc: Any, inputs: Any, outputs: Any) -> None:
+        tensor = desc.output_tensor
+        if tensor.element_count % 2 and tensor.data_type.size == 4:
+            outputs["output_tensor"].view[: 4 * tensor.element_count].view(np.uint32)[...] += 40
+
+    backend = ScriptedBackend(after=move)
+    folder = tmp_path_factory.mktemp("inaccurate") / "package"
+    return make(folder, backend, operator="ELEMENT_WISE_EXP", accuracy=PRECISE)
+
+
+def test_a_package_of_an_inaccurate_backend_held_to_another_profile_verifies(inaccurate: Path) -> None:
+    assert sound(inaccurate).outcome == "not conformant"
+    failures = [record for record in records_of(inaccurate) if record.verdict is Verdict.FAIL]
+    assert "ELEMENT_WISE_EXP.accuracy" in {record.rule for record in failures}
+    assert all("--accuracy precise" in record.reproduce for record in failures)
+
+
+@pytest.mark.parametrize(
+    ("errors", "message"),
+    [
+        (None, "errors: 0 results; expected from "),
+        (Errors(1.0, ((0, 10),)), "0 results; expected from "),
+        (Errors(99.0, ((27, 1),)), "errors: an error of 99 ULP, where up to "),
+        (Errors(0.5, ((0, 1),)), "errors: an error of 0.5 ULP, which no bin has counted"),
+    ],
+)
+def test_errors_that_no_right_results_have_are_found(
+    inaccurate: Path, forged: Callable[..., str], errors: Errors | None, message: str
+) -> None:
+
+    def forge_passes(records: list[Record]) -> list[Record]:
+        return [
+            replace(record, errors=errors and counted(errors, record.errors))
+            if record.errors and record.verdict is Verdict.PASS
+            else record
+            for record in records
+        ]
+
+    def counted(errors: Errors, known: Errors) -> Errors:
+        ((place, count),) = errors.bins
+        return replace(errors, bins=((place, count * sum(count for _, count in known.bins)),))
+
+    assert message in forged(forge_passes, of=inaccurate)
 
 
 def elsewhere() -> ScriptedBackend:
