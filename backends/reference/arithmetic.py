@@ -115,7 +115,8 @@ def expectation(found: Arithmetic, data_type: DataType, bound: Bound, profile: P
     if bound.steps:
         found = found._replace(also=(*found.also, *found.steps))
     with np.errstate(all="ignore"):
-        arguments = [np.asarray(argument, np.float64) for argument in found.arguments]
+        # Multiplied, a signaling NaN becomes a quiet one: of others minima of long and of short arrays differ.
+        arguments = [np.asarray(argument, np.float64) * 1.0 for argument in found.arguments]
         computed, *others = [_interval(found, taken, data_type, bound) for taken in _taken(found, arguments)]
         interval = _hulls([computed, *others], bound, found.extremes)
         if found.inner is not None and found.extremes is not None:

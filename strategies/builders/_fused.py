@@ -10,6 +10,7 @@ from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.operators._fused import FUSIBLE, NEWER
 from dml_conformance.spec.registry import every_operator
 from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.builders.activation import ATTRIBUTES
 from dml_conformance.strategies.context import Context
 
@@ -61,4 +62,4 @@ def wrong_activation(ctx: Context, tensor: TensorDesc) -> OperatorDesc:
 
 def flat_softplus(ctx: Context) -> OperatorDesc:
     """A SOFTPLUS with a steepness below 1."""
-    return activation("ACTIVATION_SOFTPLUS", steepness=ctx.chooser.variant((0.5, 0.0, -1.0, 0.999)))
+    return activation("ACTIVATION_SOFTPLUS", steepness=ctx.chooser.variant((0.5, 0.0, -1.0, float32(0.999))))

@@ -8,11 +8,12 @@ from typing import Any
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operators.activation import SPECS
 from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder
+from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import edit
 
 # What attributes are tried with, the usual value first.
-ATTRIBUTES: dict[str, dict[str, Sequence[float]]] = {
+_NUMBERS: dict[str, dict[str, Sequence[float]]] = {
     "CELU": {"alpha": (1.0, 0.5, 20.0, -1.0, 0.0)},
     "ELU": {"alpha": (1.0, 0.5, -1.5, 1e4, 0.0)},
     "HARD_SIGMOID": {"alpha": (0.2, 1.0, -0.5, 100.0, 0.0), "beta": (0.5, 0.0, -0.25, 1.0)},
@@ -26,6 +27,10 @@ ATTRIBUTES: dict[str, dict[str, Sequence[float]]] = {
     "SOFTPLUS": {"steepness": (1.0, 2.0, 1.5, 50.0)},
     "SWISH": {"sigmoid_input_scale": (1.0, 1.702, -1.0, 10.0, 0.0)},
     "THRESHOLDED_RELU": {"alpha": (1.0, 0.5, -2.0, 0.0)},
+}
+ATTRIBUTES = {
+    name: {attribute: tuple(map(float32, every)) for attribute, every in attributes.items()}
+    for name, attributes in _NUMBERS.items()
 }
 
 
@@ -42,7 +47,7 @@ class SoftplusBuilder(ElementWiseBuilder):
 
     def break_steepness(self, ctx: Context) -> Any:
         """A steepness below 1."""
-        return edit(self.build(ctx), steepness=ctx.chooser.variant((0.5, 0.0, -1.0, 0.999)))
+        return edit(self.build(ctx), steepness=ctx.chooser.variant((0.5, 0.0, -1.0, float32(0.999))))
 
 
 BUILDERS = {

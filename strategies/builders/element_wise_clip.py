@@ -21,7 +21,7 @@ FLOATS = (
     (-math.inf, 0.75),
     (-2.5, math.inf),
     (2.0, -2.0),
-    (1e-7, float32(1e5)),
+    (float32(1e-7), float32(1e5)),
     (math.nan, 1.0),
     (-1.0, math.nan),
 )
@@ -35,7 +35,8 @@ def limits(data_type: DataType) -> Sequence[tuple[float, float]]:
     if data_type.limits is None:
         return FLOATS
     least, most = data_type.limits
-    inside = float(most // 4 * 3 // 2**24 * 2**24 or most)
+    unit = 2 ** max(most.bit_length() - 24, 0)  # FLOAT has 24 bits
+    inside = float(most // 4 * 3 // unit * unit)
     return (*(SIGNED if least else UNSIGNED), (float(least), inside), (inside, float(2 * inside)))
 
 

@@ -16,6 +16,7 @@ from strength.mutants import MUTANTS
 from dml_conformance.backends import reference
 from dml_conformance.backends.base import OutOfMemory
 from dml_conformance.backends.reference import ReferenceBackend, expected_output, expected_parts, parts
+from dml_conformance.backends.reference.layout import as_numbers
 from dml_conformance.backends.reference.operators import CUTS
 from dml_conformance.conformance.judge import judge as judge_module
 from dml_conformance.conformance.judge import memory as memory_module
@@ -26,6 +27,7 @@ from dml_conformance.reports.records import Phase, Record, Verdict
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import outputs
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.cases import numbered_case
 from dml_conformance.strategies.values import OVERLAPPING, materialize
@@ -66,10 +68,16 @@ def test_parts_hold_what_the_whole_holds(name: str) -> None:
         inputs = {attribute: memory.binding for attribute, memory in bind_inputs(case, materialize(case)).items()}
         (whole,) = expected_output(case.desc, inputs).values()
         (large,) = expected_parts(case.desc, inputs).values()
+        data_type = outputs(case.desc)[0].tensor.data_type
         for box, part in large.parts():
-            assert part.values.tolist() == whole.values[box].tolist(), case.origin
+            same = whole.cut(box)
             is_open = np.zeros_like(part.values, bool) if part.open is None else part.open
-            assert is_open.tolist() == (is_open & False if whole.open is None else whole.open[box]).tolist()
+            assert is_open.tolist() == (is_open & False if same.open is None else same.open).tolist()
+            assert part.values[~is_open].tolist() == same.values[~is_open].tolist(), case.origin
+            if part.within is not None and same.within is not None:
+                for end in ("low", "high"):
+                    one, other = (as_numbers(getattr(of.within, end), data_type) for of in (part, same))
+                    assert (one == other).all(), case.origin
         last = tuple(size - 1 for size in whole.values.shape)
         assert large.at(last).values == whole.at(last).values
 

@@ -53,7 +53,7 @@ def untimed(judged: Iterator[list[list[Record]]]) -> list[list[Record]]:
 
 def _same_each_time(record: Record) -> Record:
     if record.differences:
-        record = replace(record, reason="", differences=(), difference_count=0, output="")
+        record = replace(record, reason="", differences=(), difference_count=0, output="", errors=None)
     return replace(record, seconds=0.0, lost=())
 
 

@@ -231,7 +231,8 @@ def _overflown(coefficient: float, x: Numbers) -> Numbers:
 
 def _logistic(x: Numbers) -> Numbers:
     """1 / (1 + exp(-x))"""
-    return np.asarray(1.0 / (1.0 + np.exp(-x)))
+    found: Numbers = 1.0 / (1.0 + np.exp(-x))
+    return found
 
 
 @of_attributes("sigmoid_input_scale")
@@ -253,7 +254,8 @@ def gelu(desc: Any, arrays: Arrays) -> dict[str, Any]:
 
 def _erfc(numbers: Numbers) -> Numbers:
     """1 - erf(x), of which little is lost where erf(x) is near 1"""
-    return np.asarray(_ERFC(numbers), np.float64).reshape(np.shape(numbers))
+    found: Numbers = _ERFC(numbers)
+    return found.astype(np.float64)
 
 
 _ERFC = np.frompyfunc(math.erfc, 1, 1)

@@ -633,6 +633,7 @@ def test_a_case_about_no_rule_in_particular(backend: ReferenceBackend, data: boo
                     "special-pairs",
                     "shifts",
                     "moderate",
+                    "scales",
                     "critical",
                     "all-values",
                     "explicit",
