@@ -98,7 +98,8 @@ def modulus(rounding: Function, remainder: Function, desc: Any, arrays: Arrays) 
     a, b = _operands(desc, arrays)
     if not data_type.is_float:
         return _where_defined(remainder, a, b)
-    steps = tuple(partial(_remainder, rounding, ways, data_type) for ways in product(WAYS, WAYS))
+    computed_in = {data_type, DataType.FLOAT32}
+    steps = tuple(partial(_remainder, rounding, ways, of) for of in computed_in for ways in product(WAYS, WAYS))
     also = tuple(partial(_remainder_or, end, remainder, data_type) for end in ENDS)
     return {"output_tensor": Arithmetic(remainder, (a, b), also=also, steps=steps)}
 

@@ -104,6 +104,13 @@ def test_edges_of_floats(kind: Any) -> None:
     assert holds("MEAN", kind, largest / 4, largest / 4, largest / 4, INF) == [True, False]
 
 
+@pytest.mark.parametrize("name", ["MAX", "MIN"])
+def test_a_signaling_nan_is_dropped_wherever_it_stands(name: str) -> None:
+    a, b = np.full(13, 0x7D00, np.uint16).view(np.float16), np.full(13, 3.0, np.float16)
+    run = given(name, a, b)
+    assert is_right(run.expected["output_tensor"], b.view(np.uint16), run.desc.output_tensor.data_type).all()
+
+
 @pytest.mark.parametrize("kind", [np.float32, np.float16])
 def test_remainders_have_the_sign_of_one_operand(kind: Any) -> None:
     for a, b, truncated, floored in ((5, 3, 2, 2), (-5, 3, -2, 1), (5, -3, 2, -1), (-5, -3, -2, -2)):
@@ -112,6 +119,12 @@ def test_remainders_have_the_sign_of_one_operand(kind: Any) -> None:
     assert holds("MODULUS_FLOOR", kind, 6, 3, 0, 3, -1, 4) == [True, True, False, False]  # the quotient may be below 2
     assert holds("MODULUS_TRUNCATE", kind, 5, INF, 5, NAN, 0) == [True, True, False]
     assert holds("MODULUS_TRUNCATE", kind, 5, 0, NAN, 5) == [True, False]
+
+
+def test_a_quotient_of_float16_numbers_may_be_one_of_float32() -> None:
+    least = 2.0**-24  # the reciprocal of the divisor is beyond FLOAT16, and the quotient a little above a whole number
+    a, b = -9781248 * least, 173 * least
+    assert holds("MODULUS_FLOOR", np.float16, a, b, a % b, -least, -b) == [True, True, False]
 
 
 def test_quotients_may_be_products_with_a_reciprocal() -> None:
