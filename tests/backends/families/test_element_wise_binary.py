@@ -150,6 +150,23 @@ def test_angles(kind: Any) -> None:
     assert holds("ATAN_YX", kind, NAN, 1, NAN, 0.7854) == [True, False]
 
 
+def test_angles_where_numbers_are_taken_for_0() -> None:
+    for y, results in ((-1e-39, (-math.pi, math.pi)), (1e-39, (math.pi, -math.pi))):
+        assert holds("ATAN_YX", np.float32, y, -1, *results) == [True, True]
+        assert holds("ATAN_YX", np.float32, y, 1, 0, math.pi) == [True, False]
+    assert holds("ATAN_YX", np.float16, -6e-8, -1, -math.pi, math.pi) == [True, False]
+    assert holds("ATAN_YX", np.float32, -2e-38, -1, -math.pi, math.pi) == [True, False]
+    half = math.pi / 2  # the reciprocal of Y is subnormal
+    exact = math.atan2(1.5e38, 5e36)
+    assert holds("ATAN_YX", np.float32, 1.5e38, 5e36, exact, half, half + 0.01, exact - 0.01) == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert holds("ATAN_YX", np.float32, 1.5e37, 5e35, exact, half) == [True, False]
+
+
 def test_integers() -> None:
     assert holds("ADD", np.int32, 2**31 - 1, 1, -(2**31), 2**31 - 1) == [True, False]
     assert holds("MULTIPLY", np.uint64, 2**40 + 1, 2**40 + 1, 2**41 + 1, 1) == [True, False]
