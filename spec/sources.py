@@ -12,12 +12,12 @@ _T = TypeVar("_T")
 
 _SDK = "https://learn.microsoft.com/windows/win32/api/directml/"
 _GUIDE = "https://learn.microsoft.com/windows/ai/directml/"
-_DIRECT3D = "https://learn.microsoft.com/windows/win32/direct3d11/"
+_DIRECT3D = "https://learn.microsoft.com/windows/win32/"
 
 
 @dataclass(frozen=True)
 class Source:
-    """A page of DirectML, or that of Direct3D's rules on numbers, named by its file name without suffix, and the field
+    """A page of DirectML, or one of Direct3D's rules on numbers, named by its file name without suffix, and the field
     or section on it."""
 
     page: str
@@ -26,8 +26,8 @@ class Source:
     @property
     def url(self) -> str:
         """The published address of the page."""
-        if self.page == FLOATING_POINT_RULES:
-            return _DIRECT3D + self.page
+        if self.page in _FOLDERS:
+            return f"{_DIRECT3D}{_FOLDERS[self.page]}/{self.page}"
         is_reference = self.page[:2] in ("ns", "ne", "nf", "nn")
         return (_SDK if is_reference else _GUIDE) + self.page
 
@@ -44,6 +44,8 @@ HELPERS = "dml-helper-functions"
 STRIDES_GUIDE = "dml-strides"
 BARRIERS_GUIDE = "dml-barriers"
 FLOATING_POINT_RULES = "floating-point-rules"  # of Direct3D 11, which DirectML's shaders run on
+DATA_CONVERSION_RULES = "d3d10-graphics-programming-guide-resources-data-conversion"
+_FOLDERS = {FLOATING_POINT_RULES: "direct3d11", DATA_CONVERSION_RULES: "direct3d10"}
 CREATE_OPERATOR = "nf-directml-idmldevice-createoperator"
 
 

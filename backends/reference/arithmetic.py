@@ -41,6 +41,7 @@ class Arithmetic(NamedTuple):
         error: of the same arguments; how far from the exact value analysis allows a result to be, besides the bound.
         also: functions of the same arguments whose results are right too, and what lies between.
         steps: the same, where the bound has steps that are rounded on the way.
+        compared: the same, where an argument is taken for zero by a comparison alone, and then moved as it is.
         unit: of the same arguments; what the bound's absolute part is a multiple of. None: of 1.
         nan: where a NaN is right too; None for nowhere.
         bounds_of: the operator whose bounds hold; empty for that of the descriptor.
@@ -55,6 +56,7 @@ class Arithmetic(NamedTuple):
     error: Function | None = None
     also: tuple[Function, ...] = ()
     steps: tuple[Function, ...] = ()
+    compared: Function | None = None
     unit: Function | None = None
     nan: Mask | None = None
     bounds_of: str = ""
@@ -115,15 +117,14 @@ def expectation(found: Arithmetic, data_type: DataType, bound: Bound, profile: P
     if bound.steps:
         found = found._replace(also=(*found.also, *found.steps))
     with np.errstate(all="ignore"):
-        # Multiplied, a signaling NaN becomes a quiet one: of others minima of long and of short arrays differ.
-        arguments = [np.asarray(argument, np.float64) * 1.0 for argument in found.arguments]
+        arguments = [_wide(argument) for argument in found.arguments]
         computed, *others = [_interval(found, taken, data_type, bound) for taken in _taken(found, arguments)]
         interval = _hulls([computed, *others], bound, found.extremes)
         if found.inner is not None and found.extremes is not None:
             is_anywhere = found.inner.error(*arguments[: found.inner.takes]) > 1.0
             interval = _anywhere(interval, is_anywhere, found.extremes)
-        if profile.subnormals[data_type] is not Subnormals.KEPT and (tiny := _tiny(found.arguments)) is not None:
-            interval = _flushed(found, arguments, tiny, interval, data_type, bound)
+        if (tiny := _tiny(found.arguments, profile)) is not None:
+            interval = _flushed(found, arguments, tiny, interval, data_type, bound, profile)
         if found.nan is not None:
             interval = (*interval[:2], interval[2] | found.nan)
         return _rounded(found, computed, interval, data_type, bound, profile)
@@ -243,11 +244,18 @@ def spacing(numbers: Numbers, data_type: DataType) -> Numbers:
     return units
 
 
-def _tiny(arguments: Sequence[Array]) -> Mask | None:
-    """Where an argument is subnormal in its type; None for nowhere."""
+def _wide(argument: Array) -> Numbers:
+    """As FLOAT64, with quiet NaN: of a signaling one NumPy's maximum of numbers is now the number, now the NaN."""
+    wide = np.asarray(argument, np.float64)
+    return np.where(np.isnan(wide), np.nan, wide)
+
+
+def _tiny(arguments: Sequence[Array], profile: Profile) -> Mask | None:
+    """Where an argument is subnormal in its type, and may be taken for zero; None for nowhere."""
+    may_be_zero = [NUMBERS[of] for of, subnormals in profile.subnormals.items() if subnormals is not Subnormals.KEPT]
     found: Mask | None = None
     for argument in arguments:
-        if argument.dtype.kind == "f" and argument.dtype.itemsize < 8:
+        if argument.dtype in may_be_zero:
             is_tiny = (argument != 0) & (np.abs(argument) < np.finfo(argument.dtype).tiny)
             if is_tiny.any():
                 found = is_tiny if found is None else found | is_tiny
@@ -255,14 +263,22 @@ def _tiny(arguments: Sequence[Array]) -> Mask | None:
 
 
 def _flushed(
-    found: Arithmetic, arguments: Sequence[Numbers], tiny: Mask, kept: Interval, data_type: DataType, bound: Bound
+    found: Arithmetic,
+    arguments: Sequence[Numbers],
+    tiny: Mask,
+    kept: Interval,
+    data_type: DataType,
+    bound: Bound,
+    profile: Profile,
 ) -> Interval:
     """The intervals with the results of arguments that are taken for zero where they are subnormal, each or not."""
+    if found.compared is not None:
+        found = found._replace(also=(*found.also, found.compared))
     where: Any = np.broadcast_to(tiny, kept[0].shape) if found.is_element_wise else ...
     wide = [np.broadcast_to(part, kept[0].shape)[where] if found.is_element_wise else part for part in arguments]
     own = [np.broadcast_to(part, kept[0].shape)[where] if found.is_element_wise else part for part in found.arguments]
     zeros = [
-        part if (is_tiny := _tiny([of])) is None else np.where(is_tiny, part * 0.0, part)
+        part if (is_tiny := _tiny([of], profile)) is None else np.where(is_tiny, part * 0.0, part)
         for of, part in zip(own, wide, strict=True)
     ]
     interval = (kept[0][where], kept[1][where], kept[2][where])

@@ -20,6 +20,7 @@ from dml_conformance.spec.sources import FLOATING_POINT_RULES, LEVEL_HISTORY, So
 ONE_STEP = Bound(1.0, ground=Ground.DIRECT3D)
 IN_STEPS = "; product and sum are rounded one by one, or both at once, and FLOAT16 may have FLOAT16's coefficients"
 NAN_TO_NAN = "; of a NaN it is a NaN"
+COMPARED = "; a subnormal FLOAT32 number may count as 0 where it is compared, and then it stays what it is" + NAN_TO_NAN
 NAN_TO_ZERO = "; a NaN is neither greater nor less than anything, so of a NaN it is 0"
 # What is multiplied by a coefficient and then loses what an exponential's argument loses.
 SCALED = 2.0**-22
@@ -75,6 +76,8 @@ SPECS = (
         "x >= 0 ? x : Alpha * (exp(x) - 1)",
         composed(4.0, 2.0**-21, 2.0**-23, "|Alpha|"),
         PRECISE,
+        nan=COMPARED,
+        also=(Source(FLOATING_POINT_RULES),),
     ),
     _function(
         "GELU",
@@ -105,6 +108,8 @@ SPECS = (
         "the input element, times Alpha where it is not at least 0",
         "x >= 0 ? x : Alpha * x",
         bounds(ONE_STEP, Bound(2.0, ground=Ground.WEBNN)),
+        nan=COMPARED,
+        also=(Source(FLOATING_POINT_RULES),),
     ),
     _function(
         "LINEAR",
@@ -119,6 +124,8 @@ SPECS = (
         "not have the product",
         "x >= 0 ? x : slope[c...] * x",
         bounds(ONE_STEP, ONE_STEP),
+        nan=COMPARED,
+        also=(Source(FLOATING_POINT_RULES),),
         settles=("ACTIVATION_PARAMETERIZED_RELU-1",),
         domains={"InputTensor": "terms", "SlopeTensor": "terms"},
     ),

@@ -28,7 +28,7 @@ SUM = bounds(Bound(1.0, ground=Ground.DIRECT3D), Bound(1.0, ground=Ground.WEBNN)
 MEAN = bounds(Bound(1.0, overflow=0.5, ground=Ground.DIRECT3D), Bound(1.0, overflow=0.5))
 QUOTIENT = Bound(1.0, steps=RECIPROCAL, ground=Ground.DIRECT3D)
 REMAINDER = Bound(1.0, steps="such a quotient, each step of the formula rounded", ground=Ground.DIRECT3D)
-ANGLE = bounds(Bound(4096.0, steps="such a quotient"), Bound(1.0))
+ANGLE = bounds(Bound(4096.0, steps="such a quotient, of Y by X or of X by Y"), Bound(1.0))
 # What is rounded once, half a unit; the mean's sum may overflow there too.
 ROUNDED = bounds(Bound(0.5), Bound(0.5))
 ROUNDED_MEAN = bounds(Bound(1.0, overflow=0.5), Bound(1.0, overflow=0.5))
@@ -147,7 +147,7 @@ SPECS = (
         "ATAN_YX",
         "the angle from the X axis of the point whose Y is the element of ATensor and whose X is that of BTensor",
         f", from -pi to pi; {NAN}; at the origin, for subnormal FLOAT32 numbers as for zeros, it is left open, and so "
-        "it is where both elements are infinite",
+        "it is where both elements are infinite; that of a subnormal FLOAT32 Y may be as if it had the other sign",
         "atan2(a[c...], b[c...])",
         ANGLE,
         FEW_ULP,

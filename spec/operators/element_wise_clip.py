@@ -10,9 +10,10 @@ from typing import Any
 from dml_conformance.spec.accuracy import EXACT
 from dml_conformance.spec.operators._element_wise import element_wise
 from dml_conformance.spec.operators._scalars import value_data_type_rule
-from dml_conformance.spec.sources import FLOATING_POINT_RULES, Source
+from dml_conformance.spec.sources import DATA_CONVERSION_RULES, FLOATING_POINT_RULES, Source
 
 SCALED = "the input element, with ScaleBias x * Scale + Bias of it,"
+BEYOND = ", beyond which one becomes its largest number, as Direct3D's conversions have it, or infinite"
 WITHOUT_ORDER = (
     "where Min is above Max, either or anything between is right; of a NaN it is that or any number from Min to Max, "
     "and a limit that is a NaN is none or gives a NaN; left open are integers with a ScaleBias"
@@ -22,10 +23,10 @@ SPECS = (
     element_wise(
         "ELEMENT_WISE_CLIP",
         f"every output element is {SCALED} but Min where that is below Min, and Max where it is above Max. Min and "
-        "Max are rounded to FLOAT16 and cut to integers of the tensors' type; left open is what comes of one that an "
-        f"integer type does not reach; {WITHOUT_ORDER}",
+        f"Max are rounded to FLOAT16{BEYOND}, and cut to integers of the tensors' type; left open is what comes of one "
+        f"that an integer type does not reach; {WITHOUT_ORDER}",
         settles=("ELEMENT_WISE_CLIP-1",),
-        also=(Source(FLOATING_POINT_RULES),),
+        also=(Source(FLOATING_POINT_RULES), Source(DATA_CONVERSION_RULES, "Floating Point Conversion")),
         bounds=EXACT,
         domains={"InputTensor": "terms"},
         summary="holds every element between two limits",
@@ -33,12 +34,12 @@ SPECS = (
     ),
     element_wise(
         "ELEMENT_WISE_THRESHOLD",
-        f"every output element is {SCALED} but Min where that is below Min. Min is rounded to FLOAT16, and to one of "
-        "the two whole numbers next to it where the tensors have integers; left open is what comes of one that an "
-        "integer type does not reach; of a NaN it is that, or Min; a Min that is a NaN is none or gives a NaN; left "
+        f"every output element is {SCALED} but Min where that is below Min. Min is rounded to FLOAT16{BEYOND}, and to "
+        "one of the two whole numbers next to it where the tensors have integers; left open is what comes of one that "
+        "an integer type does not reach; of a NaN it is that, or Min; a Min that is a NaN is none or gives a NaN; left "
         "open are integers with a ScaleBias",
         settles=("ELEMENT_WISE_THRESHOLD-1",),
-        also=(Source(FLOATING_POINT_RULES),),
+        also=(Source(FLOATING_POINT_RULES), Source(DATA_CONVERSION_RULES, "Floating Point Conversion")),
         bounds=EXACT,
         domains={"InputTensor": "terms"},
         summary="replaces every element below a limit by the limit",

@@ -13,7 +13,7 @@ from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import ids
 from dml_conformance.spec.operators._element_wise import element_wise
 from dml_conformance.spec.rules import Breach, Category, Rule
-from dml_conformance.spec.sources import Source
+from dml_conformance.spec.sources import DATA_CONVERSION_RULES, Source
 
 QUANTIZE, DEQUANTIZE = "ELEMENT_WISE_QUANTIZE_LINEAR", "ELEMENT_WISE_DEQUANTIZE_LINEAR"
 WEBNN = Bound(1.0, ground=Ground.WEBNN)
@@ -85,8 +85,10 @@ SPECS = (
         DEQUANTIZE,
         "every output element is the difference of the input element and that of ZeroPointTensor, or 0, times the "
         "element of ScaleTensor. Integers of 32 bits may be rounded to FLOAT32 before; left open are differences of "
-        "them that their type does not have, and elements whose scale is 0, to which subnormal FLOAT32 ones may count",
-        settles=(f"{DEQUANTIZE}-1", f"{DEQUANTIZE}-2"),
+        "them that their type does not have, and elements whose scale is 0, to which subnormal FLOAT32 ones may count. "
+        "A number beyond FLOAT16 becomes its largest, as Direct3D's conversions have it, or infinite",
+        settles=(f"{DEQUANTIZE}-1", f"{DEQUANTIZE}-2", f"{DEQUANTIZE}-3"),
+        also=(Source(DATA_CONVERSION_RULES, "Floating Point Conversion"),),
         own_rules=(_zero_point_rule(DEQUANTIZE),),
         groups={"InputTensor": "quantized", "ZeroPointTensor": "quantized"},
         bounds=bounds(WEBNN, WEBNN),

@@ -62,7 +62,11 @@ def relu(desc: Any, arrays: Arrays) -> dict[str, Any]:
 @of_attributes("alpha")
 def leaky_relu(desc: Any, arrays: Arrays, alpha: float) -> dict[str, Any]:
     """output[c...] = x >= 0 ? x : Alpha * x"""
-    return compute(lambda x: np.where(x >= 0, x, alpha * x), desc, arrays)
+
+    def function(x: Numbers) -> Numbers:
+        return np.where(x >= 0, x, alpha * x)
+
+    return compute(function, desc, arrays, compared=_or_itself(function))
 
 
 def parameterized_relu(desc: Any, arrays: Arrays) -> dict[str, Any]:
@@ -70,9 +74,22 @@ def parameterized_relu(desc: Any, arrays: Arrays) -> dict[str, Any]:
     data_type = desc.input_tensor.data_type
     numbers, slopes = _numbers(desc, arrays), as_numbers(arrays["slope_tensor"], data_type)
     if data_type.is_float:
-        return {"output_tensor": Arithmetic(lambda x, slope: np.where(x >= 0, x, slope * x), (numbers, slopes))}
+        return {"output_tensor": Arithmetic(_by_slopes, (numbers, slopes), compared=_or_itself(_by_slopes))}
     wide = numbers.astype(np.int64)
     return _integers(np.where(wide >= 0, wide, slopes.astype(np.int64) * wide), numbers)
+
+
+def _by_slopes(x: Numbers, slopes: Numbers) -> Numbers:
+    return np.where(x >= 0, x, slopes * x)
+
+
+def _or_itself(function: Function) -> Function:
+    """Of a subnormal FLOAT32 number that itself: a comparison may take a negative one for 0, which is at least 0"""
+
+    def found(x: Numbers, *others: Numbers) -> Numbers:
+        return np.where(np.abs(x) < float(FLOAT32.tiny), x, function(x, *others))
+
+    return found
 
 
 def _integers(found: Array, numbers: Array, is_open: Mask | bool = False) -> dict[str, Any]:
@@ -157,10 +174,15 @@ def softsign(desc: Any, arrays: Arrays) -> dict[str, Any]:
 @of_attributes("alpha")
 def elu(desc: Any, arrays: Arrays, alpha: float) -> dict[str, Any]:
     """output[c...] = x >= 0 ? x : Alpha * (exp(x) - 1)"""
+
+    def function(x: Numbers) -> Numbers:
+        return np.where(x >= 0, x, alpha * np.expm1(x))
+
     return compute(
-        lambda x: np.where(x >= 0, x, alpha * np.expm1(x)),
+        function,
         desc,
         arrays,
+        compared=_or_itself(function),
         unit=lambda x: np.where(x >= 0, 0.0, abs(alpha)),
     )
 

@@ -98,7 +98,8 @@ def modulus(rounding: Function, remainder: Function, desc: Any, arrays: Arrays) 
     a, b = _operands(desc, arrays)
     if not data_type.is_float:
         return _where_defined(remainder, a, b)
-    steps = tuple(partial(_remainder, rounding, ways, data_type) for ways in product(WAYS, WAYS))
+    computed_in = {data_type, DataType.FLOAT32}
+    steps = tuple(partial(_remainder, rounding, ways, of) for of in computed_in for ways in product(WAYS, WAYS))
     also = tuple(partial(_remainder_or, end, remainder, data_type) for end in ENDS)
     return {"output_tensor": Arithmetic(remainder, (a, b), also=also, steps=steps)}
 
@@ -106,9 +107,10 @@ def modulus(rounding: Function, remainder: Function, desc: Any, arrays: Arrays) 
 def atan_yx(desc: Any, arrays: Arrays) -> Found:
     """output[c...] = atan2(a[c...], b[c...]); anything where both are 0, or infinite"""
     data_type = desc.a_tensor.data_type
-    steps = tuple(partial(_angle, way, data_type) for way in WAYS)
+    steps = tuple(partial(angle, way, data_type) for angle in (_angle, _angle_of_inverse) for way in WAYS)
     also = tuple(partial(_angle_or, end) for end in ENDS)
-    return {"output_tensor": Arithmetic(np.arctan2, _operands(desc, arrays), also=also, steps=steps)}
+    arguments = _operands(desc, arrays)
+    return {"output_tensor": Arithmetic(np.arctan2, arguments, also=also, steps=steps, compared=_angle_of_zero)}
 
 
 def quotient(way: float, data_type: DataType, a: Numbers, b: Numbers) -> Numbers:
@@ -146,6 +148,18 @@ def _angle(way: float, data_type: DataType, y: Numbers, x: Numbers) -> Numbers:
     """The arctangent of such a quotient, brought into its quadrant"""
     angle = np.arctan(np.abs(quotient(way, data_type, y, x)))
     return np.copysign(np.where(np.signbit(x), np.pi - angle, angle), y)
+
+
+def _angle_of_inverse(way: float, data_type: DataType, y: Numbers, x: Numbers) -> Numbers:
+    """The same by the quotient the other way round, where that is the smaller one"""
+    angle = np.pi / 2 - np.arctan(np.abs(quotient(way, data_type, x, y)))
+    found = np.copysign(np.where(np.signbit(x), np.pi - angle, angle), y)
+    return np.where(np.abs(y) > np.abs(x), found, np.arctan2(y, x))
+
+
+def _angle_of_zero(y: Numbers, x: Numbers) -> Numbers:
+    """Of a subnormal FLOAT32 y the angle on the other side too: a comparison takes it for 0, of whatever sign"""
+    return np.arctan2(np.where(np.abs(y) < float(np.finfo(np.float32).tiny), -y, y), x)
 
 
 def _angle_or(open_value: float, y: Numbers, x: Numbers) -> Numbers:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.reference.arithmetic import Arithmetic, scaled
+from dml_conformance.backends.reference.arithmetic import Arithmetic, Function, scaled
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._conversion import scalar
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
@@ -19,7 +19,8 @@ def clip(desc: Any, arrays: Arrays) -> dict[str, Any]:
     """output[c...] = min(Max, max(Min, input[c...])), with Min and Max as numbers of the type"""
     data_type = desc.input_tensor.data_type
     if data_type.is_float:
-        return _between(desc, arrays, _as_float(desc.min, data_type), _as_float(desc.max, data_type))
+        nearest = (_as_float(limit, data_type) for limit in (desc.min, desc.max))
+        return _between(desc, arrays, *nearest, _cut(desc.min, data_type), _cut(desc.max, data_type))
     return _between(
         desc, arrays, _as_integer(desc.min, data_type, np.trunc), _as_integer(desc.max, data_type, np.trunc)
     )
@@ -36,16 +37,19 @@ def threshold(desc: Any, arrays: Arrays) -> dict[str, Any]:
     data_type = desc.input_tensor.data_type
     numbers = as_numbers(arrays["input_tensor"], data_type)
     if data_type.is_float:
-        arguments = (numbers, _as_float(desc.min, data_type))
-        return {"output_tensor": Arithmetic(np.maximum, arguments, scaled(desc.scale_bias, data_type), also=(np.fmax,))}
+        arguments, cut = (numbers, _as_float(desc.min, data_type)), _cut(desc.min, data_type)
+        also = (np.fmax, lambda x, _: np.maximum(x, cut))
+        return {"output_tensor": Arithmetic(np.maximum, arguments, scaled(desc.scale_bias, data_type), also=also)}
     limits = [_as_integer(desc.min, data_type, rounded) for rounded in (np.trunc, np.floor, np.ceil)]
     if desc.scale_bias is not None or any(limit is None for limit in limits):
         return {"output_tensor": _anything(arrays)}
     return {"output_tensor": _any_of(*(np.maximum(numbers, limit) for limit in limits if limit is not None))}
 
 
-def _between(desc: Any, arrays: Arrays, low: Array | None, high: Array | None) -> dict[str, Any]:
-    """Whichever limit comes first: that makes a difference where Min is above Max, and of a NaN.
+def _between(desc: Any, arrays: Arrays, low: Array | None, high: Array | None, *cut: Array) -> dict[str, Any]:
+    """Whichever limit comes first, and with either pair of limits, where there is another.
+
+    The order makes a difference where Min is above Max, and of a NaN.
 
     Direct3D's min and max return the other operand of a NaN, those of NumPy the NaN.
     """
@@ -56,10 +60,12 @@ def _between(desc: Any, arrays: Arrays, low: Array | None, high: Array | None) -
     if not data_type.is_float:
         either = np.minimum(high, np.maximum(low, numbers)), np.maximum(low, np.minimum(numbers, high))
         return {"output_tensor": _any_of(*either)}
-    also = (
+    also: tuple[Function, ...] = (
         lambda x, low, high: np.fmin(high, np.fmax(low, x)),
         lambda x, low, high: np.fmax(low, np.fmin(x, high)),
     )
+    if cut:
+        also = (*also, lambda x, *_: _clamped(x, *cut))
     inner = scaled(desc.scale_bias, data_type)
     return {"output_tensor": Arithmetic(_clamped, (numbers, low, high), inner, also=also)}
 
@@ -71,6 +77,14 @@ def _clamped(numbers: Numbers, low: Numbers, high: Numbers) -> Numbers:
 def _as_float(limit: float, data_type: DataType) -> Array:
     with np.errstate(over="ignore"):
         return np.array(np.float32(limit), NUMBERS[data_type])
+
+
+def _cut(limit: float, data_type: DataType) -> Array:
+    """Held to the largest number of the type, unless it is infinite"""
+    with np.errstate(over="ignore"):
+        number = np.float32(limit)
+    largest = np.float32(np.finfo(NUMBERS[data_type]).max)
+    return np.array(np.clip(number, -largest, largest) if np.isfinite(number) else number, NUMBERS[data_type])
 
 
 def _as_integer(limit: float, data_type: DataType, rounded: Callable[[float], float]) -> Array | None:

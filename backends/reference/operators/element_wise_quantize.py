@@ -14,6 +14,7 @@ from dml_conformance.spec.expectation import Bits, Expectation, Mask, Numbers, W
 
 QUOTIENT_ULP = 2.5
 FLOAT32 = np.finfo(np.float32)
+LARGEST_FLOAT16 = float(np.finfo(np.float16).max)
 LARGEST_WHOLE = 2.0**24  # FLOAT32 has all whole numbers up to it
 
 
@@ -80,8 +81,13 @@ def dequantize(desc: Any, arrays: Arrays) -> dict[str, Arithmetic]:
         lost = np.where(largest > LARGEST_WHOLE, largest * float(FLOAT32.eps) * np.abs(scale), 0.0)
         return np.where(is_open(x, zero_point, scale), np.inf, lost)
 
+    def cut(x: Numbers, zero_point: Numbers, scale: Numbers) -> Numbers:
+        found = product(x, zero_point, scale)
+        return np.where(np.isfinite(found), np.clip(found, -LARGEST_FLOAT16, LARGEST_FLOAT16), found)
+
     arguments = (numbers, _zero_points(desc, arrays), scales)
-    return {"output_tensor": Arithmetic(product, arguments, error=error, also=(no_number,))}
+    also = (no_number, cut) if desc.output_tensor.data_type is DataType.FLOAT16 else (no_number,)
+    return {"output_tensor": Arithmetic(product, arguments, error=error, also=also)}
 
 
 def _numbers(desc: Any, arrays: Arrays, key: str) -> Array:

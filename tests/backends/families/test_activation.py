@@ -12,7 +12,9 @@ import pytest
 import slow_reference as slow
 from family_cases import Run, assert_conforms, numbers, small_runs, with_values
 
+from dml_conformance.backends.reference import expected_output
 from dml_conformance.backends.torch import TorchBackend
+from dml_conformance.spec.accuracy import DIRECTML, PRECISE
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operators.activation import SPECS
@@ -178,6 +180,27 @@ def test_what_is_at_a_threshold_is_not_above_it() -> None:
     low, high, _ = ends(of_numbers("SHRINK", [0.5, -0.5, 0.75, -0.75], bias=0.25, threshold=0.5))
     assert np.abs(low - [0, 0, 0.5, -0.5]).max() < 1e-6
     assert np.abs(high - [0, 0, 0.5, -0.5]).max() < 1e-6
+
+
+@pytest.mark.parametrize("name", ["LEAKY_RELU", "ELU"])
+def test_a_comparison_may_take_a_subnormal_number_for_0(name: str) -> None:
+    tiny, small = np.float32(-1e-39), np.float32(-2e-38)
+    for profile, least in ((DIRECTML, tiny), (PRECISE, 0.0)):
+        run = of_numbers(name, [tiny, small], alpha=0.0)
+        within = expected_output(run.desc, run.bindings, profile)["output_tensor"].within
+        assert within is not None
+        assert np.abs(numbers(within.low, DataType.FLOAT32).reshape(-1) - [least, 0.0]).max() < 1e-44
+        assert not numbers(within.high, DataType.FLOAT32).any()
+    run = of_numbers(name, [np.float16(-6e-8)], DataType.FLOAT16, alpha=0.0)
+    assert ends(run)[0].tolist() == [0.0]
+
+
+def test_a_slope_is_compared_with_nothing() -> None:
+    desc = desc_of("PARAMETERIZED_RELU", DataType.FLOAT32, 3)
+    x, slopes = np.array([-1e-39, -1e-39, -4.0], np.float32), np.array([-4.0, 0.0, -1e-39], np.float32)
+    low, high, _ = ends(with_values(desc, HIGHEST, input_tensor=x, slope_tensor=slopes))
+    assert np.abs(low - [x[0], x[1], 0.0]).max() < 1e-44
+    assert np.abs(high - [4e-39, 0.0, 4e-39]).max() < 1e-44
 
 
 def test_slopes_are_those_of_their_places() -> None:

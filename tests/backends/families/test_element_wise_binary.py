@@ -104,6 +104,13 @@ def test_edges_of_floats(kind: Any) -> None:
     assert holds("MEAN", kind, largest / 4, largest / 4, largest / 4, INF) == [True, False]
 
 
+@pytest.mark.parametrize("name", ["MAX", "MIN"])
+def test_a_signaling_nan_is_dropped_wherever_it_stands(name: str) -> None:
+    a, b = np.full(13, 0x7D00, np.uint16).view(np.float16), np.full(13, 3.0, np.float16)
+    run = given(name, a, b)
+    assert is_right(run.expected["output_tensor"], b.view(np.uint16), run.desc.output_tensor.data_type).all()
+
+
 @pytest.mark.parametrize("kind", [np.float32, np.float16])
 def test_remainders_have_the_sign_of_one_operand(kind: Any) -> None:
     for a, b, truncated, floored in ((5, 3, 2, 2), (-5, 3, -2, 1), (5, -3, 2, -1), (-5, -3, -2, -2)):
@@ -112,6 +119,12 @@ def test_remainders_have_the_sign_of_one_operand(kind: Any) -> None:
     assert holds("MODULUS_FLOOR", kind, 6, 3, 0, 3, -1, 4) == [True, True, False, False]  # the quotient may be below 2
     assert holds("MODULUS_TRUNCATE", kind, 5, INF, 5, NAN, 0) == [True, True, False]
     assert holds("MODULUS_TRUNCATE", kind, 5, 0, NAN, 5) == [True, False]
+
+
+def test_a_quotient_of_float16_numbers_may_be_one_of_float32() -> None:
+    least = 2.0**-24  # the reciprocal of the divisor is beyond FLOAT16, and the quotient a little above a whole number
+    a, b = -9781248 * least, 173 * least
+    assert holds("MODULUS_FLOOR", np.float16, a, b, a % b, -least, -b) == [True, True, False]
 
 
 def test_quotients_may_be_products_with_a_reciprocal() -> None:
@@ -135,6 +148,23 @@ def test_angles(kind: Any) -> None:
         assert holds("ATAN_YX", kind, y, x, angle * math.pi, angle * math.pi + 0.01, NAN) == [True, False, False]
     assert all(holds("ATAN_YX", kind, 0, 0, 0, math.pi, NAN, INF))
     assert holds("ATAN_YX", kind, NAN, 1, NAN, 0.7854) == [True, False]
+
+
+def test_angles_where_numbers_are_taken_for_0() -> None:
+    for y, results in ((-1e-39, (-math.pi, math.pi)), (1e-39, (math.pi, -math.pi))):
+        assert holds("ATAN_YX", np.float32, y, -1, *results) == [True, True]
+        assert holds("ATAN_YX", np.float32, y, 1, 0, math.pi) == [True, False]
+    assert holds("ATAN_YX", np.float16, -6e-8, -1, -math.pi, math.pi) == [True, False]
+    assert holds("ATAN_YX", np.float32, -2e-38, -1, -math.pi, math.pi) == [True, False]
+    half = math.pi / 2  # the reciprocal of Y is subnormal
+    exact = math.atan2(1.5e38, 5e36)
+    assert holds("ATAN_YX", np.float32, 1.5e38, 5e36, exact, half, half + 0.01, exact - 0.01) == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert holds("ATAN_YX", np.float32, 1.5e37, 5e35, exact, half) == [True, False]
 
 
 def test_integers() -> None:

@@ -100,6 +100,10 @@ def test_a_nan_stays_or_becomes_a_limit(kind: Any) -> None:
 def test_limits_become_float16() -> None:
     run = run_of("CLIP", np.array([0.0, 1.0, INF], np.float16), 0.1, 1e6)
     assert holds(run, np.array([0.1, 1.0, INF], np.float16)) == [True] * 3
+    assert holds(run, np.array([0.1, 1.0, 65504], np.float16)) == [True] * 3
+    assert holds(run_of("CLIP", np.array([INF], np.float16), 0.0, INF), np.array([65504], np.float16)) == [False]
+    lower = run_of("THRESHOLD", np.array([1.0], np.float16), 1e6)
+    assert [holds(lower, np.array([n], np.float16)) for n in (INF, 65504, 65472)] == [[True], [True], [False]]
 
 
 def test_limits_hold_what_is_scaled() -> None:

@@ -62,6 +62,13 @@ def test_special_powers(kind: Any, base: float, exponent: float, right: float, w
     assert_conforms(TorchBackend("cpu"), run)
 
 
+def test_a_subnormal_exponent_may_count_as_0() -> None:
+    base, exponent = np.array([-15.5, 0.0], np.float16), np.full(2, 1e-39, np.float32)
+    for results in ([NAN, 0.0], [1.0, NAN], [1.0, 1.0]):
+        assert all(holds(pow_of(base, exponent), np.array(results, np.float16)))
+    assert not any(holds(pow_of(base, exponent), np.array([2.0, INF], np.float16)))
+
+
 def test_a_base_of_an_integer_exponent_keeps_its_sign_however_much_the_bound_moves_it() -> None:
     base = -np.linspace(0.5, 2, 200).astype(np.float32)
     for exponent in (3.0, -5.0, 16.0, 101.0):

@@ -91,6 +91,17 @@ def test_integers_of_32_bits_may_be_rounded_first() -> None:
     assert holds(run, np.array([9, 0, 9], np.float32)) == [False, True, False]
 
 
+def test_a_number_beyond_float16_may_be_cut_to_its_largest() -> None:
+    x, scales = np.array([60000, -60000, 60000], np.int32), np.array([4.0, 4.0, math.inf], np.float16)
+    run = run_of(DEQUANTIZE, x, scales, None, np.float16)
+    assert holds(run, np.array([65504, -65504, math.inf], np.float16)) == [True] * 3
+    assert holds(run, np.array([math.inf, -math.inf, 65504], np.float16)) == [True, True, False]
+    assert holds(run, np.array([65408, 65504, math.nan], np.float16)) == [False] * 3
+    largest = float(np.finfo(np.float32).max)
+    run = run_of(DEQUANTIZE, x[:1], np.array([1e38], np.float32), None, np.float32)
+    assert [holds(run, np.array([n], np.float32)) for n in (math.inf, largest)] == [[True], [False]]
+
+
 def test_a_scale_of_0_leaves_the_result_open() -> None:
     run = run_of(DEQUANTIZE, np.array([5, 5], np.uint8), np.array([0, 1], np.float32), None, np.float32)
     for anything in (0.0, 7.0, math.inf, math.nan):
