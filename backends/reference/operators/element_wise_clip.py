@@ -36,8 +36,8 @@ def threshold(desc: Any, arrays: Arrays) -> dict[str, Any]:
     data_type = desc.input_tensor.data_type
     numbers = as_numbers(arrays["input_tensor"], data_type)
     if data_type.is_float:
-        arguments = (numbers, _as_float(desc.min, data_type))
-        return {"output_tensor": Arithmetic(np.maximum, arguments, scaled(desc.scale_bias, data_type), also=(np.fmax,))}
+        arguments, inner = (numbers, _as_float(desc.min, data_type)), scaled(desc.scale_bias, data_type)
+        return {"output_tensor": Arithmetic(np.maximum, arguments, inner, also=(lambda _, x, low: np.fmax(x, low),))}
     limits = [_as_integer(desc.min, data_type, rounded) for rounded in (np.trunc, np.floor, np.ceil)]
     if desc.scale_bias is not None or any(limit is None for limit in limits):
         return {"output_tensor": _anything(arrays)}
@@ -57,8 +57,8 @@ def _between(desc: Any, arrays: Arrays, low: Array | None, high: Array | None) -
         either = np.minimum(high, np.maximum(low, numbers)), np.maximum(low, np.minimum(numbers, high))
         return {"output_tensor": _any_of(*either)}
     also = (
-        lambda x, low, high: np.fmin(high, np.fmax(low, x)),
-        lambda x, low, high: np.fmax(low, np.fmin(x, high)),
+        lambda _, x, low, high: np.fmin(high, np.fmax(low, x)),
+        lambda _, x, low, high: np.fmax(low, np.fmin(x, high)),
     )
     inner = scaled(desc.scale_bias, data_type)
     return {"output_tensor": Arithmetic(_clamped, (numbers, low, high), inner, also=also)}

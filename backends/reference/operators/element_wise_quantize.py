@@ -72,8 +72,8 @@ def dequantize(desc: Any, arrays: Arrays) -> dict[str, Arithmetic]:
     def product(x: Numbers, zero_point: Numbers, scale: Numbers) -> Numbers:
         return np.asarray((x - zero_point) * scale)
 
-    def no_number(x: Numbers, zero_point: Numbers, scale: Numbers) -> Numbers:
-        return np.where(is_open(x, zero_point, scale), np.nan, product(x, zero_point, scale))
+    def no_number(exact: Numbers, x: Numbers, zero_point: Numbers, scale: Numbers) -> Numbers:
+        return np.where(is_open(x, zero_point, scale), np.nan, exact)
 
     def error(x: Numbers, zero_point: Numbers, scale: Numbers) -> Numbers:
         largest = np.maximum(np.abs(x), np.abs(zero_point))
