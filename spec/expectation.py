@@ -6,7 +6,7 @@ else exact. `values` has some right value of every element, and of an exact one 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from dml_conformance.spec.datatypes import DataType
 Bits = npt.NDArray[np.unsignedinteger[Any]]
 Mask = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.float64]
+Change = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 Box = tuple[Any, ...]  # along each dimension of a tensor a slice of coordinates
 
 # By bytes of an element: where a float of that width has its infinity.
@@ -45,9 +46,9 @@ class Within(NamedTuple):
     exact: Numbers | None = None
     argument: Numbers | None = None
 
-    def cut(self, box: Box) -> Within:
-        """The intervals of some elements alone."""
-        return Within(*(None if part is None else part[box] for part in self))  # type: ignore[arg-type]
+    def each(self, change: Change) -> Within:
+        """The intervals with each part changed in the same way."""
+        return Within(*(None if part is None else change(part) for part in self))  # type: ignore[arg-type]
 
     def holds(self, elements: Bits, data_type: DataType) -> Mask:
         """Which elements lie in their intervals, whether they have one or not."""
@@ -94,12 +95,13 @@ class Expectation(NamedTuple):
 
     def cut(self, box: Box) -> Expectation:
         """What is right of some elements alone."""
+        return self.each(lambda part: part[box])
 
-        def part(mask: Mask | None) -> Mask | None:
-            return None if mask is None else mask[box]
-
-        within = None if self.within is None else self.within.cut(box)
-        return Expectation(self.values[box], part(self.one_of), self.memory, part(self.free), within)
+    def each(self, change: Change) -> Expectation:
+        """What is right of elements in other places: each part is changed in the same way."""
+        one_of, free = (None if mask is None else change(mask) for mask in (self.one_of, self.free))
+        within = None if self.within is None else self.within.each(change)
+        return Expectation(change(self.values), one_of, self.memory, free, within)
 
     def at(self, coordinates: tuple[int, ...]) -> Expectation:
         """What is right of one element, as a tensor of it alone."""

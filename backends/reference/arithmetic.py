@@ -39,12 +39,13 @@ class Arithmetic(NamedTuple):
         keeps_zero_signs: whether the sign of a result that is zero is right only as computed.
         extremes: of a function with a period, the least and the greatest value.
         error: of the same arguments; how far from the exact value analysis allows a result to be, besides the bound.
-        also: functions of the same arguments whose results are right too, and what lies between.
-        steps: the same, where the bound has steps that are rounded on the way.
+        also: functions of the exact value and the same arguments whose results are right too, and what lies between.
+        steps: functions of the same arguments that are so where the bound has steps that are rounded on the way.
         compared: the same, where an argument is taken for zero by a comparison alone, and then moved as it is.
         unit: of the same arguments; what the bound's absolute part is a multiple of. None: of 1.
         nan: where a NaN is right too; None for nowhere.
         bounds_of: the operator whose bounds hold; empty for that of the descriptor.
+        kinds: how many of the last arguments tell what kind of numbers others are: no bound moves these.
     """
 
     function: Function
@@ -60,6 +61,7 @@ class Arithmetic(NamedTuple):
     unit: Function | None = None
     nan: Mask | None = None
     bounds_of: str = ""
+    kinds: int = 0
 
 
 class Inner(NamedTuple):
@@ -115,7 +117,7 @@ def expectation(found: Arithmetic, data_type: DataType, bound: Bound, profile: P
     if (places := _of_every_value(found)) is not None:
         return expectation(found._replace(arguments=(EVERY_FLOAT16,)), data_type, bound, profile).cut((places,))
     if bound.steps:
-        found = found._replace(also=(*found.also, *found.steps))
+        found = found._replace(also=(*found.also, *map(_of_arguments, found.steps)))
     with np.errstate(all="ignore"):
         arguments = [_wide(argument) for argument in found.arguments]
         computed, *others = [_interval(found, taken, data_type, bound) for taken in _taken(found, arguments)]
@@ -165,32 +167,46 @@ def _taken(found: Arithmetic, arguments: Sequence[Numbers]) -> Iterator[Sequence
         yield [np.clip(end, first - error, first + error), *rest]
 
 
+def _of_arguments(function: Function) -> Function:
+    """The function, where it is given the exact value too."""
+    return lambda _, *arguments: function(*arguments)
+
+
 def _interval(found: Arithmetic, arguments: Sequence[Numbers], data_type: DataType, bound: Bound) -> _Computed:
     """From the least to the greatest number that is near enough to the value, or to one that is right too."""
-    computed = _around(found.function, found, arguments, data_type, bound)
+    tried = [arguments, *_moved(arguments, len(arguments) - found.kinds, bound)]
+    exact = [np.asarray(found.function(*taken), np.float64) for taken in tried]
+    computed = _around(exact, found, arguments, data_type, bound)
     interval = computed.interval
     for function in found.also:
-        interval = _hull(interval, _around(function, found, arguments, data_type, bound).interval)
+        others = [np.asarray(function(of, *taken), np.float64) for of, taken in zip(exact, tried, strict=True)]
+        interval = _hull(interval, _around(others, found, arguments, data_type, bound).interval)
     return computed._replace(interval=interval)
 
 
+def _moved(arguments: Sequence[Numbers], count: int, bound: Bound) -> Iterator[Sequence[Numbers]]:
+    """The arguments with the first `count` of them as far away as the bound has them, either way each."""
+    if not bound.argument and not bound.shift:
+        return
+    numbers, kinds = arguments[:count], arguments[count:]
+    away = [np.where(np.isfinite(a), bound.argument * np.abs(a) + bound.shift, 0.0) for a in numbers]
+    for signs in product((-1.0, 1.0), repeat=count):
+        yield [*(a + sign * by for a, sign, by in zip(numbers, signs, away, strict=True)), *kinds]
+
+
 def _around(
-    function: Function, found: Arithmetic, arguments: Sequence[Numbers], data_type: DataType, bound: Bound
+    results: Sequence[Numbers], found: Arithmetic, arguments: Sequence[Numbers], data_type: DataType, bound: Bound
 ) -> _Computed:
-    """The same of one function."""
-    exact = np.asarray(function(*arguments), np.float64)
+    """The same of the results of one function: the exact one, and those of moved arguments."""
+    exact, *moved = results
     is_like = found.is_element_wise or arguments[0].shape == exact.shape
     argument = np.broadcast_to(arguments[0], exact.shape) if is_like else None
     low = high = exact
-    if bound.argument or bound.shift:
-        away = [np.where(np.isfinite(a), bound.argument * np.abs(a) + bound.shift, 0.0) for a in arguments]
-        for signs in product((-1.0, 1.0), repeat=len(away)):
-            moved = [a + sign * by for a, sign, by in zip(arguments, signs, away, strict=True)]
-            near = np.asarray(function(*moved), np.float64)
-            low, high = np.fmin(low, near), np.fmax(high, near)
-            if found.extremes is not None:  # where it changes its sign by more than 1 there is a pole between
-                has_pole = (np.sign(near) != np.sign(exact)) & (np.abs(near - exact) > 1.0)
-                low, high = np.where(has_pole, found.extremes[0], low), np.where(has_pole, found.extremes[1], high)
+    for near in moved:
+        low, high = np.fmin(low, near), np.fmax(high, near)
+        if found.extremes is not None:  # where it changes its sign by more than 1 there is a pole between
+            has_pole = (np.sign(near) != np.sign(exact)) & (np.abs(near - exact) > 1.0)
+            low, high = np.where(has_pole, found.extremes[0], low), np.where(has_pole, found.extremes[1], high)
     if not bound.is_exact:
         units = np.where(exact == 0, 0.0, bound.ulp * spacing(exact, data_type))  # no part of 0 is more than 0
         absolute = bound.absolute if found.unit is None else bound.absolute * found.unit(*arguments)
@@ -273,7 +289,7 @@ def _flushed(
 ) -> Interval:
     """The intervals with the results of arguments that are taken for zero where they are subnormal, each or not."""
     if found.compared is not None:
-        found = found._replace(also=(*found.also, found.compared))
+        found = found._replace(also=(*found.also, _of_arguments(found.compared)))
     where: Any = np.broadcast_to(tiny, kept[0].shape) if found.is_element_wise else ...
     wide = [np.broadcast_to(part, kept[0].shape)[where] if found.is_element_wise else part for part in arguments]
     own = [np.broadcast_to(part, kept[0].shape)[where] if found.is_element_wise else part for part in found.arguments]

@@ -11,6 +11,7 @@ from math import prod
 from typing import Any
 
 import msgspec
+from numpy.lib.stride_tricks import as_strided
 
 from dml_conformance.backends.reference.arithmetic import Arithmetic, expectation
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_bits
@@ -66,6 +67,27 @@ class LargeExpectation:
         desc, arrays = self._cut(self._desc, box, self._arrays)
         desc = with_tensors(desc, {key: tensor})
         return as_expectation(self._compute(desc, arrays)[key], desc, tensor, self._profile)
+
+
+def expected_of_memory(
+    desc: OperatorDesc, output: Slot, arrays: Arrays, compute: Compute, profile: Profile
+) -> Expectation | None:
+    """What is right of an output that is computed element by element, computed once of each place in memory.
+
+    None unless the elements of all inputs overlap in the same way, and have half as many places there or fewer.
+    """
+    shape = output.tensor.sizes
+    layouts = {tuple(step // array.itemsize for step in array.strides) for array in arrays.values()}
+    if len(layouts) != 1 or any(array.shape != shape for array in arrays.values()):
+        return None
+    (strides,) = layouts
+    count = 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+    if 2 * count > prod(shape):
+        return None
+    tensor = msgspec.structs.replace(output.tensor, sizes=(count,))
+    memory = {key: as_strided(array, (count,), (array.itemsize,)) for key, array in arrays.items()}
+    found = as_expectation(compute(desc, memory)[output.key], desc, tensor, profile)
+    return found.each(lambda part: as_strided(part, shape, [stride * part.strides[0] for stride in strides]))
 
 
 def as_expectation(found: Any, desc: OperatorDesc, tensor: TensorDesc, profile: Profile) -> Expectation:

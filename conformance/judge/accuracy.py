@@ -9,7 +9,7 @@ import numpy as np
 
 from dml_conformance.backends.reference.arithmetic import spacing
 from dml_conformance.backends.reference.layout import NUMBERS
-from dml_conformance.reports.errors import BINS_A_POWER, LEAST_BIN, Errors
+from dml_conformance.reports.errors import BINS_A_POWER, LARGEST_POWER, LEAST_BIN, Errors
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Bits, Expectation, Mask, Numbers
 
@@ -56,9 +56,11 @@ def errors_of(parts: Iterable[tuple[Bits, Expectation, DataType]]) -> Errors | N
         arguments.append(within.argument[is_known])
     if not sizes or not (error := np.concatenate(sizes)).size:
         return None
-    bins, counts = np.unique(_bins_of(error), return_counts=True)
+    counts = np.bincount(_bins_of(error) - LEAST_BIN)
+    bins = np.flatnonzero(counts)
     magnitudes = _by_magnitude(np.concatenate(arguments), error, least)
-    return Errors(float(error.max()), tuple(zip(bins.tolist(), counts.tolist(), strict=True)), magnitudes)
+    found = zip((bins + LEAST_BIN).tolist(), counts[bins].tolist(), strict=True)
+    return Errors(float(error.max()), tuple(found), magnitudes)
 
 
 def _bins_of(error: Any) -> Any:
@@ -103,12 +105,12 @@ class PossibleErrors:
 def _by_magnitude(arguments: Numbers, errors: Numbers, least: int) -> tuple[tuple[int, float], ...]:
     is_finite = np.isfinite(arguments)
     _, exponents = np.frexp(arguments[is_finite])
-    powers = np.maximum(exponents - 1, least)
-    powers[arguments[is_finite] == 0] = least
-    known, places = np.unique(powers, return_inverse=True)
-    largest = np.zeros(len(known))
+    places = np.maximum(exponents - 1 - least, 0)
+    places[arguments[is_finite] == 0] = 0
+    largest = np.full(LARGEST_POWER - least, -1.0)
     np.maximum.at(largest, places, errors[is_finite])
-    return tuple(zip(known.tolist(), [brief(one) for one in largest.tolist()], strict=True))
+    known = np.flatnonzero(largest >= 0)
+    return tuple(zip((known + least).tolist(), [brief(one) for one in largest[known].tolist()], strict=True))
 
 
 def brief(error: float) -> float:

@@ -244,7 +244,10 @@ class Judge:
         unwritten = Unwritten()
         written: dict[str, OutputMemory] = {}
         first = self._execute_once(pending, read, written, expected, unwritten)
-        if first.verdict is not Verdict.PASS or pending.needed > LACKING_BYTES:
+        if first.verdict is not Verdict.PASS:
+            return first
+        first = first._replace(errors=_errors(case, written, expected))  # those of a repetition are no others
+        if pending.needed > LACKING_BYTES:
             return first  # a repetition of a large case takes minutes, and poison is never what is expected
         self._executed += 1
         once_more = self.repeat > 1 and self._executed % ONCE_MORE == 0
@@ -343,13 +346,6 @@ class Judge:
             if slot.key != overwritten and not read[slot.key].is_unchanged:
                 reason = f"{slot.name}: the input's memory was written to"
                 return passed._replace(verdict=Verdict.FAIL, rule=INPUTS_UNCHANGED, reason=reason)
-        passed = passed._replace(
-            errors=errors_of(
-                (written[slot.key].elements[box], part, slot.tensor.data_type)
-                for slot in results
-                for box, part in expected[slot.key].parts()
-            )
-        )
         sources = {key: memory.binding for key, memory in read.items()}
         for slot in results:
             found = _compared(case, written[slot.key], expected[slot.key], sources)
@@ -360,7 +356,8 @@ class Judge:
                 rule = f"{case.operator}.values" if is_values else pending.rule
                 if found.inaccurate == found.wrong and accuracy in execution_rules(case.operator, case.level):
                     rule, reason = accuracy, f"{reason} by more than they may"
-                return passed._replace(verdict=Verdict.FAIL, rule=rule, reason=reason, comparison=found)
+                errors = _errors(case, written, expected)
+                return passed._replace(verdict=Verdict.FAIL, rule=rule, reason=reason, comparison=found, errors=errors)
             unwritten.look(slot.key, written[slot.key], expected[slot.key])
         return passed
 
@@ -440,6 +437,17 @@ def expected_results(
         return expected_output(pending.case.desc, read, profile)
     compute = expected_parts if pending.needed > LARGE_BYTES else expected_output
     return compute(pending.case.desc, read, profile)
+
+
+def _errors(
+    case: Case, written: Mapping[str, OutputMemory], expected: Mapping[str, Expectation | LargeExpectation]
+) -> Errors | None:
+    """How far the results of a case are from the exact ones."""
+    return errors_of(
+        (written[slot.key].elements[box], part, slot.tensor.data_type)
+        for slot in outputs(case.desc)
+        for box, part in expected[slot.key].parts()
+    )
 
 
 def _compared(

@@ -239,13 +239,15 @@ def make_wrong(
     drawn = expected.open if expected.free is None else expected.open & ~expected.free
     if expected.one_of is not None and _has_every_value(allowed):
         drawn = drawn & ~expected.one_of
-    places = np.nonzero(drawn)
+    if not drawn.any():
+        return
+    places = np.nonzero(drawn & right(poison, expected, data_type, allowed))
     for _ in range(DRAWS):
-        is_right = right(poison[places], expected.cut(places), data_type, allowed)
-        places = tuple(along[is_right] for along in places)
         if not places[0].size:
             return
         poison[places] = _secret(expected.values[places], None if last is None else last[places])
+        is_right = right(poison[places], expected.cut(places), data_type, allowed)
+        places = tuple(along[is_right] for along in places)
     for end in _ends(data_type):
         ends = np.full(places[0].shape, end, poison.dtype)
         is_right = right(ends, expected.cut(places), data_type, allowed)

@@ -78,7 +78,7 @@ def extreme(functions: tuple[Function, Function], desc: Any, arrays: Arrays) -> 
     of_numbers, of_nan = functions
     a, b = _operands(desc, arrays)
     if a.dtype.kind == "f":
-        return {"output_tensor": Arithmetic(of_numbers, (a, b), also=(of_nan,))}
+        return {"output_tensor": Arithmetic(of_numbers, (a, b), also=(lambda _, a, b: of_nan(a, b),))}
     return {"output_tensor": of_numbers(a, b)}
 
 
@@ -100,7 +100,7 @@ def modulus(rounding: Function, remainder: Function, desc: Any, arrays: Arrays) 
         return _where_defined(remainder, a, b)
     computed_in = {data_type, DataType.FLOAT32}
     steps = tuple(partial(_remainder, rounding, ways, of) for of in computed_in for ways in product(WAYS, WAYS))
-    also = tuple(partial(_remainder_or, end, remainder, data_type) for end in ENDS)
+    also = tuple(partial(_remainder_or, end, data_type) for end in ENDS)
     return {"output_tensor": Arithmetic(remainder, (a, b), also=also, steps=steps)}
 
 
@@ -137,11 +137,11 @@ def _remainder(rounding: Function, ways: tuple[float, float], data_type: DataTyp
     return a - _limited(multiple, data_type)
 
 
-def _remainder_or(open_value: float, remainder: Function, data_type: DataType, a: Numbers, b: Numbers) -> Numbers:
+def _remainder_or(open_value: float, data_type: DataType, exact: Numbers, a: Numbers, b: Numbers) -> Numbers:
     """Open where the quotient is finite, but beyond the largest number"""
-    exact = a / b
-    is_open = np.isfinite(exact) & (np.abs(exact) > float(np.finfo(NUMBERS[data_type]).max))
-    return np.where(is_open, open_value, remainder(a, b))
+    found = a / b
+    is_open = np.isfinite(found) & (np.abs(found) > float(np.finfo(NUMBERS[data_type]).max))
+    return np.where(is_open, open_value, exact)
 
 
 def _angle(way: float, data_type: DataType, y: Numbers, x: Numbers) -> Numbers:
@@ -162,9 +162,9 @@ def _angle_of_zero(y: Numbers, x: Numbers) -> Numbers:
     return np.arctan2(np.where(np.abs(y) < float(np.finfo(np.float32).tiny), -y, y), x)
 
 
-def _angle_or(open_value: float, y: Numbers, x: Numbers) -> Numbers:
+def _angle_or(open_value: float, exact: Numbers, y: Numbers, x: Numbers) -> Numbers:
     is_open = ((y == 0) & (x == 0)) | (np.isinf(y) & np.isinf(x))
-    return np.where(is_open, open_value, np.arctan2(y, x))
+    return np.where(is_open, open_value, exact)
 
 
 def _where_defined(function: Callable[[Array, Array], Array], a: Array, b: Array) -> Found:

@@ -38,7 +38,7 @@ def threshold(desc: Any, arrays: Arrays) -> dict[str, Any]:
     numbers = as_numbers(arrays["input_tensor"], data_type)
     if data_type.is_float:
         arguments, cut = (numbers, _as_float(desc.min, data_type)), _cut(desc.min, data_type)
-        also = (np.fmax, lambda x, _: np.maximum(x, cut))
+        also = (lambda _, x, low: np.fmax(x, low), lambda _, x, low: np.maximum(x, cut))
         return {"output_tensor": Arithmetic(np.maximum, arguments, scaled(desc.scale_bias, data_type), also=also)}
     limits = [_as_integer(desc.min, data_type, rounded) for rounded in (np.trunc, np.floor, np.ceil)]
     if desc.scale_bias is not None or any(limit is None for limit in limits):
@@ -61,11 +61,11 @@ def _between(desc: Any, arrays: Arrays, low: Array | None, high: Array | None, *
         either = np.minimum(high, np.maximum(low, numbers)), np.maximum(low, np.minimum(numbers, high))
         return {"output_tensor": _any_of(*either)}
     also: tuple[Function, ...] = (
-        lambda x, low, high: np.fmin(high, np.fmax(low, x)),
-        lambda x, low, high: np.fmax(low, np.fmin(x, high)),
+        lambda _, x, low, high: np.fmin(high, np.fmax(low, x)),
+        lambda _, x, low, high: np.fmax(low, np.fmin(x, high)),
     )
     if cut:
-        also = (*also, lambda x, *_: _clamped(x, *cut))
+        also = (*also, lambda _, x, *__: _clamped(x, *cut))
     inner = scaled(desc.scale_bias, data_type)
     return {"output_tensor": Arithmetic(_clamped, (numbers, low, high), inner, also=also)}
 

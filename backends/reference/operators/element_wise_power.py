@@ -11,7 +11,7 @@ from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, 
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
 from dml_conformance.spec.expectation import Expectation, Numbers
 
-# What an exponent is. These numbers stay what they are where a bound moves all arguments by a small part of them.
+# What an exponent is.
 FRACTION, ODD, EVEN = 0.0, 1.0, 2.0
 LARGEST_WHOLE = 2.0**24  # FLOAT32 has all whole numbers up to it
 
@@ -33,14 +33,15 @@ def pow_constant(desc: Any, arrays: Arrays) -> dict[str, Any]:
     with np.errstate(over="ignore"):
         exponent = np.array(desc.exponent, np.float32)
         own = exponent.astype(NUMBERS[data_type])
-    rounded = () if own == exponent else (lambda x, y, kind: power(x, own.astype(np.float64), kind_of(own)),)
+    rounded = () if own == exponent else (lambda _, x, y, kind: power(x, own.astype(np.float64), kind_of(own)),)
     return _of_floats(desc, as_numbers(arrays["input_tensor"], data_type), exponent, rounded)
 
 
 def _of_floats(desc: Any, base: Array, exponent: Array, also: tuple[Function, ...]) -> dict[str, Any]:
     inner = scaled(desc.scale_bias, desc.input_tensor.data_type)
     arguments = (base, exponent, kind_of(exponent))
-    return {"output_tensor": Arithmetic(power, arguments, inner, also=(_by_logarithm, _of_infinities, *also))}
+    every = (_by_logarithm, _of_infinities, *also)
+    return {"output_tensor": Arithmetic(power, arguments, inner, also=every, kinds=1)}
 
 
 def kind_of(exponents: Array) -> Numbers:
@@ -54,43 +55,40 @@ def kind_of(exponents: Array) -> Numbers:
 def power(base: Numbers, exponent: Numbers, kind: Numbers) -> Numbers:
     """base^exponent; of a negative base only where the exponent was a whole number, wherever it has been moved since"""
     magnitude = np.power(np.abs(base), exponent)
-    is_whole = (np.rint(kind) != FRACTION) | (exponent == 0)
-    found = np.where(np.rint(kind) == ODD, np.copysign(magnitude, base), magnitude)
-    return np.where((base < 0) & ~is_whole, np.nan, found)
+    is_no_number = (base < 0) & (kind == FRACTION) & (exponent != 0)
+    found = np.where(kind == ODD, np.copysign(magnitude, base), magnitude)
+    return np.where(is_no_number, np.nan, found)
 
 
-def _by_logarithm(base: Numbers, exponent: Numbers, kind: Numbers) -> Numbers:
+def _by_logarithm(exact: Numbers, base: Numbers, exponent: Numbers, kind: Numbers) -> Numbers:
     """2^(exponent * log2(base)), of a negative base with the sign that the exponent gives it"""
     no_number = np.isnan(exponent * np.log2(np.abs(base))) | ((base < 0) & np.isinf(exponent))
-    return np.where(no_number, np.nan, power(np.where(base == 0, 0.0, base), exponent, kind))
+    return np.where(no_number, np.nan, np.where(base == 0, np.abs(exact), exact))
 
 
-def _of_infinities(base: Numbers, exponent: Numbers, kind: Numbers) -> Numbers:
+def _of_infinities(exact: Numbers, base: Numbers, exponent: Numbers, kind: Numbers) -> Numbers:
     """C's result of a fractional power of -infinity; the other sign where the exponent is infinite, or the base -0"""
-    magnitude = np.power(np.abs(base), exponent)
-    found = np.where(np.isneginf(base) & (np.rint(kind) == FRACTION), magnitude, power(base, exponent, kind))
+    is_fractional = np.isneginf(base) & (kind == FRACTION)
+    found = np.where(is_fractional, np.where(exponent > 0, np.inf, np.where(exponent < 0, 0.0, exact)), exact)
     is_other = ((base < 0) & np.isinf(exponent)) | ((base == 0) & np.signbit(base))
-    return np.where(is_other, -magnitude, found)
+    return np.where(is_other, -np.abs(exact), found)
 
 
-def _with_exponent_as_float32(base: Numbers, exponent: Numbers, kind: Numbers) -> Numbers:
+def _with_exponent_as_float32(exact: Numbers, base: Numbers, exponent: Numbers, kind: Numbers) -> Numbers:
     is_large = np.abs(exponent) > LARGEST_WHOLE
     rounded = exponent.astype(np.float32).astype(np.float64)
-    return power(base, np.where(is_large, rounded, exponent), np.where(is_large, EVEN, kind))
+    return np.where(is_large, power(base, rounded, np.where(is_large, EVEN, kind)), exact) if is_large.any() else exact
 
 
 def _of_integers(desc: Any, base: Array, exponent: Array) -> Expectation:
-    """The power, by squaring; free where that is no number of the type"""
+    """The power, modulo 2^64; free where that is no number of the type"""
     bits = UNSIGNED[base.itemsize]
     free = np.full(base.shape, desc.scale_bias is not None or exponent.dtype.kind == "f")
     if free.all():
         return Expectation(base.view(bits), free=free)
     is_unit = (base == 1) | (base == -1)  # whose negative powers are the positive ones
     count = np.abs(exponent.astype(np.int64))
-    values, factor = np.ones(base.shape, np.uint64), base.astype(np.int64).astype(np.uint64)
-    for bit in range(32):
-        values = np.where(count >> bit & 1, values * factor, values)
-        factor = factor * factor
+    values = np.power(base.astype(np.int64).astype(np.uint64), count.astype(np.uint64))
     with np.errstate(over="ignore"):
         magnitude = np.power(np.abs(base.astype(np.float64)), count.astype(np.float64))
     exact = np.where((base < 0) & (count % 2 == 1), -magnitude, magnitude)

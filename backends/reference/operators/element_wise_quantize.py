@@ -73,17 +73,16 @@ def dequantize(desc: Any, arrays: Arrays) -> dict[str, Arithmetic]:
     def product(x: Numbers, zero_point: Numbers, scale: Numbers) -> Numbers:
         return np.asarray((x - zero_point) * scale)
 
-    def no_number(x: Numbers, zero_point: Numbers, scale: Numbers) -> Numbers:
-        return np.where(is_open(x, zero_point, scale), np.nan, product(x, zero_point, scale))
+    def no_number(exact: Numbers, x: Numbers, zero_point: Numbers, scale: Numbers) -> Numbers:
+        return np.where(is_open(x, zero_point, scale), np.nan, exact)
 
     def error(x: Numbers, zero_point: Numbers, scale: Numbers) -> Numbers:
         largest = np.maximum(np.abs(x), np.abs(zero_point))
         lost = np.where(largest > LARGEST_WHOLE, largest * float(FLOAT32.eps) * np.abs(scale), 0.0)
         return np.where(is_open(x, zero_point, scale), np.inf, lost)
 
-    def cut(x: Numbers, zero_point: Numbers, scale: Numbers) -> Numbers:
-        found = product(x, zero_point, scale)
-        return np.where(np.isfinite(found), np.clip(found, -LARGEST_FLOAT16, LARGEST_FLOAT16), found)
+    def cut(exact: Numbers, *_: Numbers) -> Numbers:
+        return np.where(np.isfinite(exact), np.clip(exact, -LARGEST_FLOAT16, LARGEST_FLOAT16), exact)
 
     arguments = (numbers, _zero_points(desc, arrays), scales)
     also = (no_number, cut) if desc.output_tensor.data_type is DataType.FLOAT16 else (no_number,)
