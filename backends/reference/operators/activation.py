@@ -276,8 +276,7 @@ def gelu(desc: Any, arrays: Arrays) -> dict[str, Any]:
 
 def _erfc(numbers: Numbers) -> Numbers:
     """1 - erf(x), of which little is lost where erf(x) is near 1"""
-    found: Numbers = _ERFC(numbers)
-    return found.astype(np.float64)
+    return np.positive(_ERFC(numbers), dtype=np.float64, casting="unsafe")
 
 
 _ERFC = np.frompyfunc(math.erfc, 1, 1)
