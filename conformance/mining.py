@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import chain, product
+from itertools import product
 from typing import Any, NamedTuple
 
 import msgspec
@@ -196,8 +196,10 @@ class _Miner:
         else:
             found.left_out.append(f"dimension counts of {tensor.name}: the page leaves them open")
         if tensor.kind is TENSOR:
-            tries = (desc for base in bases for desc in _without(base, tensor))
-            self._hold(found, tensor, Aspect.NULL, "", tensor.optional, chain(others, tries))
+            without = [*others, *(desc for base in bases for desc in _without(base, tensor))]
+            # A tensor that may be null at some level may have to be given below it, by a rule of the operator's own.
+            may_be = any(decide(desc, self.level).outcome is not Outcome.REJECT for desc in without)
+            self._hold(found, tensor, Aspect.NULL, "", tensor.optional and may_be, without)
 
     def _hold(
         self, found: Mined, tensor: Field, aspect: Aspect, value: str, allowed: bool, tries: Iterable[OperatorDesc]

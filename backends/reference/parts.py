@@ -86,6 +86,7 @@ def expected_of_memory(
         return None
     tensor = msgspec.structs.replace(output.tensor, sizes=(count,))
     memory = {key: as_strided(array, (count,), (array.itemsize,)) for key, array in arrays.items()}
+    desc = with_tensors(desc, {output.key: tensor})
     found = as_expectation(compute(desc, memory)[output.key], desc, tensor, profile)
     return found.each(lambda part: as_strided(part, shape, [stride * part.strides[0] for stride in strides]))
 
