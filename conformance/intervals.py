@@ -8,6 +8,7 @@ calls of NumPy is called of torch (`TorchNumbers`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -166,6 +167,11 @@ _TORCH_NAMES = {
 }
 
 
+def _of_exact(also: Function, function: Function, x: Numbers) -> Numbers:
+    """What is right too, told from the exact value."""
+    return also(function(x), x)
+
+
 class Judged(NamedTuple):
     """What is known of each result.
 
@@ -216,8 +222,11 @@ class Judge:
         exact, least, most, nan = self._ends(x)
         is_tiny = (x != 0) & (abs(x) < smallest)
         if self._is_flushing and bool(is_tiny.any()):
-            _, low, high, other = self._ends(xp.where(is_tiny, x * 0.0, x))
-            least, most, nan = xp.minimum(least, low), xp.maximum(most, high), nan | other
+            flushed = [self._ends(xp.where(is_tiny, x * 0.0, x))]
+            if self._found.compared is not None:
+                flushed.append(self._around(self._found.compared, x))
+            for _, low, high, other in flushed:
+                least, most, nan = xp.minimum(least, low), xp.maximum(most, high), nan | other
         value, low, high = self._rounded(exact, least, most)
         is_right = xp.where(xp.isnan(got), nan, (low <= results) & (results <= high))
         if self._found.keeps_zero_signs:
@@ -238,7 +247,8 @@ class Judge:
         """The exact values, from where to where results are right, and where NaN is; see `arithmetic`."""
         xp, found = self._xp, self._found
         exact, low, high, nan = self._around(found.function, x)
-        for function in (*found.also, *(found.steps if self._bound.steps else ())):
+        of_exact = [partial(_of_exact, function, found.function) for function in found.also]
+        for function in (*of_exact, *(found.steps if self._bound.steps else ())):
             _, least, most, other = self._around(function, x)
             low, high, nan = xp.minimum(low, least), xp.maximum(high, most), nan | other
         return exact, low, high, nan

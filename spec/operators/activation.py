@@ -84,7 +84,7 @@ SPECS = (
         "the GELU of the input element, by the error function",
         "0.5 * x * (1 + erf(x / sqrt(2)))",
         composed(4.0, 2.0**-20, unit="|x|"),
-        composed(4.0, 2.0**-23, unit="|x|"),
+        composed(4.0, 2.0**-22, unit="|x|"),
     ),
     _function(
         "HARD_SIGMOID",

