@@ -247,7 +247,7 @@ class Judge:
         """The exact values, from where to where results are right, and where NaN is; see `arithmetic`."""
         xp, found = self._xp, self._found
         exact, low, high, nan = self._around(found.function, x)
-        of_exact = [partial(_of_exact, function, found.function) for function in found.also]
+        of_exact: list[Function] = [partial(_of_exact, function, found.function) for function in found.also]
         for function in (*of_exact, *(found.steps if self._bound.steps else ())):
             _, least, most, other = self._around(function, x)
             low, high, nan = xp.minimum(low, least), xp.maximum(high, most), nan | other
