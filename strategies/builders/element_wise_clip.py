@@ -8,7 +8,6 @@ from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operator import DATA
-from dml_conformance.spec.registry import operator
 from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder
 from dml_conformance.strategies.builders._scalars import break_value_data_type, float32
 from dml_conformance.strategies.context import Context
@@ -60,10 +59,18 @@ class ClipBuilder(ElementWiseBuilder):
     def __init__(self, name: str, every: Any = limits) -> None:
         super().__init__(name)
         self._limits = every
-        self._names = {field.attribute for field in operator(name).fields} & {"min", "max", "min_max_data_type"}
+        self._names = self._attributes.keys() & {"min", "max", "min_max_data_type"}
+        for attribute in self._names:  # they go together
+            del self._attributes[attribute]
 
     def chosen(self, ctx: Context, types: Mapping[str, DataType]) -> Mapping[str, Any]:
         return {**super().chosen(ctx, types), **self._of(types[DATA], ctx.chooser.choice(self._limits(types[DATA])))}
+
+    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+        """With limits far apart: of an element that is held to one it does not show where it came from."""
+        desc = super().of_sizes(ctx, sizes)
+        data_type = desc.input_tensor.data_type
+        return edit(desc, **self._of(data_type, max(self._limits(data_type), key=lambda pair: pair[1] - pair[0])))
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Besides, every data type with all limits."""
