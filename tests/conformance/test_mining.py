@@ -14,8 +14,8 @@ from dml_conformance.spec.validator import Outcome, decide
 LEVEL = Level.L6_2
 
 
-def as_specified(desc: OperatorDesc) -> LibraryAnswer:
-    is_broken = decide(desc, LEVEL).outcome is Outcome.REJECT
+def as_specified(desc: OperatorDesc, level: Level = LEVEL) -> LibraryAnswer:
+    is_broken = decide(desc, level).outcome is Outcome.REJECT
     return LibraryAnswer.REJECT if is_broken else LibraryAnswer.ACCEPT
 
 
@@ -44,6 +44,22 @@ def test_a_library_as_specified(name: str) -> None:
     tensors = len(every_operator()[name].tensor_fields) * len(every_operator()[name].variants)
     assert found.agreed == found.tried > 20 * tensors
     assert found.left_out == []
+
+
+@pytest.mark.parametrize(("level", "allowed"), [(Level.L5_2, False), (Level.L6_2, True)])
+def test_a_tensor_that_a_rule_asks_for_below_a_level_is_no_null(level: Level, allowed: bool) -> None:
+    """ZeroPointTensor, from 6_2 on: a library as specified has no difference, one that does otherwise has one."""
+
+    def otherwise(desc: OperatorDesc) -> LibraryAnswer:
+        if getattr(desc, "zero_point_tensor", None) is not None:
+            return as_specified(desc, level)
+        return LibraryAnswer.REJECT if allowed else as_specified(desc, LEVEL)
+
+    name = "ELEMENT_WISE_DEQUANTIZE_LINEAR"
+    (found,) = mine(lambda desc: as_specified(desc, level), level, (name,))
+    assert found.differences == []
+    (found,) = mine(otherwise, level, (name,))
+    assert ("ZeroPointTensor", Aspect.NULL, "", allowed, "reject" if allowed else "accept") in differences(found)
 
 
 def test_a_library_that_takes_more_or_less() -> None:

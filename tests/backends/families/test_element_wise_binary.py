@@ -212,6 +212,24 @@ def activation(name: str, *attributes: float, **tensors: Any) -> Any:
     return described(**{**dict.fromkeys(fields), **dict(given_last), **tensors})
 
 
+@pytest.mark.parametrize("fused", [None, ("RELU",), ("ELU", 0.5), ("SHRINK", 0.5, 1.0)])
+def test_elements_that_share_memory_have_the_results_of_those_that_do_not(fused: Any) -> None:
+    """They are computed once for each place."""
+    a, b = np.linspace(-3, 2, 6, dtype=np.float32), np.linspace(1, -4, 6, dtype=np.float32)
+    found = []
+    for strides, repeats in (((0, 1), 1), (None, 4)):
+        source, target = TensorDesc.of(DataType.FLOAT32, (4, 6), strides), TensorDesc.of(DataType.FLOAT32, (4, 6))
+        desc = operators()["ELEMENT_WISE_ADD1"].desc(source, source, target, fused and activation(*fused))
+        run = with_values(desc, HIGHEST, a_tensor=np.tile(a, repeats), b_tensor=np.tile(b, repeats))
+        found.append(run.expected["output_tensor"])
+    once, each = found
+    assert (once.values == each.values).all()
+    assert once.within is not None
+    assert each.within is not None
+    assert (once.within.low == each.within.low).all()
+    assert (once.within.high == each.within.high).all()
+
+
 def fused(name: str, *attributes: float, a: Any, b: Any, kind: Any = np.float32) -> Run:
     run = given("ADD", np.array(a, kind), np.array(b, kind))
     chosen = activation(name, *attributes)
