@@ -1,7 +1,9 @@
-"""How far from the exact value results are, for all that the one argument of an operator may be.
+"""How far from the exact value results are, for all that the arguments of an operator may be.
 
 Arguments are tried binade by binade, the numbers of one exponent and sign: all of them, or as many of each spread over
-it. Where the backend works on a device of torch's, arguments are made there, and results are judged there.
+it. Of several, that is the first floating-point one; the others are drawn, some of any size and some like the first.
+Where the backend works on a device of torch's, the one argument of a function is made there, and results are judged
+there; elsewhere the reference judges them.
 """
 
 from __future__ import annotations
@@ -11,14 +13,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from dml_conformance.backends.base import Backend, Binding, Bytes, Unsupported
 from dml_conformance.backends.reference.arithmetic import Arithmetic, expectation
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED
 from dml_conformance.backends.reference.operators import OPERATORS
-from dml_conformance.conformance.intervals import Judge, Judged, Library, NumPy, Torch
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.conformance.intervals import Judge, Judged, Library, NumPy, Torch, judged_by_reference
+from dml_conformance.spec.accuracy import Bound, Profile
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.errors import BadInputError, BrokenRunError
 from dml_conformance.spec.expectation import in_order
@@ -33,13 +36,22 @@ if TYPE_CHECKING:
     from dml_conformance.backends.torch import TorchBackend
 
 TYPES = (DataType.FLOAT32, DataType.FLOAT16)
-SAMPLED = 2**13  # FLOAT32 numbers of each binade where not all are tried
+SAMPLED = 2**13  # FLOAT32 numbers of each binade where not all are tried; eight times as many of FLOAT16's few
 ON_HOST, ON_DEVICE = 2**20, 2**24  # numbers at a time
-CHECKED = 1000  # of each such part, held against the reference
+CHECKED = 1000  # of each such part, held against the reference where they are judged on a device
+WIDTH = 64  # of a row whose elements are computed together
 WORST = 10  # results that are wrong, to be named
 SCATTER = 12345  # an odd number that numbers between steps are made with
 # Errors are counted by their logarithms, in bins of a sixteenth of a power of two.
 LEAST_LOG, MOST_LOG, BINS_A_POWER = -12, 52, 16
+
+
+# Attributes that make an operator round, where those that come first do not: numbers that FLOAT32 has.
+ATTRIBUTES: dict[str, dict[str, float]] = {
+    "ACTIVATION_LINEAR": {"alpha": 0.699999988079071, "beta": 0.30000001192092896},
+    "ACTIVATION_SHRINK": {"bias": 0.30000001192092896},
+    "ELEMENT_WISE_CONSTANT_POW": {"exponent": 1.7000000476837158},
+}
 
 
 class AccuracyError(BadInputError):
@@ -72,9 +84,9 @@ class Part(NamedTuple):
 
 
 class Wrong(NamedTuple):
-    """A result that is wrong: of which argument, what is right, and how far away that is."""
+    """A result that is wrong: of which arguments, what is right, and how far away that is."""
 
-    argument: float
+    arguments: tuple[float, ...]
     expected: str
     found: float
     error: float  # in units in the last place; infinite where one of the two is
@@ -82,16 +94,16 @@ class Wrong(NamedTuple):
 
 @dataclass
 class Accuracy:
-    """What was measured of an operator, for arguments of a type.
+    """What was measured of an operator, for results of a type.
 
     Attributes:
         operator: its name.
-        data_type: of arguments and results.
-        tried: arguments.
-        counted: results whose errors count; see `intervals.Judged`.
+        data_type: of results.
+        tried: results.
+        counted: those whose errors count; see `intervals.Judged`.
         wrong: results outside their intervals.
         worst: of these, the farthest away.
-        largest: by binade, the largest error in units in the last place, and the argument that it was found at.
+        largest: by binade, the largest error in units in the last place, and the arguments that it was found at.
         used: by binade, the largest part of what the bound allows that an error was.
         histogram: of the errors' logarithms.
     """
@@ -102,14 +114,14 @@ class Accuracy:
     counted: int = 0
     wrong: int = 0
     worst: list[Wrong] = field(default_factory=list)
-    largest: dict[int, tuple[float, float]] = field(default_factory=dict)
+    largest: dict[int, tuple[float, tuple[float, ...]]] = field(default_factory=dict)
     used: dict[int, float] = field(default_factory=dict)
     histogram: Any = 0
 
     @property
-    def error(self) -> tuple[float, float]:
-        """The largest one, and the argument that it was found at."""
-        return max(self.largest.values(), key=lambda found: found[0], default=(0.0, 0.0))
+    def error(self) -> tuple[float, tuple[float, ...]]:
+        """The largest one, and the arguments that it was found at."""
+        return max(self.largest.values(), key=lambda found: found[0], default=(0.0, ()))
 
     @property
     def most_used(self) -> float:
@@ -154,58 +166,94 @@ def _range(binade: int, data_type: DataType) -> tuple[float, float]:
     return (-high, -low) if binade >= exponents else (low, high)
 
 
+class HeldTo(NamedTuple):
+    """What results of a type are held to."""
+
+    data_type: DataType
+    bound: Bound
+    profile: Profile
+
+
 class Function(NamedTuple):
-    """An operator as a function of one number.
+    """An operator as a function of numbers.
 
     Attributes:
         desc: makes the descriptor for so many rows and columns.
+        leading: which of its inputs is tried binade by binade, and of what type that is.
         found: what it computes.
+        is_of_one: whether that is a function of one number that `intervals.Judge` knows.
     """
 
     desc: Callable[[int, int], OperatorDesc]
+    leading: tuple[int, DataType]
     found: Arithmetic
+    is_of_one: bool
 
 
 @cache
 def function(name: str, data_type: DataType) -> Function | None:
-    """An operator's function of one number of a type, its attributes as they come first; None where it is none."""
+    """An operator as a function with results of a type; None where it is none.
+
+    Its attributes are those that come first, or in `ATTRIBUTES`.
+    """
     spec = operator(name)
-    tensors = spec.tensor_fields
-    needed = [each for each in tensors if not each.optional]
-    if data_type not in spec.bounds or [each.is_output for each in needed] != [False, True]:
+    needed = [each for each in spec.tensor_fields if not each.optional]
+    if data_type not in spec.bounds or [each.is_output for each in needed].count(True) != 1:
         return None
     ctx = Context.at(SimplestChooser(), spec, HIGHEST)
-    group = spec.group(needed[0])
-    if data_type not in ctx.types[group]:
-        return None
-    ctx = ctx.of_types(group, (data_type,))
+    for group in {spec.group(each) for each in needed}:
+        if data_type in ctx.types[group]:
+            ctx = ctx.of_types(group, (data_type,))
 
     def desc(rows: int, columns: int) -> OperatorDesc:
-        made: OperatorDesc = builder(name).of_sizes(ctx, leading_ones(ctx, rows, columns))
-        return made
+        sizes = (rows, columns) if is_element_wise else (rows * columns // WIDTH, WIDTH)
+        made: OperatorDesc = builder(name).of_sizes(ctx, leading_ones(ctx, *sizes))
+        return msgspec.structs.replace(made, **ATTRIBUTES.get(name, {}))
 
-    one = desc(1, 2)
-    if len(list(inputs(one))) != 1:
+    is_element_wise = True
+    one = desc(1, WIDTH)
+    slots = list(inputs(one))
+    found = computed(one, [np.zeros(slot.tensor.sizes, NUMBERS[slot.tensor.data_type]) for slot in slots])
+    leading = next(((n, of) for n, slot in enumerate(slots) if (of := slot.tensor.data_type) in TYPES), None)
+    if found is None or leading is None or next(iter(outputs(one))).tensor.data_type is not data_type:
         return None
-    (slot,) = inputs(one)
-    bits = np.zeros(slot.tensor.sizes, UNSIGNED[data_type.size])
-    (found,) = OPERATORS[name](one, {slot.key: bits}).values()
-    is_one = isinstance(found, Arithmetic) and found.is_element_wise and found.inner is None
-    if not is_one or found.nan is not None or len(found.arguments) != 1 or found.arguments[0].shape != bits.shape:
-        return None
-    return Function(desc, found)
+    is_element_wise = found.is_element_wise
+    is_of_one = is_element_wise and found.inner is None and found.nan is None
+    is_of_one = is_of_one and [each.shape for each in found.arguments] == [slot.tensor.sizes for slot in slots[:1]]
+    return Function(desc, leading, found, is_of_one)
+
+
+def computed(desc: OperatorDesc, arguments: Sequence[Any]) -> Arithmetic | None:
+    """What an operator computes of its inputs; None where that is no arithmetic."""
+    arrays = {
+        slot.key: each.view(UNSIGNED[slot.tensor.data_type.size]).reshape(slot.tensor.sizes)
+        for slot, each in zip(inputs(desc), arguments, strict=True)
+    }
+    (found,) = OPERATORS[desc.operator](desc, arrays).values()
+    return found if isinstance(found, Arithmetic) else None
 
 
 def functions() -> list[str]:
-    """The operators that are functions of one number."""
+    """The operators that are functions of numbers."""
     return [name for name in operators() if any(function(name, data_type) for data_type in TYPES)]
 
 
-def parts(data_type: DataType, most: int, sampled: int | None) -> Iterator[Part]:
-    """The numbers of a type, at most so many at a time; of FLOAT32 so many of each binade, None for all."""
+def parts(of: Function, most: int, sampled: int | None) -> Iterator[Part]:
+    """What the leading argument of a function is tried with, at most so many numbers at a time.
+
+    Args:
+        of: the function; with one argument, all FLOAT16 numbers are tried.
+        most: how many at a time.
+        sampled: how many FLOAT32 numbers of each binade; None for all that one argument can be.
+    """
+    data_type = of.leading[1]
     info = np.finfo(NUMBERS[data_type])
     binades, columns, step = 2 ** (int(info.nexp) + 1), 2 ** int(info.nmant), 1
-    if sampled is not None and data_type is DataType.FLOAT32:
+    if not of.is_of_one:
+        sampled = max(sampled or SAMPLED, WIDTH)
+        sampled -= sampled % WIDTH
+        columns, step = (sampled, columns // sampled) if columns >= sampled else (8 * sampled, 1)
+    elif sampled is not None and data_type is DataType.FLOAT32:
         columns, step = min(columns, sampled), max(1, columns // sampled)
     rows = max(1, most // columns)
     for binade in range(0, binades, rows):
@@ -218,56 +266,141 @@ def numbers_of(part: Part, data_type: DataType, library: Library) -> Any:
     xp, bits = library.names, int(np.finfo(NUMBERS[data_type]).nmant)
     binades = library.count_up(part.binade, part.binade + part.rows)[:, None]
     steps = library.count_up(part.start, part.end)
-    mantissas = steps * part.step + steps * (SCATTER + 2 * binades) % part.step
+    mantissas = (steps * part.step + steps * (SCATTER + 2 * binades) % part.step) % 2**bits
     patterns = library.cast((binades << bits) | mantissas, f"int{8 * data_type.size}")
     return patterns.view(getattr(xp, data_type.name.lower()))
 
 
+def drawn(part: Part, desc: OperatorDesc, of: Function) -> list[Any]:
+    """The arguments of a function for a part; the same at each call.
+
+    The leading one has the part's numbers. Where a result depends on whole rows, those of a row are of any size up to
+    the end of its binade, positive or negative. Other floating-point arguments are numbers of any bits; of like size;
+    small, whole ones too; and the leading ones but for their last bits, positive or negative. Integers are of any bits
+    or small.
+    """
+    leading, first = of.leading[0], numbers_of(part, of.leading[1], NumPy())
+    found = []
+    for place, slot in enumerate(inputs(desc)):
+        data_type = slot.tensor.data_type
+        chance = np.random.default_rng((part.binade, part.start, place))
+        if place != leading:
+            found.append(_companions(first, data_type, chance))
+        elif of.found.is_element_wise:
+            found.append(first)
+        else:
+            ends = np.ldexp(1.0, np.frexp(np.abs(first[:, :1].astype(np.float64)))[1])
+            numbers = (ends * chance.uniform(-1.0, 1.0, first.shape)).astype(first.dtype)
+            found.append(np.where(np.isfinite(first[:, :1]), numbers, first))
+    return found
+
+
+def _companions(first: Any, data_type: DataType, chance: np.random.Generator) -> Any:
+    """Numbers to be computed with others; see `drawn`."""
+    kind, shape = NUMBERS[data_type], first.shape
+    anything = chance.integers(0, 2 ** (8 * data_type.size), shape, UNSIGNED[data_type.size], endpoint=False)
+    small = chance.uniform(-16.0 if data_type.is_float or data_type.is_signed_integer else 0.0, 16.0, shape)
+    if not data_type.is_float:
+        return np.where(chance.random(shape) < 0.5, anything.view(kind), small.astype(kind))
+    sign = chance.choice((-1.0, 1.0), shape)
+    like = first * chance.uniform(1.0, 2.0, shape) * np.ldexp(1.0, chance.integers(-3, 4, shape)) * sign
+    last_bits = first.view(UNSIGNED[first.itemsize]) ^ chance.integers(0, 16, shape, UNSIGNED[first.itemsize])
+    nearly = last_bits.view(first.dtype) * sign
+    ways = (anything.view(kind), like, small, np.rint(small), nearly)
+    return np.choose(chance.integers(0, len(ways), shape), [way.astype(kind) for way in ways])
+
+
 class _OnHost:
-    """Runs a backend on arrays in the host's memory."""
+    """Runs a backend on arrays in the host's memory, and has the reference judge its results."""
 
     library: Library = NumPy()
     most = ON_HOST
-    tolerance = 0  # how many numbers of the type the ends of intervals may be from the reference's
 
-    def __init__(self, backend: Backend, level: Level) -> None:
-        self._backend, self._level = backend, level
+    def __init__(self, backend: Backend, level: Level, of: Function, held_to: HeldTo) -> None:
+        self._backend, self._level, self._of, self._held_to = backend, level, of, held_to
 
-    def results(self, desc: OperatorDesc, arguments: Any) -> Any:
-        (source,), (target,) = inputs(desc), outputs(desc)
-        found = np.full_like(arguments, np.nan)  # of what is not written
-        buffers = {key: _whole_units(array) for key, array in ((source.key, arguments), (target.key, found))}
-        bound = {key: Binding(buffer, 0, buffer.size) for key, buffer in buffers.items()}
-        self._backend.execute(desc, self._level, {source.key: bound[source.key]}, {target.key: bound[target.key]})
-        return buffers[target.key][: found.nbytes].view(found.dtype).reshape(found.shape)
+    def judge(self, part: Part) -> tuple[list[Any], Any, Judged]:
+        """Arguments, results, and what is known of these."""
+        desc = self._of.desc(part.rows, part.end - part.start)
+        arguments = drawn(part, desc, self._of)
+        results = self._results(desc, arguments)
+        found = computed(desc, arguments)
+        assert found is not None
+        judged = judged_by_reference(found, results, *self._held_to)
+        shape = (part.rows, part.end - part.start)
+        return arguments, results.reshape(shape), Judged(*(each.reshape(shape) for each in judged))
+
+    def _results(self, desc: OperatorDesc, arguments: Sequence[Any]) -> Any:
+        (target,) = outputs(desc)
+        found = np.full(target.tensor.sizes, np.nan, NUMBERS[target.tensor.data_type])  # of what is not written
+        bound = {slot.key: _whole_units(each) for slot, each in zip(inputs(desc), arguments, strict=True)}
+        written = _whole_units(found)
+        self._backend.execute(desc, self._level, bound, {target.key: written})
+        return written.view[: found.nbytes].view(found.dtype).reshape(found.shape)
 
 
-def _whole_units(array: Any) -> Bytes:
+def _whole_units(array: Any) -> Binding:
     """A copy of the memory of an array, a multiple of 4 bytes as what is bound is."""
-    padded = np.zeros(-(-array.nbytes // 4) * 4, np.uint8)
-    padded[: array.nbytes] = array.reshape(-1).view(np.uint8)
-    return padded
+    padded: Bytes = np.zeros(-(-array.nbytes // 4) * 4, np.uint8)
+    padded[: array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return Binding(padded, 0, padded.size)
 
 
 class _OnDevice:
-    """Runs a torch backend on tensors where it works."""
+    """Runs a torch backend on tensors where it works, and judges its results there."""
 
     most = ON_DEVICE
-    tolerance = 1  # FLOAT64's functions there differ from the host's in their last places
 
-    def __init__(self, backend: TorchBackend) -> None:
-        self._backend = backend
+    def __init__(self, backend: TorchBackend, of: Function, held_to: HeldTo) -> None:
+        self._backend, self._of, self._held_to = backend, of, held_to
         self.library: Library = Torch(backend.device)
+        self._judge = Judge(self.library, of.found, *held_to)
 
-    def results(self, desc: OperatorDesc, arguments: Any) -> Any:
+    def judge(self, part: Part) -> tuple[list[Any], Any, Judged]:
+        """Arguments, results, and what is known of these.
+
+        Raises:
+            BrokenRunError: that is not what the reference says.
+        """
+        desc = self._of.desc(part.rows, part.end - part.start)
         (source,), (target,) = inputs(desc), outputs(desc)
-        found = arguments.new_full(arguments.shape, np.nan)
+        arguments = numbers_of(part, self._of.leading[1], self.library)
+        results = arguments.new_full(arguments.shape, np.nan)
         self._backend.execute_on_device(
             desc,
             {source.key: arguments.reshape(source.tensor.sizes)},
-            {target.key: found.view(target.tensor.sizes)},
+            {target.key: results.view(target.tensor.sizes)},
         )
-        return found
+        judged = self._judge.judge(arguments, results)
+        self._check(desc.operator, arguments, judged)
+        return [arguments], results, judged
+
+    def _check(self, name: str, arguments: Any, judged: Judged) -> None:
+        """Hold some of the intervals against the reference's."""
+        flat = arguments.reshape(-1)
+
+        def some(numbers: Any) -> Any:
+            return self.library.host(numbers.reshape(-1)[:: max(1, len(flat) // CHECKED) | 1])
+
+        data_type, bound, _ = self._held_to
+        expected = expectation(self._of.found._replace(arguments=(some(arguments),)), *self._held_to)
+        within = expected.within
+        assert within is not None
+        is_nan = np.zeros(within.low.shape, np.bool_) if within.nan is None else within.nan
+        kind = UNSIGNED[data_type.size]
+        # FLOAT64's functions there differ from the host's in their last places, so ends may be the next number. And the
+        # unit in the last place doubles at powers of two, on either side of which an exact value may be computed.
+        is_power = (expected.values & (2 ** int(np.finfo(NUMBERS[data_type]).nmant) - 1)) == 0
+        allowed = np.where(is_power, 2 + bound.ulp, 1)
+        differs = is_nan != some(judged.nan)
+        for own, right in ((judged.low, within.low), (judged.high, within.high)):
+            apart = in_order(some(own).view(kind), data_type).astype(np.int64) - in_order(right, data_type)
+            differs |= abs(apart) > allowed
+        if differs.any():
+            raise BrokenRunError(
+                f"{name}: the intervals computed for {some(arguments)[differs][0]:.9g} and {differs.sum() - 1} of "
+                f"{differs.size} more numbers are not the reference's"
+            )
 
 
 def measure(
@@ -285,37 +418,38 @@ def measure(
     Args:
         backend: that executes it.
         name: the operator's.
-        data_type: of its argument.
+        data_type: of its results.
         profile: that results are held to.
-        sampled: how many FLOAT32 numbers of each binade are tried; None for all. Of FLOAT16 all are.
-        on_device: whether numbers are made and judged on the device of a torch backend.
+        sampled: how many FLOAT32 numbers of each binade are tried; None for all that one argument can be.
+        on_device: whether the argument of a function of one is made, and its results are judged, on the device of a
+            torch backend.
         advance: is told how many more have been tried.
 
     Raises:
-        AccuracyError: the operator is no function of one number of this type.
+        AccuracyError: the operator is no function with results of this type.
         RefusedError: the backend refuses it.
         BrokenRunError: the backend fails, or the device does not compute the reference's intervals.
     """
-    of_one = function(name, data_type)
-    if of_one is None:
-        raise AccuracyError(f"{name} has no bounds as a function of one {data_type.name} number")
+    of = function(name, data_type)
+    if of is None:
+        raise AccuracyError(f"{name} has no bounds as a function with {data_type.name} results")
     level = max(backend.capabilities().levels)
-    if reason := _refusal(backend, of_one.desc(1, 2), level):
+    if reason := _refusal(backend, of.desc(1, WIDTH), level):
         raise RefusedError(f"{name}: the backend refuses {data_type.name}: {reason}")
-    run: _OnHost | _OnDevice = _OnDevice(backend) if on_device else _OnHost(backend, level)  # type: ignore[arg-type]
     spec = operator(name)
-    bound = profile.bound(spec.bounds, spec.precise, data_type)
-    judge = Judge(run.library, of_one.found, data_type, bound, profile)
+    held_to = HeldTo(data_type, profile.bound(spec.bounds, spec.precise, data_type), profile)
+    run: _OnHost | _OnDevice = _OnHost(backend, level, of, held_to)
+    if on_device and of.is_of_one:
+        run = _OnDevice(backend, of, held_to)  # type: ignore[arg-type]
     found = Accuracy(name, data_type)
     with np.errstate(all="ignore"):
-        for part in parts(data_type, run.most, sampled):
-            arguments = numbers_of(part, data_type, run.library)
+        for part in parts(of, run.most, sampled):
             try:
-                results = run.results(of_one.desc(part.rows, part.end - part.start), arguments)
+                arguments, results, judged = run.judge(part)
+            except BrokenRunError:
+                raise
             except Exception as error:
                 raise BrokenRunError(f"{name}: the backend fails: {type(error).__name__}: {error}") from error
-            judged = judge.judge(arguments, results)
-            _check(run, of_one.found, arguments, judged, data_type, spec.name, profile)
             _count(found, part, arguments, results, judged, run.library)
             advance(part.size)
     return found
@@ -335,43 +469,9 @@ def works_on_device(backend: Backend) -> bool:
     return backend.capabilities().accelerated and hasattr(backend, "execute_on_device")
 
 
-def _check(
-    run: _OnHost | _OnDevice,
-    found: Arithmetic,
-    arguments: Any,
-    judged: Judged,
-    data_type: DataType,
-    name: str,
-    profile: Profile,
+def _count(
+    found: Accuracy, part: Part, arguments: Sequence[Any], results: Any, judged: Judged, library: Library
 ) -> None:
-    """Hold some of the intervals against the reference's."""
-
-    def some(numbers: Any) -> Any:
-        return run.library.host(numbers.reshape(-1)[:: max(1, len(flat) // CHECKED) | 1])
-
-    flat = arguments.reshape(-1)
-    spec = operator(name)
-    bound = profile.bound(spec.bounds, spec.precise, data_type)
-    expected = expectation(found._replace(arguments=(some(arguments),)), data_type, bound, profile)
-    within = expected.within
-    assert within is not None
-    is_nan = np.zeros(within.low.shape, np.bool_) if within.nan is None else within.nan
-    kind = UNSIGNED[data_type.size]
-    # The unit in the last place doubles at powers of two, on either side of which an exact value may be computed.
-    is_power = (expected.values & (2 ** int(np.finfo(NUMBERS[data_type]).nmant) - 1)) == 0
-    allowed = run.tolerance * np.where(is_power, 2 + bound.ulp, 1)
-    differs = is_nan != some(judged.nan)
-    for own, right in ((judged.low, within.low), (judged.high, within.high)):
-        apart = in_order(some(own).view(kind), data_type).astype(np.int64) - in_order(right, data_type)
-        differs |= abs(apart) > allowed
-    if differs.any():
-        raise BrokenRunError(
-            f"{name}: the intervals computed for {some(arguments)[differs][0]:.9g} and {differs.sum() - 1} of "
-            f"{differs.size} more numbers are not the reference's"
-        )
-
-
-def _count(found: Accuracy, part: Part, arguments: Any, results: Any, judged: Judged, library: Library) -> None:
     """Add what came of a part."""
     xp, host = library.names, library.host
     logarithms = xp.clip(xp.log2(judged.error), LEAST_LOG, MOST_LOG - 0.01)
@@ -381,14 +481,10 @@ def _count(found: Accuracy, part: Part, arguments: Any, results: Any, judged: Ju
     found.counted = int(found.histogram.sum())
     found.tried += part.size
     places = xp.argmax(judged.error, 1)[:, None]
-    largest, where, used = (
-        host(column).reshape(-1).tolist()
-        for column in (
-            library.take(judged.error, places),
-            library.take(arguments, places),
-            xp.amax(judged.used, 1),
-        )
+    largest, used = (
+        host(column).reshape(-1).tolist() for column in (library.take(judged.error, places), xp.amax(judged.used, 1))
     )
+    where = list(zip(*(host(library.take(each, places)).reshape(-1).tolist() for each in arguments), strict=True))
     has = host(judged.is_counted.any(1)).tolist()
     for row, binade in enumerate(range(part.binade, part.binade + part.rows)):
         if has[row]:
@@ -404,7 +500,7 @@ def _worst(wrong: Sequence[Wrong]) -> list[Wrong]:
     return sorted(wrong, key=lambda each: -each.error)[:WORST]
 
 
-def _found_wrong(arguments: Any, results: Any, judged: Judged, library: Library) -> Iterator[Wrong]:
+def _found_wrong(arguments: Sequence[Any], results: Any, judged: Judged, library: Library) -> Iterator[Wrong]:
     """The worst of the results that are wrong."""
     xp, host = library.names, library.host
     score = xp.where(judged.is_counted, judged.error, np.inf)
@@ -412,11 +508,11 @@ def _found_wrong(arguments: Any, results: Any, judged: Judged, library: Library)
     chosen = library.largest(score, WORST)
     columns = [
         host(each.reshape(-1)[chosen]).tolist()
-        for each in (score, arguments, results, judged.low, judged.high, judged.nan, judged.value)
+        for each in (score, results, judged.low, judged.high, judged.nan, judged.value, *arguments)
     ]
-    for error, argument, result, low, high, nan, value in zip(*columns, strict=True):
+    for error, result, low, high, nan, value, *of in zip(*columns, strict=True):
         if error >= 0:
-            yield Wrong(argument, _expected(low, high, nan, value), result, error)
+            yield Wrong(tuple(of), _expected(low, high, nan, value), result, error)
 
 
 def _expected(low: float, high: float, nan: bool, value: float) -> str:

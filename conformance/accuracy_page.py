@@ -14,10 +14,11 @@ import msgspec
 import numpy as np
 
 from dml_conformance.backends.reference.layout import NUMBERS
-from dml_conformance.conformance.accuracy import TYPES, function, functions
-from dml_conformance.conformance.intervals import Judge, NumPy
+from dml_conformance.conformance.accuracy import TYPES, computed, function, functions
+from dml_conformance.conformance.intervals import judged_by_reference
 from dml_conformance.spec.accuracy import DIRECTML, PROFILES, Bound, Profile
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.operator import inputs
 from dml_conformance.spec.registry import operator
 from dml_conformance.spec.sources import read_data
 
@@ -120,19 +121,21 @@ def _section(profile: Profile, measured: Sequence[Measured]) -> str:
 
 def _about(one: Measured) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in one.backend.versions.items())
-    how = "all numbers" if one.exhaustive else "a sample of FLOAT32, all of FLOAT16"
-    return f"{one.backend.name}: {one.backend.device}, {versions}; {how}"
+    of_one = "all numbers" if one.exhaustive else "a sample of FLOAT32, all of FLOAT16"
+    return f"{one.backend.name}: {one.backend.device}, {versions}; {of_one}, where there is one argument, else a sample"
 
 
 def _rows(profile: Profile, measured: Sequence[Measured]) -> Iterator[list[str]]:
     for name in functions():
         spec = operator(name)
         for data_type in TYPES:
-            if function(name, data_type) is None:
+            of = function(name, data_type)
+            if of is None:
                 continue
             bound = profile.bound(spec.bounds, spec.precise, data_type)
-            if bound.is_exact:
+            if bound.is_exact and of.found.inner is None:
                 continue
+            formula = bound.formula if of.found.inner is None else f"{bound.formula}, of a rounded argument"
             cells, needed = [], [0.0]
             for one in measured:
                 text, used = _cell(one.of(name, data_type), bound)
@@ -142,7 +145,7 @@ def _rows(profile: Profile, measured: Sequence[Measured]) -> Iterator[list[str]]
                 text, used = _observed_cell(name, data_type, bound)
                 cells.append(text)
                 needed.append(used)
-            yield [name, data_type.name, bound.formula, *cells, _ratio(max(needed))]
+            yield [name, data_type.name, formula, *cells, _ratio(max(needed))]
 
 
 def _cell(result: Result | None, bound: Bound) -> tuple[str, float]:
@@ -161,14 +164,18 @@ def _cell(result: Result | None, bound: Bound) -> tuple[str, float]:
 def _observed_cell(name: str, data_type: DataType, bound: Bound) -> tuple[str, float]:
     """The same of what the real library was seen to do, at the places where its errors were the largest."""
     seen = observed_accuracy().operators.get(name, {}).get(data_type.name, ())
-    of_one = function(name, data_type)
-    if not seen or of_one is None:
+    of = function(name, data_type)
+    if not seen or of is None or not of.found.is_element_wise:
         return "", 0.0
-    numbers = NUMBERS[data_type]
-    arguments = np.array([[one.arguments[0] for one in seen]], numbers)
-    results = np.array([[one.found for one in seen]], numbers)
-    with np.errstate(all="ignore"):
-        judged = Judge(NumPy(), of_one.found, data_type, bound, DIRECTML).judge(arguments, results)
+    desc = of.desc(1, len(seen))
+    arguments = zip(*(one.arguments for one in seen), strict=True)
+    arrays = [
+        np.array(each, NUMBERS[slot.tensor.data_type]) for slot, each in zip(inputs(desc), arguments, strict=True)
+    ]
+    found = computed(desc, arrays)
+    assert found is not None
+    results = np.array([one.found for one in seen], NUMBERS[data_type]).reshape(found.arguments[0].shape)
+    judged = judged_by_reference(found, results, data_type, bound, DIRECTML)
     if not judged.is_counted.any():
         return "", 0.0
     error, used = float(judged.error.max()), float(judged.used.max())

@@ -1,8 +1,8 @@
-"""The reference's intervals for functions of one number, where the numbers are: in NumPy's arrays or torch's tensors.
+"""What is right of results, and how far from the exact value they are, where they are: in arrays or torch's tensors.
 
-`backends.reference.arithmetic` says what is right. Here the same is computed of billions of numbers, on the device that
-they lie on; who uses it holds a sample of it against the reference. The exact function is the reference's own: what it
-calls of NumPy is called of torch (`TorchNumbers`).
+`backends.reference.arithmetic` says what is right; `judged_by_reference` asks it. `Judge` computes the same of billions
+of numbers, each the one argument of a function, on the device that they lie on; who uses it holds some of that against
+the reference. The exact function is the reference's own: what it calls of NumPy is called of torch (`TorchNumbers`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from dml_conformance.backends.reference.arithmetic import OWN_ERROR, Arithmetic, Function
-from dml_conformance.backends.reference.layout import NUMBERS
+from dml_conformance.backends.reference.arithmetic import OWN_ERROR, Arithmetic, Function, bounded, spacing
+from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED
 from dml_conformance.spec.accuracy import Bound, Profile, Subnormals
 from dml_conformance.spec.datatypes import DataType
 
@@ -177,8 +177,7 @@ class Judged(NamedTuple):
 
     Attributes:
         is_right: whether it lies in its interval.
-        is_counted: whether its error counts: it and the exact value are finite, the argument is within the bound's
-            reach, and no subnormal number is involved where these may be taken for zero.
+        is_counted: whether its error counts: it and the exact value are finite, and it says something, see `Within`.
         error: in units in the last place of the exact value; 0 where it does not count.
         used: the part of the way from the exact value to the interval's end, likewise; more than 1 is beyond it.
         value: the nearest number of the type.
@@ -194,6 +193,27 @@ class Judged(NamedTuple):
     low: Numbers
     high: Numbers
     nan: Numbers
+
+
+def judged_by_reference(found: Arithmetic, results: Any, data_type: DataType, bound: Bound, profile: Profile) -> Judged:
+    """Results on the host, of a function of any arguments, as the reference has it."""
+    expected, (least, most) = bounded(found, data_type, bound, profile)
+    within, kind = expected.within, results.dtype
+    if within is None or within.exact is None:
+        raise ValueError("An Arithmetic is expected within intervals around exact values.")
+    bits = np.ascontiguousarray(results).view(UNSIGNED[data_type.size])
+    is_right = within.holds(bits, data_type)
+    if within.where is not None:
+        is_right = np.where(within.where, is_right, bits == expected.values)
+    got, exact = results.astype(np.float64), within.exact
+    is_counted = np.isfinite(got) & np.isfinite(exact) & (True if within.counted is None else within.counted)
+    with np.errstate(all="ignore"):
+        away = got - exact
+        used = np.where(away == 0, 0.0, away / (np.where(away > 0, most, least) - exact))
+        error = np.where(is_counted, abs(away) / spacing(exact, data_type), 0.0)
+    nan = np.zeros(exact.shape, np.bool_) if within.nan is None else within.nan
+    value, low, high = (part.view(kind) for part in (expected.values, within.low, within.high))
+    return Judged(is_right, is_counted, error, np.where(is_counted, used, 0.0), value, low, high, nan)
 
 
 class Judge:
@@ -234,11 +254,9 @@ class Judge:
             is_right &= ~is_zero | (xp.signbit(results) == xp.signbit(value))
         is_counted = xp.isfinite(got) & xp.isfinite(exact) & (abs(x) <= self._bound.reach)
         if self._is_flushing:
-            is_counted &= ~is_tiny & ((abs(exact) >= smallest) | (exact == 0))
+            is_counted &= ~is_tiny & ((abs(exact) >= 2 * smallest) | (exact == 0))
         away = got - exact
         used = xp.where(away == 0, 0.0, away / (xp.where(away > 0, most, least) - exact))
-        if self._is_flushing:  # what is right because it was taken for zero is no error
-            is_counted &= ~(is_right & (abs(got) < smallest) & (used > 1))
         error = xp.where(is_counted, abs(away) / self._spacing(exact), 0.0)
         used = xp.where(is_counted, used, 0.0)
         return Judged(is_right, is_counted, error, used, value, low, high, nan)

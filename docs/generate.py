@@ -208,11 +208,12 @@ def _page_checks_page() -> str:
 
 def _accuracy_page() -> str:
     introduction = (
-        "How wide the bounds of functions of one number are, and how much of them implementations need. In the column "
-        "of each stands its largest error in units in the last place, and the largest part of what the bound allows "
-        "that an error was; that is not where the error is largest, if the bound is wide there. The last column is how "
-        "many times as wide as needed the bound is for the one that needs most and is right; **above 4** it is too "
-        "wide.\n\nThe figures of DirectML are those of its worst results over some ranges, as `spec/data` has them; "
+        "How wide the bounds are, and how much of them implementations need. In the column of each stands its largest "
+        "error in units in the last place, and the largest part of what the bound allows that an error was; that is "
+        "not where the error is largest, if the bound is wide there. The last column is how many times as wide as "
+        "needed the bound is for the one that needs most and is right; **above 4** it is too wide. SOFTMAX and its "
+        "relatives were tried with rows of 64 numbers; errors beside subnormal FLOAT32 numbers, which may be taken for "
+        "zero, are left out.\n\nThe figures of DirectML are those of its worst results over some ranges, as `spec/data` has them; "
         "elsewhere it may need more. The others are in `docs/measured`, as `dml-conformance accuracy --format json` "
         "prints them ([how to](how-to/measure-accuracy.md)); `numpy` is `docs/examples/numpy_backend.py`. Operators "
         "whose results are exact are left out."

@@ -37,6 +37,8 @@ class Within(NamedTuple):
             of arithmetic.
         argument: of each element the first number that it was computed from, as FLOAT64; None where that was itself
             rounded before.
+        counted: True where the error of a result says how well it was computed: its bound lies around the exact value,
+            and no subnormal number that may be taken for zero is involved. None for all.
     """
 
     low: Bits
@@ -45,6 +47,7 @@ class Within(NamedTuple):
     where: Mask | None = None
     exact: Numbers | None = None
     argument: Numbers | None = None
+    counted: Mask | None = None
 
     def each(self, change: Change) -> Within:
         """The intervals with each part changed in the same way."""

@@ -116,6 +116,13 @@ def expectation(found: Arithmetic, data_type: DataType, bound: Bound, profile: P
     """What is right of results of a type, under a bound."""
     if (places := _of_every_value(found)) is not None:
         return expectation(found._replace(arguments=(EVERY_FLOAT16,)), data_type, bound, profile).cut((places,))
+    return bounded(found, data_type, bound, profile)[0]
+
+
+def bounded(
+    found: Arithmetic, data_type: DataType, bound: Bound, profile: Profile
+) -> tuple[Expectation, tuple[Numbers, Numbers]]:
+    """The same, and the least and the greatest number that is right before these are rounded to the type."""
     if bound.steps:
         found = found._replace(also=(*found.also, *map(_of_arguments, found.steps)))
     with np.errstate(all="ignore"):
@@ -129,7 +136,8 @@ def expectation(found: Arithmetic, data_type: DataType, bound: Bound, profile: P
             interval = _flushed(found, arguments, tiny, interval, data_type, bound, profile)
         if found.nan is not None:
             interval = (*interval[:2], interval[2] | found.nan)
-        return _rounded(found, computed, interval, data_type, bound, profile)
+        counted = _counted(found, computed, tiny, data_type, bound, profile)
+        return _rounded(found, computed, interval, counted, data_type, bound, profile), interval[:2]
 
 
 def _of_every_value(found: Arithmetic) -> Bits | None:
@@ -310,8 +318,28 @@ def _flushed(
     return low, high, nan
 
 
+def _counted(
+    found: Arithmetic, computed: _Computed, tiny: Mask | None, data_type: DataType, bound: Bound, profile: Profile
+) -> Mask | None:
+    """Where an error says something; see `Within`. A result is near the subnormal numbers up to twice their end."""
+    counted = np.ones(computed.exact.shape, np.bool_)
+    if profile.subnormals[data_type] is not Subnormals.KEPT:
+        counted &= (computed.exact == 0) | ~(np.abs(computed.exact) < 2 * np.finfo(NUMBERS[data_type]).tiny)
+    if tiny is not None and found.is_element_wise:
+        counted &= ~tiny
+    if bound.reach < np.inf and computed.argument is not None:
+        counted &= ~(np.abs(computed.argument) > bound.reach)
+    return None if counted.all() else counted
+
+
 def _rounded(
-    found: Arithmetic, computed: _Computed, interval: Interval, data_type: DataType, bound: Bound, profile: Profile
+    found: Arithmetic,
+    computed: _Computed,
+    interval: Interval,
+    counted: Mask | None,
+    data_type: DataType,
+    bound: Bound,
+    profile: Profile,
 ) -> Expectation:
     """The numbers of a type that lie in the intervals; beyond the largest one they are infinite."""
     target = NUMBERS[data_type]
@@ -344,7 +372,7 @@ def _rounded(
         where = ~((low == 0) & (high == 0)) | nan
     argument = computed.argument if found.inner is None else None
     any_nan = nan if nan.any() else None
-    within = Within(_bits(low), _bits(high), any_nan, where, computed.exact, argument)
+    within = Within(_bits(low), _bits(high), any_nan, where, computed.exact, argument, counted)
     return Expectation(_bits(values), within=within)
 
 

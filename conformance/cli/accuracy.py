@@ -1,4 +1,4 @@
-"""`dml-conformance accuracy`: how far from the exact value the results of functions of one number are."""
+"""`dml-conformance accuracy`: how far from the exact value results are."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUANTILE = 0.999
     "names",
     multiple=True,
     type=OPERATOR,
-    help="Operator such as ELEMENT_WISE_EXP; may be repeated. Without it all that are functions of one number.",
+    help="Operator such as ELEMENT_WISE_EXP; may be repeated. Without it all that are functions of numbers.",
 )
 @click.option(
     "--accuracy",
@@ -40,7 +40,7 @@ QUANTILE = 0.999
     show_default=True,
     help="Profile whose bounds results are held to.",
 )
-@click.option("--exhaustive", is_flag=True, help="Try all 4,294,967,296 FLOAT32 numbers, not a sample.")
+@click.option("--exhaustive", is_flag=True, help="Try all 4,294,967,296 FLOAT32 numbers where there is one argument.")
 @click.option(
     "--per-binade",
     type=click.IntRange(1, 2**23),
@@ -60,10 +60,11 @@ def accuracy(
     binades: bool,
     format_: str,
 ) -> None:
-    """Measure how far from the exact values the results of functions of one number are.
+    """Measure how far from the exact values the results of operators are that compute element by element, or rows.
 
-    All FLOAT16 numbers are tried, and FLOAT32 numbers of every exponent, with --exhaustive all. Where a torch backend
-    works on an accelerator, the numbers are made and judged there. The backend runs in this process.
+    One argument is all FLOAT16 numbers, and FLOAT32 numbers of every exponent, with --exhaustive all. Of several, and
+    of rows, a sample is tried. Where a torch backend works on an accelerator, one argument is made and its results are
+    judged there. The backend runs in this process.
 
     Exit code 0: all results are within the bounds; 1: some are not; 2: wrong usage, or nothing can be measured; 3: the
     backend failed, or the device does not compute what is expected.
@@ -119,11 +120,11 @@ def _planned(backend: Backend, names: Sequence[str], sampled: int | None) -> Ite
 
     claimed = backend.capabilities().operators
     for name in names or [name for name in functions() if name in claimed]:
-        data_types = [data_type for data_type in TYPES if function(name, data_type)]
-        if not data_types:
-            raise AccuracyError(f"--operator {name}: expected a function of one number, such as ELEMENT_WISE_EXP")
-        for data_type in data_types:
-            yield name, data_type, sum(part.size for part in parts(data_type, 2**24, sampled))
+        found = [(data_type, of) for data_type in TYPES if (of := function(name, data_type))]
+        if not found:
+            raise AccuracyError(f"--operator {name}: expected a function of numbers, such as ELEMENT_WISE_EXP")
+        for data_type, of in found:
+            yield name, data_type, sum(part.size for part in parts(of, 2**24, sampled))
 
 
 def as_json(
@@ -136,7 +137,8 @@ def as_json(
         `exhaustive` and `results`. A result has `operator`, `data_type`, `bound`, `tried`, `counted`, `wrong`, `worst`
         (argument, expected, found, error), `error` (the largest, in units in the last place; at which argument; what
         99.9 % do not exceed), `used` (the largest part of what the bound allows) and `binades` (from which argument, to
-        which, error, used). What is not finite is a text.
+        which, error, used). What is not finite is a text; where there are several arguments, `argument` and `at` are
+        lists, and the binades are those of the first floating-point one.
     """
     return {
         "format": 1,
@@ -161,20 +163,26 @@ def _result_json(one: Accuracy, profile: Profile) -> dict[str, Any]:
         "wrong": one.wrong,
         "worst": [
             {
-                "argument": _number(wrong.argument),
+                "argument": _arguments(wrong.arguments),
                 "expected": wrong.expected,
                 "found": _number(wrong.found),
                 "error": _number(wrong.error),
             }
             for wrong in one.worst
         ],
-        "error": {"largest": _number(error), "at": _number(at), "quantile": _number(one.quantile(QUANTILE))},
+        "error": {"largest": _number(error), "at": _arguments(at), "quantile": _number(one.quantile(QUANTILE))},
         "used": _number(one.most_used),
         "binades": [
             {"from": _number(low), "to": _number(high), "error": _number(worst), "used": _number(used)}
             for low, high, worst, used in one.binades()
         ],
     }
+
+
+def _arguments(arguments: Sequence[float]) -> Any:
+    """One as it is, several as a list; 0 where nothing was counted."""
+    numbers = [_number(each) for each in arguments] or [0.0]
+    return numbers if len(numbers) > 1 else numbers[0]
 
 
 def _number(number: float) -> float | str:
@@ -192,7 +200,7 @@ def _print(found: Sequence[Accuracy], profile: Profile, claims: Capabilities, *,
                 f"{one.tried:,}",
                 f"{one.wrong:,}" if one.wrong else "-",
                 f"{one.error[0]:.4g}",
-                f"{one.error[1]:.6g}",
+                _text(one.error[1], 6),
                 f"{one.quantile(QUANTILE):.3g}",
                 f"{one.most_used:.2f}",
             )
@@ -217,9 +225,13 @@ def _print_wrong(one: Accuracy) -> None:
     echo(f"{one.operator} {one.data_type.name}, the farthest of {one.wrong:,} that are wrong:")
     print_table(
         ("of", "expected", "found", "error"),
-        ((f"{w.argument:.9g}", w.expected, f"{w.found:.9g}", f"{w.error:.4g}") for w in one.worst),
+        ((_text(w.arguments, 9), w.expected, f"{w.found:.9g}", f"{w.error:.4g}") for w in one.worst),
         whole=4,
     )
+
+
+def _text(arguments: Sequence[float], digits: int) -> str:
+    return ", ".join(f"{each:.{digits}g}" for each in arguments)
 
 
 def _print_binades(one: Accuracy) -> None:

@@ -98,8 +98,22 @@ def test_what_the_backend_refuses_is_left_out(tmp_path: Path) -> None:
     assert "does none of what was asked for" in result.stderr
 
 
+def test_several_arguments_are_a_list(tmp_path: Path) -> None:
+    fault = FAULT.replace("input_tensor.data_type.size == 2", "a_tensor.data_type.size == 4").replace("u2", "u4")
+    fault = fault.replace('inputs["input_tensor"]', 'inputs["a_tensor"]').replace("arguments == 0x3C01", "127 * 64 + 5")
+    name = write_backend(tmp_path, fault)
+    chosen = ("accuracy", "--backend", name, "--operator", "ELEMENT_WISE_ADD", "--per-binade", "64")
+    of_32_bits, of_16_bits = json.loads(invoke(*chosen, "--format", "json").stdout)["results"]
+    (wrong,) = of_32_bits["worst"]
+    assert (of_32_bits["wrong"], of_16_bits["wrong"]) == (1, 0)
+    assert wrong["argument"] == of_32_bits["error"]["at"]
+    assert len(wrong["argument"]) == 2
+    table = invoke(*chosen).stdout
+    assert ", ".join(f"{each:.9g}" for each in wrong["argument"]) in table
+
+
 @pytest.mark.slow
-def test_all_functions_of_one_number_are_measured_unasked() -> None:
+def test_all_functions_are_measured_unasked() -> None:
     result = invoke("accuracy", "--backend", "reference", "--per-binade", "1")
     assert result.exit_code == 0
     assert [line.split()[0] for line in result.stdout.splitlines()[1:-4:2]] == functions()
@@ -109,7 +123,7 @@ def test_all_functions_of_one_number_are_measured_unasked() -> None:
     ("arguments", "message"),
     [
         (("--exhaustive", "--per-binade", "4"), "--exhaustive and --per-binade exclude each other"),
-        (("--operator", "GATHER"), "--operator GATHER: expected a function of one number, such as ELEMENT_WISE_EXP"),
+        (("--operator", "GATHER"), "--operator GATHER: expected a function of numbers, such as ELEMENT_WISE_EXP"),
         (("--accuracy", "rough"), "'rough' is not one of 'directml', 'precise'"),
         (("--per-binade", "0"), "--per-binade"),
         (("--operator", "ELEMENT_WISE_EXQ"), "unknown operator"),
