@@ -212,11 +212,11 @@ def _accuracy_page() -> str:
         "error in units in the last place, and the largest part of what the bound allows that an error was; that is "
         "not where the error is largest, if the bound is wide there. The last column is how many times as wide as "
         "needed the bound is for the one that needs most and is right; **above 4** it is too wide. SOFTMAX and its "
-        "relatives were tried with rows of 64 numbers; errors beside subnormal FLOAT32 numbers, which may be taken for "
-        "zero, are left out.\n\nThe figures of DirectML are those of its worst results over some ranges, as `spec/data` has them; "
-        "elsewhere it may need more. The others are in `docs/measured`, as `dml-conformance accuracy --format json` "
-        "prints them ([how to](how-to/measure-accuracy.md)); `numpy` is `docs/examples/numpy_backend.py`. Operators "
-        "whose results are exact are left out."
+        "relatives were tried with rows of 64 numbers. Errors where subnormal FLOAT32 numbers may be taken for zero "
+        "are left out.\n\nThe figures of DirectML are those of its worst results over some ranges, as `spec/data` has "
+        "them; elsewhere it may need more. The others are in `docs/measured`, as `dml-conformance accuracy --format "
+        "json` prints them ([how to](how-to/measure-accuracy.md)); `numpy` is `docs/examples/numpy_backend.py`. "
+        "Operators whose results are exact are left out."
     )
     return _page("Accuracy", introduction, as_markdown_of_bounds(read_measured(ROOT / "docs" / "measured")))
 

@@ -284,8 +284,9 @@ def _with_wrapping_stride(desc: Any, slot: Slot) -> Any:
 
 
 def _counted_in_32_bits(desc: Any) -> Any:
-    """The descriptor with the bytes of its tensors as they come out where elements, and they, are counted so."""
+    """The descriptor with its tensors' sizes, and their bytes, as they come out where all is counted so."""
     for slot in slots(desc):
         total = (slot.tensor.element_count % 2**32 * slot.tensor.data_type.size + 3 & ~3) % 2**32
-        desc = edit_tensor(desc, slot.key, total_tensor_size_in_bytes=total)
+        sizes = tuple(size % 2**32 for size in slot.tensor.sizes)  # as a product of others one may be more
+        desc = edit_tensor(desc, slot.key, sizes=sizes, total_tensor_size_in_bytes=total)
     return desc

@@ -1,4 +1,4 @@
-"""What NumPy's own functions give for functions of one number: of FLOAT32, and for FLOAT16 rounded once more."""
+"""What NumPy's functions give for operators whose results are rounded: of FLOAT32, and for FLOAT16 rounded again."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.backends.reference.layout import NUMBERS, bits
 from dml_conformance.backends.reference.operators import OPERATORS
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import inputs as input_slots
 
 
 class NumPyBackend(ReferenceBackend):
@@ -21,8 +22,13 @@ class NumPyBackend(ReferenceBackend):
         return msgspec.structs.replace(super().capabilities(), name="numpy")
 
     def execute(self, desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
-        source, target = desc.input_tensor, desc.output_tensor
-        found = OPERATORS[desc.operator](desc, {"input_tensor": bits(inputs["input_tensor"], source)})["output_tensor"]
+        target = desc.output_tensor
+        arrays = {slot.key: bits(inputs[slot.key], slot.tensor) for slot in input_slots(desc)}
+        found = OPERATORS[desc.operator](desc, arrays)["output_tensor"]
+        arguments = [each.astype(np.float32) if each.dtype == np.float16 else each for each in found.arguments]
         with np.errstate(all="ignore"):
-            results = found.function(found.arguments[0].astype(np.float32)).astype(NUMBERS[target.data_type])
+            if found.inner is not None:
+                taken, rest = arguments[: found.inner.takes], arguments[found.inner.takes :]
+                arguments = [found.inner.function(*taken), *rest]
+            results = found.function(*arguments).astype(NUMBERS[target.data_type])
         bits(outputs["output_tensor"], target)[...] = results.view(f"u{target.data_type.size}")

@@ -78,6 +78,7 @@ def indices_of(case: Case) -> Any:
 @pytest.mark.parametrize(("operator", "level"), CELLS)
 def test_a_case_is_valid_and_executed_or_breaks_the_rule_it_is_about(operator: str, level: Level) -> None:
     for case in made(operator, level):
+        assert Case.from_json(case.to_json()).digest == case.digest
         decision = decide(case.desc, level)
         assert (decision.outcome, decision.rules) == (case.outcome, case.broken)
         if case.data is not None:
