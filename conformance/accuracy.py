@@ -49,7 +49,7 @@ LEAST_LOG, MOST_LOG, BINS_A_POWER = -12, 52, 16
 # Attributes that make an operator round, where those that come first do not: numbers that FLOAT32 has.
 ATTRIBUTES: dict[str, dict[str, float]] = {
     "ACTIVATION_LINEAR": {"alpha": 0.699999988079071, "beta": 0.30000001192092896},
-    "ACTIVATION_SHRINK": {"bias": 0.30000001192092896},
+    "ACTIVATION_SHRINK": {"bias": 0.3750399947166443},
     "ELEMENT_WISE_CONSTANT_POW": {"exponent": 1.7000000476837158},
 }
 
@@ -202,8 +202,8 @@ def function(name: str, data_type: DataType) -> Function | None:
         return None
     ctx = Context.at(SimplestChooser(), spec, HIGHEST)
     for group in {spec.group(each) for each in needed}:
-        if data_type in ctx.types[group]:
-            ctx = ctx.of_types(group, (data_type,))
+        types = ctx.types[group]  # of integers the narrowest, whose sums FLOAT32 has
+        ctx = ctx.of_types(group, (data_type if data_type in types else min(types, key=lambda of: of.size),))
 
     def desc(rows: int, columns: int) -> OperatorDesc:
         sizes = (rows, columns) if is_element_wise else (rows * columns // WIDTH, WIDTH)

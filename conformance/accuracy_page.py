@@ -136,7 +136,7 @@ def _rows(profile: Profile, measured: Sequence[Measured]) -> Iterator[list[str]]
             if bound.is_exact and of.found.inner is None:
                 continue
             formula = bound.formula if of.found.inner is None else f"{bound.formula}, of a rounded argument"
-            cells, needed = [], [0.0]
+            cells, needed = [], []
             for one in measured:
                 text, used = _cell(one.of(name, data_type), bound)
                 cells.append(text)
@@ -145,28 +145,28 @@ def _rows(profile: Profile, measured: Sequence[Measured]) -> Iterator[list[str]]
                 text, used = _observed_cell(name, data_type, bound)
                 cells.append(text)
                 needed.append(used)
-            yield [name, data_type.name, formula, *cells, _ratio(max(needed))]
+            yield [name, data_type.name, formula, *cells, _ratio([used for used in needed if used is not None])]
 
 
-def _cell(result: Result | None, bound: Bound) -> tuple[str, float]:
+def _cell(result: Result | None, bound: Bound) -> tuple[str, float | None]:
     """The largest error, how much of the bound that is, and of what is right that part."""
     if result is None:
-        return "", 0.0
+        return "", None
     error = float(result.error.largest)
     if result.bound != bound.formula:
-        return f"{error:.3g}, held to another bound", 0.0
+        return f"{error:.3g}, held to another bound", None
     if result.wrong:
-        return f"{error:.3g}, {result.wrong:,} wrong", 0.0
+        return f"{error:.3g}, {result.wrong:,} wrong", None
     used = float(result.used)
     return f"{error:.3g} ({used:.0%})", used
 
 
-def _observed_cell(name: str, data_type: DataType, bound: Bound) -> tuple[str, float]:
+def _observed_cell(name: str, data_type: DataType, bound: Bound) -> tuple[str, float | None]:
     """The same of what the real library was seen to do, at the places where its errors were the largest."""
     seen = observed_accuracy().operators.get(name, {}).get(data_type.name, ())
     of = function(name, data_type)
     if not seen or of is None or not of.found.is_element_wise:
-        return "", 0.0
+        return "", None
     desc = of.desc(1, len(seen))
     arguments = zip(*(one.arguments for one in seen), strict=True)
     arrays = [
@@ -177,17 +177,19 @@ def _observed_cell(name: str, data_type: DataType, bound: Bound) -> tuple[str, f
     results = np.array([one.found for one in seen], NUMBERS[data_type]).reshape(found.arguments[0].shape)
     judged = judged_by_reference(found, results, data_type, bound, DIRECTML)
     if not judged.is_counted.any():
-        return "", 0.0
+        return "", None
     error, used = float(judged.error.max()), float(judged.used.max())
     if bound.absolute:  # the largest difference is elsewhere, and at least this part there, if that is the wider bound
         used = max([used, *(part for one in seen if (part := one.absolute / bound.absolute) <= 1)])
     if not judged.is_right.all():
-        return f"{error:.3g}, {int((~judged.is_right).sum())} wrong", 0.0
+        return f"{error:.3g}, {int((~judged.is_right).sum())} wrong", None
     return f"{error:.3g} ({used:.0%})", used
 
 
-def _ratio(needed: float) -> str:
+def _ratio(needed: Sequence[float]) -> str:
     if not needed:
         return ""
-    ratio = 1 / needed
+    if not max(needed):
+        return "**never needed**"
+    ratio = 1 / max(needed)
     return f"**{ratio:.1f}**" if ratio > TOO_WIDE else f"{ratio:.1f}"

@@ -24,6 +24,8 @@ from dml_conformance.spec.field_kinds import ScaleBias
 OWN_ERROR = 2.0**-49
 # Where between the ends of what an argument may be it is tried, as parts of how far from the middle these are.
 BETWEEN = (-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0)
+# Together with what lies between, anything: an operator's function gives each where the result is left open.
+ENDS = (-np.inf, np.inf, np.nan)
 Function = Callable[..., Numbers]
 EVERY_FLOAT16 = np.arange(2**16, dtype=UNSIGNED[2]).view(NUMBERS[DataType.FLOAT16])
 

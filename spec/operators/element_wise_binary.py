@@ -78,7 +78,7 @@ def _extreme(name: str, greater: str) -> OperatorSpec:
     )
 
 
-def _remainder(name: str, rounding: str, of: str) -> OperatorSpec:
+def _remainder(name: str, rounding: str, of: str, precise: Bounds) -> OperatorSpec:
     return _operation(
         f"MODULUS_{name}",
         f"what is left of the element of ATensor when the multiple of BTensor's is taken away that their quotient, "
@@ -89,7 +89,7 @@ def _remainder(name: str, rounding: str, of: str) -> OperatorSpec:
         f"and where the quotient of others overflows it is left open{DIVISOR}",
         f"a[c...] - b[c...] * {rounding}(a[c...] / b[c...])",
         bounds(REMAINDER, REMAINDER),
-        bounds(Bound(1.0), Bound(1.0)),
+        precise,
         settles=2,
     )
 
@@ -141,8 +141,8 @@ SPECS = (
         MEAN,
         ROUNDED_MEAN,
     ),
-    _remainder("TRUNCATE", "trunc", "0"),
-    _remainder("FLOOR", "floor", "negative infinity"),
+    _remainder("TRUNCATE", "trunc", "0", EXACT),
+    _remainder("FLOOR", "floor", "negative infinity", bounds(Bound(1.0), Bound(1.0))),
     _operation(
         "ATAN_YX",
         "the angle from the X axis of the point whose Y is the element of ATensor and whose X is that of BTensor",

@@ -52,7 +52,7 @@ def test_what_is_needed_most_is_what_counts() -> None:
     assert "- mine: a device, mine 1; all numbers" in page
 
 
-@pytest.mark.parametrize(("used", "ratio"), [(0.125, "**8.0**"), (0.25, "4.0")])
+@pytest.mark.parametrize(("used", "ratio"), [(0.125, "**8.0**"), (0.25, "4.0"), (0.0, "**never needed**")])
 def test_a_bound_that_is_too_wide_is_marked(used: float, ratio: str, monkeypatch: pytest.MonkeyPatch) -> None:
     nothing = msgspec.structs.replace(observed_accuracy(), operators={})
     monkeypatch.setattr("dml_conformance.conformance.accuracy_page.observed_accuracy", lambda: nothing)

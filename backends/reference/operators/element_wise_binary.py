@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.reference.arithmetic import Arithmetic, Function, Inner, spacing
+from dml_conformance.backends.reference.arithmetic import ENDS, Arithmetic, Function, Inner, spacing
 from dml_conformance.backends.reference.layout import NUMBERS, Array, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._fused import activated
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
@@ -19,8 +19,6 @@ from dml_conformance.spec.expectation import Expectation, Mask, Numbers, Within
 Found = dict[str, Any]
 # A unit in the last place of a reciprocal less, and more; the same of what is computed from it.
 WAYS = (-1.0, 1.0)
-# Together with what lies between, anything.
-ENDS = (-np.inf, np.inf, np.nan)
 
 
 def compute(function: Function, desc: Any, arrays: Arrays) -> Found:

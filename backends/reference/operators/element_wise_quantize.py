@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.reference.arithmetic import Arithmetic
+from dml_conformance.backends.reference.arithmetic import ENDS, Arithmetic, Function
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
 from dml_conformance.spec.datatypes import DataType
@@ -73,19 +74,20 @@ def dequantize(desc: Any, arrays: Arrays) -> dict[str, Arithmetic]:
     def product(x: Numbers, zero_point: Numbers, scale: Numbers) -> Numbers:
         return np.asarray((x - zero_point) * scale)
 
-    def no_number(exact: Numbers, x: Numbers, zero_point: Numbers, scale: Numbers) -> Numbers:
-        return np.where(is_open(x, zero_point, scale), np.nan, exact)
+    def product_or(open_value: float, exact: Numbers, x: Numbers, zero_point: Numbers, scale: Numbers) -> Numbers:
+        return np.where(is_open(x, zero_point, scale), open_value, exact)
 
     def error(x: Numbers, zero_point: Numbers, scale: Numbers) -> Numbers:
         largest = np.maximum(np.abs(x), np.abs(zero_point))
-        lost = np.where(largest > LARGEST_WHOLE, largest * float(FLOAT32.eps) * np.abs(scale), 0.0)
-        return np.where(is_open(x, zero_point, scale), np.inf, lost)
+        return np.where(largest > LARGEST_WHOLE, largest * float(FLOAT32.eps) * np.abs(scale), 0.0)
 
     def cut(exact: Numbers, *_: Numbers) -> Numbers:
         return np.where(np.isfinite(exact), np.clip(exact, -LARGEST_FLOAT16, LARGEST_FLOAT16), exact)
 
     arguments = (numbers, _zero_points(desc, arrays), scales)
-    also = (no_number, cut) if desc.output_tensor.data_type is DataType.FLOAT16 else (no_number,)
+    also: tuple[Function, ...] = tuple(partial(product_or, end) for end in ENDS)
+    if desc.output_tensor.data_type is DataType.FLOAT16:
+        also = (*also, cut)
     return {"output_tensor": Arithmetic(product, arguments, error=error, also=also)}
 
 

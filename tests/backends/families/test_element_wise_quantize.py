@@ -108,6 +108,14 @@ def test_a_scale_of_0_leaves_the_result_open() -> None:
         assert holds(run, np.array([anything, 5.0], np.float32)) == [True, True]
 
 
+def test_a_difference_that_the_type_does_not_have_leaves_any_scale_open() -> None:
+    x, zero_point = np.array([5, 10], np.uint32), np.array([10, 5], np.uint32)
+    run = run_of(DEQUANTIZE, x, np.array([math.inf, math.inf], np.float32), zero_point, np.float32)
+    for anything in (-math.inf, math.inf, 7.0, math.nan):  # infinity where the difference wraps around
+        assert holds(run, np.array([anything, math.inf], np.float32)) == [True, True]
+    assert not holds(run, np.array([0.0, -math.inf], np.float32))[1]
+
+
 @pytest.mark.parametrize("name", [QUANTIZE, DEQUANTIZE])
 def test_zero_points_may_be_missing_from_6_2_on(name: str) -> None:
     numbers, quantized = (TensorDesc.of(kind, (1, 1, 1, 2)) for kind in (DataType.FLOAT32, DataType.UINT8))
