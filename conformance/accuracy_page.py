@@ -155,10 +155,10 @@ def _cell(result: Result | None, bound: Bound) -> tuple[str, float | None]:
     error = float(result.error.largest)
     if result.bound != bound.formula:
         return f"{error:.3g}, held to another bound", None
-    if result.wrong:
-        return f"{error:.3g}, {result.wrong:,} wrong", None
     used = float(result.used)
-    return f"{error:.3g} ({used:.0%})", used
+    wrong = f", {result.wrong:,} wrong" if result.wrong else ""
+    # Those that are wrong and no farther away than the bound allows are no numbers, or should be none.
+    return (f"{error:.3g} ({used:.0%}){wrong}", used) if used <= 1 else (f"{error:.3g}{wrong}", None)
 
 
 def _observed_cell(name: str, data_type: DataType, bound: Bound) -> tuple[str, float | None]:
@@ -192,4 +192,4 @@ def _ratio(needed: Sequence[float]) -> str:
     if not max(needed):
         return "**never needed**"
     ratio = 1 / max(needed)
-    return f"**{ratio:.1f}**" if ratio > TOO_WIDE else f"{ratio:.1f}"
+    return f"**{ratio:.1f}**" if round(ratio, 1) > TOO_WIDE else f"{ratio:.1f}"

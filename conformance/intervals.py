@@ -234,6 +234,7 @@ class Judge:
         self._found, self._bound = found, bound
         self._type = data_type.name.lower()
         self._info = np.finfo(NUMBERS[data_type])
+        self._is_cutting = data_type in profile.cut
         self._is_flushing = profile.subnormals[data_type] is not Subnormals.KEPT
 
     def judge(self, arguments: Numbers, results: Numbers) -> Judged:
@@ -289,7 +290,7 @@ class Judge:
             absolute = xp.full_like(units, bound.absolute)
             if self._found.unit is not None:
                 absolute = absolute * apply(self._found.unit, x)
-            allowed = xp.maximum(units, absolute) + OWN_ERROR * abs(exact)
+            allowed = (units + absolute if bound.is_sum else xp.maximum(units, absolute)) + OWN_ERROR * abs(exact)
             if self._found.error is not None:
                 allowed = allowed + apply(self._found.error, x)
             low, high = xp.where(is_finite, low - allowed, low), xp.where(is_finite, high + allowed, high)
@@ -316,6 +317,10 @@ class Judge:
         high = xp.where(high > most, xp.nextafter(high, -infinity), high)
         low = xp.where(least <= -bound.overflow * beyond, -infinity, low)
         high = xp.where(most >= bound.overflow * beyond, infinity, high)
+        if self._is_cutting:
+            largest, is_beyond = xp.full_like(value, info.max.item()), xp.isfinite(exact)
+            low = xp.where(is_beyond & (low == np.inf), largest, low)
+            high = xp.where(is_beyond & (high == -np.inf), -largest, high)
         is_number = ~xp.isnan(value) & (least <= most)
         low = xp.where(is_number & (value < low), value, low)
         high = xp.where(is_number & (value > high), value, high)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from dml_conformance.spec.datatypes import DataType
@@ -48,6 +48,7 @@ class Bound:
             way is that much larger.
         steps: what may be rounded on the way besides, in words; how far off that is, the operator's function says.
         unit: what `absolute` is a part of, in the operator's own terms, as `|Alpha|`; "" for 1.
+        is_sum: whether `absolute` comes on top of `ulp`, as where it is an error before the last rounding.
         ground: what it rests on.
     """
 
@@ -60,6 +61,7 @@ class Bound:
     overflow: float = 1.0
     steps: str = ""
     unit: str = ""
+    is_sum: bool = False
     ground: Ground = Ground.OBSERVED
 
     @property
@@ -74,7 +76,7 @@ class Bound:
             return "exact"
         near = [f"{self.ulp:g} ULP"] if self.ulp else []
         near += [f"{self.absolute:.3g} {self.unit}".rstrip()] if self.absolute else []
-        text = " or ".join(near) or "0"
+        text = (" plus " if self.is_sum else " or ").join(near) or "0"
         away = [f"{self.argument:.3g} |x|"] if self.argument else []
         away += [f"{self.shift:.3g}"] if self.shift else []
         if away:
@@ -99,6 +101,15 @@ def bounds(float32: Bound, float16: Bound) -> Bounds:
     return {DataType.FLOAT32: float32, DataType.FLOAT16: float16}
 
 
+def computed_in_float32(bound: Bound) -> Bounds:
+    """Of what is computed in FLOAT32 under a bound, and for FLOAT16 rounded once more, or cut.
+
+    Direct3D's rules on data conversion have FLOAT32 cut to FLOAT16: that is a unit in the last place. Those of FLOAT32
+    are 2^-13 of FLOAT16's.
+    """
+    return bounds(bound, replace(bound, ulp=1.0 + bound.ulp * 2.0**-13, is_sum=True))
+
+
 @dataclass(frozen=True)
 class Profile:
     """A set of bounds that results are held to.
@@ -108,12 +119,15 @@ class Profile:
         summary: whom it is for.
         subnormals: what may become of those of each type.
         is_precise: whether an operator's precise bounds hold where it states some.
+        cut: types whose largest number may stand for a finite one beyond it: Direct3D's rules on data conversion have
+            FLOAT32 cut to FLOAT16 so, while others round it to infinity.
     """
 
     name: str
     summary: str
     subnormals: Mapping[DataType, Subnormals]
     is_precise: bool = False
+    cut: frozenset[DataType] = frozenset()
 
     def bound(self, stated: Bounds, precise: Bounds, data_type: DataType) -> Bound:
         """Of the bounds that an operator states, the one for results of a type."""
@@ -124,6 +138,7 @@ DIRECTML = Profile(
     "directml",
     "whatever computes as well as DirectML itself does on Direct3D's floating-point rules",
     {DataType.FLOAT32: Subnormals.EITHER, DataType.FLOAT16: Subnormals.KEPT},
+    cut=frozenset({DataType.FLOAT16}),
 )
 PRECISE = Profile(
     "precise",

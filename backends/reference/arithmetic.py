@@ -220,7 +220,7 @@ def _around(
     if not bound.is_exact:
         units = np.where(exact == 0, 0.0, bound.ulp * spacing(exact, data_type))  # no part of 0 is more than 0
         absolute = bound.absolute if found.unit is None else bound.absolute * found.unit(*arguments)
-        allowed = np.maximum(units, absolute) + OWN_ERROR * np.abs(exact)
+        allowed = (units + absolute if bound.is_sum else np.maximum(units, absolute)) + OWN_ERROR * np.abs(exact)
         if found.error is not None:
             allowed = allowed + found.error(*arguments)
         is_finite = np.isfinite(exact)
@@ -359,6 +359,10 @@ def _rounded(
     if bound.overflow < 1.0:
         high = np.where(most >= bound.overflow * beyond, target.type(np.inf), high)
         low = np.where(least <= -bound.overflow * beyond, target.type(-np.inf), low)
+    if data_type in profile.cut:
+        is_beyond, largest = np.isfinite(computed.exact), info.max
+        low = np.where(is_beyond & (low == np.inf), largest, low)
+        high = np.where(is_beyond & (high == -np.inf), -largest, high)
     # The nearest number is right whatever the bound: half a unit away there may be none that is nearer.
     is_number = ~np.isnan(values) & (least <= most)
     low = np.where(is_number & (values < low), values, low)

@@ -14,6 +14,9 @@ from dml_conformance.backends.reference.operators import OPERATORS
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import inputs as input_slots
 
+INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32")
+COMPUTED_IN = {"float16": np.float32, **dict.fromkeys(INTEGERS, np.int64)}
+
 
 class NumPyBackend(ReferenceBackend):
     """Computes in FLOAT32 what the reference computes in FLOAT64."""
@@ -25,7 +28,7 @@ class NumPyBackend(ReferenceBackend):
         target = desc.output_tensor
         arrays = {slot.key: bits(inputs[slot.key], slot.tensor) for slot in input_slots(desc)}
         found = OPERATORS[desc.operator](desc, arrays)["output_tensor"]
-        arguments = [each.astype(np.float32) if each.dtype == np.float16 else each for each in found.arguments]
+        arguments = [each.astype(COMPUTED_IN.get(each.dtype.name, each.dtype)) for each in found.arguments]
         with np.errstate(all="ignore"):
             if found.inner is not None:
                 taken, rest = arguments[: found.inner.takes], arguments[found.inner.takes :]

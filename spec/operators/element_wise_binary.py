@@ -11,7 +11,7 @@ bound of its own operator, of any sum that ADD may come to.
 
 from __future__ import annotations
 
-from dml_conformance.spec.accuracy import EXACT, Bound, Bounds, Ground, bounds
+from dml_conformance.spec.accuracy import EXACT, Bound, Bounds, Ground, bounds, computed_in_float32
 from dml_conformance.spec.operator import OperatorSpec
 from dml_conformance.spec.operators._element_wise import element_wise
 from dml_conformance.spec.operators._fused import (
@@ -28,7 +28,7 @@ SUM = bounds(Bound(1.0, ground=Ground.DIRECT3D), Bound(1.0, ground=Ground.WEBNN)
 MEAN = bounds(Bound(1.0, overflow=0.5, ground=Ground.DIRECT3D), Bound(1.0, overflow=0.5))
 QUOTIENT = Bound(1.0, steps=RECIPROCAL, ground=Ground.DIRECT3D)
 REMAINDER = Bound(1.0, steps="such a quotient, each step of the formula rounded", ground=Ground.DIRECT3D)
-ANGLE = bounds(Bound(4096.0, steps="such a quotient, of Y by X or of X by Y"), Bound(1.0))
+ANGLE = computed_in_float32(Bound(4096.0, steps="such a FLOAT32 quotient, of Y by X or of X by Y"))
 # What is rounded once, half a unit; the mean's sum may overflow there too.
 ROUNDED = bounds(Bound(0.5), Bound(0.5))
 ROUNDED_MEAN = bounds(Bound(1.0, overflow=0.5), Bound(1.0, overflow=0.5))
@@ -78,7 +78,7 @@ def _extreme(name: str, greater: str) -> OperatorSpec:
     )
 
 
-def _remainder(name: str, rounding: str, of: str, precise: Bounds) -> OperatorSpec:
+def _remainder(name: str, rounding: str, of: str, precise: Bounds, also: str = "") -> OperatorSpec:
     return _operation(
         f"MODULUS_{name}",
         f"what is left of the element of ATensor when the multiple of BTensor's is taken away that their quotient, "
@@ -86,7 +86,7 @@ def _remainder(name: str, rounding: str, of: str, precise: Bounds) -> OperatorSp
         "; as the quotient is one of floating-point numbers, it may be a whole number off where it is near one or has "
         f"no room for fractions, and the multiple has an error of its own; {NAN}, and by an infinity, of which the "
         f"formula takes away 0 times, it may be one; by 0 it is a NaN, "
-        f"and where the quotient of others overflows it is left open{DIVISOR}",
+        f"and where the quotient of others overflows it is left open{also}{DIVISOR}",
         f"a[c...] - b[c...] * {rounding}(a[c...] / b[c...])",
         bounds(REMAINDER, REMAINDER),
         precise,
@@ -142,7 +142,13 @@ SPECS = (
         ROUNDED_MEAN,
     ),
     _remainder("TRUNCATE", "trunc", "0", EXACT),
-    _remainder("FLOOR", "floor", "negative infinity", bounds(Bound(1.0), Bound(1.0))),
+    _remainder(
+        "FLOOR",
+        "floor",
+        "negative infinity",
+        bounds(Bound(1.0), Bound(1.0)),
+        "; it may be made of what TRUNCATE leaves, and be 0 where that is a subnormal FLOAT32 number",
+    ),
     _operation(
         "ATAN_YX",
         "the angle from the X axis of the point whose Y is the element of ATensor and whose X is that of BTensor",

@@ -93,8 +93,9 @@ def _operator(
 
 # The reference adds what the steps before lose: see `backends.reference.operators.softmax`.
 STATED = bounds(Bound(4.0), Bound(2.0))
-LOG_STATED = bounds(Bound(4.0, 2.0**-21), Bound(2.0, 3 * 2.0**-11))  # the sum may be cut to FLOAT16, and then the rest
+LOG_STATED = bounds(Bound(2.0, 2.0**-21), Bound(2.0, 3 * 2.0**-11))  # the sum may be cut to FLOAT16, and then the rest
 PRECISE = bounds(Bound(4.0), Bound(1.0))
+LOG_PRECISE = bounds(Bound(2.0), Bound(1.0))
 TWICE = "left open where an axis is named twice"
 
 
@@ -105,9 +106,9 @@ def _of(suffix: str) -> tuple[OperatorSpec, ...]:
         _operator(
             f"SOFTMAX{suffix}",
             "the exponential of the input element divided by the sum of the exponentials of {}, as if nothing "
-            "overflowed; analysis allows 2^-23 (6 + 2 d + 2 e + log2(n) + sqrt(n) / 16) of it more, where n elements "
-            "are taken together, d is how far x is below the largest one, and e is the mean of that over all, weighted "
-            "by the results",
+            "overflowed; analysis allows 2^-23 (6 + 1.75 d + 2 e + log2(n) + sqrt(n) / 16) of it more, where n "
+            "elements are taken together, d is how far x is below the largest one, and e is the mean of that over all, "
+            "weighted by the results",
             "exp(x - max) / sum(exp(x... - max))",
             "a NaN among the elements, or nothing but negative infinities, makes all of them NaN; a positive infinity "
             "is a NaN, and what is beside it a NaN or 0" + named,
@@ -125,7 +126,7 @@ def _of(suffix: str) -> tuple[OperatorSpec, ...]:
             "is a NaN, and what is beside it a NaN or negatively infinite" + named,
             LOG_STATED,
             ("1", *also),
-            PRECISE,
+            LOG_PRECISE,
         ),
         _operator(
             f"HARDMAX{suffix}",

@@ -10,7 +10,7 @@ import pytest
 
 from dml_conformance.backends.reference.arithmetic import Arithmetic, Function, Inner, expectation, scaled, spacing
 from dml_conformance.backends.reference.layout import NUMBERS
-from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Bound, Profile, Subnormals
+from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Bound, Profile, Subnormals, computed_in_float32
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import ScaleBias
 
@@ -116,13 +116,24 @@ def test_beyond_the_largest_number_there_is_infinity(bound: Bound, exact: float,
 
 def test_of_float16_it_begins_at_65536() -> None:
     exact = giving(65504.0, 65519.0, 65520.0, 65536.0)
-    found = of(exact, HALF, FLOAT16)
-    assert found == [
-        (65504.0, 65504.0, False),
-        (65504.0, 65504.0, False),
-        (65504.0, INF, False),
-        (INF, INF, False),
-    ]
+    known = [(65504.0, 65504.0, False), (65504.0, 65504.0, False), (65504.0, INF, False)]
+    assert of(exact, HALF, FLOAT16, PRECISE) == [*known, (INF, INF, False)]
+
+
+def test_the_largest_number_of_float16_may_stand_for_what_is_beyond_it() -> None:
+    exact = giving(65536.0, -1e6, INF, -INF)
+    assert of(exact, HALF, FLOAT16) == numbers(65504.0, INF) + numbers(-INF, -65504.0) + numbers(INF, INF) + numbers(
+        -INF, -INF
+    )
+    assert of(exact, EXACT, FLOAT32)[:2] == numbers(65536.0, 65536.0) + numbers(-1e6, -1e6)
+
+
+def test_an_absolute_error_may_come_on_top_of_a_rounding() -> None:
+    exact, absolute = giving(1.0), 2.0**-12
+    assert of(exact, Bound(1.0, absolute), FLOAT16, PRECISE) == numbers(1 - 2.0**-10, 1 + 2.0**-10)
+    bound = computed_in_float32(Bound(4.0, 2.0**-9))[FLOAT16]
+    assert of(exact, bound, FLOAT16) == numbers(1 - 3 * 2.0**-10, 1 + 3 * 2.0**-10)
+    assert bound.formula == "1.00049 ULP plus 0.00195"
 
 
 def test_where_there_is_no_number_a_nan_is_right_alone() -> None:

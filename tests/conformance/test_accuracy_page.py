@@ -64,7 +64,8 @@ def test_a_bound_that_is_too_wide_is_marked(used: float, ratio: str, monkeypatch
 @pytest.mark.parametrize(
     ("changed", "cell"),
     [
-        ({"wrong": 1234, "used": 0.001}, "0.125, 1,234 wrong"),
+        ({"wrong": 1234, "used": 1.5}, "0.125, 1,234 wrong"),
+        ({"wrong": 1234, "used": 0.5}, "0.125 (50%), 1,234 wrong"),
         ({"bound": "2 ULP"}, "0.125, held to another bound"),
         ({"used": "inf", "wrong": 1, "error": {"largest": "inf"}}, "inf, 1 wrong"),
         ({"operator": "ELEMENT_WISE_EXP"}, ""),

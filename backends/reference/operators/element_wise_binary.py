@@ -97,15 +97,18 @@ def modulus(rounding: Function, remainder: Function, desc: Any, arrays: Arrays) 
     if not data_type.is_float:
         return _where_defined(remainder, a, b)
     computed_in = {data_type, DataType.FLOAT32}
-    steps = tuple(partial(_remainder, rounding, ways, of) for of in computed_in for ways in product(WAYS, WAYS))
+    steps: list[Function] = [
+        partial(_remainder, rounding, ways, of) for of in computed_in for ways in product(WAYS, WAYS)
+    ]
+    if rounding is np.floor and data_type is DataType.FLOAT32:
+        steps.append(_floor_of_zero)
     also = tuple(partial(_remainder_or, end, data_type) for end in ENDS)
-    return {"output_tensor": Arithmetic(remainder, (a, b), also=also, steps=steps)}
+    return {"output_tensor": Arithmetic(remainder, (a, b), also=also, steps=tuple(steps))}
 
 
 def atan_yx(desc: Any, arrays: Arrays) -> Found:
     """output[c...] = atan2(a[c...], b[c...]); anything where both are 0, or infinite"""
-    data_type = desc.a_tensor.data_type
-    steps = tuple(partial(angle, way, data_type) for angle in (_angle, _angle_of_inverse) for way in WAYS)
+    steps = tuple(partial(angle, way, DataType.FLOAT32) for angle in (_angle, _angle_of_inverse) for way in WAYS)
     also = tuple(partial(_angle_or, end) for end in ENDS)
     arguments = _operands(desc, arrays)
     return {"output_tensor": Arithmetic(np.arctan2, arguments, also=also, steps=steps, compared=_angle_of_zero)}
@@ -127,12 +130,21 @@ def _limited(numbers: Numbers, data_type: DataType) -> Numbers:
 
 
 def _remainder(rounding: Function, ways: tuple[float, float], data_type: DataType, a: Numbers, b: Numbers) -> Numbers:
-    """The formula with a quotient and a multiple that are a unit in their last place less or more"""
-    found = quotient(ways[0], data_type, a, b)
+    """The formula with a quotient, by a reciprocal or not, that is rounded; it and the multiple are a unit in their
+    last place less or more"""
+    exact, found = a / b, quotient(ways[0], data_type, a, b)
+    found = np.where((np.abs(found) > np.abs(exact)) == (ways[0] > 0), found, exact)
+    found = found.astype(NUMBERS[data_type]).astype(np.float64)
     found = _limited(found + np.sign(found) * ways[0] * _unit(found, data_type), data_type)
     multiple = b * rounding(found)
     multiple = multiple + ways[1] * np.where(multiple == 0, 0.0, _unit(multiple, data_type))
     return a - _limited(multiple, data_type)
+
+
+def _floor_of_zero(a: Numbers, b: Numbers) -> Numbers:
+    """Where truncation leaves a subnormal FLOAT32 number, that: taken for 0, it is not brought to the sign of b"""
+    left = np.fmod(a, b)
+    return np.where(np.abs(left) < float(np.finfo(np.float32).tiny), left, np.mod(a, b))
 
 
 def _remainder_or(open_value: float, data_type: DataType, exact: Numbers, a: Numbers, b: Numbers) -> Numbers:

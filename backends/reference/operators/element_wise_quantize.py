@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.reference.arithmetic import ENDS, Arithmetic, Function
+from dml_conformance.backends.reference.arithmetic import ENDS, Arithmetic
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
 from dml_conformance.spec.datatypes import DataType
@@ -15,7 +15,6 @@ from dml_conformance.spec.expectation import Bits, Expectation, Mask, Numbers, W
 
 QUOTIENT_ULP = 2.5
 FLOAT32 = np.finfo(np.float32)
-LARGEST_FLOAT16 = float(np.finfo(np.float16).max)
 LARGEST_WHOLE = 2.0**24  # FLOAT32 has all whole numbers up to it
 
 
@@ -81,13 +80,8 @@ def dequantize(desc: Any, arrays: Arrays) -> dict[str, Arithmetic]:
         largest = np.maximum(np.abs(x), np.abs(zero_point))
         return np.where(largest > LARGEST_WHOLE, largest * float(FLOAT32.eps) * np.abs(scale), 0.0)
 
-    def cut(exact: Numbers, *_: Numbers) -> Numbers:
-        return np.where(np.isfinite(exact), np.clip(exact, -LARGEST_FLOAT16, LARGEST_FLOAT16), exact)
-
     arguments = (numbers, _zero_points(desc, arrays), scales)
-    also: tuple[Function, ...] = tuple(partial(product_or, end) for end in ENDS)
-    if desc.output_tensor.data_type is DataType.FLOAT16:
-        also = (*also, cut)
+    also = tuple(partial(product_or, end) for end in ENDS)
     return {"output_tensor": Arithmetic(product, arguments, error=error, also=also)}
 
 

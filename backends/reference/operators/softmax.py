@@ -55,7 +55,7 @@ class Rows:
 
     def softmax_error(self, x: Numbers) -> Numbers:
         """Of each exponential as much as its argument is large, of the sum, and of some steps more"""
-        part = self.sum_error + EPSILON * (6.0 + 2 * self.below(x) + 2 * self.mean_below(x))
+        part = self.sum_error + EPSILON * (6.0 + 1.75 * self.below(x) + 2 * self.mean_below(x))
         found = self.softmax(x)
         return np.where(found > 0, found * part, 0.0)
 

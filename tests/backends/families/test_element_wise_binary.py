@@ -124,7 +124,21 @@ def test_remainders_have_the_sign_of_one_operand(kind: Any) -> None:
 def test_a_quotient_of_float16_numbers_may_be_one_of_float32() -> None:
     least = 2.0**-24  # the reciprocal of the divisor is beyond FLOAT16, and the quotient a little above a whole number
     a, b = -9781248 * least, 173 * least
-    assert holds("MODULUS_FLOOR", np.float16, a, b, a % b, -least, -b) == [True, True, False]
+    assert holds("MODULUS_FLOOR", np.float16, a, b, a % b, -least, -b, -200 * b) == [True, True, True, False]
+
+
+def test_the_quotient_of_a_remainder_may_be_a_unit_off() -> None:
+    a, b = 60989252.0, 12.895892143249512  # the quotient is 4,729,355.001, and its unit a half
+    for name in ("MODULUS_TRUNCATE", "MODULUS_FLOOR"):
+        assert holds(name, np.float32, a, b, a % b, a % b - b, -12.0, -20.0) == [True, True, True, False]
+    a, b = -1.69955336e38, 1.69955346e38  # a quotient next to 1, of a divisor whose reciprocal is subnormal
+    assert holds("MODULUS_TRUNCATE", np.float32, a, b, a, 2.0**103, 2.0**104, 1.6e38) == [True, True, True, False]
+
+
+def test_the_remainder_of_a_subnormal_one_may_be_0() -> None:
+    a, b = 1.3804425011922e-38, -1.3804418182414994e-38
+    assert holds("MODULUS_FLOOR", np.float32, a, b, a + 2 * b, 0.0, 1.2e-38) == [True, True, False]
+    assert holds("MODULUS_FLOOR", np.float32, 1.5e-38, -2.2e-38, -0.7e-38, 1.5e-38) == [True, False]
 
 
 def test_quotients_may_be_products_with_a_reciprocal() -> None:

@@ -211,7 +211,8 @@ def slow_limits(name: str, argument: float, bound: Any, unit: float) -> tuple[An
     x = CONTEXT.mpf(argument)
     away = CONTEXT.mpf(bound.argument) * abs(x) + CONTEXT.mpf(bound.shift)
     found = [SLOW[name](x + sign * away) for sign in (-1, 0, 1)]
-    allowed = max(CONTEXT.mpf(bound.ulp) * unit, CONTEXT.mpf(bound.absolute))
+    ulp, absolute = CONTEXT.mpf(bound.ulp) * unit, CONTEXT.mpf(bound.absolute)
+    allowed = ulp + absolute if bound.is_sum else max(ulp, absolute)
     return min(found) - allowed, max(found) + allowed
 
 
