@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from dml_conformance.backends.reference.layout import NUMBERS, as_numbers
+from dml_conformance.backends.reference.layout import NUMBERS, as_bits, as_numbers
 from dml_conformance.backends.reference.operators._conversion import converted
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import SCALAR
@@ -87,6 +87,16 @@ def RoundsHalvesUpTwice(desc: Any, arrays: Arrays) -> Arrays:
     with np.errstate(all="ignore"):
         rounded = np.ceil(numbers.astype(np.float64) + 0.5)
     return {"output_tensor": converted(rounded, desc.output_tensor.data_type).values}
+
+
+# --- copies -----------------------------------------------------------------------------------------------------------
+
+
+@plants("found", WrongValues, families=("element_wise_copy",), lacks=("scale_bias", "condition_tensor"))
+def IdentityAddsZero(desc: Any, arrays: Arrays) -> Arrays:
+    """Computes x + 0, of -0 too."""
+    data_type = desc.input_tensor.data_type
+    return {"output_tensor": as_bits(as_numbers(arrays["input_tensor"], data_type) + 0, desc.output_tensor)}
 
 
 # --- conditions -------------------------------------------------------------------------------------------------------
