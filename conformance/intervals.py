@@ -253,7 +253,7 @@ class Judge:
         if self._found.keeps_zero_signs:
             is_zero = (low == 0) & (high == 0) & ~nan
             is_right &= ~is_zero | (xp.signbit(results) == xp.signbit(value))
-        is_counted = xp.isfinite(got) & xp.isfinite(exact) & (abs(x) <= self._bound.reach)
+        is_counted = xp.isfinite(got) & xp.isfinite(exact) & ~(abs(x) > self._bound.reach)
         if self._is_flushing:
             is_counted &= ~is_tiny & ((abs(exact) >= 2 * smallest) | (exact == 0))
         away = got - exact

@@ -279,7 +279,9 @@ def test_errors_are_those_of_exact_arithmetic(name: str, library: Library) -> No
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
-@pytest.mark.parametrize("name", [EXP, "ELEMENT_WISE_SIN", "ELEMENT_WISE_SQRT", "ACTIVATION_LEAKY_RELU"])
+@pytest.mark.parametrize(
+    "name", [EXP, "ELEMENT_WISE_SIN", "ELEMENT_WISE_SIGN", "ELEMENT_WISE_SQRT", "ACTIVATION_LEAKY_RELU"]
+)
 def test_the_reference_judges_as_the_judge_of_many_numbers(name: str, profile: Profile) -> None:
     arguments, terms = sample(FLOAT32, NumPy()), held_to(name, FLOAT32, profile)
     found = of(name).found._replace(arguments=(arguments,))
