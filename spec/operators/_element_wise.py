@@ -15,7 +15,7 @@ from dml_conformance.spec.operator import (
 )
 from dml_conformance.spec.operator import inputs as inputs_of
 from dml_conformance.spec.rules import Category, Rule
-from dml_conformance.spec.sources import FLOATING_POINT_RULES, Source
+from dml_conformance.spec.sources import DATA_CONVERSION_RULES, FLOATING_POINT_RULES, Source
 from dml_conformance.spec.tensor import braces
 
 
@@ -80,9 +80,9 @@ def accuracy_rules(name: str, bounds: Bounds) -> tuple[Rule, ...]:
         Rule(
             f"{name}.accuracy",
             Category.EXECUTION,
-            f"{statement}; it rests on {grounds}",
+            f"{statement}; it rests on {grounds}. Beyond FLOAT16 its largest number is right, as infinity is",
             Source(f"ns-directml-dml_{name.lower()}_operator_desc", "Description"),
             settles=("ACCURACY-1",),
-            also=(Source(FLOATING_POINT_RULES),),
+            also=(Source(FLOATING_POINT_RULES), Source(DATA_CONVERSION_RULES, "Floating Point Conversion")),
         ),
     )
