@@ -95,8 +95,9 @@ def RoundsHalvesUpTwice(desc: Any, arrays: Arrays) -> Arrays:
 @plants("found", WrongValues, families=("element_wise_copy",), lacks=("scale_bias", "condition_tensor"))
 def IdentityAddsZero(desc: Any, arrays: Arrays) -> Arrays:
     """Computes x + 0, of -0 too."""
-    data_type = desc.input_tensor.data_type
-    return {"output_tensor": as_bits(as_numbers(arrays["input_tensor"], data_type) + 0, desc.output_tensor)}
+    numbers = as_numbers(arrays["input_tensor"], desc.input_tensor.data_type)
+    with np.errstate(invalid="ignore"):  # of signaling NaN
+        return {"output_tensor": as_bits(numbers + 0, desc.output_tensor)}
 
 
 # --- conditions -------------------------------------------------------------------------------------------------------
