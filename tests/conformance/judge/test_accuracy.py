@@ -14,7 +14,7 @@ from sweep_support import sweep
 
 from dml_conformance.backends.base import Execution
 from dml_conformance.backends.reference import ReferenceBackend
-from dml_conformance.conformance.judge.accuracy import errors_of, near, ulps
+from dml_conformance.conformance.judge.accuracy import PossibleErrors, errors_of, near, ulps
 from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.compare import compare
 from dml_conformance.conformance.judge.explain import explain
@@ -192,6 +192,38 @@ def test_results_that_are_no_numbers_have_no_error() -> None:
     actual = np.array([1.0, 1.0, np.nan], np.float32).view(np.uint32)
     assert errors_of([(actual, within_one(exact), DataType.FLOAT32)]) is None
     assert not np.isfinite(ulps(actual, exact, DataType.FLOAT32)).any()
+
+
+def test_where_an_error_says_nothing_it_does_not_count() -> None:
+    exact = np.array([1.0, 1.25, 4.0])
+    expected = within_one(exact)
+    assert expected.within is not None
+    within = expected.within._replace(counted=np.array([True, False, True]))
+    expected, actual = expected._replace(within=within), moved(exact, [1, 1 << 22, 0])
+    errors = errors_of([(actual, expected, DataType.FLOAT32)])
+    assert errors is not None
+    assert (errors.largest, errors.bins) == (1.0, ((LEAST_BIN, 1), (0, 1)))
+    possible = PossibleErrors()
+    possible.add(expected, DataType.FLOAT32)
+    assert possible.why_not(errors) == ""
+    assert possible.why_not(msgspec.structs.replace(errors, bins=((LEAST_BIN, 2), (0, 1)))).startswith("3 results")
+
+
+def test_what_a_device_takes_for_zero_is_no_error() -> None:
+    class Flushing(OffBackend):
+        """It writes 0 for subnormal results."""
+
+        def _do(self, execution: Execution) -> None:
+            super()._do(execution)
+            results = execution.outputs["output_tensor"].view.view(np.float32)
+            results[np.abs(results) < np.finfo(np.float32).tiny] = 0
+
+    for profile in (DIRECTML, PRECISE):
+        judge = BatchJudge(Judge(Flushing(0), "off", profile=profile))
+        (record,) = judge.records([case_of(1.0, -88.0)], Phase.SWEEP)
+        assert record.verdict is (Verdict.PASS if profile is DIRECTML else Verdict.FAIL)
+        assert record.errors is not None
+        assert (record.errors.largest <= 0.5) == (profile is DIRECTML)
 
 
 @pytest.mark.parametrize("ulp", [0, 8, 100])
