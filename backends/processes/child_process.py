@@ -155,6 +155,8 @@ class StartedProcess(ChildProcess):
                 process_group=process.pid,
             )
         except OSError:
+            if process.poll() is not None:  # killed meanwhile, so that its group is gone; who talks to it is told
+                return
             process.kill()
             process.wait()
             raise

@@ -170,8 +170,9 @@ def _index_is_repeated(desc: Any) -> bool:
 
 def _tuple_takes_all_dimensions(desc: Any) -> bool:
     """What tuples of too many coordinates take away is no more than the indices' dimensions add."""
-    tuple_size = desc.indices_tensor.sizes[-1]
-    left = desc.input_dimension_count - tuple_size
+    if not desc.indices_tensor.sizes:
+        return False
+    left = desc.input_dimension_count - desc.indices_tensor.sizes[-1]
     return bool(left < 0 <= left + desc.indices_dimension_count - 1)
 
 

@@ -33,7 +33,7 @@ from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.libraries import libraries
 from dml_conformance.spec.observations import CONDITIONS, Observation, observations
-from dml_conformance.spec.operator import OperatorDesc, outputs
+from dml_conformance.spec.operator import OperatorDesc, outputs, slots, with_tensors
 from dml_conformance.spec.registry import every_operator, operators, rules
 from dml_conformance.spec.table_divergences import TABLE_DIVERGENCES
 from dml_conformance.spec.tensor import TensorDesc
@@ -518,6 +518,17 @@ def test_tiled_sizes_that_are_cut_to_32_bits(size: int, repeat: int, output: int
     assert RECOGNISED_BY["DIV-tile-sizes-in-32-bits"](desc) is wraps
     known = recognise(desc, decide(desc, Level.L6_2), "accept")
     assert (known is not None and known.id == "DIV-tile-sizes-in-32-bits") is wraps
+
+
+@pytest.mark.parametrize("answer", ["accept", "reject", "crash"])
+@pytest.mark.parametrize("operator", sorted({name for known in EVERY for name in known.operators} & set(operators())))
+def test_a_tensor_without_dimensions_may_be_asked_about(operator: str, answer: str) -> None:
+    level = operators()[operator].introduced_in
+    desc = next(case.desc for case in boundary_cases(operator, level) if case.outcome is Outcome.ACCEPT)
+    for slot in slots(desc):
+        spoiled = with_tensors(desc, {slot.key: replace(slot.tensor, sizes=(), strides=None)})
+        known = recognise(spoiled, decide(spoiled, level), answer)
+        assert known is None or known.answer == answer
 
 
 # --- values -------------------------------------------------------------------------------------------------------

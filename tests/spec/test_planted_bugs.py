@@ -45,6 +45,7 @@ PLANTED = [
     for mutant in MUTANTS
     for operator in mutant.operators()
     if any(mutant.shows_at(operator, level) for level in Level)
+    and any(rules()[rule].erratum is None for rule in mutant.caught_at(operator))
 ]
 
 

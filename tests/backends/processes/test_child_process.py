@@ -96,6 +96,26 @@ def test_without_a_guard_there_is_no_process(remarks: IO[bytes], monkeypatch: py
         pipe.close()
 
 
+def test_a_process_that_is_killed_before_its_guard_starts_has_ended(
+    remarks: IO[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    whole = subprocess.Popen.__init__
+
+    def kills_the_first(self: subprocess.Popen[bytes], *arguments: object, **options: object) -> None:
+        for process in started:
+            os.kill(process.pid, signal.SIGKILL)
+            os.waitpid(process.pid, 0)  # from now on there is no such group to join
+        started.append(self)
+        whole(self, *arguments, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", kills_the_first)
+    process = started_process(remarks, "import time; time.sleep(1000)")
+    assert os.read(process.replies, 100) == b""
+    assert process.process.returncode is not None
+    process.end()
+
+
 @pytest.mark.parametrize(
     ("code", "words"),
     [(0, "ended with code 0"), (3, "ended with code 3"), (-9, "died of SIGKILL"), (-99, "died of signal 99")],
