@@ -125,9 +125,12 @@ def SecondHalfNotComputed(numbers: Any, data_type: DataType) -> Any:
 
 
 class ResultsAreNotNear(OtherNumbers, abstract=True):
-    """Gives up digits, of any operator whose results are rounded at all: each has bounds of its own."""
+    """Gives up digits, of any operator whose results are rounded at all: each has bounds of its own.
 
-    families, rules = (), ("accuracy",)
+    Where these are narrow, what is so far away is a wrong value.
+    """
+
+    families, rules = (), ("accuracy", "values")
 
     @classmethod
     def operators(cls) -> tuple[str, ...]:
