@@ -206,7 +206,7 @@ def judged_by_reference(found: Arithmetic, results: Any, data_type: DataType, bo
     if within.where is not None:
         is_right = np.where(within.where, is_right, bits == expected.values)
     got, exact = results.astype(np.float64), within.exact
-    is_counted = np.isfinite(got) & np.isfinite(exact) & (True if within.counted is None else within.counted)
+    is_counted = np.isfinite(got) & np.isfinite(exact) & within.counts
     with np.errstate(all="ignore"):
         away = got - exact
         used = np.where(away == 0, 0.0, away / (np.where(away > 0, most, least) - exact))

@@ -49,6 +49,11 @@ class Within(NamedTuple):
     argument: Numbers | None = None
     counted: Mask | None = None
 
+    @property
+    def counts(self) -> Mask | bool:
+        """`counted`, also where it is None."""
+        return True if self.counted is None else self.counted
+
     def each(self, change: Change) -> Within:
         """The intervals with each part changed in the same way."""
         return Within(*(None if part is None else change(part) for part in self))  # type: ignore[arg-type]

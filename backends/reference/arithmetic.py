@@ -324,14 +324,15 @@ def _counted(
     found: Arithmetic, computed: _Computed, tiny: Mask | None, data_type: DataType, bound: Bound, profile: Profile
 ) -> Mask | None:
     """Where an error says something; see `Within`. A result is near the subnormal numbers up to twice their end."""
-    counted = np.ones(computed.exact.shape, np.bool_)
+    left_out: Mask | None = None
     if profile.subnormals[data_type] is not Subnormals.KEPT:
-        counted &= (computed.exact == 0) | ~(np.abs(computed.exact) < 2 * np.finfo(NUMBERS[data_type]).tiny)
+        left_out = (computed.exact != 0) & (np.abs(computed.exact) < 2 * np.finfo(NUMBERS[data_type]).tiny)
     if tiny is not None and found.is_element_wise:
-        counted &= ~tiny
+        left_out = tiny if left_out is None else left_out | tiny
     if bound.reach < np.inf and computed.argument is not None:
-        counted &= ~(np.abs(computed.argument) > bound.reach)
-    return None if counted.all() else counted
+        is_beyond = np.abs(computed.argument) > bound.reach
+        left_out = is_beyond if left_out is None else left_out | is_beyond
+    return None if left_out is None or not left_out.any() else np.broadcast_to(~left_out, computed.exact.shape)
 
 
 def _rounded(

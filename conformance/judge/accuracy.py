@@ -11,7 +11,7 @@ from dml_conformance.backends.reference.arithmetic import spacing
 from dml_conformance.backends.reference.layout import NUMBERS
 from dml_conformance.reports.errors import BINS_A_POWER, LARGEST_POWER, LEAST_BIN, Errors
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.expectation import Bits, Expectation, Mask, Numbers, Within
+from dml_conformance.spec.expectation import Bits, Expectation, Mask, Numbers
 
 # A wrong result is inaccurate where it is no farther from the exact value than so many times what the bound allows, and
 # than this part of the value, unless it is a few times that alone; another wrong result is a wrong value.
@@ -39,11 +39,6 @@ def ulps(actual: Bits, exact: Numbers, data_type: DataType) -> Numbers:
         return found / spacing(exact, data_type)
 
 
-def counted(within: Within) -> Mask | bool:
-    """Of which elements errors count."""
-    return True if within.counted is None else within.counted
-
-
 def errors_of(parts: Iterable[tuple[Bits, Expectation, DataType]]) -> Errors | None:
     """The errors of a case's results; None where none of them is one of arithmetic on numbers that are exact.
 
@@ -56,7 +51,7 @@ def errors_of(parts: Iterable[tuple[Bits, Expectation, DataType]]) -> Errors | N
         if within is None or within.exact is None or within.argument is None:
             continue
         error = ulps(actual, within.exact, data_type)
-        is_known, least = np.isfinite(error) & counted(within), int(np.finfo(NUMBERS[data_type]).minexp)
+        is_known, least = np.isfinite(error) & within.counts, int(np.finfo(NUMBERS[data_type]).minexp)
         sizes.append(error[is_known])
         arguments.append(within.argument[is_known])
     if not sizes or not (error := np.concatenate(sizes)).size:
@@ -88,7 +83,7 @@ class PossibleErrors:
         if within is None or within.exact is None or within.argument is None:
             return
         low, high = (ulps(end, within.exact, data_type) for end in (within.low, within.high))
-        is_known = np.isfinite(within.exact) & counted(within)
+        is_known = np.isfinite(within.exact) & within.counts
         is_sure = is_known & np.isfinite(low) & np.isfinite(high) & (True if within.nan is None else ~within.nan)
         self._most_count += int(is_known.sum())
         self._least_count += int(is_sure.sum())
